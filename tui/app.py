@@ -42,7 +42,7 @@ EMPTY_MODE = "between"
 """Empty mode, shown while a view's own mode is being replaced."""
 
 WIDTHS = [(0, "-tiny"), (60, "-narrow"), (100, "-medium"), (160, "-wide")]
-HEIGHTS = [(0, "-flat"), (20, "-short"), (34, "-usual"), (46, "-high")]
+HEIGHTS = [(0, "-flat"), (20, "-short"), (34, "-preferred"), (46, "-high")]
 """CSS class of a screen by minimum width and height in cells."""
 
 
@@ -64,11 +64,17 @@ class BenchtuiApp(App[ExitReason]):
         *keymap.table(
             "app",
             *((str(key), place, f"go('{place}')", place.capitalize()) for key, place in enumerate(PLACES, 1)),
-            ("right_parenthesis", "next_place", "turn(1)", "Next place", "in a replay too, where numbers seek"),
-            ("left_parenthesis", "place_before", "turn(-1)", "Place before"),
+            (
+                "right_parenthesis",
+                "next_place",
+                "turn(1)",
+                "Next place",
+                "in a replay, numbers seek instead",
+            ),
+            ("left_parenthesis", "place_before", "turn(-1)", "Previous place"),
             ("t", "theme", "next_theme", "Next theme"),
             ("colon,ctrl+p", "commands", "command_palette", "All commands by name"),
-            ("ctrl+z", "suspend", "suspend_process", "Suspend", "fg brings it back"),
+            ("ctrl+z", "suspend", "suspend_process", "Suspend", "fg resumes it"),
         ),
         Binding("ctrl+c", "leave", "Quit", show=False),
     ]
@@ -92,22 +98,22 @@ class BenchtuiApp(App[ExitReason]):
         self._feed: Feed | None = None
         self._clock = clock
         if session_path is not None:
-            self._feed = self._opened(session_path, engine, replay=start is not None, start=start)
-        self._shelf = user_themes.load_all()
-        self._theme_names = list(self._shelf.themes)
+            self._feed = self._open_feed(session_path, engine, replay=start is not None, start=start)
+        self._theme_set = user_themes.load_all()
+        self._theme_names = list(self._theme_set.themes)
         self._symbols = symbols.ASCII if ascii_only else symbols.UNICODE
         self._link = TerminalHandle(self)
         self._place: Place = "monitor" if self._feed else "sweep"
-        self._first: Place | None = self._place
+        self._default_mode_place: Place | None = self._place
         """View that runs in Textual's default mode; None once its screen has been recreated."""
         self._compared: tuple[Path, ...] = ()
         self._source: str | Path | None = None
-        for colours in self._shelf.themes.values():
-            self.register_theme(textual_theme(colours))
+        for colors in self._theme_set.themes.values():
+            self.register_theme(textual_theme(colors))
         self._editor: Editor | None = None
         self._preferences = app_context.preferences
-        usual = "terminal" if self.no_color else self._preferences.theme
-        self._begin_with(theme or (usual if usual in self._theme_names else themes.DEFAULT))
+        preferred = "terminal" if self.no_color else self._preferences.theme
+        self._set_initial_theme(theme or (preferred if preferred in self._theme_names else themes.DEFAULT))
         self.set_keymap(self._preferences.keymap)
         keymap.set_user_map(self._preferences.keymap)
 
@@ -123,11 +129,11 @@ class BenchtuiApp(App[ExitReason]):
         """Register the initial view, report problems in settings and themes, and watch the terminal."""
         self._modes[self.DEFAULT_MODE] = self.get_default_screen  # Textual has no public API for this
         self.call_after_refresh(gc_control.freeze_and_enable)
-        self.call_after_refresh(self._tell_mistakes)
-        for problem in self._shelf.problems.values():
+        self.call_after_refresh(self._report_setting_problems)
+        for problem in self._theme_set.problems.values():
             self.notify(clean(problem), markup=False)
         if self._link.terminal is not None:
-            self._listen()
+            self._watch_terminal()
 
     def on_resize(self, event: events.Resize) -> None:
         """Pass the new size to the terminal's output diff."""
@@ -137,18 +143,18 @@ class BenchtuiApp(App[ExitReason]):
     async def on_opened(self, event: Opened) -> None:
         """Show the chosen session."""
         try:
-            self._feed = self._opened(event.path, event.engine, replay=event.replay)
+            self._feed = self._open_feed(event.path, event.engine, replay=event.replay)
         except BenchtuiError as error:
             self.notify(str(error), markup=False)
             return
         if "charts" in self._modes:
             await self.remove_mode("charts")
-        await self._renew("monitor")
+        await self._recreate("monitor")
 
     async def on_comparison_asked(self, event: ComparisonAsked) -> None:
         """Compare the chosen sessions."""
         self._compared = event.paths
-        await self._renew("compare")
+        await self._recreate("compare")
 
     async def on_edit_asked(self, event: EditAsked) -> None:
         """Edit the chosen sweep."""
@@ -172,10 +178,10 @@ class BenchtuiApp(App[ExitReason]):
     async def action_leave(self) -> None:
         """Quit from any view. Confirm first if edits would be lost or a sweep is running."""
         if self._editor is not None and self._editor.state.draft.changed:
-            await self._go_to_the_bottom_of("sweep")
+            await self._show_base_screen("sweep")
             self._editor.ask_leave()
         elif self._feed is not None and self._feed.running:
-            await self._go_to_the_bottom_of("monitor")
+            await self._show_base_screen("monitor")
             await self.run_action("screen.ask_quit")
         else:
             self.exit(ExitReason("closed", self._feed.path if self._feed else None))
@@ -201,20 +207,20 @@ class BenchtuiApp(App[ExitReason]):
         """Handle Textual's built-in quit action like any other quit key."""
         await self.action_leave()
 
-    async def _go_to_the_bottom_of(self, place: Place) -> None:
+    async def _show_base_screen(self, place: Place) -> None:
         """Switch to a view and pop all screens stacked on it."""
         await self.action_go(place)
         while len(self.screen_stack) > 1:
             self.pop_screen()
 
-    def _begin_with(self, theme: str) -> None:
+    def _set_initial_theme(self, theme: str) -> None:
         """Set the initial theme directly: assigning it later makes Textual parse all styles again."""
         self.set_reactive(App.theme, theme)
         dark = self.current_theme.dark
         self.set_class(dark, "-dark-mode", update=False).set_class(not dark, "-light-mode", update=False)
         self.stylesheet.set_variables(self.get_css_variables())
 
-    async def _tell_mistakes(self) -> None:
+    async def _report_setting_problems(self) -> None:
         """Show a notification for each setting that can't be applied."""
         for line in await asyncio.to_thread(self._preferences.mistakes, key_owners):
             self.notify(clean(line), severity="warning", markup=False, timeout=10)
@@ -225,21 +231,23 @@ class BenchtuiApp(App[ExitReason]):
 
     def _mode(self, place: Place) -> str:
         """Return the Textual mode of a view, registering it if needed."""
-        if place == self._first:
+        if place == self._default_mode_place:
             return self.DEFAULT_MODE
         if place not in self._modes:
             self.add_mode(place, partial(self._screen_of, place))
         return place
 
-    async def _renew(self, place: Place) -> None:
+    async def _recreate(self, place: Place) -> None:
         """Switch to a view with a newly created screen."""
         if self.current_mode == self._mode(place):
             await self.switch_mode(EMPTY_MODE)  # a mode can't be removed while it is shown
         await self.remove_mode(self._mode(place))
-        self._first = None if place == self._first else self._first
+        self._default_mode_place = None if place == self._default_mode_place else self._default_mode_place
         await self.action_go(place)
 
-    def _opened(self, path: Path, engine: Engine | None, *, replay: bool, start: "Start | None" = None) -> Feed:
+    def _open_feed(
+        self, path: Path, engine: Engine | None, *, replay: bool, start: "Start | None" = None
+    ) -> Feed:
         """Return a live or replayed feed of a session. Raises BenchtuiError if it can't be read."""
         found: Feed
         if replay:
@@ -272,7 +280,7 @@ class BenchtuiApp(App[ExitReason]):
 
     def _monitor(self) -> Screen[None]:
         if self._feed is None:
-            return self._nothing("monitor")
+            return self._empty_screen("monitor")
         name = self._app_context.name_of(self._feed.path)
         feed, signs = self._feed, self._symbols
         if feed.replayed:
@@ -285,7 +293,7 @@ class BenchtuiApp(App[ExitReason]):
 
     def _charts(self) -> Screen[None]:
         if self._feed is None:
-            return self._nothing("charts")
+            return self._empty_screen("charts")
         from benchtui.tui.charts.screen import Charts
 
         return Charts(self._feed, self._symbols, self._link)
@@ -306,31 +314,31 @@ class BenchtuiApp(App[ExitReason]):
             return await asyncio.to_thread(self._app_context.running)
         return []
 
-    def _nothing(self, place: Place) -> Screen[None]:
+    def _empty_screen(self, place: Place) -> Screen[None]:
         """Return the placeholder for a view that needs a session when none is open."""
         from benchtui.tui.pages.empty import EmptyScreen
 
         return EmptyScreen(place, self._symbols)
 
-    def _listen(self) -> None:
+    def _watch_terminal(self) -> None:
         loop = asyncio.get_running_loop()
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-            loop.add_signal_handler(signal.SIGHUP, self._go)
+            loop.add_signal_handler(signal.SIGHUP, self._exit_lost_terminal)
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._end)
-        self.set_interval(TERMINAL_CHECK_S, self._look)
+            loop.add_signal_handler(number, self._exit_on_signal)
+        self.set_interval(TERMINAL_CHECK_S, self._check_terminal)
 
-    def _end(self) -> None:
+    def _exit_on_signal(self) -> None:
         """Exit at once on a signal. A running sweep continues."""
         running = self._feed is not None and self._feed.running
         self.exit(ExitReason("detached" if running else "closed", self._feed.path if self._feed else None))
 
-    def _look(self) -> None:
+    def _check_terminal(self) -> None:
         terminal = self._link.terminal
         if terminal is not None and (terminal.lost or terminal.hung_up()):
-            self._go()
+            self._exit_lost_terminal()
 
-    def _go(self) -> None:
+    def _exit_lost_terminal(self) -> None:
         """Exit and leave the engine running. Write nothing to a terminal that is gone."""
         terminal = self._link.terminal
         if terminal is not None:
@@ -361,8 +369,8 @@ def run_app(
     """
     if theme is not None and (refusal := user_themes.unknown_reason(theme)):
         raise BenchtuiError(f"theme {refusal}")
-    here = AppContext.here(judging or SWEEP_DEFAULTS)
-    app = BenchtuiApp(here, session_path, engine, start=start, theme=theme, ascii_only=ascii_only)
+    app_context = AppContext.here(judging or SWEEP_DEFAULTS)
+    app = BenchtuiApp(app_context, session_path, engine, start=start, theme=theme, ascii_only=ascii_only)
     return app.run(mouse=False) or ExitReason("closed")
 
 

@@ -144,9 +144,9 @@ def test_sweep_is_paused_and_unpaused(home: Path, command: str, sweep_file: Path
         (("replay", "demo"), "needs a terminal"),
         (
             ("replay", "demo", "--from", "soon"),
-            "'soon' is no moment of a session; give 90, 1:30, 50% or case 3",
+            "'soon' is not a position: use 90, 1:30, 50% or case 3",
         ),
-        (("replay", "demo", "--plain", "--from", "case 99"), "case 99 never began; the session has"),
+        (("replay", "demo", "--plain", "--from", "case 99"), "case 99 never started; the session has"),
         (("replay", "nothing.json", "--plain"), "nothing.json: no such session"),
         (("replay", "demo", "--speed", "100"), "not in the range 0.25<=x<=64"),
         (("attach", "--plain"), "no sweep is running"),

@@ -232,8 +232,8 @@ def _screen(path: Path, dice: random.Random) -> None:
         if feed.session.started is None:
             return
         view = View(feed, SHOWN, "name")
-        view.renew()
-        table_order = TableOrder(feed.session, view.book.value)
+        view.update()
+        table_order = TableOrder(feed.session, view.case_rows.value)
         chosen = dice.choice([None, *range(len(feed.session.cases))][:5])
         rows = view.rows(table_order)
         shown: list[object] = [

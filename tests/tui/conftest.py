@@ -1,4 +1,4 @@
-"""Session files written by hand, event by event; an engine that notes what it is told; a still clock."""
+"""Session files written event by event, a fake engine that records commands, and a fake clock."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -44,13 +44,13 @@ from benchtui.tui.widgets.panel import Panel
 PARTS = {"tokenize": 0.2, "forward": 0.8}
 
 
-def card(index: int) -> Gpu:
-    """A GPU of the machines of a story."""
+def fake_gpu(index: int) -> Gpu:
+    """Return a GPU of a test machine."""
     return Gpu(index=index, name="Test GPU", memory_mb=80_000, power_limit_w=400, uuid=f"GPU-{index}")
 
 
 class Story:
-    """A session file that a test writes on as it goes."""
+    """Session file that a test writes event by event."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -81,7 +81,7 @@ class Story:
             cpu_count=cpu_count,
             memory_mb=64_000,
             processor="Test CPU",
-            gpus=tuple(map(card, range(gpus))),
+            gpus=tuple(map(fake_gpu, range(gpus))),
             absent={} if gpus else {"gpu": "no NVIDIA driver on this machine"},
         )
         created = "2026-11-21T10:00:00Z"
@@ -93,8 +93,8 @@ class Story:
         return self._plan
 
     def join(self, node: str, gpus: int = 0) -> "Story":
-        cards = tuple(map(card, range(gpus)))
-        host = Host(hostname=node, cpu_count=16, memory_mb=64_000, processor="Test CPU", gpus=cards)
+        gpu_list = tuple(map(fake_gpu, range(gpus)))
+        host = Host(hostname=node, cpu_count=16, memory_mb=64_000, processor="Test CPU", gpus=gpu_list)
         return self._add(NodeJoined(t=self.t, node=node, host=host, kind="Test GPU", clock_offset_s=0.0))
 
     def lose(self, node: str, reason: str) -> "Story":
@@ -111,10 +111,10 @@ class Story:
             CasePrepared(t=self.t, case=case, model=model, marks=marks, **{"gpu_uuid": uuid} | fields)
         )
 
-    def steps(self, case: int, ms: list[float], phase: Phase = "measure", turn: int = 0) -> "Story":
+    def steps(self, case: int, ms: list[float], phase: Phase = "measure", round_index: int = 0) -> "Story":
         parts = {name: [value * share for value in ms] for name, share in PARTS.items()}
         self.t += sum(ms) / 1000
-        return self._add(Steps(t=self.t, case=case, phase=phase, round=turn, wall_ms=ms, parts_ms=parts))
+        return self._add(Steps(t=self.t, case=case, phase=phase, round=round_index, wall_ms=ms, parts_ms=parts))
 
     def finish(self, case: int, outcome: Outcome = "ok", **fields: Any) -> "Story":
         memory = Memory(peak_reserved_mb=700.0, peak_rss_mb=1600.0) if outcome == "ok" else None
@@ -126,14 +126,14 @@ class Story:
     def case(
         self, case: int, ms: float = 10.0, steps: int = 20, *marks: str, rounds: int = 1, **ended: Any
     ) -> "Story":
-        """A whole case that goes well; of three rounds that are alike a sure word can be had."""
+        """Write a complete, successful case. Three equal rounds allow a sure verdict."""
         self.start(case).wait(1.0).prepare(case, *marks).steps(case, [ms * 2, ms], "warmup")
-        for turn in range(rounds):
-            self.steps(case, [ms + i % 5 / 100 for i in range(steps)], turn=turn)
+        for round_index in range(rounds):
+            self.steps(case, [ms + i % 5 / 100 for i in range(steps)], round_index=round_index)
         return self.finish(case, **ended)
 
     def telemetry(self, gpus: int = 1, throttle: str = "", node: str | None = None) -> "Story":
-        """A second of readings, four of them."""
+        """Write four readings, one second in total."""
         at_s = [self.t + quarter / 4 for quarter in range(4)]
         self.t += 1
         readings = tuple(
@@ -166,7 +166,7 @@ class Story:
         return self._add(SessionFinished(t=self.t, outcome=outcome))
 
     def resume(self, *cases: int) -> "Story":
-        """Go on with the file, with these cases beginning again."""
+        """Resume the session; these cases start again."""
         self._journal.close()
         self._journal = Journal(self.path, resumed=True)
         host = Host(hostname="box")
@@ -186,57 +186,57 @@ class Story:
 
 @dataclass
 class FakeEngine:
-    """Notes what it is told; a test decides whether it lives."""
+    """Notes what it is told; a test decides whether it is_alive."""
 
     path: Path
     session_id: str = "story"
     pid: int = 1
-    lives: bool = True
-    told: list[str] = field(default_factory=list)
-    refuses: str = ""
-    said: str | None = None
+    is_alive: bool = True
+    commands: list[str] = field(default_factory=list)
+    error: str = ""
+    exit_message: str | None = None
 
     def skip(self, case: int | None = None) -> None:
-        self._tell("skip" if case is None else f"skip {case}")
+        self._record("skip" if case is None else f"skip {case}")
 
     def pause(self) -> None:
-        self._tell("pause")
+        self._record("pause")
 
     def go_on(self) -> None:
-        self._tell("continue")
+        self._record("continue")
 
     def drop(self, cases: list[int]) -> None:
-        self._tell(f"drop {cases}")
+        self._record(f"drop {cases}")
 
     def add(self, configs: list[Config]) -> tuple[int, ...]:
-        self._tell(f"add {configs[0].name}")
+        self._record(f"add {configs[0].name}")
         return (9,)
 
     def order(self, cases: list[int]) -> None:
-        self._tell(f"order {cases}")
+        self._record(f"order {cases}")
 
     def again(self, case: int) -> int:
-        self._tell(f"again {case}")
+        self._record(f"again {case}")
         return 9
 
     def stop(self) -> None:
-        self._tell("stop")
+        self._record("stop")
 
     def alive(self) -> bool:
-        return self.lives
+        return self.is_alive
 
     def last_words(self) -> str | None:
-        return self.said
+        return self.exit_message
 
-    def _tell(self, command: str) -> None:
-        self.told.append(command)
-        if self.refuses:
-            raise BenchtuiError(self.refuses)
+    def _record(self, command: str) -> None:
+        self.commands.append(command)
+        if self.error:
+            raise BenchtuiError(self.error)
 
 
 @dataclass
-class Still:
-    """A clock that a test moves."""
+class FakeClock:
+    """Clock that a test advances."""
 
     now_s: float = 100.0
 
@@ -245,15 +245,15 @@ class Still:
 
 
 class Seen:
-    """What a test sees of the app."""
+    """The app as a test drives and sees it."""
 
-    def __init__(self, app: BenchtuiApp, pilot: Pilot[ExitReason], clock: Still) -> None:
+    def __init__(self, app: BenchtuiApp, pilot: Pilot[ExitReason], clock: FakeClock) -> None:
         self.app = app
         self.pilot = pilot
         self.clock = clock
 
     async def look(self) -> None:
-        """Have the Monitor read and draw now."""
+        """Let the Monitor read and draw now."""
         await self.pilot.pause()
         if isinstance(self.app.screen, Monitor):
             self.app.screen.tick()
@@ -264,15 +264,15 @@ class Seen:
         await self.look()
 
     async def settle(self, *keys: str) -> None:
-        """Press keys, and wait for what each has begun."""
+        """Press keys, and wait for the workers that each starts."""
         for key in keys:
             await self.pilot.press(key)
-            await self._all_done()
-        await self._all_done()
+            await self._wait_for_workers()
+        await self._wait_for_workers()
         await self.look()
 
-    async def _all_done(self) -> None:
-        """Wait for the works under way; where one was cancelled, for what took its place."""
+    async def _wait_for_workers(self) -> None:
+        """Wait for all workers, including replacements of canceled ones."""
         while True:
             try:
                 return await self.app.workers.wait_for_complete()
@@ -305,21 +305,21 @@ LEAD = {
     "page": "question_mark",
     "nothing": "2",
 }
-"""What leads to a place from where the app begins."""
+"""Key that leads from the initial view to each place."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A session that an engine writes, a library, and the app on either, by the names of its places."""
+    """A running session, a library, and the app in any of its places."""
 
     story: Story
     engine: FakeEngine
-    clock: Still
+    clock: FakeClock
 
     def app(self, place: str, app_context: AppContext, **options: Any) -> BenchtuiApp:
-        """The app from which there is a way to the place."""
+        """Return an app from which the place can be reached."""
         if place == "replay":
-            start = Start(aim=ReplayTarget(percent=40))
+            start = Start(target=ReplayTarget(percent=40))
             return BenchtuiApp(app_context, self.story.path, start=start, clock=self.clock, **options)
         if place in ("monitor", "columns", "charts", "case", "page"):
             return BenchtuiApp(app_context, self.story.path, self.engine, clock=self.clock, **options)
@@ -335,14 +335,14 @@ class Stage:
 
     @asynccontextmanager
     async def at(self, place: str, app_context: AppContext) -> AsyncIterator[Seen]:
-        """What is seen in the place, on a small terminal."""
+        """Run the app in the place, on a small terminal."""
         async with self.app(place, app_context).run_test(size=(80, 24)) as pilot:
             yield await self.enter(place, pilot)
 
 
 @pytest.fixture(autouse=True)
-def usual_keys() -> Iterator[None]:
-    """Have sentences of the next test name keys as they are without a map."""
+def default_keys() -> Iterator[None]:
+    """Clear the user's key map after each test."""
     yield
     keymap.set_user_map({})
 
@@ -356,7 +356,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
 
 @pytest.fixture
 def make_story() -> type[Story]:
-    """Makes a session file at a path."""
+    """Return the class that writes a session file at a path."""
     return Story
 
 
@@ -367,20 +367,20 @@ def engine(story: Story) -> FakeEngine:
 
 @pytest.fixture(autouse=True)
 def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder for what a reader would configure."""
+    """Use an empty configuration folder."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     return tmp_path / "config" / "benchtui"
 
 
 @pytest.fixture(autouse=True)
-def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have no test's screen draw less often because the machine is busy."""
+def fixed_refresh_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the refresh rate independent of the load of the machine."""
     monkeypatch.setattr(DrawingCost, "look", lambda cost: None)
 
 
 @pytest.fixture
-def clock() -> Still:
-    return Still()
+def clock() -> FakeClock:
+    return FakeClock()
 
 
 @pytest.fixture
@@ -404,7 +404,7 @@ def app_context(tmp_path: Path) -> AppContext:
 
 
 @pytest.fixture
-def opened(app_context: AppContext, clock: Still) -> Open:
+def opened(app_context: AppContext, clock: FakeClock) -> Open:
     """Open the app on a session file, or without one on the editor."""
 
     @asynccontextmanager
@@ -421,8 +421,8 @@ def opened(app_context: AppContext, clock: Still) -> Open:
 
 
 @pytest.fixture
-def stage(home: Path, story: Story, engine: FakeEngine, clock: Still) -> Stage:
-    """Five cases of which one runs, and a library of three sessions."""
+def stage(home: Path, story: Story, engine: FakeEngine, clock: FakeClock) -> Stage:
+    """Set up a session with a running case, and a library of three sessions."""
     story.begin(batch_sizes=(1, 2, 4, 8, 16), precision=("fp32", "fp16"), iterations=120)
     story.case(0, 30.0, 120).telemetry().case(1, 10.0, 120).case(5, 8.0, 120)
     story.start(2).wait(2.0).finish(2, "oom", reason="out of memory").say("case 3 ran out of memory", "warning")

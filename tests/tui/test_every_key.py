@@ -1,4 +1,4 @@
-"""Every key of every place: it does something, and once it is mapped anew under its new key alone."""
+"""Every key of every view has an effect, and after a remap only under its new name."""
 
 import pkgutil
 from dataclasses import replace
@@ -84,11 +84,11 @@ BEFORE: dict[str, tuple[str, ...]] = {
 
 
 def facts(seen: Any, engine: Any) -> tuple[object, ...]:
-    """All that a reader could notice of the app."""
+    """Everything that a user could notice in the app."""
     app = seen.app
     where = app.current_mode, len(app.screen_stack), app.screen
     picture = [[*strip] for strip in app.screen._compositor.render_strips()]
-    return picture, app.clipboard, tuple(engine.told), where, app.theme, app.return_value
+    return picture, app.clipboard, tuple(engine.commands), where, app.theme, app.return_value
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def around(app_context: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", TRIED)
-async def test_a_key_does_something(stage: Any, around: Any, name: str, make_story: Any) -> None:
+async def test_every_key_has_an_effect(stage: Any, around: Any, name: str, make_story: Any) -> None:
     async with stage.at(name.split(".")[0], around) as seen:
         await seen.settle(*BEFORE.get(name, ()))
         if name == "library.look":
@@ -110,7 +110,7 @@ async def test_a_key_does_something(stage: Any, around: Any, name: str, make_sto
 
 
 @pytest.mark.parametrize("place", keymap.TITLES)
-async def test_a_mapped_key_works_under_its_new_name_alone(stage: Any, app_context: Any, place: str) -> None:
+async def test_a_remapped_key_works_only_under_its_new_name(stage: Any, app_context: Any, place: str) -> None:
     names = [name for name in TRIED if name.startswith(f"{place}.")]
     mapped = dict(zip(names, FREE, strict=False))
     preferences = Preferences(Settings(keys=mapped))
@@ -127,12 +127,12 @@ async def test_a_mapped_key_works_under_its_new_name_alone(stage: Any, app_conte
 
 
 def _ours(seen: Any, key: str) -> str | None:
-    """The id of what a key does now."""
+    """Return the ID of a key's current action."""
     bound = seen.app.screen.active_bindings.get(key)
     return bound.binding.id if bound else None
 
 
-async def test_suspending_is_left_to_textual(stage: Any, app_context: Any, monkeypatch: Any) -> None:
+async def test_suspend_is_handled_by_textual(stage: Any, app_context: Any, monkeypatch: Any) -> None:
     asked = []
     monkeypatch.setattr(BenchtuiApp, "action_suspend_process", lambda app: asked.append(app))
     async with stage.at("library", app_context) as seen:
@@ -140,7 +140,7 @@ async def test_suspending_is_left_to_textual(stage: Any, app_context: Any, monke
         assert asked == [seen.app]
 
 
-def test_every_screen_with_keys_is_known() -> None:
+def test_key_owners_lists_every_screen_with_bindings() -> None:
     found = set()
     for module in pkgutil.walk_packages(tui.__path__, "benchtui.tui."):
         for each in vars(import_module(module.name)).values():
@@ -149,39 +149,39 @@ def test_every_screen_with_keys_is_known() -> None:
     assert found == set(key_owners()[1:])
 
 
-def test_every_binding_has_an_id_but_those_that_always_leave() -> None:
+def test_every_binding_has_an_id_except_fixed_quit_keys() -> None:
     for owner in key_owners():
         for binding in vars(owner)["BINDINGS"]:
             assert isinstance(binding, Binding)
             assert binding.id or set(binding.key.split(",")) <= set(QUIT_KEYS), (owner, binding)
 
 
-def test_no_key_does_two_things_in_a_place() -> None:
+def test_no_key_has_two_actions_in_one_view() -> None:
     for owner in key_owners():
         keys = [key for binding in vars(owner)["BINDINGS"] for key in binding.key.split(",")]
         assert len(keys) == len(set(keys)), owner
 
 
-def test_no_key_of_multiplexers_and_terminals_is_bound() -> None:
+def test_keys_of_multiplexers_and_terminals_are_not_bound() -> None:
     keys = {key for each in EVERY.values() for key in each.keys.split(",")}
     assert not keys & {"ctrl+a", "ctrl+b", "ctrl+h", "ctrl+i", "ctrl+j", "ctrl+m"}
 
 
-def test_every_place_is_in_the_list_under_a_title() -> None:
+def test_the_key_listing_has_a_title_for_every_view() -> None:
     assert {name.split(".")[0] for name in EVERY} == set(keymap.TITLES)
 
 
 @pytest.mark.parametrize("place", ["monitor", "case", "page", "columns", "open", "charts", "library"])
 @pytest.mark.parametrize("key", QUIT_KEYS)
-async def test_the_keys_that_always_leave_do_so_from_everywhere(
+async def test_fixed_quit_keys_work_from_every_screen(
     stage: Any, app_context: Any, place: str, key: str
 ) -> None:
     async with stage.at(place, app_context) as seen:
         await seen.settle(key)
-        assert seen.app.return_value is not None or "The sweep runs on." in seen.text
+        assert seen.app.return_value is not None or "The sweep is running." in seen.text
 
 
-async def test_the_footer_names_the_mapped_keys_and_answers_as_they_are(stage: Any, app_context: Any) -> None:
+async def test_the_key_bar_shows_mapped_keys_and_fixed_answers(stage: Any, app_context: Any) -> None:
     keys = {"monitor.skip": "f5", "monitor.up": "w", "monitor.detach": "f6"}
     mine = replace(app_context, preferences=Preferences(Settings(keys=keys)))
     async with stage.at("monitor", mine) as seen:
@@ -191,15 +191,15 @@ async def test_the_footer_names_the_mapped_keys_and_answers_as_they_are(stage: A
         assert seen.panel("keys")[0].split() == ["d", "detach", "s", "stop", "esc", "back"]
 
 
-async def test_a_letter_that_is_mapped_can_still_be_typed(stage: Any, app_context: Any) -> None:
+async def test_mapped_letters_can_still_be_typed(stage: Any, app_context: Any) -> None:
     mine = replace(app_context, preferences=Preferences(Settings(keys={"monitor.skip": "v"})))
     async with stage.at("monitor", mine) as seen:
         await seen.settle("slash", "v")
         assert seen.app.screen.query_one("PromptInput").value == "v"
-        assert stage.engine.told == []
+        assert stage.engine.commands == []
 
 
-async def test_the_palette_has_every_action_once(stage: Any, app_context: Any) -> None:
+async def test_the_command_palette_lists_every_action_once(stage: Any, app_context: Any) -> None:
     async with stage.at("sweep", app_context) as seen:
         names = [command.title for command in seen.app.get_system_commands(seen.app.screen)]
         assert len(names) == len(set(names))

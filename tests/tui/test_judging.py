@@ -1,4 +1,4 @@
-"""By what cases are judged, as options of commands and on the screen: baseline, margin, what fails a gate."""
+"""Verdict settings as command options and in the UI: baseline, margin, gate."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ def run(*arguments: str) -> Result:
 
 @pytest.fixture
 def recorded(home: Path, make_story: Any) -> Any:
-    """Two sessions of the library, the second slower by as much as a test wants, of so many rounds."""
+    """Return a function that writes two library sessions, the second slower by a factor."""
 
     def write(by: float = 1.0, rounds: int = 3) -> None:
         for name, factor in (("old", 1.0), ("new", by)):
@@ -59,7 +59,7 @@ def recorded(home: Path, make_story: Any) -> Any:
         ),
     ],
 )
-def test_a_gate_tells_the_unsure_and_fails_on_them_only_where_asked(
+def test_the_gate_reports_unsure_cases_and_fails_on_them_only_on_request(
     recorded: Any, by: float, rounds: int, options: tuple[str, ...], status: int, said: str | None
 ) -> None:
     recorded(by, rounds)
@@ -69,7 +69,7 @@ def test_a_gate_tells_the_unsure_and_fails_on_them_only_where_asked(
 
 
 @pytest.mark.parametrize(("margin", "word"), [(None, "SAME"), ("0.5%", "UNSURE"), ("5", "SAME")])
-def test_the_margin_is_that_of_the_command(recorded: Any, margin: str | None, word: str) -> None:
+def test_same_within_option_sets_the_margin(recorded: Any, margin: str | None, word: str) -> None:
     recorded(1.004)
     options = ("--same-within", margin) if margin else ()
     (against,) = json.loads(run("compare", "old", "new", "--format", "json", *options).stdout)["against"]
@@ -81,7 +81,7 @@ def test_the_margin_is_that_of_the_command(recorded: Any, margin: str | None, wo
 
 @pytest.mark.parametrize("margin", ["-1%", "much", "nan", "1000%"])
 @pytest.mark.parametrize("command", [("compare", "old", "new"), ("export", "old"), ("optimal", "old")])
-def test_a_margin_is_a_percentage(recorded: Any, command: tuple[str, ...], margin: str) -> None:
+def test_margin_must_be_a_percentage(recorded: Any, command: tuple[str, ...], margin: str) -> None:
     recorded()
     done = run(*command, "--same-within", margin)
     assert "is not a percentage from 0 to below 1000, such as 5%" in str(done.exception)
@@ -106,7 +106,7 @@ def rows(*options: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(done.stdout)))
 
 
-def test_the_baseline_is_that_of_the_command_at_each_length(home: Path, make_story: Any) -> None:
+def test_baseline_option_applies_at_each_sequence_length(home: Path, make_story: Any) -> None:
     lengths_of(make_story)
     plain, named = rows(), rows("--baseline", "precision=bf16", "--baseline", "batch_size=4")
     for found, precision, size in ((plain, "fp32", "1"), (named, "bf16", "4")):
@@ -124,7 +124,7 @@ def test_the_baseline_is_that_of_the_command_at_each_length(home: Path, make_sto
     assert "the throughput of the baseline, cuda:0 fp32 compile=off bs=1 seq=16: faster" in other
 
 
-def test_a_baseline_that_no_case_has_leaves_no_ratio_and_the_reason(home: Path, make_story: Any) -> None:
+def test_a_baseline_without_a_case_gives_no_ratio_and_a_reason(home: Path, make_story: Any) -> None:
     lengths_of(make_story)
     option = ("--baseline", "batch_size=64")
     assert {row["verdict"] for row in rows(*option)} == {""}
@@ -145,7 +145,9 @@ def test_a_baseline_that_no_case_has_leaves_no_ratio_and_the_reason(home: Path, 
     ],
 )
 @pytest.mark.parametrize("command", ["export", "optimal"])
-def test_a_wrong_baseline_is_told(home: Path, make_story: Any, command: str, option: str, said: str) -> None:
+def test_an_invalid_baseline_is_rejected(
+    home: Path, make_story: Any, command: str, option: str, said: str
+) -> None:
     lengths_of(make_story)
     done = run(command, "swept", "--baseline", option)
     assert isinstance(done.exception, BenchtuiError)
@@ -153,7 +155,7 @@ def test_a_wrong_baseline_is_told(home: Path, make_story: Any, command: str, opt
 
 
 @pytest.mark.parametrize("command", [("attach", "swept"), ("replay", "swept")])
-def test_the_screen_is_told_what_to_judge_by(
+def test_commands_pass_verdict_settings_to_the_app(
     home: Path, make_story: Any, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     lengths_of(make_story)
@@ -177,7 +179,7 @@ def test_the_screen_is_told_what_to_judge_by(
 BY_FOUR = VerdictSettings(Baseline(batch_size=4), 0.001)
 
 
-async def test_the_screen_judges_by_it_and_so_does_the_report_that_it_copies(
+async def test_the_monitor_and_its_copied_report_use_the_verdict_settings(
     opened: Any, story: Any, app_context: Any
 ) -> None:
     story.begin(rounds=3)
@@ -199,7 +201,7 @@ async def test_the_screen_judges_by_it_and_so_does_the_report_that_it_copies(
     assert "Against cuda:0 fp32 bs=1, " in report_markdown(story.path)
 
 
-def test_so_does_the_report_that_the_library_writes(story: Any, app_context: Any) -> None:
+def test_the_library_report_uses_the_verdict_settings(story: Any, app_context: Any) -> None:
     story.begin().case(0, 10.0, 30).case(1, 20.0, 30).case(2, 40.0, 30).end()
     item: Any = SimpleNamespace(path=story.path, name="trial")
     for judging, size in ((BY_FOUR, 4), (SWEEP_DEFAULTS, 1)):

@@ -1,4 +1,4 @@
-"""No command and no screen writes over a session, by whatever path it is told to."""
+"""No command or screen overwrites a session, whatever the output path."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def run(*arguments: object) -> Result:
 
 @pytest.fixture
 def sessions(tmp_path: Path, make_story: Any) -> Path:
-    """A folder of the sessions a.json, b.json and other.json, with a link of each kind to the first two."""
+    """Create a.json, b.json and other.json, with a link of each kind to the first two."""
     for name in ("a", "b", "other"):
         make_story(tmp_path / f"{name}.json").begin(batch_sizes=(1,)).case(0, 10.0, 30).end().close()
     for name in ("a", "b"):
@@ -52,7 +52,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def refuses(folder: Path, target: Path, *arguments: object) -> None:
-    """Run a command that must refuse its target, in one line, and write nothing at all."""
+    """Run a command that must reject its target with one line and write nothing."""
     before = contents(folder)
     done = run(*arguments)
     assert isinstance(done.exception, BenchtuiError), done.output
@@ -65,18 +65,20 @@ def refuses(folder: Path, target: Path, *arguments: object) -> None:
 @pytest.mark.parametrize(
     "name", ["a.json", "b.json", "a-symlink", "b-symlink", "a-hardlink", "b-hardlink", "other.json"]
 )
-def test_several_sessions_are_not_written_over(command: tuple[str, ...], name: str, sessions: Path) -> None:
+def test_output_never_overwrites_any_of_several_sessions(
+    command: tuple[str, ...], name: str, sessions: Path
+) -> None:
     target = sessions / name
     refuses(sessions, target, *command, sessions / "a.json", sessions / "b.json", "-o", target)
 
 
 @pytest.mark.parametrize("form", FORMS, ids=" ".join)
 @pytest.mark.parametrize("name", ["a.json", "a-symlink", "a-hardlink", "other.json"])
-def test_one_session_is_not_written_over(form: tuple[str, ...], name: str, sessions: Path) -> None:
+def test_output_never_overwrites_a_session(form: tuple[str, ...], name: str, sessions: Path) -> None:
     refuses(sessions, sessions / name, "export", sessions / "a.json", *form, "-o", sessions / name)
 
 
-def test_an_input_is_known_by_its_identity_where_it_begins_otherwise(sessions: Path) -> None:
+def test_an_input_file_is_recognized_by_identity(sessions: Path) -> None:
     first = sessions / "a.json"
     started, *rest = json.loads(first.read_text())
     longer = dict(reversed(started.items()))  # as a tool that sorts its keys would leave it
@@ -86,7 +88,7 @@ def test_an_input_is_known_by_its_identity_where_it_begins_otherwise(sessions: P
 
 
 @pytest.mark.parametrize("name", ["throughput.svg", "throughput.png", "jitter.png"])
-def test_figures_are_all_written_or_none(name: str, sessions: Path) -> None:
+def test_plots_are_written_all_or_none(name: str, sessions: Path) -> None:
     figures = sessions / "figures"
     figures.mkdir()
     target = (sessions / "other.json").rename(figures / name)
@@ -94,12 +96,12 @@ def test_figures_are_all_written_or_none(name: str, sessions: Path) -> None:
     refuses(sessions, target, "export", sessions / "a.json", "--figures", figures, "-o", report)
 
 
-def test_figures_are_not_written_over_the_session_they_show(sessions: Path) -> None:
+def test_plots_never_overwrite_the_session_they_show(sessions: Path) -> None:
     session = (sessions / "a.json").rename(sessions / "throughput.svg")
     refuses(sessions, session, "export", session, "--figures", sessions)
 
 
-def test_a_refused_report_leaves_no_figures_behind(sessions: Path) -> None:
+def test_a_rejected_report_leaves_no_plots_behind(sessions: Path) -> None:
     target = sessions / "b.json"
     refuses(sessions, target, "export", sessions / "a.json", "--figures", sessions / "figures", "-o", target)
     assert not (sessions / "figures").exists()
@@ -110,7 +112,7 @@ def test_a_refused_report_leaves_no_figures_behind(sessions: Path) -> None:
     [("compare", "a.json", "b.json"), *(("export", "a.json", *form) for form in FORMS)],
     ids=" ".join,
 )
-def test_other_files_are_written_over(arguments: tuple[str, ...], sessions: Path) -> None:
+def test_output_overwrites_other_files(arguments: tuple[str, ...], sessions: Path) -> None:
     if "parquet" in arguments:
         pytest.importorskip("pyarrow.parquet")
     target = sessions / "report"
@@ -130,7 +132,7 @@ def test_other_files_are_written_over(arguments: tuple[str, ...], sessions: Path
     ],
     ids=" ".join,
 )
-def test_a_fifo_that_nothing_reads_is_refused_at_once(arguments: tuple[str, ...], sessions: Path) -> None:
+def test_a_fifo_without_a_reader_is_rejected_immediately(arguments: tuple[str, ...], sessions: Path) -> None:
     if "parquet" in arguments:
         pytest.importorskip("pyarrow.parquet")
     os.mkfifo(sessions / "fifo")
@@ -140,7 +142,7 @@ def test_a_fifo_that_nothing_reads_is_refused_at_once(arguments: tuple[str, ...]
     assert done.stderr.splitlines()[-1] == "benchtui: fifo: can't be written: no process is reading from it"
 
 
-def test_a_fifo_with_a_reader_is_written(sessions: Path) -> None:
+def test_output_is_written_to_a_fifo_with_a_reader(sessions: Path) -> None:
     os.mkfifo(sessions / "fifo")
     reader = os.open(sessions / "fifo", os.O_RDONLY | os.O_NONBLOCK)
     try:
@@ -150,7 +152,7 @@ def test_a_fifo_with_a_reader_is_written(sessions: Path) -> None:
         os.close(reader)
 
 
-def test_the_monitors_report_is_not_written_over_a_session(sessions: Path) -> None:
+def test_the_monitor_report_never_overwrites_a_session(sessions: Path) -> None:
     before = contents(sessions)
     for name in ("a.json", "a-symlink", "other.json"):
         with pytest.raises(BenchtuiError, match=f"{name}: {REFUSED}"):
@@ -159,7 +161,7 @@ def test_the_monitors_report_is_not_written_over_a_session(sessions: Path) -> No
 
 
 @pytest.mark.parametrize("over", [False, True])
-def test_a_screen_refuses_without_a_question(over: bool, sessions: Path) -> None:
+def test_library_export_rejects_a_session_path_without_asking(over: bool, sessions: Path) -> None:
     before = contents(sessions)
     for name in ("a.json", "a-symlink", "other.json"):
         with pytest.raises(BenchtuiError, match=f"{name}: {REFUSED}"):
@@ -167,7 +169,7 @@ def test_a_screen_refuses_without_a_question(over: bool, sessions: Path) -> None
     assert contents(sessions) == before
 
 
-def test_the_editor_saves_no_sweep_over_a_session(sessions: Path) -> None:
+def test_the_editor_never_saves_over_a_session(sessions: Path) -> None:
     before = contents(sessions)
     with pytest.raises(BenchtuiError, match=REFUSED):
         Draft.of("quick").save(sessions / "a-symlink")

@@ -1,4 +1,4 @@
-"""One session, one word for a pair: on every screen, in the report, its figures, its exports and the commands.
+"""Every screen, report, plot, export and command gives a pair of cases the same verdict.
 
 Sessions are drawn at random: rounds, disturbed cases, an A/A pair, a baseline that has no figures, results of a
 source that kept no steps. Beside them stand the recorded ones.
@@ -81,7 +81,7 @@ SEEDS = range(18)
 MIRRORED = {"faster": "slower", "slower": "faster", "same": "same", "unsure": "unsure"}
 
 
-def drawn(seed: int, again: int = 0) -> list[AnyEvent]:
+def random_events(seed: int, again: int = 0) -> list[AnyEvent]:
     """The events of a session; ``again`` draws other times for the same plan."""
     rounds = (1, 3, 5)[seed % 3]
     imported, disturbed, aa = seed % 6 == 5, seed % 2 == 1, seed % 4 == 0
@@ -152,7 +152,7 @@ def _reported(index: int, config: Config, times: list[list[float]]) -> Iterator[
 def written(seed: int, again: int, folder: Path) -> Path:
     path = folder / f"{'ab'[again]}{seed}.json"
     journal = Journal(path)
-    for event in drawn(seed, again):
+    for event in random_events(seed, again):
         journal.append(event)
     journal.close()
     return path
@@ -179,30 +179,32 @@ def path(request: pytest.FixtureRequest, folder: Path) -> Path:
     return imported(request.param, folder) if request.param in SOURCES else request.param
 
 
-def judged(path: Path, judging: VerdictSettings) -> Session:
+def load_with(path: Path, judging: VerdictSettings) -> Session:
     session = Session.load(path)
     session.judge_by(judging)
     return session
 
 
-def on_the_monitor(path: Path, judging: VerdictSettings) -> Words:
-    """By the table, which is drawn while cases still end."""
+def monitor_verdicts(path: Path, judging: VerdictSettings) -> Words:
+    """Return the verdicts of the table, which is drawn while cases still end."""
     session = Session()
-    book: CaseRows | None = None
+    case_rows: CaseRows | None = None
     for event in read(path).events:
         session.apply(event)
-        book = book or CaseRows(session, UNICODE, judging=judging)
+        case_rows = case_rows or CaseRows(session, UNICODE, judging=judging)
         if isinstance(event, CaseFinished):
-            book.renew([session.cases[event.case]])
+            case_rows.refresh([session.cases[event.case]])
             for case in session.cases:
-                book.row(case.index).cells["base"]
-    if book is None:
+                case_rows.row(case.index).cells["base"]
+    if case_rows is None:
         return {}
-    cells = {case.index: book.row(case.index).cells["base"] for case in session.cases}
-    return {index: _word_of(*cell) for index, cell in cells.items() if not session.cases[index].config.repeat}
+    cells = {case.index: case_rows.row(case.index).cells["base"] for case in session.cases}
+    return {
+        index: _verdict_word(*cell) for index, cell in cells.items() if not session.cases[index].config.repeat
+    }
 
 
-def _word_of(text: str, role: str) -> str | None:
+def _verdict_word(text: str, role: str) -> str | None:
     if text in ("base", UNICODE.absent):
         return "base" if text == "base" else None
     sign = text[: -len(text.lstrip("=? "))] if text[0] in "=?" else ""
@@ -210,12 +212,12 @@ def _word_of(text: str, role: str) -> str | None:
     return word
 
 
-def on_the_charts(path: Path, judging: VerdictSettings) -> Words:
-    """By the line below the chart, at every point."""
+def chart_verdicts(path: Path, judging: VerdictSettings) -> Words:
+    """Return the verdicts of the line below the chart, at every point."""
     session = Session.load(path)
     judge = CaseVerdicts(session, judging)
     for case in session.cases:
-        judge.take_in(case)
+        judge.add_ended(case)
     chart = LineChart(session, lambda case: metrics(case) if case.state == "ok" else None, UNICODE, judge)
     found: Words = {}
     for line in chart.chart.lines:
@@ -227,9 +229,9 @@ def on_the_charts(path: Path, judging: VerdictSettings) -> Words:
     return {index: word for index, word in found.items() if not session.cases[index].config.repeat}
 
 
-def in_the_leaderboard(path: Path, judging: VerdictSettings) -> list[str | None]:
-    """In the order of its ranks, by length."""
-    session = judged(path, judging)
+def leaderboard_verdicts(path: Path, judging: VerdictSettings) -> list[str | None]:
+    """Return the leaderboard's verdicts in rank order, by sequence length."""
+    session = load_with(path, judging)
     results = measured(session)
     blocks = leaderboard(session, results, varied(case.config for case in session.cases), None)
     rows = [dict(zip(block.table.titles, row, strict=True)) for block in blocks for row in block.table.rows]
@@ -238,8 +240,8 @@ def in_the_leaderboard(path: Path, judging: VerdictSettings) -> list[str | None]
 
 
 def ranked(path: Path, judging: VerdictSettings) -> list[int]:
-    """The numbers of the cases in the order of the leaderboard."""
-    session = judged(path, judging)
+    """Return the indices of the cases in leaderboard order."""
+    session = load_with(path, judging)
     found = []
     for length in lengths(session):
         rows = [each for each in measured(session) if each.config.sequence_length == length]
@@ -249,8 +251,8 @@ def ranked(path: Path, judging: VerdictSettings) -> list[int]:
     return found
 
 
-def in_rows(rows: list[dict[str, Any]]) -> Words:
-    """Of the rows of an export, whose numbers may be text."""
+def row_verdicts(rows: list[dict[str, Any]]) -> Words:
+    """Return the verdicts of export rows, whose numbers may be text."""
     plain = [row for row in rows if str(row["again"]).lower() == "false"]
     return {
         int(row["case"]): "base" if str(row["case"]) == str(row["baseline"]) else row["verdict"] or None
@@ -258,81 +260,81 @@ def in_rows(rows: list[dict[str, Any]]) -> Words:
     }
 
 
-def in_the_figure(path: Path, judging: VerdictSettings) -> list[str]:
-    return sorted(str(place.ratio.verdict) for place in places(facts(judged(path, judging))))
+def plot_verdicts(path: Path, judging: VerdictSettings) -> list[str]:
+    return sorted(str(place.ratio.verdict) for place in places(facts(load_with(path, judging))))
 
 
 @pytest.mark.parametrize("judging", JUDGINGS, ids=["as swept", "within 20%", "against bs 4", "against bf16"])
-def test_a_session_has_one_word_for_each_case(path: Path, judging: VerdictSettings) -> None:
-    session = judged(path, judging)
-    words = in_rows(list(csv.DictReader(io.StringIO(exported.as_csv(session)))))
-    assert in_rows(json.loads(exported.as_json(session))["cases"]) == words
-    assert on_the_monitor(path, judging) == words
-    assert on_the_charts(path, judging) == words
-    board = in_the_leaderboard(path, judging)
+def test_every_view_gives_a_case_the_same_verdict(path: Path, judging: VerdictSettings) -> None:
+    session = load_with(path, judging)
+    words = row_verdicts(list(csv.DictReader(io.StringIO(exported.as_csv(session)))))
+    assert row_verdicts(json.loads(exported.as_json(session))["cases"]) == words
+    assert monitor_verdicts(path, judging) == words
+    assert chart_verdicts(path, judging) == words
+    board = leaderboard_verdicts(path, judging)
     if any(board):  # a column that nothing stands in is left out
         assert board == [words[index] for index in ranked(path, judging)]
     told = sorted(word for word in words.values() if word in MIRRORED)
-    assert in_the_figure(path, judging) == told
+    assert plot_verdicts(path, judging) == told
 
 
-def test_the_drawn_sessions_have_every_word(folder: Path) -> None:
-    """So that what agrees above isn't one word alone."""
+def test_generated_sessions_cover_every_verdict(folder: Path) -> None:
+    """The agreement above covers more than one verdict."""
     found = [
         word
         for seed in SEEDS
-        for word in in_rows(
-            json.loads(exported.as_json(judged(written(seed, 0, folder), SWEEP_DEFAULTS)))["cases"]
+        for word in row_verdicts(
+            json.loads(exported.as_json(load_with(written(seed, 0, folder), SWEEP_DEFAULTS)))["cases"]
         ).values()
     ]
     assert {*MIRRORED, "base", None} == set(found)
     assert all(found.count(word) >= 5 for word in MIRRORED)
 
 
-def test_the_ratio_on_the_screen_is_that_of_the_report(path: Path) -> None:
+def test_the_monitor_ratio_equals_the_report_ratio(path: Path) -> None:
     session = Session.load(path)
-    book = CaseRows(session, UNICODE)
-    book.renew(session.cases)
+    case_rows = CaseRows(session, UNICODE)
+    case_rows.refresh(session.cases)
     for row in json.loads(exported.as_json(session))["cases"]:
         if row["speedup"] is not None and row["baseline"] != row["case"]:
-            assert book.row(row["case"]).cells["base"][0].lstrip("=? ") == f"{ratio_text(row['speedup'])}x"
+            assert case_rows.row(row["case"]).cells["base"][0].lstrip("=? ") == f"{ratio_text(row['speedup'])}x"
 
 
-def test_the_half_width_on_the_screen_is_that_of_the_report(path: Path) -> None:
+def test_the_monitor_interval_equals_the_report_interval(path: Path) -> None:
     session = Session.load(path)
-    book = CaseRows(session, UNICODE)
-    book.renew(session.cases)
+    case_rows = CaseRows(session, UNICODE)
+    case_rows.refresh(session.cases)
     for result in measured(session):
         told = result.metrics.latency_ms.interval_percent
-        assert book.value(result.case, "interval") == (told and pytest.approx(told, rel=1e-6))
+        assert case_rows.value(result.case, "interval") == (told and pytest.approx(told, rel=1e-6))
 
 
-def test_summing_cases_up_changes_no_word_and_no_width(path: Path) -> None:
-    """Steps of cases that have ended are let go of, and their figures stand for them."""
+def test_summarizing_cases_changes_no_verdict_or_interval(path: Path) -> None:
+    """Evicted steps of ended cases are replaced by their metrics."""
     session = Session.load(path)
-    book, after = CaseRows(session, UNICODE), CaseRows(session, UNICODE)
-    book.renew(session.cases)
-    before = _cells(session, book)
+    case_rows, after = CaseRows(session, UNICODE), CaseRows(session, UNICODE)
+    case_rows.refresh(session.cases)
+    before = _cells(session, case_rows)
     for case in session.cases:
         if case.state == "ok" and len(case.measured):
             case.metrics = metrics(case)
             case.drop_steps()
-    book.renew(())
-    after.renew(session.cases)
-    assert _cells(session, book) == _cells(session, after) == before
+    case_rows.refresh(())
+    after.refresh(session.cases)
+    assert _cells(session, case_rows) == _cells(session, after) == before
     assert exported.as_csv(Session.load(path, keep_steps=False)) == exported.as_csv(Session.load(path))
 
 
-def _cells(session: Session, book: CaseRows) -> list[tuple[str, str]]:
-    rows = [book.row(case.index).cells for case in session.cases]
+def _cells(session: Session, case_rows: CaseRows) -> list[tuple[str, str]]:
+    rows = [case_rows.row(case.index).cells for case in session.cases]
     return [(cells["base"][0], cells["interval"][0]) for cells in rows]
 
 
-def test_a_case_of_very_many_steps_tells_of_the_noise_once_it_is_summed_up(
+def test_a_very_long_case_counts_toward_noise_once_summarized(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two rounds each, the first case's too many to be summed up between two pictures."""
-    session, book = Session(), None
+    """Two rounds each; the first case has too many steps to summarize between two frames."""
+    session, case_rows = Session(), None
     plan = tuple(Config(device="cpu", batch_size=size) for size in (1, 2, 4))
     sweep = Sweep(name="long", model="tiny", measure=Measure(rounds=2))
     start = SessionStarted(t=0.0, id="l", created="2026-11-21T10:00:00Z", sweep=sweep, plan=plan, host=Host())
@@ -342,15 +344,15 @@ def test_a_case_of_very_many_steps_tells_of_the_noise_once_it_is_summed_up(
         times = [[10.0 * by * dice.lognormvariate(0, 0.01) for _ in range(steps)] for by in (1.0, apart)]
         session.apply_all(_run(index, config, times, disturbed=False))
     monkeypatch.setattr("benchtui.tui.live.case_verdicts.THREAD_STEPS", 50)
-    book = CaseRows(session, UNICODE)
-    book.renew(session.cases)
+    case_rows = CaseRows(session, UNICODE)
+    case_rows.refresh(session.cases)
     case = session.cases[2]
-    assert book.judge.verdict(case) is None, "its baseline isn't summed up yet"
-    assert book.judge._known_noise()["cpu"].freedom == 4 + 2
+    assert case_rows.verdicts.verdict(case) is None, "its baseline isn't summed up yet"
+    assert case_rows.verdicts._noise_estimates()["cpu"].freedom == 4 + 2
     session.cases[0].metrics = metrics(session.cases[0])
-    book.renew(())
+    case_rows.refresh(())
     (result,) = [each for each in measured(session) if each.case is case]
-    found = book.judge.verdict(case)
+    found = case_rows.verdicts.verdict(case)
     assert found is not None
     assert found.high == throughput_ratio(measured(session)[0], result).high  # type: ignore[union-attr]
 
@@ -361,8 +363,8 @@ def optimal(path: Path, *options: str) -> list[dict[str, Any]]:
     return list(json.loads(done.stdout))
 
 
-def test_the_best_case_against_the_next_has_the_word_that_the_table_would_have(path: Path) -> None:
-    """With the best case as the baseline, the table says of the next what ``optimal`` says of the best."""
+def test_optimal_agrees_with_the_table_on_best_versus_next(path: Path) -> None:
+    """With the best case as baseline, the table's verdict on the next equals ``optimal``'s on the best."""
     for said in optimal(path):
         best, other = said["best"], said["runner_up"]
         if other is None:
@@ -370,14 +372,14 @@ def test_the_best_case_against_the_next_has_the_word_that_the_table_would_have(p
         options = ("device", "precision", "batch_size", "sequence_length", "attention", "compile", "threads")
         wanted = [f"--baseline={option}={best[option]}" for option in options if best[option] != "unknown"]
         done = CliRunner().invoke(app, ["export", str(path), "--format", "json", *wanted])
-        words = in_rows(json.loads(done.stdout)["cases"])
+        words = row_verdicts(json.loads(done.stdout)["cases"])
         if words[best["case"]] == "base":
             assert words[other["case"]] == MIRRORED[said["verdict"]]
         assert said["ahead"]["verdict"].lower() == said["verdict"]
 
 
 @pytest.mark.parametrize("need", ["throughput", "latency", "balanced"])
-def test_a_tie_is_none_that_the_table_tells_apart(path: Path, need: Any) -> None:
+def test_optimal_ties_are_not_distinguished_by_the_table(path: Path, need: Any) -> None:
     session = Session.load(path)
     for length in lengths(session):
         choice = decide(session, Objective(need, sequence_length=length))
@@ -402,16 +404,16 @@ def pairs_of(path: Path, folder: Path) -> list[tuple[Path, Path]]:
 
 
 @pytest.mark.parametrize("within", [None, 0.1])
-def test_two_sessions_have_one_word_for_each_pair(path: Path, folder: Path, within: float | None) -> None:
+def test_every_view_gives_a_pair_the_same_verdict(path: Path, folder: Path, within: float | None) -> None:
     for paths in pairs_of(path, folder):
         found = compare_sessions(load_sessions(paths, VerdictSettings(same_within=within)))
         (against,) = found.against
         words = {row.case.index: row.verdict.name if row.verdict else None for row in against.rows}
-        assert _on_the_page(found) == words
-        assert _below_the_page(found) == words
+        assert _page_verdicts(found) == words
+        assert _detail_verdicts(found) == words
         said = [word for word in words.values() if word]
         margin = ["--same-within", f"{100 * within}%"] if within is not None else []
-        assert _by_the_command(paths, margin) == words
+        assert _command_verdicts(paths, margin) == words
         for text in (comparison_text(found), compare.markdown(found)):
             assert re.findall(r"\b(?:FASTER|SLOWER|SAME|UNSURE)\b", _table_of(text)) == said
             for word in MIRRORED:
@@ -420,18 +422,18 @@ def test_two_sessions_have_one_word_for_each_pair(path: Path, folder: Path, with
 
 
 def _table_of(text: str) -> str:
-    """The lines of a comparison that are rows of cases."""
+    """Return the lines of a comparison that are case rows."""
     lines = text.splitlines()
     return "\n".join(line for line in lines if re.match(r"^(\| |  )(cpu|cuda)\S* ", line))
 
 
-def _on_the_page(found: Any) -> Words:
+def _page_verdicts(found: Any) -> Words:
     rows = {entry.row.case.index: abreast.row(entry, UNICODE) for entry in abreast.entries(found)}
     states = {index: row.cells["state"][0].split()[-1].upper() for index, row in rows.items()}
     return {index: state if state.lower() in MIRRORED else None for index, state in states.items()}
 
 
-def _below_the_page(found: Any) -> Words:
+def _detail_verdicts(found: Any) -> Words:
     shown: Words = {}
     for entry in abreast.entries(found):
         lines = detail_lines(Detail(entry), 140, 12, UNICODE)
@@ -448,7 +450,7 @@ def _below_the_page(found: Any) -> Words:
     return shown
 
 
-def _by_the_command(paths: tuple[Path, Path], margin: list[str]) -> Words:
+def _command_verdicts(paths: tuple[Path, Path], margin: list[str]) -> Words:
     done = CliRunner().invoke(app, ["compare", *map(str, paths), "--format", "json", *margin])
     (against,) = json.loads(done.stdout)["against"]
     assert against["counts"] == {

@@ -1,4 +1,4 @@
-"""Pictures of the Monitor, so that a change of its looks is seen: two sizes, two themes, one still moment."""
+"""Snapshots of the Monitor in two sizes and two themes, with a fake clock."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from benchtui.tui.app import BenchtuiApp
 
 @pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-def test_the_monitor_while_measuring(
+def test_monitor_snapshot_while_measuring(
     story: Any, engine: Any, app_context: Any, clock: Any, snap_compare: Any, theme: str, size: tuple[int, int]
 ) -> None:
     story.begin(batch_sizes=(1, 2, 4, 8, 16)).case(0, 10.0, 120, "random weights").telemetry().telemetry()

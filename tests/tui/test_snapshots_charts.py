@@ -1,4 +1,4 @@
-"""Pictures of the Charts and of a case, so that a change of their looks is seen: two sizes, two themes."""
+"""Snapshots of the charts and the case screen in two sizes and two themes."""
 
 from typing import Any
 
@@ -38,12 +38,14 @@ def app(story: Any, app_context: Any, clock: Any, theme: str) -> BenchtuiApp:
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("keys", [("3", "down", "right"), ("3", "p", "down")], ids=["lines", "front"])
-def test_the_charts(app: BenchtuiApp, snap_compare: Any, size: tuple[int, int], keys: tuple[str, ...]) -> None:
+def test_charts_snapshot(
+    app: BenchtuiApp, snap_compare: Any, size: tuple[int, int], keys: tuple[str, ...]
+) -> None:
     assert snap_compare(app, terminal_size=size, run_before=pressing(*keys))
 
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("section", [0, 1], ids=["summary", "distribution"])
-def test_a_case(app: BenchtuiApp, snap_compare: Any, size: tuple[int, int], section: int) -> None:
+def test_case_screen_snapshot(app: BenchtuiApp, snap_compare: Any, size: tuple[int, int], section: int) -> None:
     assert snap_compare(app, terminal_size=size, run_before=pressing("g", "enter", *["tab"] * section))

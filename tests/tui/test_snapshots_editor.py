@@ -1,4 +1,4 @@
-"""Pictures of the editor, so that a change of its looks is seen: two sizes, two themes, one still moment."""
+"""Snapshots of the editor in two sizes and two themes, with a fake clock."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ from benchtui.tui.app import BenchtuiApp
 
 
 async def edit(pilot: Any) -> None:
-    """Put a value on, switch a case off, and come back to a line that is being typed wrongly."""
+    """Add a value, turn a case off, and type an invalid value."""
     await pilot.press("j", "right", "space", "tab", "j", "space", "tab", "G", "up", "up", "enter", *"share")
     await pilot.pause(0.5)
 
 
 @pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-def test_the_editor_while_typing(
+def test_editor_snapshot_while_typing(
     app_context: Any, snap_compare: Any, theme: str, size: tuple[int, int]
 ) -> None:
     app = BenchtuiApp(app_context, theme=theme)

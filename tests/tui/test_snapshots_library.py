@@ -1,4 +1,4 @@
-"""Pictures of the library and of a comparison, so that a change of their looks is seen."""
+"""Snapshots of the library and a comparison."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ THEMES = pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
 
 @pytest.fixture
 def shelf(home: Path, make_story: Any, app_context: AppContext, monkeypatch: pytest.MonkeyPatch) -> AppContext:
-    """A library of four sessions, in a folder whose name doesn't change."""
+    """Set up a library of four sessions in a fixed folder."""
     for name, factor, ending in (
         ("before", 1.0, "completed"),
         ("after", 0.9, "completed"),
@@ -40,7 +40,7 @@ def shelf(home: Path, make_story: Any, app_context: AppContext, monkeypatch: pyt
 
 @SIZES
 @THEMES
-def test_the_library(shelf: AppContext, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
+def test_library_snapshot(shelf: AppContext, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
     async def mark(pilot: Any) -> None:
         await pilot.press("4")
         await settled(pilot)
@@ -53,7 +53,7 @@ def test_the_library(shelf: AppContext, snap_compare: Any, theme: str, size: tup
 
 @SIZES
 @THEMES
-def test_a_comparison(shelf: AppContext, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
+def test_comparison_snapshot(shelf: AppContext, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
     async def compare(pilot: Any) -> None:
         folder = paths.folder()
         pilot.app.post_message(ComparisonAsked((folder / "before.json", folder / "after.json")))
@@ -64,7 +64,7 @@ def test_a_comparison(shelf: AppContext, snap_compare: Any, theme: str, size: tu
 
 
 async def settled(pilot: Any) -> None:
-    """Wait for what is read beside the screen."""
+    """Wait for background reads."""
     await pilot.pause(0.1)
     await pilot.app.workers.wait_for_complete()
     await pilot.pause()

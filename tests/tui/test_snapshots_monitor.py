@@ -1,4 +1,4 @@
-"""Pictures of the Monitor's panels, pages and lines to type, so that a change of their looks is seen."""
+"""Snapshots of the Monitor's panels, pages and prompts."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ NODES = [f"box-{number:02}" for number in range(1, 41)]
 
 
 def on_a_machine(story: Any) -> None:
-    """Three cases of five, the last of which runs and is throttled."""
+    """Write three of five cases, the last of them running and throttled."""
     story.begin(batch_sizes=(1, 2, 4, 8, 16), gpus=2, iterations=100)
     story.case(0, 10.0, 120, "random weights").telemetry(2).case(1, 18.0, 120, "random weights")
     story.start(2).prepare(2, "random weights").steps(2, [40.0, 26.0], "warmup")
@@ -50,7 +50,7 @@ def on_a_cluster(story: Any) -> None:
 @pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["small", "usual"])
 @pytest.mark.parametrize("view", VIEWS)
-def test_the_monitor(
+def test_monitor_snapshot(
     story: Any,
     engine: Any,
     app_context: Any,

@@ -1,4 +1,4 @@
-"""Pictures of what no other picture shows: empty places, questions, pages to read, sections of a case."""
+"""Snapshots of empty views, questions, text pages and sections of a case."""
 
 from dataclasses import replace
 from typing import Any
@@ -32,7 +32,7 @@ VIEWS = {
 
 @pytest.fixture
 def around(app_context: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A library whose files lie in a folder of which every picture tells the same."""
+    """Set up a library in a folder with a fixed name."""
     monkeypatch.setattr("benchtui.tui.library.card._file", lambda item: "/sessions/" + item.path.name)
     return replace(app_context, recorded=paths.entries)
 
@@ -40,7 +40,7 @@ def around(app_context: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["small", "usual"])
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_place(stage: Any, around: Any, snap_compare: Any, theme: str, size: Any, view: str) -> None:
+def test_view_snapshot(stage: Any, around: Any, snap_compare: Any, theme: str, size: Any, view: str) -> None:
     place, keys = VIEWS[view]
 
     async def look(pilot: Any) -> None:
@@ -51,7 +51,7 @@ def test_a_place(stage: Any, around: Any, snap_compare: Any, theme: str, size: A
 
 @pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["small", "usual"])
-def test_an_empty_library(
+def test_empty_library_snapshot(
     stage: Any, app_context: Any, snap_compare: Any, monkeypatch: pytest.MonkeyPatch, theme: str, size: Any
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", "/home/reader/.local/share")

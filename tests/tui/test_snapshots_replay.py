@@ -1,4 +1,4 @@
-"""Pictures of a replay, so that a change of its looks is seen: two sizes, two themes, one still moment."""
+"""Snapshots of a replay in two sizes and two themes, with a fake clock."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from benchtui.tui.replay.player import ReplayTarget, Start
 
 @pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-def test_a_replay_in_its_middle(
+def test_replay_snapshot_in_the_middle(
     story: Any, app_context: Any, clock: Any, snap_compare: Any, theme: str, size: tuple[int, int]
 ) -> None:
     story.begin(batch_sizes=(1, 2, 4, 8, 16)).case(0, 10.0, 120, "random weights").telemetry().telemetry()

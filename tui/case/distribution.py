@@ -83,8 +83,8 @@ def _figures(known: Metrics, symbols: Symbols) -> list[list[tuple[Span, Span]]]:
     return [[_fact(*fact) for fact in row] for row in rows if row[0][1]]
 
 
-def _fact(label: str, said: str) -> tuple[Span, Span]:
-    return (f"{label} ", "muted"), (said, "plain")
+def _fact(label: str, value: str) -> tuple[Span, Span]:
+    return (f"{label} ", "muted"), (value, "plain")
 
 
 def _histogram(known: Metrics, bins: Bins, width: int, symbols: Symbols) -> list[Line]:
@@ -109,7 +109,7 @@ def _outside(known: Metrics, symbols: Symbols) -> list[Line]:
     if not count:
         return [line(("no outliers", "muted"))]
     outliers = f"{symbols.above} {count:,} outlier{'s' if count > 1 else ''}"
-    where = f", not drawn here, and in all figures; {key('case.outlier')} goes through them"
+    where = f", not drawn here but included in all metrics; {key('case.outlier')} steps through them"
     return [line((outliers, "warning"), (where, "muted"))]
 
 

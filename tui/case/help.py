@@ -9,9 +9,9 @@ from benchtui.tui.pages.help import Section
 def case_help(symbols: Symbols) -> Sequence[Section]:
     """Return the help sections of the case screen."""
     signs = (
-        (symbols.ok, "asked for, and read back as such"),
-        (symbols.failed, "asked for, and not in force"),
+        (symbols.ok, "requested, and confirmed by reading it back"),
+        (symbols.failed, "requested, but not applied"),
         (symbols.absent, "not read back"),
-        (symbols.above, "outlier: so far off that something else must have happened; it stays in all figures"),
+        (symbols.above, "outlier: too far off for normal variation; it stays in all metrics"),
     )
     return (("Signs", signs),)

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import Screen
 
 from benchtui.sessions.analysis.roofline import Limit, limit, sound_peaks
 from benchtui.sessions.events import Peaks
@@ -18,7 +17,7 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.distribution import Bins, bin_step_times, distribution_lines
 from benchtui.tui.case.steps import StepTable
 from benchtui.tui.case.summary import case_markdown, detail_lines, error_lines, machine_lines
-from benchtui.tui.case.telemetry import readings_held, trace_lines
+from benchtui.tui.case.telemetry import readings_in_memory, trace_lines
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, Span, crop, justify, line
 from benchtui.tui.live import metrics_worker
@@ -26,10 +25,9 @@ from benchtui.tui.live.feed import Feed
 from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.model.session_view import READING
 from benchtui.tui.shell import keymap
-from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
-from benchtui.tui.widgets.panel import Panel, small_lines
+from benchtui.tui.widgets.panel import Panel, PanelScreen, given_lines, small_lines
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
 RENEW_S = 1.0
 RELOAD_POLL_S = 0.1
 """Seconds between checks whether evicted data has been reloaded."""
-READINGS_RELOADING = "taking its readings from the record again"
+READINGS_RELOADING = "reloading its readings"
 SECTIONS = ("summary", "distribution", "steps", "telemetry", "machine", "error")
 
 
@@ -59,24 +57,23 @@ class Header:
     section: str
 
 
-class CaseScreen(Screen[None]):
+class CaseScreen(PanelScreen[None]):
     """Screen for one case, redrawn every second. The screen below keeps reading the session."""
 
-    COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "case",
         ("tab,l", "section", "section(1)", "Next section"),
-        ("shift+tab,h", "section_before", "section(-1)", "Section before"),
+        ("shift+tab,h", "section_before", "section(-1)", "Previous section"),
         ("right,n", "next", "case(1)", "Next case", "in the same section"),
-        ("left,p", "previous", "case(-1)", "Case before"),
+        ("left,p", "previous", "case(-1)", "Previous case"),
         ("down,j", "down", "move(1)", "Down"),
         ("up,k", "up", "move(-1)", "Up"),
-        ("pagedown", "page_down", "move(20)", "Twenty lines on"),
-        ("pageup", "page_up", "move(-20)", "Twenty lines back"),
+        ("pagedown", "page_down", "move(20)", "Twenty lines down"),
+        ("pageup", "page_up", "move(-20)", "Twenty lines up"),
         ("home,g", "first", "move(-1000000000)", "First line"),
         ("end,G", "last", "move(1000000000)", "Last line"),
         ("o,slash", "outlier", "outlier(1)", "Next outlier", "among the steps"),
-        ("O", "outlier_before", "outlier(-1)", "Outlier before"),
+        ("O", "outlier_before", "outlier(-1)", "Previous outlier"),
         ("y", "copy", "copy", "Copy the case as markdown", "to the clipboard, over SSH too"),
         ("question_mark,f1", "help", "help", "Help"),
         ("escape,q,enter", "back", "leave", "Back"),
@@ -92,10 +89,10 @@ class CaseScreen(Screen[None]):
         """First visible line; in the step table, the selected row."""
         self._computed: dict[int, ComputedCase] = {}
         self._seen = metrics_worker.ComputedCases()
-        self._sound: tuple[int, tuple[Peaks, ...]] | None = None
+        self._valid_peaks: tuple[int, tuple[Peaks, ...]] | None = None
         """Cached peaks that no case exceeded, with the number of ended cases they are based on."""
         self._busy = False
-        self._word = ""
+        self._message = ""
 
     def compose(self) -> ComposeResult:
         """Lay out the header, the current section, the message line, and the key bar."""
@@ -103,8 +100,8 @@ class CaseScreen(Screen[None]):
         yield Panel[str](small_lines, signs, id="small")
         with Vertical(classes="body"):
             yield Panel[Header](_header, signs, id="heading")
-            yield Panel[Sequence[Line]](_as_they_are, signs, id="page")
-            yield Panel[str](_word, signs, id="word")
+            yield Panel[Sequence[Line]](given_lines, signs, id="page")
+            yield Panel[str](_message_lines, signs, id="word")
             yield KeyBar(signs)
 
     def on_mount(self) -> None:
@@ -122,8 +119,8 @@ class CaseScreen(Screen[None]):
         if not self.is_current:
             return
         self._draw(self._feed.cache.problem or None)
-        if self._looked is None or (SECTIONS[self._section] == "telemetry" and self._machine is None):
-            self._read_again()
+        if self._case_with_steps is None or (SECTIONS[self._section] == "telemetry" and self._machine is None):
+            self._reload()
         elif not self._busy and self._seen.is_due(self._case):
             self.run_worker(self._compute())
 
@@ -141,7 +138,7 @@ class CaseScreen(Screen[None]):
         """Show the next or previous case in the same section."""
         self._index = min(max(self._index + by, 0), len(self._feed.session.cases) - 1)
         self._at = 0
-        self._word = ""
+        self._message = ""
         self.tick()
 
     def action_move(self, lines: int) -> None:
@@ -156,7 +153,7 @@ class CaseScreen(Screen[None]):
         row = self._steps().next_outlier(self._at, by)
         if row is None:
             known = self._known.metrics
-            return self._draw("no further outlier" if known and known.outliers else "no outlier known")
+            return self._draw("no more outliers" if known and known.outliers else "no outliers")
         self._at = row
         self._draw("")
 
@@ -173,44 +170,44 @@ class CaseScreen(Screen[None]):
         open_help(self, self._symbols, case_help)
 
     @property
-    def _held(self) -> CaseState:
+    def _case_in_memory(self) -> CaseState:
         """Case as kept in memory; its steps may be evicted."""
         return self._feed.session.cases[self._index]
 
     @property
     def _case(self) -> CaseState:
         """Case, including its steps once they are loaded."""
-        return self._looked or self._held
+        return self._case_with_steps or self._case_in_memory
 
     @property
-    def _looked(self) -> CaseState | None:
+    def _case_with_steps(self) -> CaseState | None:
         """Case with its steps; None while they are reloaded."""
-        if self._held.steps_in_memory:
-            return self._held
-        looked = self._feed.looked_at(self._held)
-        return looked.case if looked else None
+        if self._case_in_memory.steps_in_memory:
+            return self._case_in_memory
+        loaded = self._feed.load_case(self._case_in_memory)
+        return loaded.case if loaded else None
 
     @property
     def _machine(self) -> MachineState | None:
         """Machine the case ran on, with its readings; None while they are reloaded."""
-        machine = self._feed.session.ran_on(self._held)
-        if readings_held(self._held, machine, self._feed.now_s):
+        machine = self._feed.session.ran_on(self._case_in_memory)
+        if readings_in_memory(self._case_in_memory, machine, self._feed.now_s):
             return machine
-        looked = self._feed.looked_at(self._held)
-        return looked.machine if looked else None
+        loaded = self._feed.load_case(self._case_in_memory)
+        return loaded.machine if loaded else None
 
-    def _read_again(self) -> None:
+    def _reload(self) -> None:
         """Start reloading evicted data, and check again after ``RELOAD_POLL_S``."""
-        if self._feed.cache.waits:
-            self.run_worker(self._feed.cache.go_on())
+        if self._feed.cache.has_pending_work:
+            self.run_worker(self._feed.cache.run_pending())
         self.set_timer(RELOAD_POLL_S, self.tick)
 
     @property
     def _reached(self) -> Limit | None:
         session = self._feed.session
-        if self._sound is None or self._sound[0] != session.done:
-            self._sound = (session.done, sound_peaks(session.cases, session.peaks))
-        return limit(self._case, self._sound[1])
+        if self._valid_peaks is None or self._valid_peaks[0] != session.done:
+            self._valid_peaks = (session.done, sound_peaks(session.cases, session.peaks))
+        return limit(self._case, self._valid_peaks[1])
 
     @property
     def _known(self) -> ComputedCase:
@@ -226,8 +223,8 @@ class CaseScreen(Screen[None]):
             self._busy = False
         self.tick()
 
-    def _draw(self, word: str | None = None) -> None:
-        self._word = self._word if word is None else word
+    def _draw(self, message: str | None = None) -> None:
+        self._message = self._message if message is None else message
         if not self.is_current:
             return
         page = self._panel("page")
@@ -235,7 +232,7 @@ class CaseScreen(Screen[None]):
         with self.app.batch_update():
             self._panel("heading").show(self._header())
             page.show(self._window(width, height))
-            self._panel("word").show(self._word or self._note())
+            self._panel("word").show(self._message or self._note())
             self._panel("keys").show(self._keys())
 
     def _window(self, width: int, height: int) -> Sequence[Line]:
@@ -243,7 +240,7 @@ class CaseScreen(Screen[None]):
         if SECTIONS[self._section] == "steps":
             steps = self._steps()
             if not steps.count:
-                return [line((READING if self._looked is None else "no step was taken", "muted"))]
+                return [line((READING if self._case_with_steps is None else "no steps", "muted"))]
             self._at = min(max(self._at, 0), steps.count - 1)
             return steps.lines(self._at, width, height, self._symbols)
         lines = self._lines(width)
@@ -256,8 +253,8 @@ class CaseScreen(Screen[None]):
             case "summary":
                 return detail_lines(case, known.metrics, width, symbols)
             case "distribution":
-                if known.metrics is None or self._looked is None:
-                    return [line((self._why_nothing(), "muted"))]
+                if known.metrics is None or self._case_with_steps is None:
+                    return [line((self._placeholder(), "muted"))]
                 return distribution_lines(known.metrics, known.bins, width, symbols)
             case "telemetry":
                 if (machine := self._machine) is None:
@@ -268,10 +265,10 @@ class CaseScreen(Screen[None]):
             case _:
                 return error_lines(case, width, symbols)
 
-    def _why_nothing(self) -> str:
-        if self._looked is None:
+    def _placeholder(self) -> str:
+        if self._case_with_steps is None:
             return READING
-        return "computing" if self._busy else "no step was measured"
+        return "computing" if self._busy else "no measured steps"
 
     def _steps(self) -> StepTable:
         known = self._known.metrics
@@ -295,9 +292,6 @@ class CaseScreen(Screen[None]):
         scroll = (self._symbols.arrows, "scroll")
         return (("esc", "back"), ("?", "help"), ("tab", "section"), ("n p", "case"), scroll, last)
 
-    def _panel(self, name: str) -> Panel[Any]:
-        return self.query_one(f"#{name}", Panel)
-
 
 def _computed(case: CaseState) -> ComputedCase:
     from benchtui.sessions.stats.case_metrics import metrics  # imports numpy (~0.1 s); runs in a thread
@@ -317,9 +311,5 @@ def _header(header: Header, width: int, height: int, symbols: Symbols) -> list[L
     return [first, crop(tabs, width, symbols)]
 
 
-def _as_they_are(lines: Sequence[Line], width: int, height: int, symbols: Symbols) -> Sequence[Line]:
-    return lines
-
-
-def _word(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:
+def _message_lines(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:
     return [crop([(word, "plain")], width, symbols)]

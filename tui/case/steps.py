@@ -31,11 +31,11 @@ class StepTable:
 
     def __init__(self, case: CaseState, outliers: Sequence[int]) -> None:
         """Index the steps. ``outliers`` are indices of measured steps, in ascending order."""
-        self._stretches = _stretches(case)
+        self._ranges = _ranges(case)
         self._measured = case.measured
         self._outliers = outliers
         self._parts = tuple(case.measured.parts_ms or case.warmup.parts_ms)
-        self.count = sum(each.end - each.start for each in self._stretches)
+        self.count = sum(each.end - each.start for each in self._ranges)
 
     def lines(self, at: int, width: int, height: int, symbols: Symbols) -> list[Line]:
         """Render the header and the rows around the selected row ``at``."""
@@ -49,14 +49,14 @@ class StepTable:
 
     def next_outlier(self, at: int, by: int) -> int | None:
         """Return the row of the next outlier (previous if ``by`` is -1); None if there is none."""
-        rows = (self._row_of(place) for place in self._near(at, by))
+        rows = (self._row_of(place) for place in self._nearby_outliers(at, by))
         return next((row for row in rows if (row - at) * by > 0), None)
 
-    def _near(self, at: int, by: int) -> Sequence[int]:
+    def _nearby_outliers(self, at: int, by: int) -> Sequence[int]:
         """Return a few outliers on both sides of a row, in search order."""
-        stretch, place = self._found(at)
-        if stretch.columns is not self._measured:  # warm-up: search from the next measured step
-            later = (each.start for each in self._stretches if each.columns is self._measured)
+        step_range, place = self._locate(at)
+        if step_range.columns is not self._measured:  # warm-up: search from the next measured step
+            later = (each.start for each in self._ranges if each.columns is self._measured)
             place = next((start for start in later if self._row_of(start) > at), len(self._measured))
         near = bisect_left(self._outliers, place)
         around = self._outliers[max(0, near - 2) : near + 3]
@@ -65,18 +65,18 @@ class StepTable:
     def _row_of(self, place: int) -> int:
         """Return the row of a measured step."""
         before = 0
-        for stretch in self._stretches:
-            if stretch.columns is self._measured and stretch.start <= place < stretch.end:
-                return before + place - stretch.start
-            before += stretch.end - stretch.start
+        for step_range in self._ranges:
+            if step_range.columns is self._measured and step_range.start <= place < step_range.end:
+                return before + place - step_range.start
+            before += step_range.end - step_range.start
         raise IndexError(place)
 
-    def _found(self, row: int) -> tuple[StepRange, int]:
-        """Return the stretch that contains a row, and the row's index in the columns."""
-        for stretch in self._stretches:
-            size = stretch.end - stretch.start
+    def _locate(self, row: int) -> tuple[StepRange, int]:
+        """Return the step_range that contains a row, and the row's index in the columns."""
+        for step_range in self._ranges:
+            size = step_range.end - step_range.start
             if row < size:
-                return stretch, stretch.start + row
+                return step_range, step_range.start + row
             row -= size
         raise IndexError(row)
 
@@ -96,41 +96,41 @@ class StepTable:
         return kept
 
     def _row(self, row: int, chosen: bool, titles: Sequence[tuple[str, int]], symbols: Symbols) -> list[Span]:
-        stretch, place = self._found(row)
-        outlier = self._is_outlier(stretch, place)
-        role = "warning" if outlier else "muted" if stretch.phase == "warm-up" else "plain"
-        cells = self._cells(stretch, place, row, symbols)
-        said = "".join(f"{cells.get(title, ''):>{size}}" for title, size in titles)
+        step_range, place = self._locate(row)
+        outlier = self._is_outlier(step_range, place)
+        role = "warning" if outlier else "muted" if step_range.phase == "warm-up" else "plain"
+        cells = self._cells(step_range, place, row, symbols)
+        text = "".join(f"{cells.get(title, ''):>{size}}" for title, size in titles)
         mark = symbols.chosen if chosen else " "
         sign = f" {symbols.above}" if outlier else ""
-        return [(mark, "accent"), (said[1:], "strong" if chosen and not outlier else role), (sign, "warning")]
+        return [(mark, "accent"), (text[1:], "strong" if chosen and not outlier else role), (sign, "warning")]
 
-    def _is_outlier(self, stretch: StepRange, place: int) -> bool:
+    def _is_outlier(self, step_range: StepRange, place: int) -> bool:
         near = bisect_left(self._outliers, place)
-        return stretch.columns is self._measured and self._outliers[near : near + 1] == (place,)
+        return step_range.columns is self._measured and self._outliers[near : near + 1] == (place,)
 
-    def _cells(self, stretch: StepRange, place: int, row: int, symbols: Symbols) -> dict[str, str]:
-        columns = stretch.columns
+    def _cells(self, step_range: StepRange, place: int, row: int, symbols: Symbols) -> dict[str, str]:
+        columns = step_range.columns
         times = {"wall ms": columns.wall_ms, "device ms": columns.device_ms}
         times |= {clean(name)[:WIDTH]: column for name, column in columns.parts_ms.items()}
         cells = {name: milliseconds(_entry(columns, column, place), symbols) for name, column in times.items()}
         tokens, loss = _entry(columns, columns.tokens, place), _entry(columns, columns.loss, place)
         cells |= {"tokens": "" if tokens is None else f"{tokens:,}"}
         cells |= {"loss": symbols.absent if loss is None or loss != loss else f"{loss:.4f}"}
-        return cells | {"step": f"{row:,}", " phase": stretch.phase, " round": f"{stretch.round:,}"}
+        return cells | {"step": f"{row:,}", " phase": step_range.phase, " round": f"{step_range.round:,}"}
 
 
-def _stretches(case: CaseState) -> tuple[StepRange, ...]:
+def _ranges(case: CaseState) -> tuple[StepRange, ...]:
     """Split the steps by round and phase. Within a round, the warm-up comes first."""
     found = [*_of_phase(case.warmup, "warm-up"), *_of_phase(case.measured, "measure")]
-    return tuple(sorted(found, key=lambda stretch: stretch.round))
+    return tuple(sorted(found, key=lambda step_range: step_range.round))
 
 
 def _of_phase(columns: Columns, phase: str) -> list[StepRange]:
     spans = columns.spans()
     if len(spans) > MOST_ROUNDS:  # no engine writes this many rounds, but a file may contain them
         spans = [(0, 0, len(columns))]
-    return [StepRange(columns, phase, turn, first, end) for turn, first, end in spans]
+    return [StepRange(columns, phase, round_index, first, end) for round_index, first, end in spans]
 
 
 def _entry(columns: Columns, column: Sequence[float], place: int) -> float | None:

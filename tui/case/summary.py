@@ -26,9 +26,9 @@ Sections = Sequence[tuple[str, list[Line]]]
 
 def detail_lines(case: CaseState, known: Metrics | None, width: int, symbols: Symbols) -> list[Line]:
     """Render outcome, requested and actual options, metrics, step parts, rounds, model, and dataset."""
-    return _together(
+    return _join_sections(
         [
-            ("End", _table(_ended(case), width)),
+            ("End", _table(_outcome(case), width)),
             ("Options", _options(case, width, symbols)),
             ("Figures", _table(_figures(known, symbols), width)),
             ("Parts of a step, ms", _indented(part_table(_parts(known), width - 4, symbols))),
@@ -41,14 +41,14 @@ def detail_lines(case: CaseState, known: Metrics | None, width: int, symbols: Sy
 def machine_lines(case: CaseState, reached: Limit | None, width: int, symbols: Symbols) -> list[Line]:
     """Render limits, memory, energy, environment, and compiler statistics."""
     sections = [(title, _table(facts, width)) for title, facts in _machine(case, reached, symbols).items()]
-    return _together(sections) or [line(("nothing is known before the case has ended", "muted"))]
+    return _join_sections(sections) or [line(("available once the case has ended", "muted"))]
 
 
 def error_lines(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
     """Render in full why a case ended as it did."""
     facts = _table(_error(case), width)
     if not facts:
-        word = "it hasn't ended" if case.finished is None else "no error"
+        word = "the case has not ended" if case.finished is None else "no error"
         return [line((f"{word}: {case.state}", "muted"))]
     return facts
 
@@ -56,12 +56,13 @@ def error_lines(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
 def case_markdown(case: CaseState, known: Metrics | None, reached: Limit | None, symbols: Symbols) -> str:
     """Return the same facts as Markdown tables."""
     options = [
-        (option, str(getattr(case.config, option)), said, sign) for option, said, sign, _ in _read_back(case)
+        (option, str(getattr(case.config, option)), actual, sign)
+        for option, actual, sign, _ in _read_back(case)
     ]
     tables = [heading(f"{case.name}: {case.state}")]
-    tables.append(pipe_table(("option", "asked for", "in force", "so"), options))
+    tables.append(pipe_table(("option", "requested", "actual", "applied"), options))
     parts = [(part.name, f"{part.mean_ms:.3f}") for part in _parts(known)]
-    facts = {"figures": _figures(known, symbols), "parts of a step, ms": parts, "end": _ended(case)}
+    facts = {"figures": _figures(known, symbols), "parts of a step, ms": parts, "end": _outcome(case)}
     facts |= {
         **_machine(case, reached, symbols),
         "error": _error(case),
@@ -72,7 +73,7 @@ def case_markdown(case: CaseState, known: Metrics | None, reached: Limit | None,
     return "\n\n".join(tables) + "\n"
 
 
-def _together(sections: Sections) -> list[Line]:
+def _join_sections(sections: Sections) -> list[Line]:
     lines: list[Line] = []
     for title, body in sections:
         if body:
@@ -96,25 +97,25 @@ def _indented(lines: list[Line]) -> list[Line]:
     return [line(("  ", "plain"), *pieces) for pieces in lines]
 
 
-def _known(*facts: tuple[str, object]) -> Facts:
+def _non_empty(*facts: tuple[str, object]) -> Facts:
     return [(label, str(value)) for label, value in facts if value not in (None, "", ())]
 
 
 def _options(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
     """Render requested next to actual options. A mismatch has a symbol, a word, and a color."""
     signs = {True: (symbols.ok, "good"), False: (symbols.failed, "bad"), None: (symbols.absent, "muted")}
-    lines = [crop([(f"  {'':<16} {'asked for':<18} in force", "muted")], width, symbols)]
-    for option, said, so, known in _read_back(case):
+    lines = [crop([(f"  {'':<16} {'requested':<18} actual", "muted")], width, symbols)]
+    for option, actual, so, known in _read_back(case):
         sign, role = signs[known]
         pieces: list[Span] = [
             (f"  {option:<16} ", "muted"),
             (f"{format.clean(str(getattr(case.config, option))):<18} ", "plain"),
         ]
-        if known is None and not said:
+        if known is None and not actual:
             lines.append(crop([*pieces, (f"{sign} {so}", "muted")], width, symbols))
         else:
             more = f"   {so}" if known is False else ""
-            lines.append(crop([*pieces, (f"{sign} ", role), (said, "plain"), (more, role)], width, symbols))
+            lines.append(crop([*pieces, (f"{sign} ", role), (actual, "plain"), (more, role)], width, symbols))
     return lines
 
 
@@ -131,7 +132,7 @@ def _read_back(case: CaseState) -> list[tuple[str, str, str, bool | None]]:
         "tf32" if effective.tf32 else None,
     )
     named = zip(("weights", "autocast", "output", "products"), dtypes, strict=True)
-    said = {
+    actual = {
         "precision": ", ".join(f"{name} {format.clean(dtype)}" for name, dtype in named if dtype),
         "attention": format.clean(effective.attention or ""),
         "compile": compiled or "",
@@ -139,22 +140,22 @@ def _read_back(case: CaseState) -> list[tuple[str, str, str, bool | None]]:
         "padding": format.clean(effective.padding or ""),
         **{option: format.clean(str(value)) for option, value in effective.others.items()},
     }
-    words = {True: "in force", False: "not in force", None: "not read back"}
+    words = {True: "applied", False: "not applied", None: "not read back"}
     return [
-        (option, said.get(option, ""), words[so], so)
+        (option, actual.get(option, ""), words[so], so)
         for option in READ_BACK
         for so in (was_applied(case, option),)
     ]
 
 
-def _ended(case: CaseState) -> Facts:
+def _outcome(case: CaseState) -> Facts:
     finished = case.finished
     repeated = [f"{each.reason} (round {each.round + 1})" for each in case.repeated]
-    facts = _known(("marks", ", ".join(case.marks)), ("measured again", ", ".join(repeated)))
+    facts = _non_empty(("marks", ", ".join(case.marks)), ("repeated", ", ".join(repeated)))
     if finished is None:
         return facts
     return [
-        *_known(
+        *_non_empty(
             ("outcome", finished.outcome),
             ("node", case.node),
             ("reason", finished.reason),
@@ -169,12 +170,12 @@ def _error(case: CaseState) -> Facts:
     finished = case.finished
     if finished is None or finished.outcome == "ok":
         return []
-    return _known(
+    return _non_empty(
         ("outcome", finished.outcome),
         ("reason", finished.reason),
         ("signal", finished.signal),
         ("exit code", finished.exit_code),
-        ("last word", finished.stderr_line),
+        ("last stderr line", finished.stderr_line),
     )
 
 
@@ -201,9 +202,9 @@ def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
         *_rates(known, symbols),
         *_spread("to first token", known.time_to_first_token_ms, symbols),
         *_spread("per output token", known.time_per_output_token_ms, symbols),
-        *_known(
+        *_non_empty(
             ("first step", _ms(known.first_step_ms, symbols)),
-            ("beyond a steady one", _ms(known.cold_cost_ms, symbols)),
+            ("over a steady step", _ms(known.cold_cost_ms, symbols)),
             ("loss", None if known.loss is None else f"{known.loss:.4f}"),
         ),
     ]
@@ -250,7 +251,7 @@ def _machine(case: CaseState, reached: Limit | None, symbols: Symbols) -> dict[s
         "Limits": _limits(reached, symbols),
         "Memory, peaks while measured": _memory(case),
         "Energy": _energy(case),
-        "Around the case": _environment(case, symbols),
+        "Environment": _environment(case, symbols),
         "Compiler": _compiling(case),
     }
 
@@ -267,7 +268,7 @@ def _memory(case: CaseState) -> Facts:
         "keys and values": memory.kv_cache_mb,
     }
     unseen = case.config.uses_cuda_graphs and memory.peak_allocated_mb is None
-    graphs = [("allocated by tensors", "not seen in CUDA graphs")] if unseen else []
+    graphs = [("allocated by tensors", "not measurable with CUDA graphs")] if unseen else []
     return [*graphs, *((label, f"{mb:,.0f} MB") for label, mb in sizes.items() if mb is not None)]
 
 
@@ -275,7 +276,7 @@ def _energy(case: CaseState) -> Facts:
     energy = case.finished.energy if case.finished else None
     if energy is None:
         return []
-    return _known(
+    return _non_empty(
         ("mean power", _unit(energy.mean_power_w, "W", 1)),
         ("energy", _unit(energy.energy_j, "J", 1)),
         ("source", energy.source),
@@ -293,19 +294,19 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
         ("least", around.sm_clock_least_mhz),
         ("default", around.sm_clock_default_mhz),
     )
-    return _known(
-        ("worker's processors", _unit(around.worker_cpu, "of one", 2)),
-        ("involuntary switches", _unit(around.involuntary_switches, "", 0)),
+    return _non_empty(
+        ("worker CPU", _unit(around.worker_cpu, "of one", 2)),
+        ("involuntary context switches", _unit(around.involuntary_switches, "", 0)),
         (
             "used by others",
             _unit(around.others_cpu_percent, f"% of one of {around.processors or 'the'} processors", 0),
         ),
         ("load average", _unit(around.load_average, "", 2)),
         ("clock", ", ".join(f"{name} {mhz:,.0f} MHz" for name, mhz in clocks if mhz is not None)),
-        ("held down by", ", ".join(around.throttle).replace("_", " ")),
+        ("throttled by", ", ".join(around.throttle).replace("_", " ")),
         ("temperature, highest", _unit(around.temperature_c, symbols.degree, 0)),
         ("power limit", _unit(around.power_limit_w, "W", 0)),
-        ("others on the GPU", _unit(around.gpu_processes, "processes", 0)),
+        ("other GPU processes", _unit(around.gpu_processes, "", 0)),
     )
 
 
@@ -313,7 +314,7 @@ def _compiling(case: CaseState) -> Facts:
     compiling = case.finished.compiling if case.finished else None
     if compiling is None:
         return []
-    return _known(
+    return _non_empty(
         ("graphs", compiling.graphs),
         ("graph breaks", compiling.graph_breaks),
         ("recompiles", compiling.recompiles),
@@ -330,20 +331,20 @@ def _limits(limit: Limit | None, symbols: Symbols) -> Facts:
     if limit is None:
         return []
     work, peaks, shares = limit.work, limit.peaks, limit.shares
-    flops = _against(limit.flops_per_s, peaks.flops_per_s if peaks else None, "GFLOP/s", symbols)
-    moved = _against(limit.bytes_per_s, peaks.bytes_per_s if peaks else None, "GB/s", symbols)
-    return _known(
-        ("a step", None if work.flops is None else f"{_giga(work.flops)} GFLOP"),
+    flops = _share_of_peak(limit.flops_per_s, peaks.flops_per_s if peaks else None, "GFLOP/s", symbols)
+    moved = _share_of_peak(limit.bytes_per_s, peaks.bytes_per_s if peaks else None, "GB/s", symbols)
+    return _non_empty(
+        ("per step", None if work.flops is None else f"{_giga(work.flops)} GFLOP"),
         ("arithmetic", flops),
         ("moves", None if work.bytes_moved is None else f"{_giga(work.bytes_moved)} GB at most"),
         ("memory", moved and f"{moved} at most"),
-        ("device", None if shares.busy is None else f"at work in {100 * shares.busy:.0f} % of a step"),
-        ("held back by", limit.bound),
-        ("not known", limit.reason),
+        ("device", None if shares.busy is None else f"busy for {100 * shares.busy:.0f} % of a step"),
+        ("limited by", limit.bound),
+        ("unknown because", limit.reason),
     )
 
 
-def _against(rate: float | None, peak: float | None, unit: str, symbols: Symbols) -> str | None:
+def _share_of_peak(rate: float | None, peak: float | None, unit: str, symbols: Symbols) -> str | None:
     if rate is None:
         return None
     share = f", {format.percent(100 * rate / peak, symbols)} % of {_giga(peak)}" if peak else ""
@@ -360,7 +361,7 @@ def _model(case: CaseState) -> Facts:
         return []
     model, data = prepared.model, prepared.data
     parameters = None if model.parameters is None else f"{model.parameters:,}"
-    return _known(
+    return _non_empty(
         ("model", model.name),
         ("architecture", model.architecture),
         ("parameters", parameters),

@@ -72,11 +72,11 @@ def trace_lines(
     """
     span = measured_span(case, now_s)
     if span is None:
-        return [line(("the case wasn't started: nothing was read for it", "muted"))]
+        return [line(("the case has not started: no readings", "muted"))]
     gpu = session.gpu_of(case)
     readings = _readings(machine, gpu, span)
     if not readings:
-        return [line(("no readings: the measured span was shorter than the time between two", "muted"))]
+        return [line(("no readings: the measurement was shorter than the sampling interval", "muted"))]
     count = max(len(reading.values) for reading in readings)
     when = f"session time {span[0]:,.1f} s to {span[1]:,.1f} s"
     words = f"{when}, {duration(span[1] - span[0])}, {amount(count, 'reading')}"
@@ -87,15 +87,22 @@ def trace_lines(
     if machine.readings_from_s > span[0]:
         lines.append(
             line(
-                (f"those before {machine.readings_from_s:,.1f} s can be read again once it has ended", "muted")
+                (
+                    f"readings before {machine.readings_from_s:,.1f} s can be reloaded once the case has ended",
+                    "muted",
+                )
             )
         )
     for at in range(0, len(drawn), across):
-        lines += [BLANK, *_beside(drawn[at : at + across], each)]
-    return lines if gpu is None else [*lines, *_held(machine.throttle_spans.get(gpu, ()), span, width, symbols)]
+        lines += [BLANK, *_side_by_side(drawn[at : at + across], each)]
+    return (
+        lines
+        if gpu is None
+        else [*lines, *_throttle_lines(machine.throttle_spans.get(gpu, ()), span, width, symbols)]
+    )
 
 
-def readings_held(case: CaseState, machine: MachineState, now_s: float) -> bool:
+def readings_in_memory(case: CaseState, machine: MachineState, now_s: float) -> bool:
     """Return whether all readings of a case are in memory. True until it ends: it can't be reloaded before."""
     span = measured_span(case, now_s)
     return case.finished is None or span is None or machine.readings_from_s <= span[0]
@@ -124,18 +131,20 @@ def _drawn(reading: Reading, span: tuple[float, float], width: int, symbols: Sym
     least, mean, most = min(values), sum(values) / len(values), max(values)
     unit = symbols.degree if reading.unit == DEGREES else reading.unit
     stats = (("min", least), ("mean", mean), ("max", most))
-    said = [piece for name, value in stats for piece in ((f" {name} ", "muted"), (_figure(value), "plain"))]
-    head = crop([(f"{reading.label} {unit}".ljust(15), "plain"), *said], width, symbols)
+    facts = [
+        piece for name, value in stats for piece in ((f" {name} ", "muted"), (_format_value(value), "plain"))
+    ]
+    head = crop([(f"{reading.label} {unit}".ljust(15), "plain"), *facts], width, symbols)
     return [head, *_curve(reading, span, _scale(least, most), width, symbols)]
 
 
-def _beside(drawn: Sequence[Sequence[Line]], width: int) -> list[Line]:
+def _side_by_side(drawn: Sequence[Sequence[Line]], width: int) -> list[Line]:
     """Join traces of equal height side by side."""
     padded = ([(*part, (" " * (width + GAP - width_of(part)), "plain")) for part in lines] for lines in drawn)
     return [line(*(piece for part in row for piece in part)) for row in zip(*padded, strict=True)]
 
 
-def _figure(value: float) -> str:
+def _format_value(value: float) -> str:
     return f"{value:>8,.0f}" if abs(value) >= 100 else f"{value:>8,.1f}"
 
 
@@ -163,23 +172,18 @@ def _curve(
     ]
 
 
-def _held(
-    held_spans: Iterable[ThrottleSpan], span: tuple[float, float], width: int, symbols: Symbols
+def _throttle_lines(
+    throttle_spans: Iterable[ThrottleSpan], span: tuple[float, float], width: int, symbols: Symbols
 ) -> list[Line]:
     """Render the spans in which the GPU's clock was throttled."""
-    spans = [held for held in held_spans if held.reasons]
-    within = [held for held in spans if held.end_s >= span[0] and held.start_s <= span[1]]
+    spans = [throttle for throttle in throttle_spans if throttle.reasons]
+    within = [throttle for throttle in spans if throttle.end_s >= span[0] and throttle.start_s <= span[1]]
     if not within:
-        return [BLANK, line(("nothing held the clock down", "muted"))]
-    rows = [
-        crop(
-            [
-                (f"  {max(held.start_s, span[0]):>9,.1f} s to {min(held.end_s, span[1]):>9,.1f} s   ", "muted"),
-                (clean(held.reasons).replace("_", " ").replace("+", ", "), "warning"),
-            ],
-            width,
-            symbols,
-        )
-        for held in within
-    ]
-    return [BLANK, line((f"{symbols.flag} the clock was held down", "warning")), *rows]
+        return [BLANK, line(("the clock was not throttled", "muted"))]
+    rows = []
+    for throttle in within:
+        start_s, end_s = max(throttle.start_s, span[0]), min(throttle.end_s, span[1])
+        reasons = clean(throttle.reasons).replace("_", " ").replace("+", ", ")
+        when = f"  {start_s:>9,.1f} s to {end_s:>9,.1f} s   "
+        rows.append(crop([(when, "muted"), (reasons, "warning")], width, symbols))
+    return [BLANK, line((f"{symbols.flag} the clock was throttled", "warning")), *rows]

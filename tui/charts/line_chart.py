@@ -172,7 +172,7 @@ class LineChart:
             return [("   the baseline", "muted")]
         found = self._judge.verdict(case)
         if found is None:
-            why = format.clean(self._judge.why_no_base(case))
+            why = format.clean(self._judge.missing_base_reason(case))
             return [(f"   {why}", "muted")] if why else []
         word = (f"   {found.verdict}", ROLE_OF[found.verdict])
         return [word, (f": {ratio_text(found.value)}x the baseline", "muted")]

@@ -210,7 +210,7 @@ class Charts(Screen[None]):
         if self._session is not self._feed.session:  # the session was reloaded
             self._begin()
         try:
-            while self._session.started is not None and await self._figures.renew():
+            while self._session.started is not None and await self._figures.compute_batch():
                 if time.monotonic() - self._drew_s > RENEW_S:
                     self._draw()
         finally:
@@ -225,7 +225,7 @@ class Charts(Screen[None]):
         self._drew_s = time.monotonic()
         ended = self._feed.ended
         for case in ended[self._taken :]:
-            self._judge.take_in(case)
+            self._judge.add_ended(case)
         self._taken = len(ended)
         self._lines.renew()
         if self._pareto:

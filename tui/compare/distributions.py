@@ -71,8 +71,8 @@ def overlay_lines(both: Sequence[Times], width: int, height: int, symbols: Symbo
 def _histogram(each: Times, axis: Axis, rows: int, symbols: Symbols) -> list[Line]:
     """Render a histogram whose highest column fills all rows."""
     size = _cells(len(each.values_ms), axis.columns)
-    told = each.values_ms[:: max(1, len(each.values_ms) // MAX_SAMPLED_STEPS)]
-    counts = np.bincount(axis.places(told) // size, minlength=-(-axis.columns // size))
+    sampled = each.values_ms[:: max(1, len(each.values_ms) // MAX_SAMPLED_STEPS)]
+    counts = np.bincount(axis.places(sampled) // size, minlength=-(-axis.columns // size))
     levels = counts / counts.max() * rows
     lines = []
     for row in range(rows - 1, -1, -1):

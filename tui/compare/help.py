@@ -8,7 +8,7 @@ from benchtui.tui.pages.help import Section
 
 def compare_help(symbols: Symbols) -> Sequence[Section]:
     """Return the help sections of the Compare view."""
-    figures = (
+    metrics = (
         ("ratio", "how many times as fast; above 1 the new session is the faster one"),
         ("interval", "95 % interval of the ratio: steps, fresh processes, sessions"),
         ("p50", "median step; the mean where the source kept no steps"),
@@ -19,7 +19,7 @@ def compare_help(symbols: Symbols) -> Sequence[Section]:
         ("F faster", "the whole 99 % interval lies above 1 by more than 0.5 %"),
         ("S slower", "the whole 99 % interval lies below 1 by more than 0.5 %"),
         ("= same", "the whole 95 % interval lies within the margin (2 %)"),
-        ("? unsure", "all else; the chosen row says why, and what would decide it"),
+        ("? unsure", "anything else; the selected row says why, and what would decide it"),
         (f"{symbols.failed} lost", "measured in the base, planned and not measured in the new session"),
     )
-    return (("Figures", figures), ("Verdicts", verdicts))
+    return (("Metrics", metrics), ("Verdicts", verdicts))

@@ -6,6 +6,7 @@ from textwrap import wrap
 
 import numpy as np
 
+import benchtui.tui.library.screen  # noqa: F401 -- defines the keys of the Library, which the hint names
 from benchtui.sessions.compare.align import LETTERS, ComparedSession, PairwiseComparison, SessionComparison
 from benchtui.sessions.compare.environment_diff import missing_groups
 from benchtui.sessions.report.compare import no_differences_text, unrecorded_text
@@ -72,7 +73,7 @@ def side_lines(compared: SessionComparison, width: int, height: int, symbols: Sy
         role = ("base", "accent") if letter == LETTERS[0] else ("    ", "muted")
         head: list[Span] = [(f"{letter} ", "accent"), role, (f"  {clean(side.name)}", "strong")]
         lines.append(crop([*head, (f"   {_machine(side, symbols)}", "muted")], width, symbols))
-    return _up_to(lines, height, "sessions")
+    return _truncate(lines, height, "sessions")
 
 
 def difference_lines(compared: SessionComparison, width: int, height: int, symbols: Symbols) -> list[Line]:
@@ -92,7 +93,7 @@ def difference_lines(compared: SessionComparison, width: int, height: int, symbo
         cells = ((fit(value, share, symbols) + "  ", "plain") for value in values)
         label = fit(clean(row.what), LABEL - 1, symbols)
         lines.append(line((f"{row.group:<10}", "muted"), (f"{label} ", "bright"), *cells))
-    return _up_to(lines, height, f"{key('compare.differences')} shows all")
+    return _truncate(lines, height, f"{key('compare.differences')} shows all")
 
 
 def all_differences(compared: SessionComparison, width: int) -> list[Line]:
@@ -101,14 +102,14 @@ def all_differences(compared: SessionComparison, width: int) -> list[Line]:
     for row in compared.differences:
         lines += [BLANK, line((f"{row.group}: ", "muted"), (clean(row.what), "bright"))]
         for letter, value in zip(LETTERS, row.values, strict=False):
-            text = "not said" if value is None else clean(value)
+            text = "not recorded" if value is None else clean(value)
             room = max(10, width - 6)
             parts = [text[at : at + room] for at in range(0, max(len(text), 1), room)]
             leads = (f"  {letter}  ", *["     "] * (len(parts) - 1))
             lines += [line((lead, "accent"), (part, "plain")) for lead, part in zip(leads, parts, strict=True)]
     if not compared.differences:
         return [line((no_differences_text(compared), "plain"))]
-    return [*lines, BLANK, line((clean(said), "plain"))] if (said := unrecorded_text(compared)) else lines
+    return [*lines, BLANK, line((clean(text), "plain"))] if (text := unrecorded_text(compared)) else lines
 
 
 def summary_lines(summary: Summary, width: int, height: int, symbols: Symbols) -> list[Line]:
@@ -121,7 +122,7 @@ def summary_lines(summary: Summary, width: int, height: int, symbols: Symbols) -
     fits = summary.words or width_of(pieces) + width_of(right) < width
     lines = [justify(pieces, right if fits else [], width, symbols)]
     ignored = [
-        f"{against.new_letter}: cases correspond leaving aside {', '.join(against.ignored)}"
+        f"{against.new_letter}: cases are matched ignoring {', '.join(against.ignored)}"
         for against in summary.compared.against
         if against.ignored
     ]
@@ -138,7 +139,7 @@ def detail_lines(detail: Detail, width: int, height: int, symbols: Symbols) -> l
         return [line((entry.name, "strong")), line((why_unpaired(entry), "muted"))]
     verdict = VERDICTS[entry.row.verdict or Verdict.UNSURE]
     ratio, bounds = times(entry.row.ratio, symbols), interval(entry.row.ratio, symbols)
-    said: list[Span] = [
+    text: list[Span] = [
         (f"{letter} is ", "muted"),
         (ratio, "strong"),
         (f" as fast ({bounds})  ", "muted"),
@@ -148,15 +149,15 @@ def detail_lines(detail: Detail, width: int, height: int, symbols: Symbols) -> l
         (entry.name, "strong"),
         (f"   {letter}: {entry.other}" if entry.other else "", "muted"),
     ]
-    head = justify(name, said, width, symbols)
+    head = justify(name, text, width, symbols)
     both = (("A", pair.base, "soft"), (letter, pair.new, "accent"))
-    lines = [head, *(_figures_line(*each, width, symbols) for each in both)]
+    lines = [head, *(_metrics_line(*each, width, symbols) for each in both)]
     why = why_unsure(entry.row.ratio) if entry.row.ratio else None
     if why:
-        lines[1:1] = _reason_lines(_on_screen(why), width, symbols)
+        lines[1:1] = _reason_lines(_for_screen(why), width, symbols)
     marks = own_marks(entry.row, pair, letter)
     if marks:
-        lines.append(crop([(f"{symbols.flag} {_on_screen(marks)}", "warning")], width, symbols))
+        lines.append(crop([(f"{symbols.flag} {_for_screen(marks)}", "warning")], width, symbols))
     return [*lines, *_steps(both, width, height - len(lines), symbols)]
 
 
@@ -174,14 +175,18 @@ def hint_lines(words: Sequence[tuple[str, str]]) -> list[Line]:
     return [
         *(line(piece) for piece in words),
         BLANK,
-        line(("4", "accent"), ("  go to the Library, mark two sessions with ", "plain"), ("space", "accent")),
-        line(("   and compare them with ", "plain"), ("c", "accent")),
+        line(
+            (key("app.library"), "accent"),
+            ("  go to the Library, mark two sessions with ", "plain"),
+            (key("library.mark"), "accent"),
+        ),
+        line(("   and compare them with ", "plain"), (key("library.compare"), "accent")),
         BLANK,
         line(("without the screen: ", "muted"), ("benchtui compare BASE NEW", "plain")),
     ]
 
 
-def _on_screen(text: str) -> str:
+def _for_screen(text: str) -> str:
     """Convert report text for the screen: ``x`` marks a ratio, since every terminal can show it."""
     return clean(text).replace(" ×", "x")
 
@@ -193,11 +198,11 @@ def _steps(both: Sequence[tuple[str, Result, str]], width: int, height: int, sym
         if len(result.case.measured)
     ]
     if len(known) < len(both):
-        return [line(("no steps to draw: a source kept none", "muted"))]
+        return [line(("no steps to plot: a session recorded none", "muted"))]
     return overlay_lines(known, width, height, symbols)
 
 
-def _figures_line(letter: str, result: Result, role: str, width: int, symbols: Symbols) -> Line:
+def _metrics_line(letter: str, result: Result, role: str, width: int, symbols: Symbols) -> Line:
     spread = result.metrics.latency_ms
     middle = "mean" if spread.median is None else "p50"
     least, most = (milliseconds(value, symbols) for value in (spread.least, spread.most))
@@ -210,8 +215,8 @@ def _figures_line(letter: str, result: Result, role: str, width: int, symbols: S
         f"{result.metrics.mean_power_w:,.1f} W" if result.metrics.mean_power_w is not None else "",
     ]
     known = [word for word in words if word]
-    said = next((text for gap in ("   ", "  ") if len(text := gap.join(known)) <= width - 3), " ".join(known))
-    return crop([(f"{letter}  ", role), (said, "plain")], width, symbols)
+    text = next((text for gap in ("   ", "  ") if len(text := gap.join(known)) <= width - 3), " ".join(known))
+    return crop([(f"{letter}  ", role), (text, "plain")], width, symbols)
 
 
 def _counts(against: PairwiseComparison) -> Iterator[Span]:
@@ -221,7 +226,7 @@ def _counts(against: PairwiseComparison) -> Iterator[Span]:
     if lost := sum(row.lost for row in against.rows):
         yield (f"{lost} lost  ", "bad")
     if not against.compared:
-        yield ("no case was measured in both  ", "warning")
+        yield ("no case was measured in both sessions  ", "warning")
 
 
 def _sessions(compared: SessionComparison) -> list[Session]:
@@ -235,7 +240,7 @@ def _machine(side: ComparedSession, symbols: Symbols) -> str:
     return f" {symbols.dot} ".join(clean(word) for word in words if word)
 
 
-def _up_to(lines: list[Line], height: int, rest: str) -> list[Line]:
+def _truncate(lines: list[Line], height: int, rest: str) -> list[Line]:
     """Return as many lines as fit. If some are left out, the last line counts them."""
     if len(lines) <= height:
         return lines

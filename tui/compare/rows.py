@@ -95,15 +95,15 @@ def row(entry: CompareEntry, symbols: Symbols) -> TableRow:
     cells = {
         "ratio": times(entry.row.ratio, symbols),
         "interval": interval(entry.row.ratio, symbols),
-        **_figures("base", pair.base, symbols),
-        **_figures("new", pair.new, symbols),
+        **_metric_cells("base", pair.base, symbols),
+        **_metric_cells("new", pair.new, symbols),
     }
-    told: dict[str, Span] = {
+    styled: dict[str, Span] = {
         key: (text, "muted" if text == symbols.absent else "plain") for key, text in cells.items()
     }
     state = VERDICTS[entry.row.verdict or Verdict.UNSURE]
-    told |= {"state": state, "ratio": (cells["ratio"], state[1])}
-    return TableRow((entry.name, "plain"), told)
+    styled |= {"state": state, "ratio": (cells["ratio"], state[1])}
+    return TableRow((entry.name, "plain"), styled)
 
 
 def times(ratio: Ratio | None, symbols: Symbols) -> str:
@@ -117,7 +117,7 @@ def interval(ratio: Ratio | None, symbols: Symbols) -> str:
     return bounds or symbols.absent
 
 
-def _figures(side: str, result: Result, symbols: Symbols) -> dict[str, str]:
+def _metric_cells(side: str, result: Result, symbols: Symbols) -> dict[str, str]:
     energy = result.metrics.energy_per_sample_j
     return {
         side: milliseconds(result.typical_ms, symbols),

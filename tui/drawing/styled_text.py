@@ -1,9 +1,9 @@
 """Lines of styled text, and the diff between two versions of a line; independent of Textual."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat, zip_longest
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
-from rich.cells import cell_len, get_character_cell_size
+from rich.cells import cell_len, split_graphemes
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
@@ -97,15 +97,12 @@ def changes(old: Line, new: Line, width: int) -> list[tuple[int, int]]:
 
 
 def _cells(pieces: Line, width: int) -> list[Span]:
-    """Return one entry per cell. A wide character fills two; a zero-width one is dropped."""
-    cells: list[Span] = []
-    for text, role in pieces:
-        cells += zip(text, repeat(role)) if text.isascii() else _spelled(text, role)
+    """Return one entry per cell: its character with any combining marks. A wide character fills two cells."""
+    text = "".join(part for part, _ in pieces)
+    roles = [role for part, role in pieces for _ in part]
+    if text.isascii():
+        cells = list(zip(text, roles, strict=True))
+    else:  # graphemes may span pieces, such as a mark that follows its character in another role
+        spans, _ = split_graphemes(text)
+        cells = [(text[start:end], roles[start]) for start, end, size in spans for _ in range(size)]
     return cells[:width] + [(" ", "plain")] * (width - len(cells))
-
-
-def _spelled(text: str, role: str) -> Iterator[Span]:
-    for letter in text:
-        size = get_character_cell_size(letter)
-        yield from ((letter, role),) * min(size, 1)
-        yield from (("", letter),) * (size - 1)

@@ -10,7 +10,7 @@ from benchtui.sessions.replay import loading
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.tui.library.rows import Item
 from benchtui.tui.shell.context import AppContext
-from benchtui.tui.widgets.action_bar import ActionResult, Prompt, Work
+from benchtui.tui.widgets.action_bar import ActionResult, Confirmation, Work
 
 ASKED = {
     "filter": "filter:",
@@ -46,13 +46,13 @@ def work(purpose: str, item: Item | None, text: str, here: AppContext, busy: Col
     return works[purpose]
 
 
-def delete_prompt(item: Item, busy: Collection[Path]) -> Prompt:
+def delete_prompt(item: Item, busy: Collection[Path]) -> Confirmation:
     """Return the question to ask before deleting a session."""
     text = f"Delete {item.name} and its note?  X: delete.  esc: keep."
-    return Prompt("X", text, "delete", partial(_delete, item, busy))
+    return Confirmation("X", text, "delete", partial(_delete, item, busy))
 
 
-def resuming(item: Item, app_context: AppContext, anyway: bool = False) -> ActionResult | Prompt:
+def resuming(item: Item, app_context: AppContext, anyway: bool = False) -> ActionResult | Confirmation:
     """Start an engine that resumes a session. Unless ``anyway``, ask first if another one is running.
 
     Raises:
@@ -60,13 +60,13 @@ def resuming(item: Item, app_context: AppContext, anyway: bool = False) -> Actio
     """
     if not anyway and app_context.running():
         text = "Another sweep runs on this machine, and two slow each other.  u: all the same.  esc: back."
-        return Prompt("u", text, "resume all the same", partial(resuming, item, app_context, True))
+        return Confirmation("u", text, "resume all the same", partial(resuming, item, app_context, True))
     return ActionResult(f"{item.name} goes on", item.path, app_context.resume(item.path))
 
 
 def write(
     make: Callable[[], str], place: Path, inputs: Collection[Path], over: bool = False
-) -> ActionResult | Prompt:
+) -> ActionResult | Confirmation:
     """Write a document made from ``inputs``. If the file exists, ask first unless ``over``.
 
     Raises:
@@ -75,7 +75,7 @@ def write(
     check_output(place, inputs)
     if place.exists() and not over:
         text = f"{place} is there already.  E: write over it.  esc: keep."
-        return Prompt("E", text, "write over", partial(write, make, place, inputs, True))
+        return Confirmation("E", text, "write over", partial(write, make, place, inputs, True))
     write_text(place, make(), inputs, over=over)
     return ActionResult(f"written: {place}")
 

@@ -10,6 +10,7 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, duration, rate
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line
 from benchtui.tui.library.rows import ROLES, Item
+from benchtui.tui.shell.keymap import key
 
 Fact = tuple[str, str, str]
 """Label, text, and the text's color role."""
@@ -79,7 +80,11 @@ def _cases(item: Item) -> str:
 
 
 def _left(item: Item) -> str:
-    return f"{item.left:,} to run: u, or benchtui run --resume {item.name}" if item.left else ""
+    return (
+        f"{item.left:,} to run: {key('library.resume')}, or benchtui run --resume {item.name}"
+        if item.left
+        else ""
+    )
 
 
 def _best(item: Item, symbols: Symbols) -> str:

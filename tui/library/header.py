@@ -6,6 +6,7 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import amount, clean
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, justify, line
 from benchtui.tui.library.rows import COLUMNS
+from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.layout import Arrangement, TableRow
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import SCROLL_BAR
@@ -83,8 +84,11 @@ def empty_lines(folder: str) -> list[Line]:
     return [
         line(("no session yet", "strong")),
         BLANK,
-        line(("1", "accent"), ("  edit a sweep and start it: its session then stands here", "plain")),
-        line(("i", "accent"), ("  import a session file from elsewhere", "plain")),
+        line(
+            (key("app.sweep"), "accent"),
+            ("  edit and start a sweep; its session is then listed here", "plain"),
+        ),
+        line((key("library.import"), "accent"), ("  import a session file from elsewhere", "plain")),
         BLANK,
         line(("without the screen: ", "muted"), ("benchtui run quick", "plain")),
         line((f"sessions live in {clean(folder)}", "muted")),
@@ -94,8 +98,8 @@ def empty_lines(folder: str) -> list[Line]:
 def unmatched_lines(words: str) -> list[Line]:
     """Render a hint for a filter without matches."""
     return [
-        line((f'nothing holds "{clean(words)}"', "strong")),
-        line(("esc", "accent"), ("  shows all", "plain")),
+        line((f'no session matches "{clean(words)}"', "strong")),
+        line((key("library.back"), "accent"), ("  shows all", "plain")),
     ]
 
 
@@ -108,7 +112,7 @@ def _marked(heading: Heading, symbols: Symbols) -> Line:
     if not heading.all:
         return BLANK
     if not heading.marked:
-        return line(("space marks sessions to compare; the first marked is the base", "muted"))
+        return line((f"{key('library.mark')} marks sessions to compare; the first marked is the base", "muted"))
     pieces: list[Span] = [("marked  ", "muted")]
     for place, name in enumerate(heading.marked):
         base = " (base)" if place == 0 else ""

@@ -3,13 +3,12 @@
 import asyncio
 import time
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from textual import events, on, work
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
-from textual.screen import Screen
 
 from benchtui.sessions.library import paths
 from benchtui.sessions.library.summaries import SummaryCache
@@ -31,16 +30,14 @@ from benchtui.tui.library.header import (
 )
 from benchtui.tui.library.rows import Item
 from benchtui.tui.library.selection import LibrarySelection
+from benchtui.tui.pages.place_screen import PlaceScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
-from benchtui.tui.shell.navigation import ComparisonAsked, EditAsked, Opened, Place
-from benchtui.tui.widgets import role_styles
+from benchtui.tui.shell.navigation import ComparisonAsked, EditAsked, Opened
 from benchtui.tui.widgets.action_bar import ActionBar
-from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import Lines, LongList
-from benchtui.tui.widgets.nav_bar import place_lines
-from benchtui.tui.widgets.panel import Panel, small_lines
+from benchtui.tui.widgets.panel import Panel
 
 DRAW_S = 0.1
 """Minimum seconds between redraws while files are being read."""
@@ -64,59 +61,33 @@ KEYS = keymap.table(
     ("i", "import", "ask('import')", "Import a session file", "a copy goes into the library"),
     ("r", "look", "look", "Look again for sessions"),
     ("escape", "back", "back", "Back", "from what is asked, then from the filter, then from the marks"),
-    ("down,j", "down", "move(1)", "Next session"),
-    ("up,k", "up", "move(-1)", "Previous session"),
-    ("pagedown", "page_down", "move(10)", "Ten sessions on"),
-    ("pageup", "page_up", "move(-10)", "Ten sessions back"),
-    ("home,g", "first", "move(-1000000)", "First session"),
-    ("end,G", "last", "move(1000000)", "Last session"),
+    *keymap.movement("session"),
     ("question_mark,f1", "help", "help", "Help"),
     ("q", "quit", "app.leave", "Quit"),
 )
 
 
-class Library(Screen[None]):
+class Library(PlaceScreen):
     """List of sessions with details of the selected one. Slow work runs in threads."""
 
-    COMPONENT_CLASSES = role_styles.CLASSES
+    PLACE = "library"
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     def __init__(self, app_context: AppContext, symbols: Symbols) -> None:
-        super().__init__()
-        self._app_context = app_context
-        self._symbols = symbols
+        super().__init__(app_context, symbols)
         self._selection = LibrarySelection()
         self._catalogue: SummaryCache | None = None
         self._looked = False
-        self._there = True
 
-    def compose(self) -> ComposeResult:
-        """Lay out the heading, the list and the session card, the action bar, and the key bar."""
+    def content(self) -> ComposeResult:
+        """Lay out the heading, the list, and the session card."""
         signs = self._symbols
-        yield Panel[str](small_lines, signs, id="small")
-        with Vertical(classes="body"):
-            yield Panel[Place](place_lines, signs, id="places")
-            yield Panel[Heading](heading_lines, signs, id="heading")
-            with Container(id="middle"):
-                with Vertical(id="sessions"):
-                    yield Panel[Titles](header_lines, signs, id="header")
-                    yield LongList(id="list")
-                yield Panel[Card](card_lines, signs, id="card")
-            yield ActionBar(signs, id="errands")
-            yield KeyBar(signs)
-
-    def on_mount(self) -> None:
-        """Set up the navigation bar."""
-        self._panel("small").show("")
-        self._panel("places").show("library")
-
-    def on_unmount(self) -> None:
-        """Stop reading session files."""
-        self._there = False
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Redraw once the panels have their new sizes."""
-        self.call_after_refresh(self._draw)
+        yield Panel[Heading](heading_lines, signs, id="heading")
+        with Container(id="middle"):
+            with Vertical(id="sessions"):
+                yield Panel[Titles](header_lines, signs, id="header")
+                yield LongList(id="list")
+            yield Panel[Card](card_lines, signs, id="card")
 
     def on_screen_resume(self) -> None:
         """Catch up on changes made while another view was shown."""
@@ -129,34 +100,34 @@ class Library(Screen[None]):
     def action_move(self, rows: int) -> None:
         """Move the selection by rows."""
         self._selection.move(rows)
-        self._say()
+        self._show_message()
 
     def action_follow(self, rows: int) -> None:
         """Move the selection by rows, wrapping around at the ends."""
         self._selection.follow(rows)
-        self._say()
+        self._show_message()
 
     def action_sort(self) -> None:
         """Sort by the next column."""
         self._selection.sort()
-        self._say()
+        self._show_message()
 
     def action_mark(self) -> None:
         """Toggle the mark of the selected session, and move to the next one."""
         fits = self._selection.mark()
         self._selection.move(1 if fits else 0)
-        self._say("" if fits else "as many sessions as there are letters are marked")
+        self._show_message("" if fits else "as many sessions as there are letters are marked")
 
     def action_back(self) -> None:
         """Close the open input or question; else clear the filter, then the marks."""
-        errands = self._errands
-        if errands.purpose == "filter":
+        bar = self._action_bar
+        if bar.purpose == "filter":
             self._selection.filter("")
-        if errands.purpose:
-            errands.close()
-        elif errands.question is None:
+        if bar.purpose:
+            bar.close()
+        elif bar.question is None:
             self._selection.clear()
-        self._say()
+        self._show_message()
 
     def action_open(self, replay: bool = False) -> None:
         """Open the selected session in the Monitor, or replay it from its beginning."""
@@ -165,12 +136,12 @@ class Library(Screen[None]):
 
     def action_resume(self) -> None:
         """Resume the selected session, and show it in the Monitor."""
-        if self._errands.answers("u") or (item := self._item()) is None:
+        if self._action_bar.run_confirmed("u") or (item := self._item()) is None:
             return
         if item.engine is not None:
-            self._say(f"a sweep that runs needs no resuming; {keymap.key('library.open')} shows it")
+            self._show_message(f"a sweep that runs needs no resuming; {keymap.key('library.open')} shows it")
         else:
-            self._errands.do(partial(actions.resuming, item, self._app_context))
+            self._action_bar.run(partial(actions.resuming, item, self._app_context))
 
     def action_edit(self) -> None:
         """Edit the sweep of the selected session."""
@@ -181,27 +152,29 @@ class Library(Screen[None]):
         """Compare the marked sessions. The first one marked is the base."""
         chosen = self._selection.to_compare
         if len(chosen) < 2:
-            self._say("mark two or more with space; the first marked is the base")
+            self._show_message(
+                f"mark two or more with {keymap.key('library.mark')}; the first marked is the base"
+            )
         else:
             self.post_message(ComparisonAsked(tuple(item.path for item in chosen)))
 
     def action_ask(self, purpose: str) -> None:
         """Open the input for an action. If the action waits for confirmation, confirm it instead."""
-        if purpose == "export" and self._errands.answers("E"):
+        if purpose == "export" and self._action_bar.run_confirmed("E"):
             return
         item = self._selection.chosen if purpose in actions.WITHOUT_A_SESSION else self._item()
         if item is not None or purpose in actions.WITHOUT_A_SESSION:
             text = actions.initial_text(purpose, item, self._selection.words)
-            self._errands.ask(purpose, actions.ASKED[purpose], text)
+            self._action_bar.ask(purpose, actions.ASKED[purpose], text)
 
     def action_delete(self) -> None:
         """Delete the selected session and its note, after a question."""
-        if self._errands.answers("X") or (item := self._item()) is None:
+        if self._action_bar.run_confirmed("X") or (item := self._item()) is None:
             return
         if item.engine is not None:
-            self._say("a sweep that runs can't be deleted; the Monitor stops it")
+            self._show_message("a sweep that runs can't be deleted; the Monitor stops it")
         else:
-            self._errands.put(actions.delete_prompt(item, self._selection.busy))
+            self._action_bar.confirm(actions.delete_prompt(item, self._selection.busy))
 
     def action_help(self) -> None:
         """Open the help page."""
@@ -223,7 +196,7 @@ class Library(Screen[None]):
         text = event.text.strip()
         if event.purpose != "filter" and (text or event.purpose == "note"):
             here, busy = self._app_context, self._selection.busy
-            self._errands.do(actions.work(event.purpose, self._selection.chosen, text, here, busy))
+            self._action_bar.run(actions.work(event.purpose, self._selection.chosen, text, here, busy))
 
     @on(ActionBar.Finished)
     def finished(self, event: ActionBar.Finished) -> None:
@@ -235,11 +208,6 @@ class Library(Screen[None]):
             self.post_message(Opened(done.session, done.engine))
         else:
             self.action_look()
-
-    @on(ActionBar.Changed)
-    def asked(self) -> None:
-        """Update the key bar."""
-        self._draw()
 
     @work(group="look", exclusive=True)
     async def _look(self) -> None:
@@ -257,7 +225,7 @@ class Library(Screen[None]):
         drawn_s = 0.0
         for item in unread:
             try:
-                known = await asyncio.to_thread(catalogue.read, item.path, lambda: self._there)
+                known = await asyncio.to_thread(catalogue.read, item.path, lambda: not self._abandoned)
             except AbandonedError:
                 return
             self._selection.take(shelf.with_summary(self._selection.found, item.path, known))
@@ -266,18 +234,13 @@ class Library(Screen[None]):
                 drawn_s = time.monotonic()
         await asyncio.to_thread(catalogue.save)
 
-    def _draw(self) -> None:
-        """Redraw what changed, if the view is visible."""
-        if not self.is_current:
-            return
+    def _draw_content(self) -> None:
         selection, listing = self._selection, self.query_one(LongList)
         longest = max((len(item.name) for item in selection.found), default=0)
-        with self.app.batch_update():
-            self._panel("heading").show(self._heading())
-            self._panel("header").show(Titles(longest, selection.order if selection.rows else ""))
-            listing.show(self._lines(longest))
-            self._panel("card").show(Card(selection.chosen))
-            self._panel("keys").show(self._errands.keys or self._keys())
+        self._panel("heading").show(self._heading())
+        self._panel("header").show(Titles(longest, selection.order if selection.rows else ""))
+        listing.show(self._lines(longest))
+        self._panel("card").show(Card(selection.chosen))
 
     def _heading(self) -> Heading:
         selection = self._selection
@@ -314,15 +277,8 @@ class Library(Screen[None]):
     def _item(self) -> Item | None:
         """Return the selected session. If there is none, show a message."""
         if self._selection.chosen is None:
-            self._say("no session to do that with")
+            self._show_message("no session to do that with")
         return self._selection.chosen
 
-    def _say(self, word: str = "") -> None:
-        self._errands.say(word)
-
-    @property
-    def _errands(self) -> ActionBar:
-        return self.query_one(ActionBar)
-
-    def _panel(self, name: str) -> Panel[Any]:
-        return self.query_one(f"#{name}", Panel)
+    def _show_message(self, word: str = "") -> None:
+        self._action_bar.show_message(word)

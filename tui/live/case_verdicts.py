@@ -29,7 +29,7 @@ class CaseVerdicts:
         self._noise: tuple[int, dict[str, Noise]] = (-1, {})
         """Noise estimates, and the number of cases with summarized rounds they were computed from."""
 
-    def take_in(self, case: CaseState) -> None:
+    def add_ended(self, case: CaseState) -> None:
         """Record a case that has ended. The baseline may change as a result."""
         if case.state == "ok":
             self._measured[case.index] = case
@@ -52,18 +52,18 @@ class CaseVerdicts:
         length = case.config.sequence_length
         if length not in self._bases:
             measured = (self._measured[index] for index in sorted(self._measured))
-            self._bases[length] = baseline_of(case.config, measured, self._named)
+            self._bases[length] = baseline_of(case.config, measured, self._baseline)
         return self._bases[length]
 
     def is_base(self, case: CaseState) -> bool:
         """Return whether this case is a baseline for others."""
         return self.base_of(case) is case
 
-    def why_no_base(self, case: CaseState) -> str:
+    def missing_base_reason(self, case: CaseState) -> str:
         """Return why a case that ended well has no ratio. Empty if it has one."""
         if case.state != "ok" or case.config.repeat or self.base_of(case) is not None:
             return ""
-        return f"no ratio: {explain_missing_baseline(case.config, self._session.cases, self._named)}"
+        return f"no ratio: {explain_missing_baseline(case.config, self._session.cases, self._baseline)}"
 
     def rounds(self, case: CaseState) -> tuple[Sample, ...]:
         """Return a case's summarized rounds. Empty while its steps are left to the worker thread."""
@@ -73,21 +73,21 @@ class CaseVerdicts:
 
     def _evidence(self, case: CaseState) -> Evidence | None:
         rounds = self.rounds(case)
-        noise = self._known_noise().get(kind_of(case), Noise(same_within=self._margin))
+        noise = self._noise_estimates().get(kind_of(case), Noise(same_within=self._margin))
         return Evidence(case, rounds, noise, self._session) if rounds else None
 
-    def _known_noise(self) -> dict[str, Noise]:
+    def _noise_estimates(self) -> dict[str, Noise]:
         """Estimate the noise from the cases that have ended. Only repeated measurements contribute."""
         if self._noise[0] != len(self._rounds):
             start, measured = self._session.start, list(self._measured.values())
             repeated = start.sweep.measure.rounds > 1 or start.source is not None
             found = [Evidence(case, self.rounds(case)) for case in measured] if repeated else []
             virtual = bool(start.host.virtual)
-            known = noise_of(found, self._pair(), start.process_spread, self._margin, virtual)
+            known = noise_of(found, self._aa_pair(), start.process_spread, self._margin, virtual)
             self._noise = len(self._rounds), known
         return self._noise[1]
 
-    def _pair(self) -> tuple[Evidence, Evidence] | None:
+    def _aa_pair(self) -> tuple[Evidence, Evidence] | None:
         """Return the A/A pair; None if the session has none."""
         measured = self._measured.values()
         twins = {structs.replace(case.config, repeat=0) for case in measured if case.config.repeat}
@@ -95,7 +95,7 @@ class CaseVerdicts:
         return aa_pair([Evidence(case, self.rounds(case)) for case in both])
 
     @property
-    def _named(self) -> Baseline | None:
+    def _baseline(self) -> Baseline | None:
         return self._judging.baseline or self._session.start.sweep.measure.baseline
 
     @property

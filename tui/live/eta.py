@@ -16,27 +16,27 @@ class RemainingTime:
         self._session = session
         self._needed = needed
         """Returns what the round of a running case still needs."""
-        self._experience = StepTimeModel()
+        self._step_times = StepTimeModel()
         self._queue: Estimate | None = None
         self._done = 0
-        self._new: deque[CaseState] = deque(maxlen=eta.MOST_ESTIMATED)
+        self._unprocessed: deque[CaseState] = deque(maxlen=eta.MOST_ESTIMATED)
         """Cases that ended since the last estimate; bounded, since the newest ones suffice."""
         self._stale = True
 
-    def renew(self, ended: Sequence[CaseState]) -> None:
+    def add_ended(self, ended: Sequence[CaseState]) -> None:
         """Record the cases that have ended since the last call."""
         self._done += len(ended)
-        self._new.extend(ended)
+        self._unprocessed.extend(ended)
         self._stale = self._stale or bool(ended)
 
     def case_left(self, case: CaseState, needed: StepsLeft | None, now_s: float) -> Estimate | None:
         """Estimate the time until a running case ends. ``needed`` is what its round still needs, if known."""
-        self._learn()
-        return eta.case_left(case, self._session.start.sweep.measure, self._experience, now_s, needed)
+        self._update()
+        return eta.case_left(case, self._session.start.sweep.measure, self._step_times, now_s, needed)
 
     def sweep_left(self, now_s: float) -> Estimate | None:
         """Estimate the time until the sweep ends; None before anything is known."""
-        self._learn()
+        self._update()
         running = [self.case_left(case, self._needed(case), now_s) for case in self._session.running]
         return eta.remaining_time(running, self._queue)
 
@@ -49,11 +49,11 @@ class RemainingTime:
             return self._done / max(len(self._session.cases), 1)
         return now_s / (now_s + left.seconds)
 
-    def _learn(self) -> None:
+    def _update(self) -> None:
         if not self._stale:
             return
-        while self._new:
-            self._experience.learn(self._new.popleft())
+        while self._unprocessed:
+            self._step_times.learn(self._unprocessed.popleft())
         measure = self._session.start.sweep.measure
-        self._queue = eta.queue_left(self._session.cases, measure, self._experience)
+        self._queue = eta.queue_left(self._session.cases, measure, self._step_times)
         self._stale = False

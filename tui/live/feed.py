@@ -47,11 +47,11 @@ class Feed:
         """Cases that have ended, with any outcome, in order."""
         self.caught_up = False
         """Whether everything written so far has been read."""
-        self.cache = StepCache(path, lets_go=not self.replayed)
+        self.cache = StepCache(path, evicts=not self.replayed)
         """Cache of the steps of ended cases."""
         self.judging = SWEEP_DEFAULTS
         """The user's verdict settings: baseline and margin."""
-        self.last_words: str | None = None
+        self.exit_message: str | None = None
         """Reason the engine gave for failing; None if it gave none."""
         self._clock = clock
         self._find = find
@@ -59,22 +59,22 @@ class Feed:
         """Whether the session was resumed by an engine that hasn't been found yet."""
         self._tail = Tail(path)
         self._read_bytes = 0
-        self._engine_lives = engine is not None
-        self._looked_s = clock()
+        self._engine_alive = engine is not None
+        self._checked_s = clock()
         self._newest = (clock(), 0.0)
 
     def poll(self) -> None:
         """Read new events within a time budget, and check on the engine periodically."""
         began_s = self._clock()
-        if began_s - self._looked_s >= ENGINE_CHECK_S:
-            self._looked_s = began_s
-            self._look_after(self.engine)
+        if began_s - self._checked_s >= ENGINE_CHECK_S:
+            self._checked_s = began_s
+            self._check_engine(self.engine)
         try:
             self._read(began_s)
         except BenchtuiError as error:
             self.problem = str(error)
         with suppress(BenchtuiError):  # without the runtime folder there is no engine to find
-            self._look_for_engine()
+            self._attach_to_new_engine()
 
     @property
     def done(self) -> int:
@@ -84,7 +84,7 @@ class Feed:
     @property
     def running(self) -> bool:
         """Whether an engine is working on the session."""
-        return self._engine_lives and self.session.finished is None
+        return self._engine_alive and self.session.finished is None
 
     @property
     def reading(self) -> bool:
@@ -94,7 +94,7 @@ class Feed:
     @property
     def cut_off(self) -> bool:
         """Whether the file ends without its final event, with no engine left to write it."""
-        return self.session.finished is None and not self._engine_lives and self.caught_up
+        return self.session.finished is None and not self._engine_alive and self.caught_up
 
     @property
     def now_s(self) -> float:
@@ -106,9 +106,9 @@ class Feed:
         """Return a time estimator. ``needed`` returns what the round of a running case still needs."""
         return RemainingTime(self.session, needed)
 
-    def looked_at(self, case: CaseState) -> LoadedCase | None:
+    def load_case(self, case: CaseState) -> LoadedCase | None:
         """Return a case with its evicted data. If that isn't loaded, schedule a reload and return None."""
-        return self.cache.looked_at(case, self.session.ran_on(case))
+        return self.cache.get(case, self.session.ran_on(case))
 
     @property
     def measuring(self) -> bool:
@@ -125,10 +125,10 @@ class Feed:
         self.cache.close()
         self._tail.close()
 
-    def _look_after(self, engine: Engine | None) -> None:
-        lived, self._engine_lives = self._engine_lives, engine is not None and engine.alive()
-        if engine is not None and lived and not self._engine_lives:
-            self.last_words = engine.last_words()
+    def _check_engine(self, engine: Engine | None) -> None:
+        was_alive, self._engine_alive = self._engine_alive, engine is not None and engine.alive()
+        if engine is not None and was_alive and not self._engine_alive:
+            self.exit_message = engine.last_words()
 
     def _read(self, began_s: float) -> None:
         while self.problem is None:
@@ -149,17 +149,17 @@ class Feed:
         if isinstance(event, CaseFinished):
             case = self.session.cases[event.case]
             self.ended.append(case)
-            self.cache.take_in(case)
+            self.cache.add_ended(case)
         elif isinstance(event, Resumed):  # data derived from the previous session's cases is no longer valid
             self.session, self.ended = copy(self.session), still_ended(self.ended, event)
-            self._orphaned = not self._engine_lives
+            self._orphaned = not self._engine_alive
 
-    def _look_for_engine(self) -> None:
+    def _attach_to_new_engine(self) -> None:
         """Attach to the engine that resumed the session, replacing the previous one."""
         if self._orphaned and self.caught_up and self.session.finished is None:
             self._orphaned = False
             self.engine = self._find(self.path)
-            self._engine_lives = self.engine is not None
+            self._engine_alive = self.engine is not None
 
     def _size(self) -> int:
         try:

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-AT_ONCE = 200
+MAX_CASES_AT_ONCE = 200
 """Maximum number of cases computed between two frames."""
-STEPS_AT_ONCE = 1_000_000
+MAX_STEPS_AT_ONCE = 1_000_000
 RECOMPUTE_GROWTH = 1.02
 """Growth factor in steps that triggers recomputing a running case."""
 
@@ -57,7 +57,7 @@ class CaseMetrics:
         """Return the newest metrics of a case. None if there are none, or none yet."""
         return self._known.get(case.index)
 
-    async def renew(self) -> bool:
+    async def compute_batch(self) -> bool:
         """Compute a batch of outdated metrics. Return whether there were any."""
         due = self._due()
         for case in due:
@@ -72,7 +72,7 @@ class CaseMetrics:
         due: list[CaseState] = []
         steps = 0
         for case in self._session.cases[self._at :]:
-            if len(due) == AT_ONCE or steps > STEPS_AT_ONCE:
+            if len(due) == MAX_CASES_AT_ONCE or steps > MAX_STEPS_AT_ONCE:
                 break
             if self._seen.is_due(case):
                 due.append(case)
@@ -80,13 +80,13 @@ class CaseMetrics:
         return due
 
 
-async def compute(cases: Sequence[CaseState], figure: Callable[[CaseState], T]) -> list[T]:
-    """Apply ``figure`` to each case in a thread; its exceptions propagate."""
-    still = [case if case.finished else _still(case) for case in cases]
-    return await asyncio.to_thread(lambda: [figure(case) for case in still]) if still else []
+async def compute(cases: Sequence[CaseState], function: Callable[[CaseState], T]) -> list[T]:
+    """Apply ``function`` to each case in a thread; its exceptions propagate."""
+    snapshots = [case if case.finished else _snapshot(case) for case in cases]
+    return await asyncio.to_thread(lambda: [function(case) for case in snapshots]) if snapshots else []
 
 
-def _still(case: CaseState) -> CaseState:
+def _snapshot(case: CaseState) -> CaseState:
     """Return a copy with its own columns. Those of a running case would grow while the thread reads them."""
     return case.prefix(case.sizes())
 

@@ -2,7 +2,7 @@
 
 Ended cases are summarized and most of their steps evicted; so are the oldest readings. Both are reloaded from
 the file when such a case is viewed later. Summarizing and reloading run in a thread, since a million steps take
-tenths of a second; nothing else waits for them.
+tenths of a second; nothing else has_pending_work for them.
 """
 
 import asyncio
@@ -45,26 +45,26 @@ class LoadedCase:
     """A viewed case with evicted data reloaded: steps, their statistics, and the machine's readings."""
 
     case: CaseState
-    spread: RunningStats
+    stats: RunningStats
     machine: MachineState
 
 
 class StepCache:
     """Steps of a session's cases, as far as they are in memory."""
 
-    def __init__(self, path: Path, lets_go: bool = True) -> None:
-        """Create a cache; ``lets_go`` allows evicting steps. A replay needs all of them."""
+    def __init__(self, path: Path, evicts: bool = True) -> None:
+        """Create a cache; ``evicts`` allows evicting steps. A replay needs all of them."""
         self._path = path
-        self._lets_go = lets_go
-        self._spots: list[tuple[float, FilePosition]] = []
+        self._evicts = evicts
+        self._positions: list[tuple[float, FilePosition]] = []
         """Session time at recorded file positions: where to start when reloading a case."""
-        self._held: dict[int, CaseState] = {}
+        self._with_steps: dict[int, CaseState] = {}
         """Ended cases with more than ``ALWAYS_KEPT_STEPS`` steps in memory, in order of ending."""
         self._steps = 0
-        self._due: dict[int, CaseState] = {}
+        self._to_summarize: dict[int, CaseState] = {}
         """Cases waiting to be summarized, by index."""
-        self._wanted: tuple[CaseState, MachineState] | None = None
-        self.looked: LoadedCase | None = None
+        self._requested: tuple[CaseState, MachineState] | None = None
+        self.loaded: LoadedCase | None = None
         """The case reloaded last."""
         self.problem = ""
         """Why a reload failed; shown by the screen."""
@@ -76,13 +76,13 @@ class StepCache:
 
     def note_position(self, session: Session, position: FilePosition) -> None:
         """Record the file position, if far enough past the last one. Evict old readings."""
-        if self._spots and position.offset - self._spots[-1][1].offset < POSITION_SPACING_BYTES:
+        if self._positions and position.offset - self._positions[-1][1].offset < POSITION_SPACING_BYTES:
             return
-        self._spots.append((session.now_s, position))
-        if self._lets_go:
-            self._thin_out(session.machines, session.now_s)
+        self._positions.append((session.now_s, position))
+        if self._evicts:
+            self._evict_readings(session.machines, session.now_s)
 
-    def take_in(self, case: CaseState) -> None:
+    def add_ended(self, case: CaseState) -> None:
         """Record a case that has ended, and evict the oldest steps beyond the limit.
 
         A case that didn't end well keeps its steps: a resumed session may continue it.
@@ -90,46 +90,46 @@ class StepCache:
         if case.state != "ok":
             return
         if len(case.measured) > THREAD_STEPS and case.metrics is None:
-            self._due[case.index] = case
-        if self._lets_go and len(case.measured) > ALWAYS_KEPT_STEPS:
-            self._held[case.index] = case
+            self._to_summarize[case.index] = case
+        if self._evicts and len(case.measured) > ALWAYS_KEPT_STEPS:
+            self._with_steps[case.index] = case
             self._steps += _steps(case)
-            self._let_go()
+            self._evict_steps()
 
     @property
     def idle(self) -> bool:
         """Whether nothing is left to summarize or reload."""
-        return not self._due and self._wanted is None
+        return not self._to_summarize and self._requested is None
 
     @property
-    def waits(self) -> bool:
+    def has_pending_work(self) -> bool:
         """Whether there is work to do and none is in progress."""
         return not self.idle and not self._busy
 
-    def looked_at(self, case: CaseState, machine: MachineState) -> LoadedCase | None:
+    def get(self, case: CaseState, machine: MachineState) -> LoadedCase | None:
         """Return a case with its steps and readings. If not loaded, schedule a reload and return None."""
-        if self.looked is not None and self.looked.case.index == case.index:
-            return self.looked
-        self._wanted = case, machine
+        if self.loaded is not None and self.loaded.case.index == case.index:
+            return self.loaded
+        self._requested = case, machine
         return None
 
-    async def go_on(self) -> None:
+    async def run_pending(self) -> None:
         """Reload the requested case and summarize a batch of others. No-op if already in progress."""
         if self._busy:
             return
         self._busy = True
         try:
-            if wanted := self._wanted:
-                await self._read_again(*wanted)
-                if self._wanted is wanted:
-                    self._wanted = None
-            if due := list(self._due.values())[:AT_ONCE]:
-                for case, figures in await asyncio.to_thread(self._figures, due):
-                    self._sum_up(case, figures)
+            if wanted := self._requested:
+                await self._reload(*wanted)
+                if self._requested is wanted:
+                    self._requested = None
+            if due := list(self._to_summarize.values())[:AT_ONCE]:
+                for case, figures in await asyncio.to_thread(self._compute, due):
+                    self._store_metrics(case, figures)
         finally:
             self._busy = False
 
-    def _thin_out(self, machines: Sequence[MachineState], now_s: float) -> None:
+    def _evict_readings(self, machines: Sequence[MachineState], now_s: float) -> None:
         """Evict the oldest readings if there are too many."""
         held = sum(trace.numbers for machine in machines for trace in machine.traces)
         if held <= MOST_READINGS:
@@ -139,28 +139,28 @@ class StepCache:
         for machine in machines:
             machine.drop_before(now_s - kept_s)
 
-    def _let_go(self) -> None:
-        while self._steps > MOST_STEPS and len(self._held) > 1:
-            oldest = self._held.pop(next(iter(self._held)))
+    def _evict_steps(self) -> None:
+        while self._steps > MOST_STEPS and len(self._with_steps) > 1:
+            oldest = self._with_steps.pop(next(iter(self._with_steps)))
             self._steps -= _steps(oldest)
             if oldest.metrics:
                 oldest.drop_steps()
             else:
-                self._due[oldest.index] = oldest
+                self._to_summarize[oldest.index] = oldest
 
-    def _sum_up(self, case: CaseState, figures: "Metrics | None") -> None:
+    def _store_metrics(self, case: CaseState, figures: "Metrics | None") -> None:
         case.metrics = figures
-        del self._due[case.index]
-        if figures and self._lets_go and case.index not in self._held:
+        del self._to_summarize[case.index]
+        if figures and self._evicts and case.index not in self._with_steps:
             case.drop_steps()
 
-    async def _read_again(self, case: CaseState, machine: MachineState) -> None:
+    async def _reload(self, case: CaseState, machine: MachineState) -> None:
         try:
-            self.looked = await asyncio.to_thread(self._read, case, machine)
+            self.loaded = await asyncio.to_thread(self._read, case, machine)
         except BenchtuiError as error:
-            self.looked, self.problem = LoadedCase(case, RunningStats(), machine), str(error)
+            self.loaded, self.problem = LoadedCase(case, RunningStats(), machine), str(error)
 
-    def _figures(self, cases: Iterable[CaseState]) -> "list[tuple[CaseState, Metrics | None]]":
+    def _compute(self, cases: Iterable[CaseState]) -> "list[tuple[CaseState, Metrics | None]]":
         from benchtui.sessions.stats.case_metrics import (
             metrics,  # imports numpy (0.1 s), off the UI thread
         )
@@ -170,17 +170,17 @@ class StepCache:
     def _read(self, case: CaseState, machine: MachineState) -> LoadedCase:
         from benchtui.sessions.replay.loading import reload_case  # lazy import: most cases are never reloaded
 
-        position = self._spot_before(case)
+        position = self._position_before(case)
         read, there = reload_case(case, machine, self._path, position, lambda: not self._closed)
         whole = case if case.steps_in_memory else read
         return LoadedCase(whole, RunningStats(whole.measured.wall_ms), there)
 
-    def _spot_before(self, case: CaseState) -> FilePosition:
+    def _position_before(self, case: CaseState) -> FilePosition:
         """Return a file position before a case's first step. With several rounds that is the file's start."""
         if case.rounds or case.repeated or case.started is None:
             return FilePosition()
-        place = bisect_left(self._spots, case.started.t, key=lambda passed: passed[0]) - 1
-        return self._spots[place][1] if place >= 0 else FilePosition()
+        place = bisect_left(self._positions, case.started.t, key=lambda passed: passed[0]) - 1
+        return self._positions[place][1] if place >= 0 else FilePosition()
 
 
 def _steps(case: CaseState) -> int:

@@ -22,7 +22,7 @@ from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.running_stats import RunningStats, SummaryStats
 from benchtui.tui.live.step_cache import THREAD_STEPS
 from benchtui.tui.model.step_annotations import round_of, round_starts, signs_of
-from benchtui.tui.panels.case_panel import Figures, Part
+from benchtui.tui.panels.case_panel import PanelMetrics, Part
 from benchtui.tui.panels.histogram import Histogram
 from benchtui.tui.panels.signs import Signs
 from benchtui.tui.panels.step_band import Band, Scale
@@ -69,14 +69,14 @@ class CaseRows:
         """Create the rows. ``before`` is the same session at another moment, reused where still valid."""
         self._session = session
         self._symbols = symbols
-        self._spreads: dict[int, RunningStats] = before.lasting(session) if before else {}
+        self._stats: dict[int, RunningStats] = before.reusable_stats(session) if before else {}
         self._sums: dict[int, tuple[int, dict[str, float]]] = {}
         """Number of steps summed for each case, and the sum of each part over them."""
         self._behind: set[int] = set()
         """Cases with more new steps than one frame processes."""
         self._rows: dict[int, tuple[object, TableRow]] = {}
         """Cached rows, each with the state it was built from."""
-        self._turns: dict[int, tuple[int, RunningStats]] = {}
+        self._round_stats_cache: dict[int, tuple[int, RunningStats]] = {}
         """Current round of each case, and statistics of its measured steps."""
         self._signs: dict[int, tuple[object, Signs]] = {}
         """Annotations of each case, with the state they were built from."""
@@ -85,9 +85,9 @@ class CaseRows:
         self._names: CaseNames = before._names if before and same else CaseNames.of([])
         self._named: int = before._named if before and same else 0
         """Number of cases the names were laid out for."""
-        self.over = False
+        self.cut_off = False
         """Whether the recording ends here: cases still running were cut short."""
-        self.judge = CaseVerdicts(session, judging)
+        self.verdicts = CaseVerdicts(session, judging)
         """Verdicts of the cases that have ended."""
         self._common: frozenset[str] | None = None
         """Markers shared by all cases. The header shows them once; rows leave them out."""
@@ -101,68 +101,68 @@ class CaseRows:
             self._rows.clear()
         return self._names
 
-    def spread(self, case: CaseState) -> RunningStats | SummaryStats:
+    def stats(self, case: CaseState) -> RunningStats | SummaryStats:
         """Return statistics of a case's measured steps so far.
 
         Each frame adds at most ``THREAD_STEPS`` new steps. If a case ends with more than that outstanding, the
         result is empty until it has been summarized.
         """
         if case.metrics:
-            self._spreads.pop(case.index, None)
+            self._stats.pop(case.index, None)
             return SummaryStats(case.metrics)
-        spread = self._spreads.get(case.index)
-        if spread is None or spread.n > len(case.measured):  # a repeated round has dropped its steps
-            spread = self._begin_spread(case.index)
-        if len(case.measured) - spread.n > THREAD_STEPS:
+        stats = self._stats.get(case.index)
+        if stats is None or stats.n > len(case.measured):  # a repeated round has dropped its steps
+            stats = self._new_stats(case.index)
+        if len(case.measured) - stats.n > THREAD_STEPS:
             if case.finished:
                 return RunningStats()
             if case.index in self._behind:
-                return spread
+                return stats
             self._behind.add(case.index)
-        spread.extend(case.measured.wall_ms[spread.n : spread.n + THREAD_STEPS])
-        return spread
+        stats.extend(case.measured.wall_ms[stats.n : stats.n + THREAD_STEPS])
+        return stats
 
-    def _begin_spread(self, index: int) -> RunningStats:
-        self._spreads.pop(index, None)
-        if len(self._spreads) >= MAX_CACHED_STATS:
-            del self._spreads[next(iter(self._spreads))]
-        spread = self._spreads[index] = RunningStats()
-        return spread
+    def _new_stats(self, index: int) -> RunningStats:
+        self._stats.pop(index, None)
+        if len(self._stats) >= MAX_CACHED_STATS:
+            del self._stats[next(iter(self._stats))]
+        stats = self._stats[index] = RunningStats()
+        return stats
 
-    def figures(self, case: CaseState) -> Figures | None:
+    def metrics(self, case: CaseState) -> PanelMetrics | None:
         """Return latency and throughput of a case, or None before anything was measured."""
-        spread = self.spread(case)
-        if not spread.n:
+        stats = self.stats(case)
+        if not stats.n:
             return _reported(case)
-        return Figures(
-            n=spread.n,
-            p50_ms=spread.median,
-            p99_ms=spread.p99,
-            interval_percent=self._interval_percent(case, spread),
-            samples_per_s=samples_per_s(case, spread),
+        return PanelMetrics(
+            n=stats.n,
+            p50_ms=stats.median,
+            p99_ms=stats.p99,
+            interval_percent=self._interval_percent(case, stats),
+            samples_per_s=samples_per_s(case, stats),
         )
 
-    def _interval_percent(self, case: CaseState, spread: RunningStats | SummaryStats) -> float | None:
+    def _interval_percent(self, case: CaseState, stats: RunningStats | SummaryStats) -> float | None:
         """Return the half-width of the median's interval in percent. With several rounds, use their medians."""
-        if case.state != "ok" or len(case.measured.rounds) < 2 or not spread.median:
-            return spread.interval_percent
-        bounds = interval([each.median for each in self.judge.rounds(case)])
+        if case.state != "ok" or len(case.measured.rounds) < 2 or not stats.median:
+            return stats.interval_percent
+        bounds = interval([each.median for each in self.verdicts.rounds(case)])
         if bounds is None:
-            return spread.interval_percent
-        low, high = min(bounds.low, spread.median), max(bounds.high, spread.median)
-        return half_width_percent((low, high), spread.median)
+            return stats.interval_percent
+        low, high = min(bounds.low, stats.median), max(bounds.high, stats.median)
+        return half_width_percent((low, high), stats.median)
 
-    def needed(self, case: CaseState) -> StepsLeft | None:
+    def steps_needed(self, case: CaseState) -> StepsLeft | None:
         """Return what a case's round still needs. None for a fixed number of steps, or once ended."""
         measure = self._session.start.sweep.measure
         if not (measure.until_auto or measure.until_percent is not None) or case.finished is not None:
             return None
-        spread = self._round_spread(case)
+        stats = self._round_stats(case)
         on_host = not case.measured.device_ms
-        done = RoundSoFar(spread.n, spread.total / 1000, spread.interval_percent, on_host)
+        done = RoundSoFar(stats.n, stats.total / 1000, stats.interval_percent, on_host)
         return steps_left(done, measure)
 
-    def predicted(self, case: CaseState) -> Prediction | None:
+    def predicted_memory(self, case: CaseState) -> Prediction | None:
         """Return the predicted peak memory of a case that hasn't ended."""
         return None if case.finished else self._memory.predict(case.config)
 
@@ -183,23 +183,23 @@ class CaseRows:
 
     def band(self, case: CaseState, measure: Measure, caption: str = "") -> Band:
         """Return a case's step band. Once there are measured steps, they set the scale."""
-        spread = self.spread(case)
+        stats = self.stats(case)
         return Band(
             warmup=case.warmup.wall_ms,
             measured=case.measured.wall_ms,
             shown=(len(case.warmup), len(case.measured)),
             planned=measure.warmup * measure.rounds + measure.planned_steps,
-            scale=_scale(spread if spread.n else RunningStats(case.warmup.wall_ms)),
-            median=spread.median,
-            p99=spread.p99,
+            scale=_scale(stats if stats.n else RunningStats(case.warmup.wall_ms)),
+            median=stats.median,
+            p99=stats.p99,
             caption=caption,
-            signs=self._signs_of(case, spread),
+            signs=self._signs_for(case, stats),
         )
 
-    def histogram(self, case: CaseState, spread: RunningStats, caption: str = "") -> Histogram:
+    def histogram(self, case: CaseState, stats: RunningStats, caption: str = "") -> Histogram:
         """Return the histogram of a case's measured step times."""
-        scale = _scale(spread, spread.usual[1] if spread.usual else None)
-        return Histogram(spread.n, scale, spread.below, spread.median, spread.p99, caption)
+        scale = _scale(stats, stats.usual[1] if stats.usual else None)
+        return Histogram(stats.n, scale, stats.below, stats.median, stats.p99, caption)
 
     def value(self, case: CaseState, key: str) -> float | str | None:
         """Return a case's value in a column, in the column's unit; None if unknown."""
@@ -207,29 +207,29 @@ class CaseRows:
             return case.node
         if key in ("case", "state"):
             return self.names.text(case.config) if key == "case" else case.state
-        return self._ratio(case) if key == "base" else self._figure(case, key)
+        return self._ratio(case) if key == "base" else self._metric(case, key)
 
     def row(self, index: int) -> TableRow:
         """Return a case's table row, rebuilt only if the case has changed."""
-        case, spread = self._session.cases[index], self._spreads.get(index)
+        case, stats = self._session.cases[index], self._stats.get(index)
         n = len(case.measured)
         seen = (case.state, case.node, case.prepared, len(case.warmup), n, case.metrics is None)
         before, row = self._rows.get(index, (None, None))
-        if row is None or seen != before or (spread is not None and spread.n != n):
+        if row is None or seen != before or (stats is not None and stats.n != n):
             row = self._row(case)
             self._rows[index] = (seen, row)
         return row
 
-    def renew(self, ended: Iterable[CaseState]) -> None:
+    def refresh(self, ended: Iterable[CaseState]) -> None:
         """Record ended cases and discard all rows, since their baseline may have changed."""
-        self.take_in(ended)
+        self.add_ended(ended)
         self._rows.clear()
 
-    def take_in(self, ended: Iterable[CaseState]) -> None:
+    def add_ended(self, ended: Iterable[CaseState]) -> None:
         """Record ended cases while more are expected. Rows are kept, and a new frame begins."""
         self._behind.clear()
         for case in ended:
-            self.judge.take_in(case)
+            self.verdicts.add_ended(case)
             if case.state == "ok" and case.finished is not None:
                 self._memory.learn(case.config, case.finished.memory)
             if case.prepared is not None:
@@ -240,48 +240,48 @@ class CaseRows:
         """Return a case's throughput in samples/s, computed without sorting its steps."""
         if case.metrics:
             return case.metrics.samples_per_s
-        n, spread = len(case.measured), self._spreads.get(case.index)
-        total_ms = spread.total if spread and spread.n == n else summed(case.measured.wall_ms)
+        n, stats = len(case.measured), self._stats.get(case.index)
+        total_ms = stats.total if stats and stats.n == n else summed(case.measured.wall_ms)
         return rate(case, n, total_ms)
 
-    def lasting(self, session: Session) -> dict[int, RunningStats]:
+    def reusable_stats(self, session: Session) -> dict[int, RunningStats]:
         """Return statistics of the ended cases that another session shares with this one."""
         own, others = self._session.cases, session.cases
-        shared = (index for index in self._spreads if index < len(others) and own[index] is others[index])
-        return {index: self._spreads[index] for index in shared if own[index].finished}
+        shared = (index for index in self._stats if index < len(others) and own[index] is others[index])
+        return {index: self._stats[index] for index in shared if own[index].finished}
 
-    def _signs_of(self, case: CaseState, spread: RunningStats | SummaryStats) -> Signs:
+    def _signs_for(self, case: CaseState, stats: RunningStats | SummaryStats) -> Signs:
         seen = (
-            spread.n,
+            stats.n,
             case.state,
             sum(map(len, self._session.ran_on(case).throttle_spans.values())),
             len(case.warmup),
         )
         before, signs = self._signs.get(case.index, (None, Signs()))
         if seen != before:
-            signs = signs_of(self._session, case, spread)
+            signs = signs_of(self._session, case, stats)
             self._signs[case.index] = (seen, signs)
         return signs
 
-    def _round_spread(self, case: CaseState) -> RunningStats:
-        turn = round_of(case)
-        first = round_starts(case).get(turn, len(case.measured))
-        before, spread = self._turns.get(case.index, (turn, RunningStats()))
-        if before != turn or spread.n > len(case.measured) - first:
-            spread = RunningStats()
-        spread.extend(case.measured.wall_ms[first + spread.n : first + spread.n + THREAD_STEPS])
-        self._turns[case.index] = (turn, spread)
-        return spread
+    def _round_stats(self, case: CaseState) -> RunningStats:
+        round_index = round_of(case)
+        first = round_starts(case).get(round_index, len(case.measured))
+        before, stats = self._round_stats_cache.get(case.index, (round_index, RunningStats()))
+        if before != round_index or stats.n > len(case.measured) - first:
+            stats = RunningStats()
+        stats.extend(case.measured.wall_ms[first + stats.n : first + stats.n + THREAD_STEPS])
+        self._round_stats_cache[case.index] = (round_index, stats)
+        return stats
 
     def _row(self, case: CaseState) -> TableRow:
         role = {"queued": "muted", "skipped": "muted", "running": "bright"}.get(case.state, "plain")
-        without = case.state not in PENDING and self.figures(case) is None
+        without = case.state not in PENDING and self.metrics(case) is None
         name = (format.clean(self.names.text(case.config)), role)
         return TableRow(name, Cells(partial(self._cell, case)), self._note(case) if without else "")
 
     def _cell(self, case: CaseState, key: str) -> Span:
         match key:
-            case "memory" if prediction := self.predicted(case):
+            case "memory" if prediction := self.predicted_memory(case):
                 return (f"{self._symbols.about}{prediction.peak_mb:,.0f}", "muted")
             case "state":
                 return self._state(case)
@@ -292,33 +292,33 @@ class CaseRows:
             case "base":
                 return self._against_base(case)
             case _:
-                written = FORMATS[key](self._figure(case, key), self._symbols)
+                written = FORMATS[key](self._metric(case, key), self._symbols)
         if written == self._symbols.absent:
             return ("", "plain") if case.state in PENDING else (written, "muted")
         return (written, "plain")
 
-    def _figure(self, case: CaseState, key: str) -> float | None:
+    def _metric(self, case: CaseState, key: str) -> float | None:
         """Return a case's metric by column; None before anything was measured."""
         if key not in VALUES or (case.finished is None and not len(case.measured)):
             return None
         if key == "interval":
-            return self._interval_percent(case, self.spread(case))
-        return VALUES[key](case, self.spread(case))
+            return self._interval_percent(case, self.stats(case))
+        return VALUES[key](case, self.stats(case))
 
     def _note(self, case: CaseState) -> str:
-        known = (self.judge.why_no_base(case), note(case, self._common or frozenset()))
+        known = (self.verdicts.missing_base_reason(case), note(case, self._common or frozenset()))
         return ", ".join(format.clean(part) for part in known if part)
 
     def _state(self, case: CaseState) -> Span:
-        if case.state == "running" and self.over:
+        if case.state == "running" and self.cut_off:
             return (f"{self._symbols.interrupted} cut short", "bad")
         return (state_text(case, self._session.start.sweep.measure, self._symbols), ROLES[case.state])
 
     def _against_base(self, case: CaseState) -> Span:
         """Format the ratio to the baseline with the prefix and color of its verdict."""
-        if self.judge.is_base(case):
+        if self.verdicts.is_base(case):
             return ("base", "muted")
-        found = self.judge.verdict(case)
+        found = self.verdicts.verdict(case)
         if found is not None:
             sign, role = SIGNS[found.verdict]
             return (f"{sign}{ratio_text(found.value)}x", role)
@@ -329,13 +329,13 @@ class CaseRows:
 
     def _ratio(self, case: CaseState) -> float | None:
         """Return the ratio to the baseline without a verdict. A running case uses its steps so far."""
-        base = self.judge.base_of(case)
+        base = self.verdicts.base_of(case)
         if base is None:
             return None
         if case.state == "ok":
-            found = self.judge.verdict(case)
+            found = self.verdicts.verdict(case)
             return 1.0 if base is case else found.value if found else None
-        own, other = self.spread(case).median, self.spread(base).median
+        own, other = self.stats(case).median, self.stats(base).median
         sizes = case.samples_per_step, base.samples_per_step
         return other / own * sizes[0] / sizes[1] if own and other and all(sizes) else None
 
@@ -352,17 +352,17 @@ def state_text(case: CaseState, measure: Measure, symbols: Symbols) -> str:
     return f"{shape} {len(case.measured)}/{max(measure.planned_steps, len(case.measured))}"
 
 
-def note(case: CaseState, told: frozenset[str] = frozenset()) -> str:
-    """Join a case's outcome reason and marks (caveats), except those in ``told``."""
+def note(case: CaseState, shared: frozenset[str] = frozenset()) -> str:
+    """Join a case's outcome reason and marks (caveats), except those in ``shared``."""
     reason = case.finished.reason if case.finished else None
-    return format.clean(", ".join(part for part in (reason, *case.marks) if part and part not in told))
+    return format.clean(", ".join(part for part in (reason, *case.marks) if part and part not in shared))
 
 
-def _reported(case: CaseState) -> Figures | None:
+def _reported(case: CaseState) -> PanelMetrics | None:
     reported = case.finished.reported if case.finished else None
     if reported is None:
         return None
-    return Figures(reported.steps or 0, reported.latency_mean_ms, None, None, reported.samples_per_s)
+    return PanelMetrics(reported.steps or 0, reported.latency_mean_ms, None, None, reported.samples_per_s)
 
 
 def _parts(figures: "Metrics") -> tuple[Part, ...]:
@@ -374,8 +374,8 @@ def _parts(figures: "Metrics") -> tuple[Part, ...]:
     )
 
 
-def _scale(spread: RunningStats | SummaryStats, most: float | None = None) -> Scale | None:
+def _scale(stats: RunningStats | SummaryStats, most: float | None = None) -> Scale | None:
     """Build a scale from step statistics, up to the lower of their maximum and ``most``."""
-    if spread.least is None or spread.median is None or spread.most is None:
+    if stats.least is None or stats.median is None or stats.most is None:
         return None
-    return Scale.around(spread.least, spread.median, spread.most if most is None else min(most, spread.most))
+    return Scale.around(stats.least, stats.median, stats.most if most is None else min(most, stats.most))

@@ -18,7 +18,7 @@ MAX_HISTORY_BUCKETS = 80
 """Maximum number of history buckets per gauge, one per cell."""
 BUCKET_S = 1.0
 
-FIGURES = ("utilisation_percent", "sm_clock_mhz", "temperature_c")
+UNGAUGED_READINGS = ("utilisation_percent", "sm_clock_mhz", "temperature_c")
 """GPU readings shown without a gauge."""
 Reading = tuple[str, str, Callable[[float | None, Symbols], str]]
 """A reading with a gauge: label, column, and a formatter that adds the unit."""
@@ -35,23 +35,23 @@ def machines_of(
     """
     if node in session.nodes:
         machine = session.nodes[node]
-        return _whole(machine, machine.host, symbols, node)
+        return _one_machine(machine, machine.host, symbols, node)
     if session.nodes:
-        at_work = defaultdict[str | None, list[str]](list)
+        running_cases = defaultdict[str | None, list[str]](list)
         for case in session.running:
-            at_work[case.node].append(format.clean(name(case.config)))
+            running_cases[case.node].append(format.clean(name(case.config)))
         nodes = list(session.nodes.values())
-        return Machines(len(nodes), cache(lambda place: _node(nodes[place], at_work, symbols)), None)
-    return _whole(session.machine, session.start.host, symbols, "host")
+        return Machines(len(nodes), cache(lambda place: _node(nodes[place], running_cases, symbols)), None)
+    return _one_machine(session.machine, session.start.host, symbols, "host")
 
 
-def _whole(machine: MachineState, host: Host, symbols: Symbols, title: str) -> Machines:
+def _one_machine(machine: MachineState, host: Host, symbols: Symbols, title: str) -> Machines:
     gpus = _gpus(machine, host)
     return Machines(
         len(gpus),
         cache(lambda place: _gpu(machine, gpus[place], symbols)),
         _host(machine.trace, host, symbols, title, alone=not gpus),
-        format.clean(host.absent.get("gpu", "no GPU seen")) if not gpus else "",
+        format.clean(host.absent.get("gpu", "no GPU found")) if not gpus else "",
     )
 
 
@@ -62,12 +62,16 @@ def _gpus(machine: MachineState, host: Host) -> list[Gpu]:
     return [described.get(index) or Gpu(index=index, name="") for index in indices]
 
 
-def _node(node: NodeState, at_work: Mapping[str | None, list[str]], symbols: Symbols) -> Machine:
+def _node(node: NodeState, running_cases: Mapping[str | None, list[str]], symbols: Symbols) -> Machine:
     """Summarize a node: total power and memory of its GPUs, or its host's gauges."""
     gpus = _gpus(node, node.host)
     lost = f"lost: {format.clean(node.lost.reason)}" if node.lost else ""
-    said = [(gpu.index, *_word(_readings(node, gpu.index))) for gpu in gpus]
-    remarks = [f"GPU {index} {word}" if len(gpus) > 1 else word for index, word, alarming in said if alarming]
+    remarks_by_gpu = [(gpu.index, *_remark(_readings(node, gpu.index))) for gpu in gpus]
+    remarks = [
+        f"GPU {index} {remark}" if len(gpus) > 1 else remark
+        for index, remark, alarming in remarks_by_gpu
+        if alarming
+    ]
     if node.gpus:
         gauges = _gpu_gauges(node, gpus, symbols)
     else:
@@ -76,20 +80,20 @@ def _node(node: NodeState, at_work: Mapping[str | None, list[str]], symbols: Sym
         title=format.clean(node.joined.node),
         name=format.clean(node.joined.kind) + (f", {len(gpus)} GPUs" if len(gpus) > 1 else ""),
         gauges=() if node.lost else gauges,
-        remark=lost or "; ".join((*remarks, *at_work[node.joined.node])) or "waits",
+        remark=lost or "; ".join((*remarks, *running_cases[node.joined.node])) or "idle",
         alarming=bool(lost or remarks),
     )
 
 
 def _gpu(machine: MachineState, gpu: Gpu, symbols: Symbols) -> Machine:
     readings = _readings(machine, gpu.index)
-    word, alarming = _word(readings)
+    remark, alarming = _remark(readings)
     return Machine(
         title=f"GPU {gpu.index}",
         name=format.clean(gpu.name),
         gauges=_gpu_gauges(machine, [gpu], symbols),
-        readings=_gpu_figures(machine.gpus.get(gpu.index, Trace()), _absent(readings), symbols),
-        remark=word,
+        readings=_gpu_readings(machine.gpus.get(gpu.index, Trace()), _absent(readings), symbols),
+        remark=remark,
         alarming=alarming,
     )
 
@@ -103,7 +107,7 @@ def _absent(readings: GpuReadings) -> dict[str, str]:
     return {name: format.clean(reason) for name, reason in readings.absent.items()}
 
 
-def _word(readings: GpuReadings) -> tuple[str, bool]:
+def _remark(readings: GpuReadings) -> tuple[str, bool]:
     """Return the remark on a GPU, and whether it is an alarm."""
     gone = readings.absent.get("gpu")
     return throttle_text(readings.throttle) if gone is None else (format.clean(gone), True)
@@ -122,23 +126,23 @@ def _gpu_gauges(machine: MachineState, gpus: Sequence[Gpu], symbols: Symbols) ->
     )
 
 
-def _gpu_figures(trace: Trace, absent: dict[str, str], symbols: Symbols) -> tuple[tuple[str, str], ...]:
+def _gpu_readings(trace: Trace, absent: dict[str, str], symbols: Symbols) -> tuple[tuple[str, str], ...]:
     """Format utilization, clock, and temperature; each reason for a missing value appears once."""
-    use, clock, heat = (trace.latest(name) for name in FIGURES)
-    figures = (
+    use, clock, heat = (trace.latest(name) for name in UNGAUGED_READINGS)
+    formatted = (
         ("use", f"{format.whole(use, symbols):>3} %"),
         ("clock", f"{_digits(clock, symbols):>4} MHz"),
         ("", f"{format.whole(heat, symbols):>3} {symbols.degree}"),
     )
-    reasons = dict.fromkeys(absent[name] for name in FIGURES if name in absent)
-    return (*figures, *((f"{symbols.absent} {reason}", "") for reason in reasons))
+    reasons = dict.fromkeys(absent[name] for name in UNGAUGED_READINGS if name in absent)
+    return (*formatted, *((f"{symbols.absent} {reason}", "") for reason in reasons))
 
 
 def throttle_text(throttle: Sequence[str | None]) -> tuple[str, bool]:
     """Return the latest known throttle reasons, and whether they make metrics doubtful."""
     newest = next((reasons for reasons in reversed(throttle) if reasons is not None), "")
     reasons = [reason for reason in newest.split("+") if reason]
-    words = format.clean(f"clock held by {', '.join(reasons).replace('_', ' ')}") if reasons else ""
+    words = format.clean(f"clock limited by {', '.join(reasons).replace('_', ' ')}") if reasons else ""
     return words, not ALARMING.isdisjoint(reasons)
 
 

@@ -19,25 +19,25 @@ from benchtui.tui.panels.gauges import Machines
 from benchtui.tui.panels.header import Heading
 from benchtui.tui.panels.histogram import Histogram
 from benchtui.tui.panels.step_band import Band
-from benchtui.tui.table.columns import DEFAULT_COLUMNS, USUAL_OF_CLUSTERS
+from benchtui.tui.table.columns import DEFAULT_CLUSTER_COLUMNS, DEFAULT_COLUMNS
 from benchtui.tui.table.layout import Rows
 
-READING = "reading its steps again"
+READING = "reloading its steps"
 """Caption in place of evicted steps while they are reloaded."""
 
 
-def heading_of(feed: Feed, outlook: RemainingTime, marks: tuple[str, ...], notes: tuple[str, ...]) -> Heading:
+def heading_of(feed: Feed, remaining: RemainingTime, marks: tuple[str, ...], notes: tuple[str, ...]) -> Heading:
     """Build the header: sweep, machine, progress, and time left."""
     session = feed.session
     start = session.start
-    left = outlook.sweep_left(feed.now_s) if feed.running else None
+    left = remaining.sweep_left(feed.now_s) if feed.running else None
     return Heading(
         name=format.clean(start.sweep.name),
         host=format.clean(start.host.hostname or ""),
         device=_device(session),
         done=feed.done,
         total=len(session.cases),
-        progress=outlook.progress(feed.now_s, left),
+        progress=remaining.progress(feed.now_s, left),
         state=_state(feed),
         left=left,
         about=_about(session),
@@ -48,7 +48,7 @@ def heading_of(feed: Feed, outlook: RemainingTime, marks: tuple[str, ...], notes
     )
 
 
-def current_of(feed: Feed, book: CaseRows, outlook: RemainingTime, case: CaseState | None) -> Current:
+def current_of(feed: Feed, case_rows: CaseRows, remaining: RemainingTime, case: CaseState | None) -> Current:
     """Build the case panel; ``case`` is None until the first case starts."""
     total = len(feed.session.cases)
     if case is None:
@@ -56,17 +56,17 @@ def current_of(feed: Feed, book: CaseRows, outlook: RemainingTime, case: CaseSta
         return Current(format.amount(total, "case"), "", word, "muted", remark=_waiting(feed))
     position = f"case {case.index + 1} of {total}"
     if case.finished is not None:
-        return _ended(case, book, position)
+        return _ended(case, case_rows, position)
     if case.started is not None and feed.cut_off:
-        figures = book.figures(case)
-        return Current(format.clean(case.name), position, "cut short", "bad", figures=figures)
+        metrics = case_rows.metrics(case)
+        return Current(format.clean(case.name), position, "cut short", "bad", metrics=metrics)
     if case.state != "running" or not feed.running:
-        figures = book.figures(case)
-        remark = _expected(book, case)
+        metrics = case_rows.metrics(case)
+        remark = _expected_memory(case_rows, case)
         return Current(
-            format.clean(case.name), position, case.state, ROLES[case.state], remark=remark, figures=figures
+            format.clean(case.name), position, case.state, ROLES[case.state], remark=remark, metrics=metrics
         )
-    return _running(feed, book, outlook, case, position)
+    return _running(feed, case_rows, remaining, case, position)
 
 
 def summary_of(feed: Feed, best: str, symbols: Symbols, name: str) -> Current:
@@ -77,31 +77,33 @@ def summary_of(feed: Feed, best: str, symbols: Symbols, name: str) -> Current:
     finished = session.finished
     word = finished.outcome if finished else "engine gone"
     role = {"completed": "good", "interrupted": "warning"}.get(word, "bad")
-    cut_off = feed.last_words or "the record was cut off; what was measured is kept"
+    cut_off = feed.exit_message or "the recording was cut off; measurements are kept"
     reason = (finished.reason or "") if finished else cut_off
     remark = format.clean(reason) or best
-    report = f"the report: benchtui export {name}"
+    report = f"report: benchtui export {name}"
     hint = f"{session.left} left: benchtui run --resume {name}; {report}" if session.left else report
     return Current(counts, f"in {format.duration(session.now_s)}", word, role, remark=remark, hint=hint)
 
 
 def phase_of(case: CaseState) -> str:
     """Return the phase of a running case within its round, in words."""
-    turn = round_of(case)
+    round_index = round_of(case)
     if case.prepared is None or case.started is None or case.prepared.t < case.started.t:
         return "loading model"
-    if steps_in_round(case.measured, turn):
+    if steps_in_round(case.measured, round_index):
         return "measuring"
-    if steps_in_round(case.warmup, turn):
+    if steps_in_round(case.warmup, round_index):
         return "warm-up"
     return "first step" if case.config.compile == "off" else "compiling"
 
 
-def _running(feed: Feed, book: CaseRows, outlook: RemainingTime, case: CaseState, position: str) -> Current:
+def _running(
+    feed: Feed, case_rows: CaseRows, remaining: RemainingTime, case: CaseState, position: str
+) -> Current:
     measure = feed.session.start.sweep.measure
-    phase, turn = phase_of(case), round_of(case)
-    warmed, measured = steps_in_round(case.warmup, turn), steps_in_round(case.measured, turn)
-    needed = book.needed(case) if phase == "measuring" else None
+    phase, round_index = phase_of(case), round_of(case)
+    warmed, measured = steps_in_round(case.warmup, round_index), steps_in_round(case.measured, round_index)
+    needed = case_rows.steps_needed(case) if phase == "measuring" else None
     whole = measured + needed.steps if needed else max(measure.iterations, measured)
     counts = {"warm-up": (warmed, max(measure.warmup, warmed)), "measuring": (measured, whole)}
     done, planned = counts.get(phase, (0, 0))
@@ -112,29 +114,29 @@ def _running(feed: Feed, book: CaseRows, outlook: RemainingTime, case: CaseState
         if case.started
         else 0.0
     )
-    figures = book.figures(case)
+    metrics = case_rows.metrics(case)
     return Current(
         title=format.clean(case.name),
-        position=f"{position}, round {turn + 1} of {measure.rounds}" if measure.rounds > 1 else position,
+        position=f"{position}, round {round_index + 1} of {measure.rounds}" if measure.rounds > 1 else position,
         phase=phase,
         role="accent",
         done=done,
         planned=planned,
         needed=needed,
-        left=outlook.case_left(case, book.needed(case), feed.now_s),
+        left=remaining.case_left(case, case_rows.steps_needed(case), feed.now_s),
         remark=f"for {format.duration(max(0.0, feed.now_s - since))}",
-        hint=_expected(book, case),
-        figures=figures,
+        hint=_expected_memory(case_rows, case),
+        metrics=metrics,
     )
 
 
-def _expected(book: CaseRows, case: CaseState) -> str:
+def _expected_memory(case_rows: CaseRows, case: CaseState) -> str:
     """Format the predicted peak memory of a case; empty if unknown."""
-    prediction = book.predicted(case)
+    prediction = case_rows.predicted_memory(case)
     return f"expected peak {prediction.peak_mb:,.0f} MB {prediction.quantity}" if prediction else ""
 
 
-def _ended(case: CaseState, book: CaseRows, position: str) -> Current:
+def _ended(case: CaseState, case_rows: CaseRows, position: str) -> Current:
     finished = case.finished
     reason = format.clean((finished.reason or finished.stop or "") if finished else "")
     return Current(
@@ -143,7 +145,7 @@ def _ended(case: CaseState, book: CaseRows, position: str) -> Current:
         phase=case.state,
         role=ROLES[case.state],
         remark=reason,
-        figures=book.figures(case),
+        metrics=case_rows.metrics(case),
     )
 
 
@@ -188,13 +190,15 @@ class View:
         self._symbols = symbols
         self._name = name
         """Name of the session on the command line."""
-        self.book: CaseRows = CaseRows(feed.session, symbols, before.book if before else None, feed.judging)
-        self._outlook = feed.remaining(self.book.needed)
+        self.case_rows: CaseRows = CaseRows(
+            feed.session, symbols, before.case_rows if before else None, feed.judging
+        )
+        self._remaining = feed.remaining(self.case_rows.steps_needed)
         self._machines: tuple[object, Machines] | None = None
         """Cached gauges, with the state they were built from."""
         self._band: tuple[CaseState, object, Band] | None = None
         """Cached band, with the case and the state it was built from."""
-        self._taken = 0
+        self._processed = 0
         """Number of ended cases already processed."""
         self._seen: tuple[int, int, bool] | None = None
         self._best: tuple[float, str] | None = None
@@ -205,33 +209,33 @@ class View:
         """Last case to end that has steps."""
         self._summary: Current | None = None
 
-    def renew(self) -> None:
+    def update(self) -> None:
         """Process newly ended cases, then rebuild the rest unless a long file is still being read."""
         feed = self._feed
-        self._take_in(feed.ended[self._taken :])
+        self._add_ended(feed.ended[self._processed :])
         over = self.session.finished is not None or feed.cut_off
         now = (feed.done, len(self.session.cases), over)
         if now == self._seen or (self._seen and not feed.caught_up):
             return
         self._seen = now
-        self.book.over = feed.cut_off
-        self.book.renew(())
+        self.case_rows.cut_off = feed.cut_off
+        self.case_rows.refresh(())
         if over and self.session.current:
-            self._compete(self.session.current)
+            self._update_best(self.session.current)
         self._summary = summary_of(feed, self._best_word(), self._symbols, self._name) if over else None
 
-    def _take_in(self, ended: list[CaseState]) -> None:
-        self._taken += len(ended)
-        self.book.take_in(ended)
-        self._outlook.renew(ended)
+    def _add_ended(self, ended: list[CaseState]) -> None:
+        self._processed += len(ended)
+        self.case_rows.add_ended(ended)
+        self._remaining.add_ended(ended)
         for case in ended:
             self._marks |= dict.fromkeys(format.clean(mark) for mark in case.marks)
-            self._compete(case)
+            self._update_best(case)
         self._last = next((case for case in reversed(ended) if case.steps_measured), self._last)
 
-    def _compete(self, case: CaseState) -> None:
+    def _update_best(self, case: CaseState) -> None:
         """Remember a case if its throughput is the highest so far."""
-        rate = self.book.rate(case)
+        rate = self.case_rows.rate(case)
         if rate is not None and (self._best is None or rate > self._best[0]):
             self._best = (rate, format.clean(case.name))
 
@@ -245,7 +249,7 @@ class View:
         current = self._feed.session.current
         marks = current.marks if current and current.prepared else ()
         known = tuple(format.clean(mark) for mark in marks) or tuple(self._marks)
-        return heading_of(self._feed, self._outlook, known, notes)
+        return heading_of(self._feed, self._remaining, known, notes)
 
     def case(self, chosen: int | None) -> CaseState | None:
         """Return the case to show: selected, else newest running, else last ended."""
@@ -258,7 +262,7 @@ class View:
         if self._summary is not None and chosen is None:
             return self._summary
         case = session.current if chosen is None else session.cases[chosen]
-        return current_of(self._feed, self.book, self._outlook, case)
+        return current_of(self._feed, self.case_rows, self._remaining, case)
 
     def band(self, chosen: int | None) -> Band:
         """Return the band of the shown case. Until that has steps, show the previous case."""
@@ -271,21 +275,21 @@ class View:
         caption = self._caption(case, chosen)
         seen = (len(drawn.warmup), len(drawn.measured), drawn.state, drawn.metrics is None, caption)
         if self._band is None or self._band[0] is not drawn or self._band[1] != seen:
-            self._band = (drawn, seen, self.book.band(drawn, self.session.start.sweep.measure, caption))
+            self._band = (drawn, seen, self.case_rows.band(drawn, self.session.start.sweep.measure, caption))
         return self._band[2]
 
     def histogram(self, chosen: int | None) -> Histogram:
         """Return the step-time histogram of the case that the band shows."""
         case = self._drawn(chosen)
-        spread = self._spread(case) if case else RunningStats()
-        if case is None or spread is None:
+        stats = self._stats(case) if case else RunningStats()
+        if case is None or stats is None:
             return Histogram(0, None, lambda value: 0, caption=READING if case else "")
-        return self.book.histogram(case, spread, self._caption(case, chosen))
+        return self.case_rows.histogram(case, stats, self._caption(case, chosen))
 
     def parts(self, chosen: int | None) -> tuple[Part, ...]:
         """Return the step parts of the case that the band shows."""
         drawn = self._drawn(chosen)
-        return () if drawn is None else self.book.parts(drawn)
+        return () if drawn is None else self.case_rows.parts(drawn)
 
     def machines(self, chosen: int | None) -> Machines:
         """Return the gauges of the selected case's node, else all nodes, else the machine."""
@@ -294,29 +298,29 @@ class View:
         nodes = [(machine.newest_s, machine.lost) for machine in session.nodes.values()]
         seen = (node, session.machine.newest_s, nodes, [case.index for case in session.running])
         if self._machines is None or seen != self._machines[0]:
-            self._machines = (seen, machines_of(session, self._symbols, self.book.names.text, node))
+            self._machines = (seen, machines_of(session, self._symbols, self.case_rows.names.text, node))
         return self._machines[1]
 
     def messages(self) -> tuple[Message, ...]:
         """Return all engine messages."""
         return tuple(self._feed.session.messages)
 
-    def rows(self, arranging: TableOrder) -> Rows:
+    def rows(self, table_order: TableOrder) -> Rows:
         """Return the table rows in the given order."""
-        session, order = self._feed.session, arranging.order
+        session, order = self._feed.session, table_order.order
         return Rows(
             count=len(order),
-            row=lambda place: self.book.row(order[place]),
-            case_width=self.book.names.width,
-            chosen=arranging.place(arranging.chosen),
-            running=arranging.place(session.current.index) if session.current else None,
-            columns=self._columns(arranging.columns),
-            sorting=arranging.sorting,
+            row=lambda place: self.case_rows.row(order[place]),
+            case_width=self.case_rows.names.width,
+            chosen=table_order.place(table_order.chosen),
+            running=table_order.place(session.current.index) if session.current else None,
+            columns=self._columns(table_order.columns),
+            sorting=table_order.sorting,
         )
 
     def _columns(self, chosen: tuple[str, ...]) -> tuple[str, ...]:
         """Return the selected columns; the default set on a cluster includes the node."""
-        return USUAL_OF_CLUSTERS if chosen == DEFAULT_COLUMNS and self._feed.session.nodes else chosen
+        return DEFAULT_CLUSTER_COLUMNS if chosen == DEFAULT_COLUMNS and self._feed.session.nodes else chosen
 
     def _caption(self, drawn: CaseState, chosen: int | None) -> str:
         titled = drawn is self._feed.session.current or drawn.index == chosen
@@ -332,13 +336,13 @@ class View:
         """Return a case with its steps; None while they are reloaded."""
         if case.steps_in_memory:
             return case
-        looked = self._feed.looked_at(case)
-        return looked.case if looked else None
+        loaded = self._feed.load_case(case)
+        return loaded.case if loaded else None
 
-    def _spread(self, case: CaseState) -> RunningStats | None:
+    def _stats(self, case: CaseState) -> RunningStats | None:
         """Return statistics of all steps of a case; None while they are reloaded."""
-        spread = self.book.spread(case)
-        if isinstance(spread, RunningStats):
-            return spread
-        looked = self._feed.looked_at(case)
-        return looked.spread if looked else None
+        stats = self.case_rows.stats(case)
+        if isinstance(stats, RunningStats):
+            return stats
+        loaded = self._feed.load_case(case)
+        return loaded.stats if loaded else None

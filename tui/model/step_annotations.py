@@ -10,25 +10,25 @@ from benchtui.tui.live.running_stats import RunningStats, SummaryStats
 from benchtui.tui.panels.signs import Signs
 
 
-def signs_of(session: Session, case: CaseState, spread: RunningStats | SummaryStats) -> Signs:
+def signs_of(session: Session, case: CaseState, stats: RunningStats | SummaryStats) -> Signs:
     """Return outliers, throttling, compilation, and round starts of a case."""
     starts = round_starts(case)
     return Signs(
-        outliers=tuple(_outliers(case, spread)),
+        outliers=tuple(_outliers(case, stats)),
         throttled=tuple(_throttled(session, case)),
         compiling=tuple(_compiling(case, starts)),
-        rounds=tuple((turn + 1, first) for turn, first in starts.items() if first),
+        rounds=tuple((round_index + 1, first) for round_index, first in starts.items() if first),
     )
 
 
 def round_starts(case: CaseState) -> dict[int, int]:
     """Return the index of the first measured step of each round."""
-    return {turn: first for turn, first, _ in reversed(case.measured.spans())}
+    return {round_index: first for round_index, first, _ in reversed(case.measured.spans())}
 
 
-def steps_in_round(columns: Columns, turn: int) -> int:
+def steps_in_round(columns: Columns, round_index: int) -> int:
     """Return the number of steps in a round."""
-    return columns.of_round(turn)
+    return columns.of_round(round_index)
 
 
 def round_of(case: CaseState) -> int:
@@ -36,12 +36,12 @@ def round_of(case: CaseState) -> int:
     return case.started.round if case.started else 0
 
 
-def _outliers(case: CaseState, spread: RunningStats | SummaryStats) -> Sequence[int]:
+def _outliers(case: CaseState, stats: RunningStats | SummaryStats) -> Sequence[int]:
     if case.metrics:
         return case.metrics.outliers
-    if isinstance(spread, SummaryStats) or spread.usual is None or not spread.outliers():
+    if isinstance(stats, SummaryStats) or stats.usual is None or not stats.outliers():
         return ()
-    return outside(case.measured.wall_ms, spread.n, *spread.usual)
+    return outside(case.measured.wall_ms, stats.n, *stats.usual)
 
 
 def _throttled(session: Session, case: CaseState) -> Iterator[tuple[int, int]]:
@@ -62,6 +62,6 @@ def _compiling(case: CaseState, starts: dict[int, int]) -> Iterator[int]:
     ended = [(each.round, each.compiling) for each in case.rounds]
     if case.finished is not None:
         ended.append((max(starts, default=0), case.finished.compiling))
-    for turn, compiling in ended:
+    for round_index, compiling in ended:
         for step in compiling.unsteady if compiling else ():
-            yield starts.get(turn, 0) + step
+            yield starts.get(round_index, 0) + step

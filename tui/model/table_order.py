@@ -11,7 +11,7 @@ from benchtui.tui.table.layout import Sorting
 Value = float | str | None
 """Value of a case in a column; None if unknown."""
 
-PATIENCE_S = 0.02
+SORT_BUDGET_S = 0.02
 """Time budget of one sorting slice in seconds. Longer slices would delay key presses."""
 SLICE = 100
 """Number of cases processed between two checks of the clock."""
@@ -40,17 +40,17 @@ class TableOrder:
         """Words that a case must contain, in any order."""
         self._order: Sequence[int] = session.order
         self._places: dict[int, int] | None = None
-        self._asked: object = None
+        self._requested: object = None
         """Sorting and filter that were requested."""
         self._known: object = None
         """State that the order was built from."""
-        self._course: Iterator[None] | None = None
+        self._pending_sort: Iterator[None] | None = None
         """Sort in progress, one slice per step; None when done."""
         self._texts: dict[int, str] = {}
         self._values: dict[str, dict[int, Value]] = {}
         """Column values of ended cases, cached."""
 
-    def take_over(self, before: "TableOrder") -> None:
+    def copy_from(self, before: "TableOrder") -> None:
         """Copy columns, sorting, filter, and selection from another moment of the session."""
         self.columns, self.sorting, self.filter = before.columns, before.sorting, before.filter
         if max(before._order, default=0) < len(self._session.cases):
@@ -65,26 +65,26 @@ class TableOrder:
         """
         session = self._session
         running = tuple(case.index for case in session.running)
-        asked = (self.sorting, self.filter)
-        known = (id(session.order), len(session.order), running, session.done, asked)
-        if asked != self._asked or (self.complete and known != self._known):
-            self._asked, self._known = asked, known
-            self._course = self._arrange(session.order, frozenset(running))
-            self.go_on()
+        requested = (self.sorting, self.filter)
+        known = (id(session.order), len(session.order), running, session.done, requested)
+        if requested != self._requested or (self.complete and known != self._known):
+            self._requested, self._known = requested, known
+            self._pending_sort = self._filter_and_sort(session.order, frozenset(running))
+            self.continue_sorting()
         return self._order
 
     @property
     def complete(self) -> bool:
         """Whether the order reflects the requested sorting and filter."""
-        return self._course is None
+        return self._pending_sort is None
 
-    def go_on(self) -> None:
-        """Continue sorting for up to ``PATIENCE_S``."""
+    def continue_sorting(self) -> None:
+        """Continue sorting for up to ``SORT_BUDGET_S``."""
         began_s = self._clock()
-        for _ in self._course or ():
-            if self._clock() - began_s > PATIENCE_S:
+        for _ in self._pending_sort or ():
+            if self._clock() - began_s > SORT_BUDGET_S:
                 return
-        self._course = None
+        self._pending_sort = None
 
     def place(self, index: int | None) -> int | None:
         """Return the row of a case, or None if it isn't shown."""
@@ -98,7 +98,7 @@ class TableOrder:
     def change(self, what: str, shown: CaseState | None) -> None:
         """Select the ``next`` or ``previous`` row, ``sort`` by the next column, or ``reverse``."""
         if what in ("next", "previous"):
-            self.match(1 if what == "next" else -1, shown)
+            self.cycle(1 if what == "next" else -1, shown)
         elif what == "sort":
             self.sort_by_next()
         else:
@@ -109,14 +109,14 @@ class TableOrder:
         order = self.order
         if not order:
             return
-        at = self._place_of_chosen(shown)
+        at = self._chosen_place(shown)
         place = (0 if rows > 0 else len(order) - 1) if at is None else at + rows
         self.chosen = order[min(max(place, 0), len(order) - 1)]
 
-    def match(self, step: int, shown: CaseState | None) -> None:
+    def cycle(self, step: int, shown: CaseState | None) -> None:
         """Move the selection by ``step`` rows, wrapping around at the ends."""
         order = self.order
-        at = self._place_of_chosen(shown)
+        at = self._chosen_place(shown)
         if order:
             self.chosen = order[((-1 if at is None else at) + step) % len(order)]
 
@@ -133,10 +133,10 @@ class TableOrder:
         if self.sorting is not None:
             self.sorting = Sorting(self.sorting.key, not self.sorting.reverse)
 
-    def _place_of_chosen(self, shown: CaseState | None) -> int | None:
+    def _chosen_place(self, shown: CaseState | None) -> int | None:
         return self.place((shown.index if shown else None) if self.chosen is None else self.chosen)
 
-    def _arrange(self, queued: Sequence[int], running: frozenset[int]) -> Iterator[None]:
+    def _filter_and_sort(self, queued: Sequence[int], running: frozenset[int]) -> Iterator[None]:
         shown = queued
         if words := self.filter.lower().split():
             shown = kept = []

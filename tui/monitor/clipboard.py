@@ -16,10 +16,10 @@ EXPORT = "from benchtui.tui.cli import main; main()"
 MOST_S = 120.0
 
 
-def row_markdown(case: CaseState, book: CaseRows, keys: tuple[str, ...]) -> str:
+def row_markdown(case: CaseState, case_rows: CaseRows, keys: tuple[str, ...]) -> str:
     """Return a case as a one-row markdown table, with the visible columns."""
     titles = {column.key: column.title.replace("+-", "±") for column in COLUMNS}
-    cells = book.row(case.index).cells
+    cells = case_rows.row(case.index).cells
     state = case.state
     values = [state if key == "state" else cells.get(key, ("", ""))[0] for key in keys]
     head = ["case", *(titles[key] for key in keys)]
@@ -39,10 +39,12 @@ def report_markdown(path: Path, judging: VerdictSettings = SWEEP_DEFAULTS) -> st
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=MOST_S, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired as error:
-        raise BenchtuiError(f"the report took longer than {MOST_S:g} s") from error
+        raise BenchtuiError(f"generating the report took longer than {MOST_S:g} s") from error
     if done.returncode:
-        said = done.stderr.strip().splitlines()
-        raise BenchtuiError(said[-1] if said else f"the report ended with status {done.returncode}")
+        problem = done.stderr.strip().splitlines()
+        raise BenchtuiError(
+            problem[-1] if problem else f"generating the report failed with exit status {done.returncode}"
+        )
     return done.stdout
 
 

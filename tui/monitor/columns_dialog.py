@@ -1,52 +1,50 @@
 """Column dialog: which columns the case table shows, and in what order."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.screen import Screen
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, line
 from benchtui.tui.shell import keymap
 from benchtui.tui.table.columns import COLUMNS, DEFAULT_COLUMNS, KEYS
-from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
-from benchtui.tui.widgets.panel import Panel
+from benchtui.tui.widgets.panel import Panel, PanelScreen, given_lines
 
 TITLES = {column.key: column.title for column in COLUMNS}
 ABOUT = {
     "node": "the node of a cluster on which the case ran",
-    "state": "how far the case is, or how it ended",
+    "state": "progress or outcome",
     "p50": "median time of a step",
-    "p99": "time that one step in a hundred exceeds",
+    "p99": "time exceeded by one step in a hundred",
     "samples": "samples over the time of all measured steps",
     "memory": "peak on the device; on the processor, of the worker",
     "power": "mean power while measured",
     "base": "samples/s at the typical step, over the baseline's",
-    "notes": "why it ended so, and what to know before believing it",
+    "notes": "reason for the outcome, and caveats",
     "steps": "measured steps",
     "interval": "half of the median's 95 % interval, in percent of it",
-    "outliers": "steps far off the others",
+    "outliers": "steps far from the others",
     "tokens": "real tokens over the time of all measured steps",
     "energy": "joules for a thousand samples",
 }
 
 
-class ColumnsPage(Screen[tuple[str, ...]]):
+class ColumnsPage(PanelScreen[tuple[str, ...]]):
     """List of columns; dismissed with the keys of the enabled ones."""
 
-    COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "columns",
-        ("space", "switch", "switch", "Show or hide it"),
+        ("space", "switch", "switch", "Show or hide the column"),
         ("down,j", "down", "move(1)", "Next column"),
-        ("up,k", "up", "move(-1)", "Column before"),
-        ("J", "right", "shift(1)", "Further to the right"),
-        ("K", "left", "shift(-1)", "Further to the left"),
-        ("u", "usual", "usual", "The usual ones"),
+        ("up,k", "up", "move(-1)", "Previous column"),
+        ("J", "right", "shift(1)", "Move right"),
+        ("K", "left", "shift(-1)", "Move left"),
+        ("u", "usual", "usual", "Restore the defaults"),
         ("enter,c", "done", "leave", "Done"),
-        ("escape,q", "back", "leave", "Back", "with what was chosen"),
+        ("escape,q", "back", "leave", "Back", "keeps the selection"),
     )
 
     def __init__(self, keys: tuple[str, ...], symbols: Symbols) -> None:
@@ -58,13 +56,13 @@ class ColumnsPage(Screen[tuple[str, ...]]):
 
     def compose(self) -> ComposeResult:
         """Lay out the list and the key bar."""
-        yield Panel[tuple[Line, ...]](_as_they_are, self._symbols, id="page")
+        yield Panel[Sequence[Line]](given_lines, self._symbols, id="page")
         yield KeyBar(self._symbols)
 
     def on_mount(self) -> None:
         """Show the list and its keys."""
-        keys = (("space", "show or hide"), ("K J", "move it"), ("u", "the usual ones"), ("enter", "done"))
-        self.query_one("#keys", Panel).show(((self._symbols.arrows, "choose"), *keys))
+        keys = (("space", "show or hide"), ("K J", "move it"), ("u", "defaults"), ("enter", "done"))
+        self._panel("keys").show(((self._symbols.arrows, "choose"), *keys))
         self._show()
 
     def action_move(self, rows: int) -> None:
@@ -99,8 +97,8 @@ class ColumnsPage(Screen[tuple[str, ...]]):
 
     def _show(self) -> None:
         rows = [self._row(place, key) for place, key in enumerate(self._all)]
-        title = line(("Columns", "strong"), ("   as many as fit are shown, the first ones first", "muted"))
-        self.query_one("#page", Panel).show((title, BLANK, *rows))
+        title = line(("Columns", "strong"), ("   the first ones that fit are shown", "muted"))
+        self._panel("page").show((title, BLANK, *rows))
 
     def _row(self, place: int, key: str) -> Line:
         on, chosen = key in self._on, place == self._at
@@ -111,7 +109,3 @@ class ColumnsPage(Screen[tuple[str, ...]]):
             (f"{title:<12}", "strong" if chosen else "plain" if on else "muted"),
             (ABOUT[key], "muted"),
         )
-
-
-def _as_they_are(lines: tuple[Line, ...], width: int, height: int, symbols: Symbols) -> tuple[Line, ...]:
-    return lines

@@ -14,17 +14,17 @@ def monitor_help(symbols: Symbols) -> Sequence[Section]:
         (f"{symbols.plus_minus} %", "half the width of the median's 95 % interval"),
         ("vs base", "samples/s at the typical step, over the baseline's; as the report and compare judge it"),
         ("= 1.000x", "the same: the whole 95 % interval lies within the margin (2 %)"),
-        ("? 1.30x", "unsure: the interval is too wide to call, or something speaks against it"),
+        ("? 1.30x", "unsure: the interval is too wide, or a caveat applies"),
         ("memory", "peak on the device; on the processor, resident memory of the worker"),
         (f"{symbols.shade}{symbols.shade}", "warm-up: recorded, never counted"),
         (symbols.above, "steps above the scale"),
-        (symbols.outlier, "an outlier: 14.8 median absolute deviations off, told and never removed"),
-        (symbols.throttled, "heat or the power supply held the clock down"),
-        (symbols.compiling, "the compiler was at work"),
-        (f"{symbols.round}2", "the second round begins"),
-        (f"{symbols.about}1,234", "of a queued case: the memory it is expected to need"),
-        (f"{symbols.about} left", "rests on cases with other options"),
-        (symbols.flag, "what to know before believing the figures"),
+        (symbols.outlier, "outlier: 14.8 median absolute deviations off; reported, never removed"),
+        (symbols.throttled, "heat or power supply throttled the clock"),
+        (symbols.compiling, "the compiler was running"),
+        (f"{symbols.round}2", "the second round starts"),
+        (f"{symbols.about}1,234", "predicted peak memory of a queued case"),
+        (f"{symbols.about} left", "estimated from cases with other options"),
+        (symbols.flag, "caveat about the metrics"),
     )
     states = ("running", "queued", "ok", "oom", "skipped", "failed", "timeout", "interrupted")
-    return (("Figures", readings), ("States", tuple((getattr(symbols, state), state) for state in states)))
+    return (("Metrics", readings), ("States", tuple((getattr(symbols, state), state) for state in states)))

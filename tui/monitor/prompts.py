@@ -4,20 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.tui.monitor.clipboard import write_report
+from benchtui.tui.monitor.interface import MonitorScreen
 from benchtui.tui.monitor.requests import EngineRequests, Request
-from benchtui.tui.widgets.input_field import Prompt
-
-if TYPE_CHECKING:
-    from benchtui.tui.monitor.screen import Monitor
+from benchtui.tui.widgets.input_field import LineInput
 
 TextHandler = Callable[[str], str]
-"""Handler of typed text: returns a message to show, or an empty string."""
+"""Handler of changed text: returns a message to show, or an empty string."""
 
 
 def _nothing(text: str) -> str:
@@ -32,11 +29,11 @@ class TextPrompt:
     """Label of the prompt."""
     value: str = ""
     """Initial text."""
-    typed: TextHandler = field(default=_nothing)
+    changed: TextHandler = field(default=_nothing)
     """Called on every change; returns a message on the text."""
-    entered: TextHandler = field(default=_nothing)
+    submitted: TextHandler = field(default=_nothing)
     """Called on Enter; a message keeps the prompt open."""
-    dropped: Callable[[], None] = field(default=lambda: None)
+    canceled: Callable[[], None] = field(default=lambda: None)
     """Called when the user cancels."""
 
 
@@ -47,23 +44,27 @@ class Export:
         self._write = write
         self._warned: str | None = None
 
-    def typed(self, text: str) -> str:
+    def changed(self, text: str) -> str:
         """Return what is wrong with the path, or that the file exists."""
         self._warned = None
         if not text.strip():
-            return "a path is needed"
+            return "enter a path"
         path = Path(text).expanduser()
         if path.is_dir():
-            return f"{path} is a folder"
-        return f"{path} is there already" if path.exists() else ""
+            return f"{path} is a directory"
+        return f"{path} already exists" if path.exists() else ""
 
-    def entered(self, text: str) -> str:
+    def submitted(self, text: str) -> str:
         """Write the report, or return why not yet."""
         warned = self._warned == text
-        said = self.typed(text)
-        if said and not (warned and said.endswith("already")):
+        problem = self.changed(text)
+        if problem and not (warned and problem.endswith("already exists")):
             self._warned = text
-            return f"{said}; enter once more to overwrite it" if said.endswith("already") else said
+            return (
+                f"{problem}; press Enter again to overwrite it"
+                if problem.endswith("already exists")
+                else problem
+            )
         self._write(Path(text).expanduser())
         return ""
 
@@ -73,143 +74,143 @@ def error_handler(
 ) -> TextHandler:
     """Return a handler that tries ``attempt``. It reports the error, or ``good`` of the result."""
 
-    def take(text: str) -> str:
+    def apply(text: str) -> str:
         try:
             return good(attempt(text))
         except BenchtuiError as error:
             return str(error)
 
-    return take
+    return apply
 
 
-class PromptInput(Prompt):
+class PromptInput(LineInput):
     """Input field of an open prompt, at the bottom of the screen."""
 
-    def __init__(self, monitor: "Monitor", asked: TextPrompt) -> None:
-        super().__init__(asked.value)
+    def __init__(self, monitor: MonitorScreen, prompt: TextPrompt) -> None:
+        super().__init__(prompt.value)
         self._monitor = monitor
-        self.asked = asked
+        self.prompt = prompt
 
     def on_mount(self) -> None:
         """Focus the field and show the message on its initial text."""
         self.focus()
-        self._say(self.asked.typed(self.value))
+        self._show_message(self.prompt.changed(self.value))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show the message on the changed text."""
         event.stop()
-        self._say(self.asked.typed(event.value))
+        self._show_message(self.prompt.changed(event.value))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Submit the text; the prompt stays open if it is rejected."""
         event.stop()
-        if word := self.asked.entered(event.value):
-            self._say(word)
+        if text := self.prompt.submitted(event.value):
+            self._show_message(text)
         else:
             _close(self._monitor, self)
 
-    def tell_again(self) -> None:
+    def refresh_prompt(self) -> None:
         """Refresh the message on the current text."""
-        self._say(self.asked.typed(self.value))
+        self._show_message(self.prompt.changed(self.value))
 
-    def _say(self, word: str) -> None:
-        whole = f"{self.asked.label}   {word}"
+    def _show_message(self, text: str) -> None:
+        whole = f"{self.prompt.label}   {text}"
         fits = len(whole) <= self._monitor.size.width - 2
-        self._monitor.status_line.typing = whole if fits or not word else word
+        self._monitor.status_line.prompt = whole if fits or not text else text
         self._monitor.draw()
 
 
-def begin_typing(monitor: "Monitor", what: str, control: EngineRequests) -> None:
+def open_prompt(monitor: MonitorScreen, what: str, requests: EngineRequests) -> None:
     """Open one of the Monitor's prompts, once there is a session."""
     if monitor.table_order is None:
         return
-    make: dict[str, Callable[[Monitor], TextPrompt]] = {
+    make: dict[str, Callable[[MonitorScreen], TextPrompt]] = {
         "filter": _filter,
-        "add": partial(_add, control),
+        "add": partial(_add, requests),
         "export": _export,
     }
-    type_line(monitor, make[what](monitor))
+    show_prompt(monitor, make[what](monitor))
 
 
-def type_line(monitor: "Monitor", asked: TextPrompt) -> None:
+def show_prompt(monitor: MonitorScreen, prompt: TextPrompt) -> None:
     """Open a prompt, unless one is open."""
     if not monitor.query(PromptInput):
-        monitor.mount(PromptInput(monitor, asked), before="#keys")
+        monitor.mount(PromptInput(monitor, prompt), before="#keys")
 
 
-def tell_again(monitor: "Monitor") -> None:
+def refresh_prompt(monitor: MonitorScreen) -> None:
     """Refresh the message of the open prompt, if any."""
     for line in monitor.query(PromptInput):
-        line.tell_again()
+        line.refresh_prompt()
 
 
-def end_typing(monitor: "Monitor") -> bool:
+def cancel_prompt(monitor: MonitorScreen) -> bool:
     """Cancel the open prompt. Return whether there was one."""
     for line in monitor.query(PromptInput):
-        line.asked.dropped()
+        line.prompt.canceled()
         _close(monitor, line)
         return True
     return False
 
 
-def _close(monitor: "Monitor", line: PromptInput) -> None:
-    monitor.status_line.typing = None
+def _close(monitor: MonitorScreen, line: PromptInput) -> None:
+    monitor.status_line.prompt = None
     monitor.set_focus(None)
     line.remove()
     monitor.draw()
 
 
-def _filter(monitor: "Monitor") -> TextPrompt:
+def _filter(monitor: MonitorScreen) -> TextPrompt:
     table_order = monitor.table_order
 
-    def take(text: str) -> str:
+    def apply(text: str) -> str:
         if table_order is None:
             return ""
         table_order.filter = text
         shown = f"{len(table_order.order):,}"
         return f"{shown if table_order.complete else '...'} of {len(monitor.feed.session.cases):,}"
 
-    def enter(text: str) -> str:
-        take(text)
+    def submit(text: str) -> str:
+        apply(text)
         return ""
 
     before = table_order.filter if table_order else ""
     return TextPrompt(
-        "Filter: words of a case, its state or its marks", before, take, enter, lambda: _unfilter(monitor)
+        "Filter by words of a case, its state or its marks", before, apply, submit, lambda: _unfilter(monitor)
     )
 
 
-def _unfilter(monitor: "Monitor") -> None:
+def _unfilter(monitor: MonitorScreen) -> None:
     if monitor.table_order is not None:
         monitor.table_order.filter = ""
 
 
-def _add(control: EngineRequests, monitor: "Monitor") -> TextPrompt:
+def _add(requests: EngineRequests, monitor: MonitorScreen) -> TextPrompt:
     case = monitor.shown_case
     base = case.config if case else None
 
     def name(request: object) -> str:
-        return request.word if isinstance(request, Request) else ""
+        return request.message if isinstance(request, Request) else ""
 
-    def enter(text: str) -> None:
-        monitor.request(control.add(text, base))
+    def submit(text: str) -> None:
+        monitor.request(requests.add(text, base))
 
-    like = f", on top of {base.name}" if base else ""
+    like = f", based on {base.name}" if base else ""
     return TextPrompt(
         f"Add a case: batch_size=64 precision=fp16{like}",
         "",
-        error_handler(lambda text: control.add(text, base), name),
-        error_handler(enter),
+        error_handler(lambda text: requests.add(text, base), name),
+        error_handler(submit),
     )
 
 
-def _export(monitor: "Monitor") -> TextPrompt:
+def _export(monitor: MonitorScreen) -> TextPrompt:
     def write(path: Path) -> None:
-        monitor.say("making the report")
+        monitor.show_message("generating the report")
         call = partial(write_report, monitor.feed.path, path, monitor.feed.judging)
-        monitor.run_worker(monitor.wait_for(call, f"the report: {path}"))
+        monitor.run_in_thread(call, f"report written to {path}")
 
     export = Export(write)
     return TextPrompt(
-        "Write the report as markdown to", f"{monitor.feed.path.stem}.md", export.typed, export.entered
+        "Write the report as markdown to", f"{monitor.feed.path.stem}.md", export.changed, export.submitted
     )

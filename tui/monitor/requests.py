@@ -18,7 +18,7 @@ from benchtui.tui.live.feed import Feed
 class Request:
     """A request to the engine."""
 
-    word: str
+    message: str
     """Status message while the request is pending."""
     call: Callable[[], object]
     """Send the request and wait for the reply. Raises BenchtuiError if the engine refuses."""
@@ -30,15 +30,15 @@ class EngineRequests:
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
 
-    def asked(self, what: str, case: CaseState | None) -> Request:
+    def build(self, what: str, case: CaseState | None) -> Request:
         """Return the request with this name, about the shown case."""
         requests: dict[str, Callable[[], Request]] = {
             "pause": self.pause,
             "skip": lambda: self.skip(case),
-            "again": lambda: self.again(case),
+            "again": lambda: self.rerun(case),
             "drop": lambda: self.drop(case),
-            "earlier": lambda: self.shift(case, -1),
-            "later": lambda: self.shift(case, 1),
+            "earlier": lambda: self.move(case, -1),
+            "later": lambda: self.move(case, 1),
         }
         return requests[what]()
 
@@ -49,30 +49,30 @@ class EngineRequests:
     def pause(self) -> Request:
         """Pause the queue, or resume it if it is paused."""
         if self._session.paused:
-            return Request("going on", self._engine.go_on)
-        return Request("pausing: what runs is finished first", self._engine.pause)
+            return Request("resuming", self._engine.go_on)
+        return Request("pausing: running cases finish first", self._engine.pause)
 
     def skip(self, case: CaseState | None) -> Request:
         """Skip a running case. If the given one isn't running, skip the newest."""
         running = self._session.running
         if not running:
-            raise BenchtuiError("no case runs at this moment")
+            raise BenchtuiError("no case is running")
         one = case if case is not None and case in running else running[-1]
         return Request(f"skipping case {one.index + 1}", lambda: self._engine.skip(one.index))
 
-    def again(self, case: CaseState | None) -> Request:
+    def rerun(self, case: CaseState | None) -> Request:
         """Run an ended case again, at the end of the queue."""
         if case is None or case.finished is None:
-            raise BenchtuiError("choose a case that has ended: only such a one is run again")
+            raise BenchtuiError("select a case that has ended; only ended cases can be rerun")
         index = case.index
-        return Request(f"case {index + 1} again, at the end of the queue", lambda: self._engine.again(index))
+        return Request(f"rerunning case {index + 1} at the end of the queue", lambda: self._engine.again(index))
 
     def drop(self, case: CaseState | None) -> Request:
         """Remove a pending case from the queue."""
         index = self._pending(case)
         return Request(f"dropping case {index + 1}", lambda: self._engine.drop([index]))
 
-    def shift(self, case: CaseState | None, places: int) -> Request:
+    def move(self, case: CaseState | None, places: int) -> Request:
         """Move a pending case earlier (negative) or later in the queue."""
         index = self._pending(case)
         pending = [each.index for each in self._session.pending]
@@ -80,7 +80,7 @@ class EngineRequests:
         to = min(max(at + places, 0), len(pending) - 1)
         pending.insert(to, pending.pop(at))
         first = pending[: max(at, to) + 1]
-        word = f"case {index + 1} is number {to + 1} of {len(pending)} in the queue"
+        word = f"moving case {index + 1} to position {to + 1} of {len(pending)} in the queue"
         return Request(word, lambda: self._engine.order(first))
 
     def add(self, words: str, base: Config | None) -> Request:
@@ -90,7 +90,7 @@ class EngineRequests:
 
     def _pending(self, case: CaseState | None) -> int:
         if case is None or case.state != "queued":
-            raise BenchtuiError("choose a case that is still queued")
+            raise BenchtuiError("select a case that is still queued")
         return case.index
 
     @property
@@ -100,7 +100,7 @@ class EngineRequests:
     @property
     def _engine(self) -> Engine:
         if self._feed.engine is None or not self._feed.running:
-            raise BenchtuiError("no engine is at work on this session")
+            raise BenchtuiError("no engine is running this session")
         return self._feed.engine
 
 
@@ -111,12 +111,12 @@ def parse_options(words: str, base: Config | None, session: Session) -> Config:
     )
 
     if base is None:
-        raise BenchtuiError("there is no case yet to add another one to")
+        raise BenchtuiError("no case yet to base a new one on")
     options: dict[str, int | str] = {}
     for word in words.split():
         name, sign, value = word.partition("=")
         if not sign or name not in AXES:
-            raise BenchtuiError(f"{word!r}: options are written as option=value; options: {', '.join(AXES)}")
+            raise BenchtuiError(f"{word!r}: use option=value, where option is one of {', '.join(AXES)}")
         options[name] = int(value) if value.isdecimal() else value
     try:
         config = validate_config(msgspec.structs.replace(base, **options, repeat=0))

@@ -8,7 +8,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
 from textual.timer import Timer
 
 from benchtui.sessions.errors import BenchtuiError
@@ -20,15 +19,15 @@ from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.monitor.keys import KEYS
 from benchtui.tui.monitor.layout import MonitorLayout, panels
 from benchtui.tui.monitor.requests import EngineRequests, Request
-from benchtui.tui.monitor.status_line import QUIT, QUIT_KEYS, STOP, STOP_KEYS, Prompt, StatusLine
+from benchtui.tui.monitor.status_line import QUIT, QUIT_KEYS, STOP, STOP_KEYS, KeyPrompt, StatusLine
 from benchtui.tui.shell import gc_control
+from benchtui.tui.shell.keymap import key
 from benchtui.tui.shell.navigation import EditAsked, ExitReason, How, Opened
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.refresh_rate import Meter, RefreshRate
 from benchtui.tui.shell.terminal import TerminalHandle
-from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
-from benchtui.tui.widgets.panel import Panel
+from benchtui.tui.widgets.panel import PanelScreen
 
 CATCHING_UP_HZ = 200.0
 """Timer rate while a recorded session is being read. Pauses are just long enough to handle keys."""
@@ -36,10 +35,9 @@ READING_S = 0.25
 """Extra delay between two frames during that time, in seconds."""
 
 
-class Monitor(Screen[None]):
+class Monitor(PanelScreen[None]):
     """Reads a session, applies its events, and redraws changes, on one timer."""
 
-    COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     def __init__(
@@ -56,24 +54,24 @@ class Monitor(Screen[None]):
         self.feed = feed
         self.symbols = symbols
         self.status_line = StatusLine(feed, symbols, clock, name)
-        self.picture = MonitorLayout()
+        self.panel_layout = MonitorLayout()
         self.view: View | None = None
         """None until the first event of the session has been read."""
         self.table_order: TableOrder | None = None
         self.preferences = preferences or Preferences()
         self.session_name = name
-        self._control = EngineRequests(feed)
+        self._requests = EngineRequests(feed)
         self._link = link
-        self._pace = RefreshRate(self.preferences.settings.hz, self.preferences.settings.quiet)
+        self._refresh_rate = RefreshRate(self.preferences.settings.hz, self.preferences.settings.quiet)
         self._timer: Timer | None = None
         self._hz = 0.0
         self._period_s = 0.0  # between two frames, once reading has caught up
         self._frozen = False
-        self._owed = False  # whether the frame that shows the frozen state is still to be drawn
+        self._frozen_frame_due = False  # whether the frame that shows the frozen state is still to be drawn
         self._clock = clock
         self._drew_s = clock()
         self._meter = Meter(symbols)
-        self._stopped = self._leaving = False
+        self._stop_requested = self._leaving = False
 
     def compose(self) -> ComposeResult:
         """Lay out header, case and gauges, table, log, and keys."""
@@ -95,7 +93,7 @@ class Monitor(Screen[None]):
 
     def on_mount(self) -> None:
         """Read and draw once; this starts the timer."""
-        self.query_one("#small", Panel).show("")
+        self._panel("small").show("")
         self.tick()
 
     def on_unmount(self) -> None:
@@ -129,7 +127,7 @@ class Monitor(Screen[None]):
         if not self.feed.running:
             self._leave()
             return
-        self.ask(Prompt(QUIT, QUIT_KEYS, {"d": self._leave, "s": lambda: self._stop(leave=True)}))
+        self.ask(KeyPrompt(QUIT, QUIT_KEYS, {"d": self._leave, "s": lambda: self._stop(leave=True)}))
 
     def action_detach(self) -> None:
         """Quit and leave the sweep running."""
@@ -138,31 +136,31 @@ class Monitor(Screen[None]):
     def action_ask_stop(self) -> None:
         """Stop the engine after a confirmation."""
         if self.feed.running:
-            self.ask(Prompt(STOP, STOP_KEYS, {"s": self._stop}))
+            self.ask(KeyPrompt(STOP, STOP_KEYS, {"s": self._stop}))
         else:
-            self.say("no engine is at work on this session")
+            self.show_message("no engine is running this session")
 
     def action_engine(self, what: str) -> None:
         """Send a request to the engine, usually about the shown case."""
         try:
-            self.request(self._control.asked(what, self.shown_case))
+            self.request(self._requests.build(what, self.shown_case))
         except BenchtuiError as error:
-            self.say(str(error))
+            self.show_message(str(error))
 
     def action_freeze(self) -> None:
         """Freeze or resume drawing; reading continues."""
         self._frozen = not self._frozen
-        self._owed = True
+        self._frozen_frame_due = True
         self.draw()
 
     def action_back(self) -> None:
         """Go back one step: question, prompt, panel, filter, then selected case."""
-        from benchtui.tui.monitor.prompts import end_typing  # lazy import: not needed for the first paint
+        from benchtui.tui.monitor.prompts import cancel_prompt  # lazy import: not needed for the first paint
 
-        if end_typing(self) or self.status_line.question is not None:
+        if cancel_prompt(self) or self.status_line.question is not None:
             self.status_line.question = None
-        elif self.picture.zoomed is not None:
-            self.picture.zoom(self, None)
+        elif self.panel_layout.zoomed is not None:
+            self.panel_layout.zoom(self, None)
         elif self.table_order is not None and self.table_order.filter:
             self.table_order.filter = ""
         elif self.table_order is not None:
@@ -171,8 +169,8 @@ class Monitor(Screen[None]):
 
     def action_move(self, rows: int) -> None:
         """Move the selection, starting at the shown case; in the log, scroll."""
-        if self.picture.zoomed == "log":
-            self.picture.scroll(-rows)
+        if self.panel_layout.zoomed == "log":
+            self.panel_layout.scroll(-rows)
         elif self.table_order is not None:
             self.table_order.move(rows, self.shown_case)
         self.draw()
@@ -186,12 +184,12 @@ class Monitor(Screen[None]):
 
     def action_view(self, what: str) -> None:
         """Zoom a panel, switch to the next one, or toggle the histogram."""
-        self.picture.change(self, what, "gauges" if self.feed.session.nodes else "band")
+        self.panel_layout.change(self, what, "gauges" if self.feed.session.nodes else "band")
         self.draw()
 
     def action_pace(self, what: str) -> None:
         """Change the refresh rate: ``faster``, ``slower``, or ``quiet``."""
-        self._pace.change(what, self.feed.processors)
+        self._refresh_rate.change(what, self.feed.processors)
         self.tick()
 
     def action_cost(self) -> None:
@@ -202,15 +200,20 @@ class Monitor(Screen[None]):
 
     def action_ask(self, what: str) -> None:
         """Open a prompt: ``filter``, ``add`` a case, or ``export`` a report."""
-        from benchtui.tui.monitor.prompts import begin_typing  # lazy import: not needed for the first paint
+        from benchtui.tui.monitor.prompts import open_prompt  # lazy import: not needed for the first paint
 
-        begin_typing(self, what, self._control)
+        open_prompt(self, what, self._requests)
 
     def action_open(self, what: str) -> None:
         """Open a case's ``detail``, ``help``, or ``columns``; copy the ``row`` or the ``report``."""
-        from benchtui.tui.monitor.dialogs import OPEN  # lazy import: not needed for the first paint
+        from benchtui.tui.monitor.dialogs import OPEN  # lazy imports: not needed for the first paint
+        from benchtui.tui.monitor.help import monitor_help
+        from benchtui.tui.pages.help import open_help
 
-        OPEN[what](self)
+        if what == "help":
+            open_help(self, self.symbols, monitor_help)
+        else:
+            OPEN[what](self)
 
     def action_replay(self) -> None:
         """Replay the recording from the beginning."""
@@ -222,18 +225,18 @@ class Monitor(Screen[None]):
 
     def tick(self) -> None:
         """Read new events, adjust the timer, and redraw what changed."""
-        self._pace.cost.read(self.feed.poll)
+        self._refresh_rate.cost.read(self.feed.poll)
         gc_control.disable() if self.feed.reading else gc_control.freeze_and_enable()
-        if self.feed.cache.waits:
-            self.run_worker(self._hold())
-        self._look()
-        self._arrange()
+        if self.feed.cache.has_pending_work:
+            self.run_worker(self._run_cache())
+        self._update_view()
+        self._continue_sorting()
         if self._leaving and not self.feed.running:
             self._leave()
-        self._keep_pace()
+        self._adjust_timer()
         self._meter.weigh(self._link.bytes_written, self.feed.session.host.latest("engine_cpu_percent"))
         self.status_line.aside = self._meter.words
-        if self._settled or self._clock() - self._drew_s >= self._period_s + READING_S:
+        if self._complete or self._clock() - self._drew_s >= self._period_s + READING_S:
             self.draw()
 
     def draw(self) -> None:
@@ -244,40 +247,43 @@ class Monitor(Screen[None]):
         if not self.is_current or self._link.congested:
             return
         self._drew_s = self._clock()
-        self._pace.cost.drew()
+        self._refresh_rate.cost.drew()
         with self.app.batch_update():
-            keys = self.status_line.keys(self._frozen, self.picture.zoomed is not None)
+            keys = self.status_line.keys(self._frozen, self.panel_layout.zoomed is not None)
             self.query_one(KeyBar).show(keys, fixed=self.status_line.question is not None)
-            self.query_one("#log", Panel).show(self.status_line.log())
-            if self.view and self.table_order and (self._owed or not self._frozen):
-                self._owed = False
-                self.view.renew()
-                self.picture.draw(self, self.view, self.table_order, self._notes())
+            self._panel("log").show(self.status_line.log())
+            if self.view and self.table_order and (self._frozen_frame_due or not self._frozen):
+                self._frozen_frame_due = False
+                self.view.update()
+                self.panel_layout.draw(self, self.view, self.table_order, self._notes())
 
-    def ask(self, question: Prompt) -> None:
+    def ask(self, question: KeyPrompt) -> None:
         """Show a question until it is answered."""
         self.status_line.question = question
         self.draw()
 
-    def say(self, word: str) -> None:
-        """Show a message below the table for ``WORD_S`` seconds."""
-        self.status_line.say(word)
+    def show_message(self, text: str) -> None:
+        """Show a message below the table for ``MESSAGE_S`` seconds."""
+        self.status_line.show_message(text)
         self.draw()
 
     def request(self, request: Request) -> None:
         """Send a request to the engine without blocking the UI."""
-        self.say(request.word)
-        self.run_worker(self.wait_for(request.call))
+        self.show_message(request.message)
+        self.run_in_thread(request.call)
 
-    async def wait_for(self, call: Callable[[], object], done: str = "") -> None:
+    def run_in_thread(self, call: Callable[[], object], done: str = "") -> None:
         """Run a call in a thread, then show its error or ``done``."""
+        self.run_worker(self._finish(call, done))
+
+    async def _finish(self, call: Callable[[], object], done: str) -> None:
         try:
             await asyncio.to_thread(call)
         except BenchtuiError as error:
-            self._leaving = self._stopped = False
-            self.say(str(error))
+            self._leaving = self._stop_requested = False
+            self.show_message(str(error))
         else:
-            self.say(done) if done else self.draw()
+            self.show_message(done) if done else self.draw()
 
     @property
     def shown_case(self) -> CaseState | None:
@@ -286,58 +292,63 @@ class Monitor(Screen[None]):
             return None
         return self.view.case(self.table_order.chosen)
 
-    async def _hold(self) -> None:
+    async def _run_cache(self) -> None:
         """Summarize or reload steps of ended cases until nothing is pending."""
         cache = self.feed.cache
-        while cache.waits:
-            looked = cache.looked
-            await cache.go_on()
+        while cache.has_pending_work:
+            loaded = cache.loaded
+            await cache.run_pending()
             if cache.problem:
-                self.say(cache.problem)
+                self.show_message(cache.problem)
                 cache.problem = ""
-            if looked is not cache.looked:
+            if loaded is not cache.loaded:
                 self.draw()
         if self.view is not None:
-            self.view.book.renew(())
+            self.view.case_rows.refresh(())
         self.draw()
 
-    def _look(self) -> None:
+    def _update_view(self) -> None:
         """Create a view for the current session. A replay that seeks back has a new one."""
         session, view = self.feed.session, self.view
         if session.started is None:
             self.view = self.table_order = None
         elif view is None or view.session is not session:
             self.view = View(self.feed, self.symbols, self.session_name, view)
-            before, self.table_order = self.table_order, TableOrder(session, self.view.book.value, self._clock)
+            before, self.table_order = (
+                self.table_order,
+                TableOrder(session, self.view.case_rows.value, self._clock),
+            )
             self.table_order.columns, self.table_order.sorting = (
                 self.preferences.columns,
                 self.preferences.sorting,
             )
             if before is not None:
-                self.table_order.take_over(before)
+                self.table_order.copy_from(before)
 
     @property
-    def _settled(self) -> bool:
+    def _complete(self) -> bool:
         """Whether everything written has been read and the table order is complete."""
         return self.feed.caught_up and (self.table_order is None or self.table_order.complete)
 
-    def _arrange(self) -> None:
+    def _continue_sorting(self) -> None:
         """Continue sorting the table, if it has very many rows."""
         table_order = self.table_order
         if table_order is None or table_order.complete:
             return
-        table_order.go_on()
-        if self._settled:
-            from benchtui.tui.monitor.prompts import tell_again  # lazy import: not needed for the first paint
+        table_order.continue_sorting()
+        if self._complete:
+            from benchtui.tui.monitor.prompts import (
+                refresh_prompt,  # lazy import: not needed for the first paint
+            )
 
-            tell_again(self)
+            refresh_prompt(self)
 
-    def _keep_pace(self) -> None:
+    def _adjust_timer(self) -> None:
         """Set the timer to the current refresh rate, or faster while reading."""
         hz = CATCHING_UP_HZ
-        if self._settled:
-            self._pace.cost.look()
-            hz = self._pace.hz(self.feed.measuring, self.feed.processors)
+        if self._complete:
+            self._refresh_rate.cost.look()
+            hz = self._refresh_rate.hz(self.feed.measuring, self.feed.processors)
             self._period_s = 1 / hz
         self._meter.due_in(1 / hz)
         if hz != self._hz:
@@ -348,19 +359,19 @@ class Monitor(Screen[None]):
 
     def _notes(self) -> tuple[str, ...]:
         filtered = f"/{self.table_order.filter}" if self.table_order and self.table_order.filter else ""
-        frozen = "frozen: space" if self._frozen else ""
-        rate = self._pace.note(self.feed.measuring, self.feed.processors) if self.feed.running else ""
-        table_order = "" if self.table_order is None or self.table_order.complete else "arranging rows"
+        frozen = f"frozen: {key('monitor.freeze')}" if self._frozen else ""
+        rate = self._refresh_rate.note(self.feed.measuring, self.feed.processors) if self.feed.running else ""
+        table_order = "" if self.table_order is None or self.table_order.complete else "sorting rows"
         return tuple(note for note in (filtered, table_order, frozen, rate) if note)
 
     def _stop(self, *, leave: bool = False) -> None:
-        self._stopped, self._leaving = True, leave
-        self.request(self._control.stop())
+        self._stop_requested, self._leaving = True, leave
+        self.request(self._requests.stop())
 
     def _leave(self) -> None:
         self.app.exit(ExitReason(self._how(), self.feed.path))
 
     def _how(self) -> How:
         if self.feed.session.finished is not None:
-            return "stopped" if self._stopped else "finished"
+            return "stopped" if self._stop_requested else "finished"
         return "detached" if self.feed.running else "cut off"

@@ -9,20 +9,20 @@ from benchtui.tui.live.feed import Clock, Feed
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.message_line import Log
 
-QUIT = "The sweep runs on.  d: detach, it goes on without the screen.  s: stop it.  esc: back."
+QUIT = "The sweep is running.  d: detach and let it continue.  s: stop it.  esc: back."
 QUIT_KEYS: Keys = (("d", "detach"), ("s", "stop"), ("esc", "back"))
-STOP = "Stop the sweep?  What was measured is kept.  s: stop it.  esc: back."
+STOP = "Stop the sweep?  Measurements are kept.  s: stop it.  esc: back."
 STOP_KEYS: Keys = (("s", "stop the sweep"), ("esc", "back"))
-CUT_OFF = "engine gone: the record was cut off; what was measured is kept"
-GO_ON = "engine gone; to go on: benchtui run --resume {name}"
-WORD_S = 5.0
+CUT_OFF = "engine gone: the recording was cut off; measurements are kept"
+RESUME_HINT = "engine gone; resume with: benchtui run --resume {name}"
+MESSAGE_S = 5.0
 """Seconds for which a status message is shown."""
 MOST_MESSAGES = 20
-TYPING: Keys = (("enter", "take it"), ("esc", "back"))
+PROMPT_KEYS: Keys = (("enter", "accept"), ("esc", "back"))
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class KeyPrompt:
     """A question answered with a key."""
 
     text: str
@@ -35,9 +35,9 @@ class StatusLine:
     """Bottom lines of the Monitor: messages, and the keys available now."""
 
     def __init__(self, feed: Feed, symbols: Symbols, clock: Clock, name: str) -> None:
-        self.question: Prompt | None = None
+        self.question: KeyPrompt | None = None
         """Question waiting for an answer."""
-        self.typing: str | None = None
+        self.prompt: str | None = None
         """Text of the open prompt; None if there is none."""
         self.aside = ""
         """Text shown when there is nothing else to show."""
@@ -46,41 +46,41 @@ class StatusLine:
         """Name of the session on the command line."""
         self._symbols = symbols
         self._clock = clock
-        self._word, self._until_s = "", 0.0
+        self._message, self._until_s = "", 0.0
 
-    def say(self, word: str) -> None:
-        """Show a status message for ``WORD_S`` seconds."""
-        self._word, self._until_s = clean(word), self._clock() + WORD_S
+    def show_message(self, text: str) -> None:
+        """Show a status message for ``MESSAGE_S`` seconds."""
+        self._message, self._until_s = clean(text), self._clock() + MESSAGE_S
 
     def log(self) -> Log:
         """Return the newest engine messages, and below them the most urgent line."""
         messages = tuple(self._feed.session.messages[-MOST_MESSAGES:])
-        if self.typing is not None:
-            return Log(messages, clean(self.typing), "bright")
+        if self.prompt is not None:
+            return Log(messages, clean(self.prompt), "bright")
         if self.question is not None:
             return Log(messages, self.question.text, "bright")
         if self._feed.problem is not None:
             return Log(messages, clean(self._feed.problem), "bad")
         if self._clock() < self._until_s:
-            return Log(messages, self._word)
+            return Log(messages, self._message)
         if self._feed.cut_off:
             session = self._feed.session
-            word = GO_ON.format(name=self._name) if session.done < len(session.cases) else CUT_OFF
+            word = RESUME_HINT.format(name=self._name) if session.done < len(session.cases) else CUT_OFF
             return Log(messages, clean(word), "bad")
         return Log(messages, self.waiting() or self.aside, "plain")
 
     def keys(self, frozen: bool, zoomed: bool) -> Keys:
         """Return the keys available now, at most seven."""
-        if self.typing is not None:
-            return TYPING
+        if self.prompt is not None:
+            return PROMPT_KEYS
         if self.question is not None:
             return self.question.keys
         rows = (self._symbols.arrows, "cases")
         if zoomed:
             return (("z", "back"), ("tab", "next panel"), (self._symbols.arrows, "move"), ("?", "help"))
         if self._feed.running:
-            freeze = ("space", "go on" if frozen else "freeze")
-            pause = ("P", "go on" if self._feed.session.paused else "pause")
+            freeze = ("space", "unfreeze" if frozen else "freeze")
+            pause = ("P", "resume" if self._feed.session.paused else "pause")
             return (("q", "quit"), ("?", "help"), ("x", "skip"), pause, freeze, rows, ("enter", "detail"))
         keys = (("s", "sort"), ("/", "filter"), ("R", "replay"), ("enter", "detail"))
         return (("q", "quit"), ("?", "help"), rows, *keys)
@@ -88,5 +88,5 @@ class StatusLine:
     def waiting(self) -> str:
         """Return what the UI is waiting for; empty if nothing."""
         if self._feed.session.started is None:
-            return "starting engine" if self._feed.running else "reading the session"
-        return "" if self._feed.caught_up else "reading on"
+            return "starting the engine" if self._feed.running else "reading the session"
+        return "" if self._feed.caught_up else "reading"

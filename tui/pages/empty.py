@@ -4,24 +4,21 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.screen import Screen
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, line
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.navigation import Place
-from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.nav_bar import place_lines
-from benchtui.tui.widgets.panel import Panel
+from benchtui.tui.widgets.panel import Panel, PanelScreen
 
 KEYS = (("1", "start a sweep"), ("4", "open a session"), ("?", "help"), ("q", "quit"))
 
 
-class EmptyScreen(Screen[None]):
+class EmptyScreen(PanelScreen[None]):
     """Page without a session, which says how to start or open one."""
 
-    COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "nothing",
         ("question_mark,f1", "help", "help", "Help"),
@@ -41,9 +38,9 @@ class EmptyScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Show the content."""
-        self.query_one("#places", Panel).show(self._place)
-        self.query_one("#page", Panel).show("no session is open yet")
-        self.query_one("#keys", Panel).show(KEYS)
+        self._panel("places").show(self._place)
+        self._panel("page").show("no session is open")
+        self._panel("keys").show(KEYS)
 
     def action_help(self) -> None:
         """Open the help page."""
@@ -56,6 +53,6 @@ def _lines(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:
     return [
         line((word, "strong")),
         BLANK,
-        line(("1", "accent"), ("  edit a sweep and start it", "plain")),
-        line(("4", "accent"), ("  open or replay a session of the library", "plain")),
+        line((keymap.key("app.sweep"), "accent"), ("  edit a sweep and start it", "plain")),
+        line((keymap.key("app.library"), "accent"), ("  open or replay a session from the library", "plain")),
     ]

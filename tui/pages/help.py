@@ -16,7 +16,7 @@ Rows = tuple[tuple[str, str], ...]
 Section = tuple[str, Rows]
 """A title, and rows of a key or sign with its explanation."""
 TENTHS = "replay.share_"
-TENTHS_ROW = ("0 to 9", "Go to 0 %, 10 % up to 90 % of the record")
+TENTHS_ROW = ("0 to 9", "Go to 0 %, 10 % up to 90 % of the recording")
 
 
 def open_help(screen: Screen[Any], symbols: Symbols, sections: Callable[[Symbols], Sequence[Section]]) -> None:

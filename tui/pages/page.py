@@ -6,14 +6,12 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.screen import Screen
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Line
 from benchtui.tui.shell import keymap
-from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
-from benchtui.tui.widgets.panel import Panel
+from benchtui.tui.widgets.panel import Panel, PanelScreen, given_lines
 
 RENEW_S = 1.0
 
@@ -21,10 +19,9 @@ Content = Callable[[int], Sequence[Line]]
 """Returns the lines for a width in cells."""
 
 
-class Page(Screen[None]):
+class Page(PanelScreen[None]):
     """Scrollable lines, refreshed every second. The screen below keeps reading."""
 
-    COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "page",
         ("escape,q,enter,question_mark,f1", "back", "leave", "Back"),
@@ -44,12 +41,12 @@ class Page(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the text and the key bar."""
-        yield Panel[Sequence[Line]](_as_they_are, self._symbols, id="page")
+        yield Panel[Sequence[Line]](given_lines, self._symbols, id="page")
         yield KeyBar(self._symbols)
 
     def on_mount(self) -> None:
         """Show the keys and start the refresh timer."""
-        self.query_one("#keys", Panel).show((("esc", "back"), (self._symbols.arrows, "scroll")))
+        self._panel("keys").show((("esc", "back"), (self._symbols.arrows, "scroll")))
         self.set_interval(RENEW_S, self._show)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -66,12 +63,8 @@ class Page(Screen[None]):
         self._show()
 
     def _show(self) -> None:
-        page = self.query_one("#page", Panel)
+        page = self._panel("page")
         width, height = page.size
         lines = self._content(width)
         self._top = max(0, min(self._top, len(lines) - height))
         page.show(lines[self._top : self._top + height])
-
-
-def _as_they_are(lines: Sequence[Line], width: int, height: int, symbols: Symbols) -> Sequence[Line]:
-    return lines

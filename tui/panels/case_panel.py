@@ -11,7 +11,7 @@ from benchtui.tui.panels.header import time_left
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class PanelMetrics:
     """Metrics of the measured steps; None if there are too few steps."""
 
     n: int
@@ -53,13 +53,13 @@ class Current:
     """Why the case ended, or how long the phase has lasted."""
     hint: str = ""
     """What to do next, if there are no metrics."""
-    figures: Figures | None = None
+    metrics: PanelMetrics | None = None
 
 
 def current_lines(current: Current, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render the options, the phase with its progress, and the metrics."""
     title = justify([(current.title, "strong")], [(current.position, "muted")], width, symbols)
-    return [title, _phase(current, width, symbols), _third(current, width, symbols)][:height]
+    return [title, _phase(current, width, symbols), _metrics_or_hint(current, width, symbols)][:height]
 
 
 def needs_words(needed: StepsLeft, symbols: Symbols) -> str:
@@ -67,8 +67,10 @@ def needs_words(needed: StepsLeft, symbols: Symbols) -> str:
     about = f"{symbols.about}" if needed.rough else ""
     if needed.limited:
         return f"time for {about}{needed.steps:,} more"
-    aim = "to know the noise" if needed.percent is None else f"for {symbols.plus_minus}{needed.percent:g} %"
-    return f"needs {about}{needed.steps:,} more {aim}"
+    goal = (
+        "to estimate the noise" if needed.percent is None else f"for {symbols.plus_minus}{needed.percent:g} %"
+    )
+    return f"needs {about}{needed.steps:,} more {goal}"
 
 
 def part_lines(parts: tuple[Part, ...], width: int, height: int, symbols: Symbols) -> list[Line]:
@@ -94,22 +96,22 @@ def _phase(current: Current, width: int, symbols: Symbols) -> Line:
     about = symbols.about if current.needed and current.needed.rough else ""
     count = f"{current.done:>{digits}}/{about}{current.planned} "
     left = time_left(current.left, symbols)
-    aim = f"   {needs_words(current.needed, symbols)}" if current.needed else ""
-    said = len(left) + len(aim) + 4
-    room = max(8, min(40, width - 15 - len(count) - max(said, 18)))
+    goal = f"   {needs_words(current.needed, symbols)}" if current.needed else ""
+    text_width = len(left) + len(goal) + 4
+    room = max(8, min(40, width - 15 - len(count) - max(text_width, 18)))
     progress = bar(current.done / current.planned, room, symbols)
-    return crop([word, (count, "plain"), *progress, (f"  {left}", "muted"), (aim, "plain")], width, symbols)
+    return crop([word, (count, "plain"), *progress, (f"  {left}", "muted"), (goal, "plain")], width, symbols)
 
 
-def _third(current: Current, width: int, symbols: Symbols) -> Line:
-    if current.figures is None:
+def _metrics_or_hint(current: Current, width: int, symbols: Symbols) -> Line:
+    if current.metrics is None:
         return crop([(current.hint, "plain")], width, symbols)
-    return _figures(current.figures, width, symbols)
+    return _metrics(current.metrics, width, symbols)
 
 
-def _figures(figures: Figures, width: int, symbols: Symbols) -> Line:
-    p50, p99 = (format.milliseconds(value, symbols) for value in (figures.p50_ms, figures.p99_ms))
-    interval = format.percent(figures.interval_percent, symbols)
+def _metrics(metrics: PanelMetrics, width: int, symbols: Symbols) -> Line:
+    p50, p99 = (format.milliseconds(value, symbols) for value in (metrics.p50_ms, metrics.p99_ms))
+    interval = format.percent(metrics.interval_percent, symbols)
     pieces: list[Span] = [
         ("p50 ", "muted"),
         (f"{p50:>7}", "bright"),
@@ -118,9 +120,9 @@ def _figures(figures: Figures, width: int, symbols: Symbols) -> Line:
         (f" ms  {symbols.plus_minus}", "muted"),
         (f"{interval:>5}", "plain"),
         (" %  ", "muted"),
-        (f"{format.rate(figures.samples_per_s, symbols):>9}", "bright"),
+        (f"{format.rate(metrics.samples_per_s, symbols):>9}", "bright"),
         (" samples/s  n ", "muted"),
-        (f"{figures.n}", "plain"),
+        (f"{metrics.n}", "plain"),
     ]
     return crop(pieces, width, symbols)
 

@@ -88,7 +88,7 @@ class CaseTable(ScrollView):
     def notify_style_update(self) -> None:
         """Drop the styles of the previous theme."""
         super().notify_style_update()
-        self._styles.forget()
+        self._styles.clear()
 
     def render_line(self, y: int) -> Strip:
         """Render the row at a line of the view."""

@@ -47,7 +47,7 @@ class Machine:
     """Whether the remark is an alarm."""
 
     @property
-    def said(self) -> Span:
+    def remark_span(self) -> Span:
         """Remark as a styled span."""
         return (self.remark, "bad" if self.alarming else "muted")
 
@@ -82,7 +82,7 @@ def gauge_lines(machines: Machines, width: int, height: int, symbols: Symbols, m
     that don't fit.
     """
     if height <= 3:
-        return _least(machines, width, height, symbols, more)
+        return _one_line_each(machines, width, height, symbols, more)
     note, most = _note(machines.why, width), _most_columns(width)
     every = machines.first(most * height)
     for full in (True, False) if len(every) == machines.whole else ():
@@ -136,7 +136,7 @@ def _machine(machine: Machine, width: int, symbols: Symbols, full: bool) -> list
     if machine.readings:
         lines.append(_readings(machine, width, symbols))
     if machine.remark:
-        lines.append(crop([machine.said], width, symbols))
+        lines.append(crop([machine.remark_span], width, symbols))
     return [*lines, BLANK]
 
 
@@ -158,18 +158,21 @@ def _readings(machine: Machine, width: int, symbols: Symbols) -> Line:
     return crop(pieces, width, symbols)
 
 
-def _least(machines: Machines, width: int, height: int, symbols: Symbols, more: str) -> list[Line]:
+def _one_line_each(machines: Machines, width: int, height: int, symbols: Symbols, more: str) -> list[Line]:
     """Render one line per gauge with its history, and any alarm. Several devices get one line each."""
     if machines.count > 1:
         return _rows(machines, width, height, symbols, more)
     machine = machines.device(0) if machines.count else machines.host
     if machine is None:
         return []
-    lines = [_beside(gauge, width, symbols) for gauge in machine.gauges[: height - 1]]
-    return [*lines, crop([machine.said if machine.alarming else (machines.why, "muted")], width, symbols)]
+    lines = [_gauge_with_history(gauge, width, symbols) for gauge in machine.gauges[: height - 1]]
+    return [
+        *lines,
+        crop([machine.remark_span if machine.alarming else (machines.why, "muted")], width, symbols),
+    ]
 
 
-def _beside(gauge: Gauge, width: int, symbols: Symbols) -> Line:
+def _gauge_with_history(gauge: Gauge, width: int, symbols: Symbols) -> Line:
     if gauge.absent:
         return crop([*_head(gauge), (gauge.absent, "muted")], width, symbols)
     room = width - HEAD - LIMIT - 2
@@ -200,7 +203,7 @@ def _row(machine: Machine, room: int, labelled: bool) -> list[Span]:
         pieces += [(f" {gauge.label} " if labelled else "", "muted"), (f"{gauge.value:>8} ", "plain")]
     for label, value in machine.readings:
         pieces += [(f"  {label} " if labelled else " ", "muted"), (value, "muted")]
-    return [*pieces, *([("  ", "plain"), machine.said] if machine.remark else [])]
+    return [*pieces, *([("  ", "plain"), machine.remark_span] if machine.remark else [])]
 
 
 def _head(gauge: Gauge) -> list[Span]:

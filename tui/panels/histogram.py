@@ -75,9 +75,9 @@ def _times(histogram: Histogram, scale: Scale, room: int, symbols: Symbols) -> L
 
 def _words(histogram: Histogram, room: int, symbols: Symbols) -> Line:
     beyond = histogram.n - histogram.below(histogram.scale.high) if histogram.scale else 0
-    words = [histogram.caption, "ms a step"]
+    words = [histogram.caption, "ms per step"]
     if beyond:
         words.append(f"{beyond} beyond {symbols.above}")
-    said = f" {symbols.dot} ".join(word for word in words if word)
-    fitted = fit(said, room, symbols).rstrip()
+    words_text = f" {symbols.dot} ".join(word for word in words if word)
+    fitted = fit(words_text, room, symbols).rstrip()
     return line((" " * LABEL_WIDTH, "plain"), (f"{fitted:>{room}}", "muted"))

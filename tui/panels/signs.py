@@ -76,7 +76,7 @@ def sign_words(signs: Signs, symbols: Symbols) -> Sequence[Span]:
     known = (
         (outliers, symbols.outlier, f"{outliers} outlier{'s' if outliers > 1 else ''}", "warning"),
         (len(signs.throttled), symbols.throttled, "throttled", "bad"),
-        (len(signs.compiling), symbols.compiling, "compiler at work", "warning"),
+        (len(signs.compiling), symbols.compiling, "compiling", "warning"),
         (len(signs.rounds), symbols.round, "round", "muted"),
     )
     pieces: list[Span] = []

@@ -192,13 +192,13 @@ def _row(frame: Frame, cells: Sequence[Span], row: int, grid: Grid, room: int) -
 
 def _legend(band: Band, grid: Grid, room: int, symbols: Symbols) -> Line:
     """Render the legend of columns and signs, with as many words as fit."""
-    steps = "1 step a column" if grid.steps == 1 else f"{grid.steps} steps a column"
+    steps = "1 step per column" if grid.steps == 1 else f"{grid.steps} steps per column"
     known: list[Span] = [("warm-up  ", "muted")] if band.shown[0] else []
     known += sign_words(band.signs, symbols) if band.signs else []
-    words = [word for word in (band.caption, steps, "ms a step") if word]
+    words = [word for word in (band.caption, steps, "ms per step") if word]
     between = f" {symbols.dot} "
     while len(between.join(words)) > room - width_of(known) and len(words) > 1:
         words.pop()
     left = max(0, room - width_of(known))
-    said = fit(between.join(words), left, symbols).rstrip()
-    return line((" " * LABEL_WIDTH, "plain"), *crop(known, room, symbols), (f"{said:>{left}}", "muted"))
+    text = fit(between.join(words), left, symbols).rstrip()
+    return line((" " * LABEL_WIDTH, "plain"), *crop(known, room, symbols), (f"{text:>{left}}", "muted"))

@@ -28,14 +28,14 @@ TITLES: dict[Name, str] = {
     "log": "Log",
 }
 HINTS: dict[Name, str] = {
-    "band": "no steps; {detail} shows all that is known of the case",
+    "band": "no steps; {detail} shows the details of the case",
     "histogram": "no measured steps",
     "gauges": "no readings yet",
     "parts": "no measured steps, or a task without parts",
-    "log": "the engine hasn't said anything yet",
+    "log": "no engine messages yet",
 }
 
-HIDDEN_NODES_HINT = "; one is shown whole when its case is chosen"
+HIDDEN_NODES_HINT = "; select a case to see its node in full"
 """Where to see the machines that don't fit on a whole screen."""
 
 

@@ -33,13 +33,13 @@ class Replay(Feed):
         super().__init__(path, engine, clock)
         self.timeline = Timeline(path)
         self.player = Player(clock, start.speed if start else 1.0)
-        self._telling = ReplayCursor(self.timeline)
-        self._stride = StepAcceleration(clock)
-        self._aim = start.aim if start else None
+        self._cursor = ReplayCursor(self.timeline)
+        self._acceleration = StepAcceleration(clock)
+        self._target = start.target if start else None
         """Where to seek once the whole recording has been read."""
-        self.refused = ""
+        self.seek_error = ""
         """Why a seek failed; the screen shows it once."""
-        self.session = self._telling.session
+        self.session = self._cursor.session
 
     def poll(self) -> None:
         """Read on within a time budget, and apply the events played since."""
@@ -48,12 +48,12 @@ class Replay(Feed):
             taken = len(self.timeline.ended)
             self.timeline.read()
             for case in self.timeline.ended[taken:]:
-                self.cache.take_in(case)
+                self.cache.add_ended(case)
         arrived = self.caught_up
         if self.timeline.complete:
             self.player.end_at(self.timeline.end_s)
-            self._aim_late()
-        self._follow(began_s)
+            self._seek_pending()
+        self._advance(began_s)
         while arrived and self._clock() - began_s < READ_BUDGET_S and self.timeline.marks.find_outliers():
             pass
         self.problem = self.timeline.problem if self.over else None
@@ -103,7 +103,7 @@ class Replay(Feed):
 
     def remaining(self, needed: Callable[[CaseState], StepsLeft | None]) -> RemainingTime:
         """Return the actual time left, taken from the recording."""
-        return Hindsight(self, needed)
+        return RecordedRemainingTime(self, needed)
 
     @property
     def measuring(self) -> bool:
@@ -112,7 +112,7 @@ class Replay(Feed):
 
     def step(self, direction: int) -> None:
         """Pause at the next or previous recorded moment. While the key is held, go further."""
-        steps = self._stride.steps(direction)
+        steps = self._acceleration.steps(direction)
         self.player.pause()
         self.player.seek(self.timeline.moment(self.now_s, steps))
 
@@ -124,45 +124,45 @@ class Replay(Feed):
             self.player.seek(mark.t)
         return mark
 
-    def go(self, aim: ReplayTarget) -> None:
+    def seek_to(self, target: ReplayTarget) -> None:
         """Seek to a target once the recording is read. Raises BenchtuiError if it doesn't exist."""
-        self._aim = aim
-        self._take_aim()
+        self._target = target
+        self._seek_target()
 
     def close(self) -> None:
         """Close the file."""
         super().close()
-        self._telling.close()
+        self._cursor.close()
         self.timeline.close()
 
-    def _aim_late(self) -> None:
+    def _seek_pending(self) -> None:
         try:
-            self._take_aim()
+            self._seek_target()
         except BenchtuiError as error:
-            self.refused = str(error)
+            self.seek_error = str(error)
 
-    def _take_aim(self) -> None:
-        if self._aim is not None and self.timeline.complete:
-            aim, self._aim = self._aim, None
-            self.player.seek(aim.moment(self.timeline))
+    def _seek_target(self) -> None:
+        if self._target is not None and self.timeline.complete:
+            target, self._target = self._target, None
+            self.player.seek(target.moment(self.timeline))
 
-    def _follow(self, began_s: float) -> None:
+    def _advance(self, began_s: float) -> None:
         """Advance the session to the player's position, within a time budget."""
         t = self.player.position_s
         known = self.timeline.complete or self.timeline.end_s > t
         self.caught_up = False
         try:
-            self._telling.seek(t)
+            self._cursor.seek(t)
             while known and not self.caught_up:
-                self.caught_up = self._telling.move(t)
+                self.caught_up = self._cursor.move(t)
                 if self._clock() - began_s > 2 * READ_BUDGET_S:
                     break
         except BenchtuiError:  # the timeline hits the same error and reports it at the end
             self.caught_up = True
-        self.session, self.ended = self._telling.session, self._telling.ended
+        self.session, self.ended = self._cursor.session, self._cursor.ended
 
 
-class Hindsight(RemainingTime):
+class RecordedRemainingTime(RemainingTime):
     """Actual time left, known once the whole recording has been read."""
 
     def __init__(self, replay: Replay, needed: Callable[[CaseState], StepsLeft | None]) -> None:

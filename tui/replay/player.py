@@ -10,7 +10,7 @@ from benchtui.tui.live.feed import Clock
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 HELD_S = 0.3
 """Seconds between key presses below which the key counts as held down."""
-LONGEST_STRIDE = 64
+MAX_STEPS_PER_PRESS = 64
 
 
 class Player:
@@ -88,7 +88,7 @@ class StepAcceleration:
         held = now_s - self._pressed_s < HELD_S and direction == self._direction
         self._presses = self._presses + 1 if held else 0
         self._pressed_s, self._direction = now_s, direction
-        return direction * min(1 << self._presses // 4, LONGEST_STRIDE)
+        return direction * min(1 << self._presses // 4, MAX_STEPS_PER_PRESS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class ReplayTarget:
         ):
             hours, minutes, seconds = (float(part or 0) for part in match.groups())
             return cls(seconds=hours * 3600 + minutes * 60 + seconds)
-        raise BenchtuiError(f"{text!r} is no moment of a session; give 90, 1:30, 50% or case 3")
+        raise BenchtuiError(f"{text!r} is not a position: use 90, 1:30, 50% or case 3")
 
     def moment(self, timeline: Timeline) -> float:
         """Return the target's session time in seconds. Raises BenchtuiError for a case that never started."""
@@ -124,7 +124,7 @@ class ReplayTarget:
             mark = timeline.marks.begin_of(self.case - 1)
             if mark is None:
                 count = len(timeline.whole.cases)
-                raise BenchtuiError(f"case {self.case} never began; the session has {count} cases")
+                raise BenchtuiError(f"case {self.case} never started; the session has {count} cases")
             return mark.t
         return self.seconds or 0.0
 
@@ -134,5 +134,5 @@ class Start:
     """Start of a replay: speed and position."""
 
     speed: float = 1.0
-    aim: ReplayTarget | None = None
+    target: ReplayTarget | None = None
     """Where to start; None for the beginning."""

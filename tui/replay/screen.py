@@ -9,12 +9,12 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.replay.markers import TimelineEvent, marker_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.live.feed import Clock
-from benchtui.tui.monitor.prompts import TextPrompt
+from benchtui.tui.monitor.prompts import TextPrompt, show_prompt
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.monitor.status_line import StatusLine
 from benchtui.tui.replay.feed import Replay
 from benchtui.tui.replay.player import ReplayTarget
-from benchtui.tui.replay.transport import State, Transport, clock_text, transport_lines, worst
+from benchtui.tui.replay.transport import State, Transport, clock_text, most_severe, transport_lines
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.navigation import How, Opened
 from benchtui.tui.shell.preferences import Preferences
@@ -24,10 +24,10 @@ from benchtui.tui.widgets.panel import Panel
 
 LIVE_ONLY = frozenset({"detach", "ask_stop", "engine", "freeze", "replay"})
 """Actions on a running sweep that a recording doesn't support."""
-EVENTS = "a case begins or ends, throttling, an outlier, a message"
+EVENTS = "a case starts or ends, throttling, an outlier, a message"
 
 
-def _share(tenth: int) -> tuple[str, ...]:
+def _seek_key(tenth: int) -> tuple[str, ...]:
     percent = 10 * tenth
     return str(tenth), f"share_{percent}", f"share({percent})", f"Go to {percent} %"
 
@@ -37,15 +37,21 @@ class ReplayMonitor(Monitor):
 
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "replay",
-        ("space", "play", "play", "Play, or stand still", "at the end, play once more"),
-        ("right_square_bracket", "step", "step(1)", "A recorded moment on", "held down, ever further"),
-        ("left_square_bracket", "step_back", "step(-1)", "A recorded moment back"),
+        ("space", "play", "play", "Play or pause", "at the end, play again"),
+        ("right_square_bracket", "step", "step(1)", "Next recorded moment", "hold to accelerate"),
+        ("left_square_bracket", "step_back", "step(-1)", "Previous recorded moment"),
         ("right_curly_bracket", "event", "jump(1)", "Next event", EVENTS),
-        ("left_curly_bracket", "event_before", "jump(-1)", "Event before"),
-        ("greater_than_sign", "faster", "speed(1)", "Play faster", "up to 64 times"),
-        ("less_than_sign", "slower", "speed(-1)", "Play slower", "down to 0.25 times"),
-        *(_share(tenth) for tenth in range(10)),
-        ("g", "moment", "ask_moment", "Go to a moment", "a time, a share or a case: 90, 1:30, 50%, case 3"),
+        ("left_curly_bracket", "event_before", "jump(-1)", "Previous event"),
+        ("greater_than_sign", "faster", "speed(1)", "Play faster", "up to 64x"),
+        ("less_than_sign", "slower", "speed(-1)", "Play slower", "down to 0.25x"),
+        *(_seek_key(tenth) for tenth in range(10)),
+        (
+            "g",
+            "moment",
+            "ask_moment",
+            "Go to a position",
+            "a time, a percentage or a case: 90, 1:30, 50%, case 3",
+        ),
     )
 
     def __init__(
@@ -76,9 +82,9 @@ class ReplayMonitor(Monitor):
     def tick(self) -> None:
         """Advance the replay and redraw what changed."""
         super().tick()
-        if self._replay.refused:
-            self.say(self._replay.refused)
-            self._replay.refused = ""
+        if self._replay.seek_error:
+            self.show_message(self._replay.seek_error)
+            self._replay.seek_error = ""
 
     def action_play(self) -> None:
         """Play or pause."""
@@ -94,9 +100,9 @@ class ReplayMonitor(Monitor):
         """Go to the next or previous event and show what it is."""
         mark = self._replay.jump(direction)
         if mark is None:
-            self.say("no event after this moment" if direction > 0 else "no event before this moment")
+            self.show_message("no event after this moment" if direction > 0 else "no event before this moment")
         else:
-            self.say(f"{clock_text(mark.t)}  {marker_text(mark, self._replay.timeline.whole)}")
+            self.show_message(f"{clock_text(mark.t)}  {marker_text(mark, self._replay.timeline.whole)}")
         self.tick()
 
     def action_speed(self, direction: int) -> None:
@@ -107,20 +113,19 @@ class ReplayMonitor(Monitor):
 
     def action_share(self, percent: int) -> None:
         """Seek to a percentage of the recording."""
-        self._replay.go(ReplayTarget(percent=percent))
+        self._replay.seek_to(ReplayTarget(percent=percent))
         self.tick()
 
     def action_ask_moment(self) -> None:
         """Open a prompt for a moment to seek to."""
-        from benchtui.tui.monitor.prompts import type_line  # lazy import: not needed for the first paint
-
-        type_line(
-            self, TextPrompt("Go to a time, a share or a case: 90, 1:30, 50%, case 3", entered=self._go_to)
+        show_prompt(
+            self,
+            TextPrompt("Go to a time, a percentage or a case: 90, 1:30, 50%, case 3", submitted=self._go_to),
         )
 
     def action_back(self) -> None:
         """Go back one step. If there is none, leave the replay and open the session at its end."""
-        if self._inside:
+        if self._can_go_back:
             super().action_back()
         else:
             self.post_message(Opened(self.feed.path, self.feed.engine))
@@ -142,7 +147,7 @@ class ReplayMonitor(Monitor):
     def _go_to(self, text: str) -> str:
         """Seek to a typed moment. Return an error message, or an empty string."""
         try:
-            self._replay.go(ReplayTarget.parse(text))
+            self._replay.seek_to(ReplayTarget.parse(text))
         except BenchtuiError as error:
             return str(error)
         self.tick()
@@ -157,20 +162,20 @@ class ReplayMonitor(Monitor):
         end_s = replay.timeline.end_s if replay.timeline.complete else None
         seen = (len(replay.timeline.marks.all), replay.timeline.end_s)
         if seen != self._seen:
-            self._seen, self._marks = seen, worst(replay.timeline.marks.all, replay.timeline.end_s)
+            self._seen, self._marks = seen, most_severe(replay.timeline.marks.all, replay.timeline.end_s)
         shown = Transport(_state(replay), replay.now_s, end_s, replay.player.speed, self._marks, replay.origins)
-        self.query_one("#transport", Panel).show(shown)
+        self._panel("transport").show(shown)
 
     def _how(self) -> How:
         return "closed"
 
     @property
-    def _inside(self) -> bool:
+    def _can_go_back(self) -> bool:
         """Whether there is anything to go back from: prompt, panel, filter, or selected case."""
         chosen = self.table_order is not None and (
             self.table_order.chosen is not None or self.table_order.filter
         )
-        return bool(self.status_line.typing is not None or self.picture.zoomed is not None or chosen)
+        return bool(self.status_line.prompt is not None or self.panel_layout.zoomed is not None or chosen)
 
 
 class ReplayStatusLine(StatusLine):
@@ -178,7 +183,7 @@ class ReplayStatusLine(StatusLine):
 
     def keys(self, frozen: bool, zoomed: bool) -> Keys:
         """Return the keys available now, at most seven."""
-        if zoomed or self.typing is not None:
+        if zoomed or self.prompt is not None:
             return super().keys(frozen, zoomed)
         return (
             ("space", "play/pause"),
@@ -192,7 +197,7 @@ class ReplayStatusLine(StatusLine):
 
     def waiting(self) -> str:
         """Return a message while events up to this moment are read; otherwise empty."""
-        return "" if self._feed.caught_up else "reading on to this moment"
+        return "" if self._feed.caught_up else "reading up to this position"
 
 
 def _state(replay: Replay) -> State:

@@ -60,7 +60,7 @@ def transport_lines(transport: Transport, width: int, height: int, symbols: Symb
     return [first, line((" " * before, "plain"), *marks)][:height]
 
 
-def worst(marks: Sequence[TimelineEvent], end_s: float) -> tuple[TimelineEvent, ...]:
+def most_severe(marks: Sequence[TimelineEvent], end_s: float) -> tuple[TimelineEvent, ...]:
     """Return the most severe mark of each time slot. No line can show more."""
     found: dict[int, TimelineEvent] = {}
     for mark in marks:

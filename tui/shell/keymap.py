@@ -68,6 +68,20 @@ def table(place: str, *rows: tuple[str, ...]) -> list[BindingType]:
     return [_binding(place, *row) for row in rows]
 
 
+def movement(
+    thing: str, about: str = "", *, down: str = "down,j", up: str = "up,k"
+) -> tuple[tuple[str, ...], ...]:
+    """Return the rows for ``table`` of the keys that move through a list of things, such as cases."""
+    return (
+        (down, "down", "move(1)", f"Next {thing}", about),
+        (up, "up", "move(-1)", f"Previous {thing}"),
+        ("pagedown", "page_down", "move(10)", f"Ten {thing}s down"),
+        ("pageup", "page_up", "move(-10)", f"Ten {thing}s up"),
+        ("home,g", "first", "move(-1000000)", f"First {thing}"),
+        ("end,G", "last", "move(1000000)", f"Last {thing}"),
+    )
+
+
 def set_user_map(wanted: Mapping[str, str]) -> None:
     """Set the user's key map, for text that mentions keys."""
     _mapped.clear()

@@ -27,9 +27,9 @@ Value = Callable[[CaseState, RunningStats | SummaryStats], float | None]
 Format = Callable[[float | None, Symbols], str]
 
 
-def samples_per_s(case: CaseState, spread: RunningStats | SummaryStats) -> float | None:
+def samples_per_s(case: CaseState, stats: RunningStats | SummaryStats) -> float | None:
     """Return samples/s over all measured steps; None if samples or time are unknown."""
-    return rate(case, spread.n, spread.total)
+    return rate(case, stats.n, stats.total)
 
 
 def rate(case: CaseState, steps: int, total_ms: float) -> float | None:
@@ -40,20 +40,20 @@ def rate(case: CaseState, steps: int, total_ms: float) -> float | None:
     return per_second(steps * case.samples_per_step or None, total_ms)
 
 
-def p50_ms(case: CaseState, spread: RunningStats | SummaryStats) -> float | None:
+def p50_ms(case: CaseState, stats: RunningStats | SummaryStats) -> float | None:
     """Return the median measured step time; for a source without steps, the mean it reports."""
-    reported = case.finished.reported if case.finished and not spread.n else None
-    return reported.latency_mean_ms if reported else spread.median
+    reported = case.finished.reported if case.finished and not stats.n else None
+    return reported.latency_mean_ms if reported else stats.median
 
 
-def tokens_per_s(case: CaseState, spread: RunningStats | SummaryStats) -> float | None:
+def tokens_per_s(case: CaseState, stats: RunningStats | SummaryStats) -> float | None:
     """Return real tokens/s over all measured steps; None without tokens, or before the case has ended."""
     if case.metrics:
         return case.metrics.tokens_per_s
     tokens = case.measured.tokens
-    if case.finished is None or not spread.total or len(tokens) != spread.n:
+    if case.finished is None or not stats.total or len(tokens) != stats.n:
         return None
-    return summed(tokens) / spread.total * 1000
+    return summed(tokens) / stats.total * 1000
 
 
 def power_w(case: CaseState) -> float | None:
@@ -66,22 +66,22 @@ def power_w(case: CaseState) -> float | None:
     return reported if energy is None else energy
 
 
-def joules_per_1000(case: CaseState, spread: RunningStats | SummaryStats) -> float | None:
+def joules_per_1000(case: CaseState, stats: RunningStats | SummaryStats) -> float | None:
     """Return the energy of 1,000 samples in joules."""
     energy = case.finished.energy if case.finished else None
-    samples = spread.n * case.samples_per_step
+    samples = stats.n * case.samples_per_step
     return 1000 * energy.energy_j / samples if energy and energy.energy_j is not None and samples else None
 
 
 VALUES: dict[str, Value] = {
     "p50": p50_ms,
-    "p99": lambda case, spread: spread.p99,
+    "p99": lambda case, stats: stats.p99,
     "samples": samples_per_s,
-    "memory": lambda case, spread: case.peak_memory_mb,
-    "power": lambda case, spread: power_w(case),
-    "steps": lambda case, spread: spread.n or None,
-    "interval": lambda case, spread: spread.interval_percent,
-    "outliers": lambda case, spread: spread.outliers() if spread.n else None,
+    "memory": lambda case, stats: case.peak_memory_mb,
+    "power": lambda case, stats: power_w(case),
+    "steps": lambda case, stats: stats.n or None,
+    "interval": lambda case, stats: stats.interval_percent,
+    "outliers": lambda case, stats: stats.outliers() if stats.n else None,
     "tokens": tokens_per_s,
     "energy": joules_per_1000,
 }
@@ -119,14 +119,14 @@ COLUMNS = (
 KEYS = tuple(column.key for column in COLUMNS)
 DEFAULT_COLUMNS = tuple(column.key for column in COLUMNS if column.rank < 8)
 """Columns shown by default."""
-USUAL_OF_CLUSTERS = (DEFAULT_COLUMNS[0], "node", *DEFAULT_COLUMNS[1:])
+DEFAULT_CLUSTER_COLUMNS = (DEFAULT_COLUMNS[0], "node", *DEFAULT_COLUMNS[1:])
 """Columns shown by default if cases run on cluster nodes."""
-USUAL_COLUMNS = tuple(column for column in COLUMNS if column.key in DEFAULT_COLUMNS)
+DEFAULT_COLUMN_SET = tuple(column for column in COLUMNS if column.key in DEFAULT_COLUMNS)
 
 
 def columns_of(keys: Sequence[str]) -> tuple[Column, ...]:
     """Return columns by key. In a custom selection, the first ones get space first."""
     wanted = [column for key in keys for column in COLUMNS if column.key == key]
-    if tuple(keys) in (DEFAULT_COLUMNS, USUAL_OF_CLUSTERS):
+    if tuple(keys) in (DEFAULT_COLUMNS, DEFAULT_CLUSTER_COLUMNS):
         return tuple(replace(column, rank=0) if column.key == "node" else column for column in wanted)
     return tuple(replace(column, rank=place) for place, column in enumerate(wanted))

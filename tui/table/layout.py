@@ -8,7 +8,7 @@ from benchtui.sessions.sweep.options import BY_NAME, SHOWN
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
 from benchtui.tui.drawing.styled_text import Line, Span, crop
-from benchtui.tui.table.columns import DEFAULT_COLUMNS, KEYS, USUAL_COLUMNS, Column
+from benchtui.tui.table.columns import DEFAULT_COLUMN_SET, DEFAULT_COLUMNS, KEYS, Column
 
 GAP = 2
 
@@ -27,13 +27,13 @@ class Cells(Mapping[str, Span]):
     """Cells of all columns, formatted on first access, since most columns aren't shown."""
 
     def __init__(self, write: Callable[[str], Span]) -> None:
-        self._write = write
-        self._written: dict[str, Span] = {}
+        self._format = write
+        self._formatted: dict[str, Span] = {}
 
     def __getitem__(self, key: str) -> Span:
-        if key not in self._written:
-            self._written[key] = self._write(key)
-        return self._written[key]
+        if key not in self._formatted:
+            self._formatted[key] = self._format(key)
+        return self._formatted[key]
 
     def __iter__(self) -> Iterator[str]:
         return iter(KEYS)
@@ -81,7 +81,7 @@ class Arrangement:
         cls,
         width: int,
         case_width: int,
-        columns: Sequence[Column] = USUAL_COLUMNS,
+        columns: Sequence[Column] = DEFAULT_COLUMN_SET,
         sorting: Sorting | None = None,
     ) -> "Arrangement":
         """Select as many columns as fit, by rank."""
@@ -129,7 +129,7 @@ OPTIONS = (
     ("repeat", ""),
 )
 """Options in display order, each with its prefix."""
-AGAIN = ("", "again")
+REPEAT_LABELS = ("", "again")
 """Labels of the first and the second case of an A/A pair."""
 ALWAYS = ("device", "precision", "batch_size", "name")
 
@@ -162,7 +162,7 @@ class CaseNames:
 
 
 def _value(config: Config, option: str) -> str | int:
-    value: str | int = AGAIN[config.repeat] if option == "repeat" else getattr(config, option)
+    value: str | int = REPEAT_LABELS[config.repeat] if option == "repeat" else getattr(config, option)
     return value
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from textual import on
-from textual import work as run_aside
+from textual import work as textual_work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
@@ -34,7 +34,7 @@ class ActionResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class Confirmation:
     """Action that waits for its key to be pressed again."""
 
     key: str
@@ -49,7 +49,7 @@ class Prompt:
         return ((self.key, self.does), ("esc", "keep"))
 
 
-Work = Callable[[], ActionResult | Prompt]
+Work = Callable[[], ActionResult | Confirmation]
 """Action run in a thread; raises BenchtuiError on failure."""
 
 
@@ -82,7 +82,7 @@ class ActionBar(Vertical):
         self._symbols = symbols
         self.purpose = ""
         """What the input field is for; empty while it is hidden."""
-        self.question: Prompt | None = None
+        self.question: Confirmation | None = None
 
     def compose(self) -> ComposeResult:
         """Create the message panel, and the input field that replaces it."""
@@ -100,7 +100,7 @@ class ActionBar(Vertical):
             return self.question.keys
         return (("enter", "done"), ("esc", "back")) if self.purpose else None
 
-    def say(self, word: str = "", role: str = "warning") -> None:
+    def show_message(self, word: str = "", role: str = "warning") -> None:
         """Show or clear the message, and discard the open question."""
         self.question = None
         self.query_one("#log", Panel).show(Log(word=clean(word), role=role))
@@ -108,7 +108,7 @@ class ActionBar(Vertical):
 
     def ask(self, purpose: str, word: str, text: str = "") -> None:
         """Open the input field with a label and an initial text."""
-        self.say()
+        self.show_message()
         self.purpose = purpose
         self.add_class("-typing")
         asked, field = self.query_one("#asked", Panel), self.query_one("#field", Input)
@@ -124,37 +124,37 @@ class ActionBar(Vertical):
         self.purpose = ""
         self.remove_class("-typing")
         self.screen.set_focus(None)
-        self.say()
+        self.show_message()
 
-    def answers(self, key: str) -> bool:
+    def run_confirmed(self, key: str) -> bool:
         """Run the pending action if this is its key. Return whether it was."""
         question = self.question
         if question is None or question.key != key:
             return False
-        self.do(question.work)
+        self.run(question.work)
         return True
 
-    def do(self, work: Work) -> None:
+    def run(self, work: Work) -> None:
         """Start an action. It ends with ``Finished``, a question or an error message."""
-        self.say("a moment", "muted")
-        self._wait_for(work)
+        self.show_message("working", "muted")
+        self._run_in_thread(work)
 
-    def put(self, question: Prompt) -> None:
+    def confirm(self, question: Confirmation) -> None:
         """Show a question and wait for its key."""
-        self.say(question.text, "bright")
+        self.show_message(question.text, "bright")
         self.question = question
 
-    @run_aside
-    async def _wait_for(self, work: Work) -> None:
+    @textual_work
+    async def _run_in_thread(self, work: Work) -> None:
         try:
             done = await asyncio.to_thread(work)
         except BenchtuiError as error:
-            self.say(str(error))
+            self.show_message(str(error))
             return
-        if isinstance(done, Prompt):
-            self.put(done)
+        if isinstance(done, Confirmation):
+            self.confirm(done)
         else:
-            self.say(done.word, "plain")
+            self.show_message(done.word, "plain")
             self.post_message(self.Finished(done))
 
     @on(Input.Changed)

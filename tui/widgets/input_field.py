@@ -36,11 +36,11 @@ class Field(Input):
         self.screen.set_focus(None)
 
 
-class Prompt(Input):
+class LineInput(Input):
     """Borderless input. Going back is left to the screen."""
 
     DEFAULT_CSS = """
-    Prompt, Prompt:focus { height: 1; border: none; padding: 0; margin: 0 1; background: $background; }
+    LineInput, LineInput:focus { height: 1; border: none; padding: 0; margin: 0 1; background: $background; }
     """
 
     def __init__(self, value: str) -> None:

@@ -11,12 +11,12 @@ class KeyBar(Panel[Keys]):
 
     def __init__(self, symbols: Symbols) -> None:
         super().__init__(key_lines, symbols, id="keys")
-        self._told: Keys | None = None
+        self._shown: Keys | None = None
 
     def show(self, snapshot: Keys, *, fixed: bool = False) -> None:
         """Show the keys available now. Fixed ones, such as answers, are never remapped."""
-        if snapshot != self._told:
-            self._told = snapshot
+        if snapshot != self._shown:
+            self._shown = snapshot
             super().show(snapshot if fixed else self._mapped(snapshot))
 
     def _mapped(self, keys: Keys) -> Keys:

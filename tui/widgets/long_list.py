@@ -70,7 +70,7 @@ class LongList(ScrollView):
     def notify_style_update(self) -> None:
         """Drop the cached styles of the previous theme."""
         super().notify_style_update()
-        self._styles.forget()
+        self._styles.clear()
 
     def render_line(self, y: int) -> Strip:
         """Render a line of the view."""

@@ -27,10 +27,10 @@ def log_lines(log: Log, width: int, height: int, symbols: Symbols) -> list[Line]
     own = [line((part, log.role)) for part in wrap(log.word, max(width, 1), break_on_hyphens=False)[:height]]
     room = height - len(own)
     newest = log.messages[-room:] if room > 0 else ()
-    said = [_said(message, width, symbols) for message in newest]
-    return [BLANK] * (height - len(said) - len(own)) + said + own
+    rendered = [_message_line(message, width, symbols) for message in newest]
+    return [BLANK] * (height - len(rendered) - len(own)) + rendered + own
 
 
-def _said(message: Message, width: int, symbols: Symbols) -> Line:
+def _message_line(message: Message, width: int, symbols: Symbols) -> Line:
     time, role = f"{message.t:>8.1f} s  ", ROLES[message.level]
     return crop([(time, "muted"), (clean(message.text), role)], width, symbols)

@@ -1,10 +1,11 @@
 """Panel widget: renders a snapshot as lines and redraws only the cells that changed."""
 
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from textual import events
 from textual.geometry import Region
+from textual.screen import Screen, ScreenResultType
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -59,7 +60,7 @@ class Panel(Widget, Generic[Snapshot]):
     def notify_style_update(self) -> None:
         """Drop the cached styles of the previous theme."""
         super().notify_style_update()
-        self._styles.forget()
+        self._styles.clear()
 
     def render_line(self, y: int) -> Strip:
         """Render a line. If the size is new, redraw now; the resize event comes later."""
@@ -84,6 +85,23 @@ class Panel(Widget, Generic[Snapshot]):
         return [Region(start, y, end - start, 1) for start, end in spans]
 
 
+class PanelScreen(Screen[ScreenResultType]):
+    """Screen made of panels."""
+
+    COMPONENT_CLASSES = role_styles.CLASSES
+
+    def _panel(self, name: str) -> Panel[Any]:
+        return self.query_one(f"#{name}", Panel)
+
+
+def given_lines(lines: Sequence[Line], width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+    """Render a snapshot that already consists of lines."""
+    return lines
+
+
 def small_lines(snapshot: str, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render the terminal's size and the minimum size."""
-    return [line(("terminal too small", "strong")), line((f"{width} by {height}; 60 by 20 at least", "muted"))]
+    return [
+        line(("terminal too small", "strong")),
+        line((f"{width} by {height}; 60 by 20 needed", "muted")),
+    ]

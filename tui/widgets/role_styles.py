@@ -78,7 +78,7 @@ class RoleStyles:
         self._widget = widget
         self._styles: dict[str, Style] = {}
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Clear the cache after a theme change."""
         self._styles.clear()
 

@@ -13,7 +13,7 @@ async def press(seen: Any, *keys: str) -> None:
 
 
 async def settle(seen: Any) -> None:
-    """Have what is to be computed computed, and drawn."""
+    """Wait until everything is computed and drawn."""
     await seen.pilot.pause()
     if isinstance(seen.app.screen, CaseScreen):
         seen.app.screen.tick()
@@ -21,7 +21,7 @@ async def settle(seen: Any) -> None:
     await seen.pilot.pause()
 
 
-def told(story: Any) -> Any:
+def write_session(story: Any) -> Any:
     """Three cases: measured with an outlier among the steps, failed, queued."""
     story.begin(iterations=120).start(0).wait(1.0)
     effective = Effective(weights_dtype="float16", attention="sdpa", compiled=False, threads=8)
@@ -53,8 +53,8 @@ def told(story: Any) -> Any:
     return story
 
 
-async def test_the_summary_holds_asked_for_against_in_force(story: Any, engine: Any, opened: Any) -> None:
-    told(story)
+async def test_summary_shows_requested_and_actual_options(story: Any, engine: Any, opened: Any) -> None:
+    write_session(story)
     async with opened(story.path, engine) as seen:
         await seen.press("g")
         await press(seen, "enter")
@@ -62,14 +62,14 @@ async def test_the_summary_holds_asked_for_against_in_force(story: Any, engine: 
         for fact in ("case 1 of 3", "✓ ok", "120 steps", "2 steps", "random weights", "66,955,010"):
             assert fact in seen.text
         rows = {row.split()[0]: row for row in seen.panel("page") if row.strip()}
-        assert "✗ weights float16" in rows["precision"] and "not in force" in rows["precision"]
+        assert "✗ weights float16" in rows["precision"] and "not applied" in rows["precision"]
         assert "✓ not compiled" in rows["compile"]
         assert "– not read back" in rows["padding"]
         assert "120, 1 sample each" in rows["steps"]
 
 
-async def test_keys_lead_through_the_sections(story: Any, engine: Any, opened: Any) -> None:
-    told(story)
+async def test_keys_switch_between_sections(story: Any, engine: Any, opened: Any) -> None:
+    write_session(story)
     async with opened(story.path, engine) as seen:
         await seen.press("g")
         await press(seen, "enter")
@@ -83,10 +83,8 @@ async def test_keys_lead_through_the_sections(story: Any, engine: Any, opened: A
         assert "▸Error" in seen.panel("heading")[1] and "no error" in seen.text
 
 
-async def test_the_distribution_marks_percentiles_and_counts_outliers(
-    story: Any, engine: Any, opened: Any
-) -> None:
-    told(story)
+async def test_distribution_marks_percentiles_and_counts_outliers(story: Any, engine: Any, opened: Any) -> None:
+    write_session(story)
     async with opened(story.path, engine) as seen:
         await seen.press("g")
         await press(seen, "enter", "tab")
@@ -97,8 +95,8 @@ async def test_the_distribution_marks_percentiles_and_counts_outliers(
         assert "▴ 1 outlier" in seen.text
 
 
-async def test_o_goes_to_the_outlier(story: Any, engine: Any, opened: Any) -> None:
-    told(story)
+async def test_o_selects_the_next_outlier(story: Any, engine: Any, opened: Any) -> None:
+    write_session(story)
     async with opened(story.path, engine) as seen:
         await seen.press("g")
         await press(seen, "enter", "o")
@@ -106,7 +104,7 @@ async def test_o_goes_to_the_outlier(story: Any, engine: Any, opened: Any) -> No
         (row,) = [row for row in seen.panel("page") if row.startswith("▸")]
         assert row.split()[1] == "62" and "80.00" in row and row.endswith("▴")
         await press(seen, "o")
-        assert "no further outlier" in seen.panel("word")[0]
+        assert "no more outliers" in seen.panel("word")[0]
         await press(seen, "G", "O")
         assert next(row for row in seen.panel("page") if row.startswith("▸")).split()[1] == "62"
         await press(seen, "home")
@@ -115,27 +113,34 @@ async def test_o_goes_to_the_outlier(story: Any, engine: Any, opened: Any) -> No
         assert next(row for row in seen.panel("page") if row.startswith("▸")).split()[1] == "62"
 
 
-async def test_readings_beside_the_steps(story: Any, engine: Any, opened: Any) -> None:
-    told(story)
+async def test_telemetry_shows_traces_of_readings(story: Any, engine: Any, opened: Any) -> None:
+    write_session(story)
     async with opened(story.path, engine, size=(120, 60)) as seen:
         await seen.press("g")
         await press(seen, "enter", "tab", "tab", "tab")
         for fact in ("power W", "300", "clock MHz", "temperature °C", "VRAM MB", "worker RSS MB", "8 readings"):
             assert fact in seen.text
-        assert "the clock was held down" in seen.text and "sw thermal" in seen.text
+        assert "the clock was throttled" in seen.text and "sw thermal" in seen.text
 
 
-async def test_surroundings_with_memory_energy_and_the_compiler(story: Any, engine: Any, opened: Any) -> None:
-    told(story)
+async def test_machine_section_shows_memory_energy_and_compiler(story: Any, engine: Any, opened: Any) -> None:
+    write_session(story)
     async with opened(story.path, engine) as seen:
         await seen.press("g")
         await press(seen, "enter", "h", "h")
-        for fact in ("700 MB", "50.0 J", "counter", "involuntary switches   12", "1.25", "graph breaks"):
+        for fact in (
+            "700 MB",
+            "50.0 J",
+            "counter",
+            "involuntary context switches   12",
+            "1.25",
+            "graph breaks",
+        ):
             assert fact in seen.text
 
 
-async def test_the_whole_error_is_there(story: Any, engine: Any, opened: Any) -> None:
-    told(story)
+async def test_the_error_is_shown_in_full(story: Any, engine: Any, opened: Any) -> None:
+    write_session(story)
     async with opened(story.path, engine, size=(80, 24)) as seen:
         await seen.press("g")
         await press(seen, "enter", "n", "h")
@@ -143,28 +148,28 @@ async def test_the_whole_error_is_there(story: Any, engine: Any, opened: Any) ->
         for fact in ("the end", "SIGKILL", "Killed | by kernel"):
             assert fact in seen.text
         await press(seen, "y")
-        assert "Killed \\| by kernel" in seen.app.clipboard and "| option | asked for |" in seen.app.clipboard
+        assert "Killed \\| by kernel" in seen.app.clipboard and "| option | requested |" in seen.app.clipboard
 
 
-async def test_cases_before_and_after(story: Any, engine: Any, opened: Any) -> None:
-    told(story)
+async def test_keys_select_previous_and_next_case(story: Any, engine: Any, opened: Any) -> None:
+    write_session(story)
     async with opened(story.path, engine) as seen:
         await seen.press("g")
         await press(seen, "enter", "right", "right", "right")
         assert "case 3 of 3" in seen.text and "queued" in seen.text
         await press(seen, "tab")
-        assert "no step was measured" in seen.text
+        assert "no measured steps" in seen.text
         await press(seen, "tab")
-        assert "no step was taken" in seen.text
+        assert "no steps" in seen.text
         await press(seen, "tab")
-        assert "wasn't started" in seen.text
+        assert "the case has not started" in seen.text
         await press(seen, "tab")
-        assert "nothing is known before the case has ended" in seen.text
+        assert "available once the case has ended" in seen.text
         await press(seen, "p", "left", "left")
         assert "case 1 of 3" in seen.text
 
 
-async def test_a_running_case_grows(story: Any, engine: Any, opened: Any) -> None:
+async def test_a_running_case_is_updated(story: Any, engine: Any, opened: Any) -> None:
     story.begin(iterations=100).start(0).prepare(0).steps(0, [10.0] * 10)
     async with opened(story.path, engine) as seen:
         await press(seen, "enter")
@@ -175,8 +180,8 @@ async def test_a_running_case_grows(story: Any, engine: Any, opened: Any) -> Non
         assert "25, 1 sample each" in seen.text
 
 
-async def test_back_and_help(story: Any, engine: Any, opened: Any) -> None:
-    told(story)
+async def test_help_opens_and_back_returns(story: Any, engine: Any, opened: Any) -> None:
+    write_session(story)
     async with opened(story.path, engine) as seen:
         await press(seen, "enter", "question_mark")
         assert "Next outlier: among the steps" in seen.text
@@ -188,7 +193,7 @@ async def test_back_and_help(story: Any, engine: Any, opened: Any) -> None:
 async def test_every_section_fits_and_scrolls(
     story: Any, engine: Any, opened: Any, size: tuple[int, int]
 ) -> None:
-    told(story)
+    write_session(story)
     async with opened(story.path, engine, size=size, ascii_only=True) as seen:
         await seen.press("g")
         await press(seen, "enter")
@@ -198,7 +203,7 @@ async def test_every_section_fits_and_scrolls(
             await press(seen, "end", "pageup", "pagedown", "home", "down", "up", "tab")
 
 
-async def test_text_of_a_session_cannot_command_the_terminal(story: Any, engine: Any, opened: Any) -> None:
+async def test_session_text_cannot_control_the_terminal(story: Any, engine: Any, opened: Any) -> None:
     story.begin().start(0).prepare(0, "\x1b[31mred").finish(0, "failed", reason="a\x1b]0;title\x07b\nc")
     async with opened(story.path, engine) as seen:
         await seen.press("g")

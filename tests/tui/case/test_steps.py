@@ -28,7 +28,7 @@ def rows(table: StepTable, at: int, height: int = 8) -> list[str]:
     return ["".join(text for text, _ in line) for line in table.lines(at, 80, height, UNICODE)]
 
 
-def test_each_round_begins_with_its_warm_up() -> None:
+def test_each_round_starts_with_its_warm_up() -> None:
     table = StepTable(case(columns([9.0], [8.0]), columns([1.0, 2.0], [3.0])), ())
     assert table.count == 5
     said = [row.split()[-4:] for row in rows(table, 0)[1:]]
@@ -42,14 +42,14 @@ def test_each_round_begins_with_its_warm_up() -> None:
     assert [wall for *_, wall, _ in said] == ["9.00", "1.00", "2.00", "8.00", "3.00"]
 
 
-def test_the_next_outlier_from_anywhere() -> None:
+def test_next_outlier_is_found_from_any_row() -> None:
     table = StepTable(case(columns([9.0], [8.0]), columns([1.0, 50.0], [3.0, 60.0])), (1, 3))
     assert [table.next_outlier(at, 1) for at in range(6)] == [2, 2, 5, 5, 5, None]
     assert [table.next_outlier(at, -1) for at in range(6)] == [None, None, None, 2, 2, 2]
     assert [row.endswith("▴") for row in rows(table, 0)[1:]] == [False, False, True, False, False, True]
 
 
-def test_ten_million_steps_are_only_looked_at_where_they_show() -> None:
+def test_only_visible_rows_of_ten_million_steps_are_read() -> None:
     many = Columns()
     many.wall_ms = array("d", bytes(8 * 10_000_000))
     many.rounds = [(0, 0)]
@@ -59,7 +59,7 @@ def test_ten_million_steps_are_only_looked_at_where_they_show() -> None:
 
 
 @pytest.mark.parametrize("turns", [[10**18, 0, 10**18], list(range(500, 0, -1))])
-def test_rounds_that_no_engine_writes_are_survived(turns: list[int]) -> None:
+def test_implausible_rounds_do_not_crash_the_table(turns: list[int]) -> None:
     odd = columns([1.0] * len(turns))
     odd.rounds = [(turn, place) for place, turn in enumerate(turns)]
     table = StepTable(case(Columns(), odd), ())
@@ -67,7 +67,7 @@ def test_rounds_that_no_engine_writes_are_survived(turns: list[int]) -> None:
     assert len(rows(table, table.count - 1, 5)) == min(5, len(turns) + 1)
 
 
-def test_a_column_with_gaps_shows_nothing_rather_than_a_wrong_step() -> None:
+def test_an_incomplete_column_is_left_blank() -> None:
     odd = columns([1.0, 2.0])
     odd.device_ms.append(7.0)
     assert "7.00" not in "".join(rows(StepTable(case(Columns(), odd), ()), 0))

@@ -1,4 +1,4 @@
-"""What the detail of a case says of its limits."""
+"""Limits section of the case screen."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ CONFIG = Config(device="cpu")
 
 
 def shown(work: StepCost | None, *peaks: Peaks) -> list[str]:
-    """The lines of the section about limits, of a case whose step takes 100 ms."""
+    """Return the lines of the limits section for a case with a step time of 100 ms."""
     return section("Limits", CONFIG, *peaks, work=work)
 
 
 def section(title: str, config: Config, *peaks: Peaks, **end: Any) -> list[str]:
-    """The lines of a section about a case whose step takes 100 ms and that ended like this."""
+    """Return the lines of a section for an ended case with a step time of 100 ms."""
     session = Session()
     sweep = Sweep(name="s", model="m")
     session.apply_all(
@@ -41,34 +41,34 @@ def section(title: str, config: Config, *peaks: Peaks, **end: Any) -> list[str]:
     return [" ".join(line.split()) for line in text[begin:end]]
 
 
-def test_a_case_is_shown_against_the_peaks_of_its_device() -> None:
+def test_limits_compare_a_case_with_its_device_peaks() -> None:
     work = StepCost(flops=1.2e10, bytes_moved=2.5e8, bytes_of_weights=2e8, busy_ms=99.0)
     peaks = Peaks(t=0.5, device="cpu", precision="fp32", flops_per_s=1.5e11, bytes_per_s=1e10)
     assert shown(work, peaks) == [
-        "a step 12.00 GFLOP",
+        "per step 12.00 GFLOP",
         "arithmetic 120 GFLOP/s, 80.0 % of 150",
         "moves 0.25 GB at most",
         "memory 2.50 GB/s, 25.0 % of 10.00 at most",
-        "device at work in 99 % of a step",
-        "held back by arithmetic",
+        "device busy for 99 % of a step",
+        "limited by arithmetic",
     ]
 
 
-def test_what_is_not_known_has_its_reason_without_control_characters() -> None:
-    assert shown(StepCost(absent={"flops": "no formula\x1b[31m"})) == ["not known no formula[31m"]
+def test_unknown_limits_show_a_sanitized_reason() -> None:
+    assert shown(StepCost(absent={"flops": "no formula\x1b[31m"})) == ["unknown because no formula[31m"]
     alone = shown(StepCost(flops=1.2e10, bytes_moved=2.5e8))
-    assert alone[1] == "arithmetic 120 GFLOP/s" and alone[-1] == "not known peaks not measured"
+    assert alone[1] == "arithmetic 120 GFLOP/s" and alone[-1] == "unknown because its peaks weren't measured"
 
 
-def test_a_case_of_which_nothing_was_counted_has_no_such_section() -> None:
+def test_a_case_without_step_costs_has_no_limits_section() -> None:
     assert shown(None) == []
 
 
-def test_of_cuda_graphs_the_memory_of_tensors_is_absent_with_its_reason() -> None:
+def test_cuda_graphs_show_why_tensor_memory_is_missing() -> None:
     graphs = Config(device="cuda:0", compile="reduce-overhead")
     peaks = "Memory, peaks while measured"
     assert section(peaks, graphs, memory=Memory(peak_reserved_mb=900.0)) == [
-        "allocated by tensors not seen in CUDA graphs",
+        "allocated by tensors not measurable with CUDA graphs",
         "reserved by torch 900 MB",
     ]
     known = Memory(peak_allocated_mb=500.0, peak_reserved_mb=900.0)

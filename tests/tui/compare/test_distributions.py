@@ -13,7 +13,7 @@ def texts(*both: Times, width: int = 60, height: int = 6, symbols: object = UNIC
     return ["".join(text for text, _ in line) for line in overlay_lines(both, width, height, symbols)]  # type: ignore[arg-type]
 
 
-def test_both_stand_on_one_scale() -> None:
+def test_both_histograms_share_one_axis() -> None:
     low, high = [10.0, 10.1, 10.2] * 10, [12.0, 12.1, 12.2] * 10
     a, b, axis, ends = texts(times("A", *low), times("B", *high), height=4)
     assert a.split()[0] == "A" and b.split()[0] == "B"
@@ -22,7 +22,7 @@ def test_both_stand_on_one_scale() -> None:
     assert ends.split()[:2] == ["10.00", "ms"] and ends.split()[-2:] == ["12.20", "ms"]
 
 
-def test_the_fullest_column_is_as_high_as_there_are_rows() -> None:
+def test_the_highest_column_fills_all_rows() -> None:
     values = [10.0] * 30 + [12.0] * 10
     rows = texts(times("A", *values), times("B", *values), height=8)[:3]
     assert all(row[10] == "█" for row in rows)
@@ -34,33 +34,33 @@ def test_equal_medians_share_a_mark() -> None:
     assert "A" not in axis and UNICODE.middle in axis
 
 
-def test_a_wide_span_is_logarithmic_and_says_so() -> None:
+def test_a_wide_range_uses_a_labeled_logarithmic_axis() -> None:
     assert Axis.over([times("A", 1.0, 1.1), times("B", 99.0, 100.0)], 50).logarithmic
     assert not Axis.over([times("A", 1.0, 1.1), times("B", 2.0, 2.1)], 50).logarithmic
     assert "logarithmic" in texts(times("A", *[1.0] * 10), times("B", *[100.0] * 10))[-1]
 
 
-def test_what_lies_far_above_is_counted_and_squeezes_nothing() -> None:
+def test_far_outliers_are_counted_without_compressing_the_axis() -> None:
     made = texts(times("A", *[10.0] * 20, 900.0), times("B", *[11.0] * 20))
     assert "1 above" in made[-1]
     assert made[-1].rstrip().endswith("16.50 ms")
 
 
 @pytest.mark.parametrize("value", [0.0, 5.0])
-def test_steps_that_never_differ_are_drawn(value: float) -> None:
+def test_identical_step_times_are_drawn(value: float) -> None:
     assert len(texts(times("A", *[value] * 10), times("B", *[value] * 10))) == 6
 
 
-def test_too_small_a_place_stays_empty() -> None:
+def test_nothing_is_drawn_if_space_is_too_small() -> None:
     both = (times("A", 1.0, 2.0), times("B", 1.0, 2.0))
     assert texts(*both, width=15) == texts(*both, height=3) == []
 
 
-def test_ascii_is_enough() -> None:
+def test_histograms_can_be_drawn_in_ascii() -> None:
     assert all(text.isascii() for text in texts(times("A", 1.0, 2.0), times("B", 1.5, 3.0), symbols=ASCII))
 
 
-def test_no_line_is_wider_than_its_place() -> None:
+def test_no_line_exceeds_the_width() -> None:
     for width in (30, 61, 137):
         for n in (6, 50, 3000):
             values = np.random.default_rng(1).normal(10, 1, n)

@@ -1,4 +1,4 @@
-"""The comparison's screen: every key, and what it shows while it has nothing, reads, or can't."""
+"""Compare screen: every key, and the empty, loading and error states."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +18,7 @@ Pair = Callable[..., tuple[Path, ...]]
 
 @pytest.fixture
 def pair(make_story: Any, tmp_path: Path) -> Pair:
-    """Session files whose cases take these times in milliseconds, batch size by batch size."""
+    """Return a function that writes sessions with these step times in milliseconds by batch size."""
 
     def write(*times: tuple[float | None, ...], rounds: int = 1, **options: Any) -> tuple[Path, ...]:
         paths = []
@@ -81,7 +81,7 @@ class Shown:
         return " ".join(self.seen.panel("log")).strip()
 
 
-async def test_without_sessions_it_says_how_to_choose_them(opened: Any) -> None:
+async def test_an_empty_comparison_shows_how_to_select_sessions(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("5")
         assert "no sessions to compare yet" in seen.text
@@ -90,10 +90,10 @@ async def test_without_sessions_it_says_how_to_choose_them(opened: Any) -> None:
         for key in ("d", "y", "Y", "E", "slash", "b", "s", "n", "N", "down", "escape"):
             await seen.press(key)
         await seen.press("d")
-        assert "no sessions to do that with" in seen.text
+        assert "no sessions to compare yet: mark two in the Library (4)" in seen.text
 
 
-async def test_cases_stand_beside_each_other_with_their_verdict(opened: Any, pair: Pair) -> None:
+async def test_pairs_are_listed_with_their_verdict(opened: Any, pair: Pair) -> None:
     async with opened() as seen:
         shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0), rounds=3)).begin()
         assert "None of the sessions says which software it ran on; the rest is the same." in shown.text
@@ -106,7 +106,7 @@ async def test_cases_stand_beside_each_other_with_their_verdict(opened: Any, pai
         assert "letters: medians" in shown.text
 
 
-async def test_an_unsure_pair_says_why_and_what_would_decide_it(opened: Any, pair: Pair) -> None:
+async def test_an_unsure_pair_shows_why_and_what_would_decide_it(opened: Any, pair: Pair) -> None:
     async with opened() as seen:
         shown = await Shown(seen, pair((10.0, 20.0, 40.0), (10.4, 20.0, 80.0))).begin()
         assert "B against A  1 slower  2 unsure" in shown.text
@@ -117,7 +117,7 @@ async def test_an_unsure_pair_says_why_and_what_would_decide_it(opened: Any, pai
         assert "unsure: " not in shown.text
 
 
-async def test_pairs_are_judged_by_the_margin_of_the_reader(opened: Any, pair: Pair, app_context: Any) -> None:
+async def test_pairs_are_judged_by_the_configured_margin(opened: Any, pair: Pair, app_context: Any) -> None:
     paths = pair((10.0, 20.0, 40.0), (10.0, 20.0, 40.0), rounds=3)
     for margin, word in ((None, "= same"), (0.0001, "? unsure")):
         here = replace(app_context, judging=VerdictSettings(same_within=margin))
@@ -126,7 +126,7 @@ async def test_pairs_are_judged_by_the_margin_of_the_reader(opened: Any, pair: P
             assert all(word in row for row in shown.rows)
 
 
-async def test_what_differs_stands_on_top_and_in_full_on_a_page(
+async def test_differences_are_summarized_and_listed_in_full_on_a_page(
     opened: Any, pair: Pair, make_story: Any, tmp_path: Path
 ) -> None:
     (first,) = pair((10.0, 20.0, 40.0))
@@ -139,19 +139,19 @@ async def test_what_differs_stands_on_top_and_in_full_on_a_page(
         await shown.press("d")
         assert isinstance(seen.app.screen, Page)
         assert "settings: iterations" in shown.text
-        assert "machine: GPU\n    A  not said\n    B  none" in shown.text
+        assert "machine: GPU\n    A  not recorded\n    B  none" in shown.text
 
 
-async def test_a_case_that_was_lost_is_told(opened: Any, pair: Pair) -> None:
+async def test_a_lost_case_is_reported(opened: Any, pair: Pair) -> None:
     async with opened() as seen:
         shown = await Shown(seen, pair((10.0, 20.0, 40.0), (10.0, 20.0, None))).begin()
         assert "1 lost" in shown.text
         assert "✗ lost" in shown.rows[2] and "A: ok; B: out of memory" in shown.rows[2]
         await shown.press("G", "y")
-        assert "no measured pair is chosen" in shown.word
+        assert "no measured pair is selected" in shown.word
 
 
-async def test_keys_choose_sort_and_filter(opened: Any, pair: Pair) -> None:
+async def test_keys_select_sort_and_filter(opened: Any, pair: Pair) -> None:
     async with opened() as seen:
         shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 60.0, 41.0))).begin()
         for keys, size in (
@@ -175,12 +175,12 @@ async def test_keys_choose_sort_and_filter(opened: Any, pair: Pair) -> None:
         assert shown.sizes == ["1"]
         assert '1 of 3 with "faster"' in shown.text
         await shown.press("slash", "z")
-        assert 'no case holds "fasterz"' in shown.text
+        assert 'no case matches "fasterz"' in shown.text
         await shown.press("escape")
         assert len(shown.rows) == 3
 
 
-async def test_b_goes_through_the_bases(opened: Any, pair: Pair) -> None:
+async def test_b_cycles_through_the_bases(opened: Any, pair: Pair) -> None:
     async with opened() as seen:
         shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 10.0, 20.0), (20.0, 40.0, 80.0))).begin()
         assert seen.panel("sides")[0].startswith("A base  a")
@@ -195,17 +195,15 @@ async def test_y_and_Y_copy_markdown(opened: Any, pair: Pair) -> None:
     async with opened() as seen:
         shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0))).begin()
         await shown.press("y")
-        await shown.until(lambda: "the case is copied" in shown.word)
+        await shown.until(lambda: "copied the case" in shown.word)
         assert seen.app.clipboard.startswith("| Case")
         assert len(seen.app.clipboard.splitlines()) == 3
         await shown.press("Y")
-        await shown.until(lambda: "the comparison is copied" in shown.word)
+        await shown.until(lambda: "copied the comparison" in shown.word)
         assert seen.app.clipboard.startswith("# Comparison: a and b")
 
 
-async def test_E_writes_the_document_and_asks_before_writing_over(
-    opened: Any, pair: Pair, app_context: Any
-) -> None:
+async def test_E_exports_and_asks_before_overwriting(opened: Any, pair: Pair, app_context: Any) -> None:
     async with opened() as seen:
         shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0))).begin()
         path = app_context.folder / "a-vs-b.md"
@@ -221,7 +219,7 @@ async def test_E_writes_the_document_and_asks_before_writing_over(
         assert path.read_text().startswith("# Comparison: a and b")
 
 
-async def test_a_session_that_can_not_be_read_is_named(opened: Any, pair: Pair, tmp_path: Path) -> None:
+async def test_an_unreadable_session_is_named(opened: Any, pair: Pair, tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text('{"a": 1}')
     async with opened() as seen:
         shown = await Shown(seen, (*pair((10.0, 20.0, 40.0)), tmp_path / "bad.json")).begin()
@@ -230,7 +228,7 @@ async def test_a_session_that_can_not_be_read_is_named(opened: Any, pair: Pair, 
         assert "mark two sessions with space" in shown.text
 
 
-async def test_sessions_with_nothing_in_common_say_so(opened: Any, make_story: Any, tmp_path: Path) -> None:
+async def test_sessions_without_common_cases_are_reported(opened: Any, make_story: Any, tmp_path: Path) -> None:
     for name, size in (("a", 1), ("b", 2)):
         make_story(tmp_path / f"{name}.json").begin(batch_sizes=(size,)).case(0).end().close()
     async with opened() as seen:
@@ -239,20 +237,20 @@ async def test_sessions_with_nothing_in_common_say_so(opened: Any, make_story: A
         assert "only in A: ok" in shown.rows[0]
 
 
-async def test_figures_without_steps_are_compared_without_a_picture(opened: Any, tmp_path: Path) -> None:
+async def test_sessions_without_steps_are_compared_without_histograms(opened: Any, tmp_path: Path) -> None:
     reference = Path(__file__).parents[2] / "fixtures" / "comprehensive-report.json"
     async with opened() as seen:
         shown = await Shown(seen, (reference, reference)).begin()
         assert "? unsure" in shown.rows[0]
         assert "mean 449.57 ms" in shown.text
-        assert "no steps to draw: a source kept none" in shown.text
+        assert "no steps to plot: a session recorded none" in shown.text
 
 
-async def test_help_names_the_keys(opened: Any, pair: Pair) -> None:
+async def test_help_lists_the_keys(opened: Any, pair: Pair) -> None:
     async with opened() as seen:
         shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0))).begin()
         await shown.press("question_mark")
-        assert "Have the next session be the base, A" in shown.text
+        assert "Make the next session the base, A" in shown.text
         await shown.press("escape")
         assert isinstance(seen.app.screen, Compare)
 
@@ -268,13 +266,13 @@ async def test_every_size_shows_cases_verdicts_and_ratio(
         assert not ascii_only or shown.text.isascii()
 
 
-async def test_a_small_terminal_is_told(opened: Any, pair: Pair) -> None:
+async def test_a_small_terminal_shows_the_required_size(opened: Any, pair: Pair) -> None:
     async with opened(size=(50, 18)) as seen:
         await seen.press("5")
         assert "terminal too small" in seen.text
 
 
-async def test_q_leaves(opened: Any, pair: Pair) -> None:
+async def test_q_quits(opened: Any, pair: Pair) -> None:
     async with opened() as seen:
         shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0))).begin()
         await shown.press("q")

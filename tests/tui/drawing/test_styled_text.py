@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +34,26 @@ def test_changes_far_apart_are_told_apart() -> None:
 
 def test_a_wide_character_counts_two_cells() -> None:
     assert changes(line(("模a", "plain")), line(("模b", "plain")), 10) == [(2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "span"),
+    [
+        ("e\u0301tat", "e\u0300tat", (0, 1)),
+        ("etat", "e\u0301tat", (0, 1)),
+        ("模\u0301a", "模\u0300a", (0, 2)),
+        ("a👩\u200d🔧b", "a👩\u200d🔧c", (3, 4)),
+    ],
+)
+def test_a_changed_combining_mark_changes_its_cell(old: str, new: str, span: tuple[int, int]) -> None:
+    assert changes(line((old, "plain")), line((new, "plain")), 10) == [span]
+
+
+def test_a_combining_mark_at_the_start_of_a_span_changes_the_cell_before_it() -> None:
+    old, new = line(("e", "plain"), ("\u0301x", "bad")), line(("e", "plain"), ("\u0300x", "bad"))
+    assert changes(old, new, 10) == [(0, 1)]
+    wide, other = line(("模", "plain"), ("\u0301x", "bad")), line(("模", "plain"), ("\u0300x", "bad"))
+    assert changes(wide, other, 10) == [(0, 2)]
 
 
 def test_a_shorter_line_clears_the_rest() -> None:

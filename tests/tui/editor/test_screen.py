@@ -353,7 +353,7 @@ async def test_a_second_sweep_is_started_after_a_question(
         return engine
 
     async with opened(app_context=replace(app_context, start=start, running=lambda: [engine])) as seen:
-        await until(seen, lambda: "trial runs on this machine: 2 watches it" in seen.panel("title")[0])
+        await until(seen, lambda: "trial is running on this machine: 2 shows it" in seen.panel("title")[0])
         await seen.press("s")
         await until(seen, lambda: "two slow each other" in hint(seen))
         await seen.press("j", "space", "escape")

@@ -171,7 +171,7 @@ async def test_the_filter_narrows_while_it_is_typed(three: AppContext, opened: A
         assert len(listed.rows) == 3
         await listed.press("slash")
         await listed.type("zz4")
-        assert 'nothing holds "zz4"' in listed.text
+        assert 'no session matches "zz4"' in listed.text
         assert "outcome" not in listed.text
         await listed.press("escape")
         assert len(listed.rows) == 3

@@ -7,7 +7,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.tui.live.feed import Feed
 
 
-def test_what_is_appended_is_read_on(story: Any, engine: Any, clock: Any) -> None:
+def test_appended_events_are_read(story: Any, engine: Any, clock: Any) -> None:
     story.begin()
     feed = Feed(story.path, engine, clock)
     feed.poll()
@@ -18,7 +18,7 @@ def test_what_is_appended_is_read_on(story: Any, engine: Any, clock: Any) -> Non
     feed.close()
 
 
-def test_a_long_record_is_read_in_pieces(story: Any, clock: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_session_is_read_in_batches(story: Any, clock: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchtui.tui.live.feed.BATCH_BYTES", 64)
     monkeypatch.setattr("benchtui.tui.live.feed.READ_BUDGET_S", -1.0)
     story.begin().case(0).case(1).end()
@@ -33,7 +33,7 @@ def test_a_long_record_is_read_in_pieces(story: Any, clock: Any, monkeypatch: py
     feed.close()
 
 
-def test_a_line_longer_than_a_batch_is_not_the_end(
+def test_a_line_longer_than_a_batch_does_not_end_reading(
     story: Any, clock: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("benchtui.tui.live.feed.BATCH_BYTES", 16)
@@ -44,32 +44,32 @@ def test_a_line_longer_than_a_batch_is_not_the_end(
     feed.close()
 
 
-def test_time_goes_on_while_the_engine_is_at_work(story: Any, engine: Any, clock: Any) -> None:
+def test_session_time_advances_while_the_engine_is_running(story: Any, engine: Any, clock: Any) -> None:
     story.begin().wait(7.0).say("hello")
     feed = Feed(story.path, engine, clock)
     feed.poll()
     clock.now_s += 3
     assert feed.now_s == 10.0
-    engine.lives = False
+    engine.is_alive = False
     feed.poll()
     assert feed.now_s == 7.0
     feed.close()
 
 
-def test_an_engine_that_died_is_noticed_within_a_second(story: Any, engine: Any, clock: Any) -> None:
+def test_a_dead_engine_is_detected_within_a_second(story: Any, engine: Any, clock: Any) -> None:
     story.begin()
     feed = Feed(story.path, engine, clock)
     feed.poll()
-    engine.lives = False
-    engine.said = "the disk is full"
+    engine.is_alive = False
+    engine.exit_message = "the disk is full"
     clock.now_s += 1
     feed.poll()
     assert feed.cut_off and not feed.running
-    assert feed.last_words == "the disk is full"
+    assert feed.exit_message == "the disk is full"
     feed.close()
 
 
-def test_a_closed_session_is_never_cut_off(story: Any, clock: Any) -> None:
+def test_a_completed_session_is_never_cut_off(story: Any, clock: Any) -> None:
     story.begin().end()
     feed = Feed(story.path, None, clock)
     feed.poll()
@@ -77,7 +77,7 @@ def test_a_closed_session_is_never_cut_off(story: Any, clock: Any) -> None:
     feed.close()
 
 
-def test_a_broken_line_ends_the_reading_with_a_word(story: Any, clock: Any) -> None:
+def test_a_broken_line_ends_reading_with_an_error(story: Any, clock: Any) -> None:
     story.begin()
     with story.path.open("ab") as file:
         file.write(b"what is this\n")
@@ -88,13 +88,13 @@ def test_a_broken_line_ends_the_reading_with_a_word(story: Any, clock: Any) -> N
     feed.close()
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path, clock: Any) -> None:
+def test_a_missing_file_is_rejected(tmp_path: Path, clock: Any) -> None:
     with pytest.raises(BenchtuiError, match="can't be read"):
         Feed(tmp_path / "none.json", None, clock)
 
 
-def test_cases_that_begin_again_have_not_ended_any_more(story: Any, engine: Any, clock: Any) -> None:
-    """The session is another one then, as in a replay that goes back: what was made of it is made anew."""
+def test_resumed_cases_no_longer_count_as_ended(story: Any, engine: Any, clock: Any) -> None:
+    """The feed then has a new session object, as in a replay that seeks back; derived data is rebuilt."""
     story.begin().case(0).start(1).steps(1, [50.0] * 5).finish(1, "interrupted").end("interrupted")
     feed = Feed(story.path, None, clock, lambda path: engine)
     feed.poll()
@@ -113,7 +113,7 @@ def test_cases_that_begin_again_have_not_ended_any_more(story: Any, engine: Any,
     feed.close()
 
 
-def test_a_session_that_was_resumed_long_ago_has_no_engine(story: Any, clock: Any) -> None:
+def test_a_session_resumed_long_ago_has_no_engine(story: Any, clock: Any) -> None:
     asked: list[Path] = []
     story.begin().case(0).resume().case(1).start(2)
     feed = Feed(story.path, None, clock, asked.append)

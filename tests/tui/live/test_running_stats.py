@@ -8,7 +8,7 @@ from benchtui.tui.live.running_stats import RunningStats
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 6, 7, 20, 99, 100, 101, 1000])
-def test_figures_are_those_of_the_report(n: int) -> None:
+def test_running_stats_equal_the_report(n: int) -> None:
     draw = random.Random(n)
     values = [draw.lognormvariate(2, 0.3) for _ in range(n)]
     spread, known = RunningStats(), distribution(values)
@@ -23,13 +23,13 @@ def test_figures_are_those_of_the_report(n: int) -> None:
     assert spread.interval_percent == pytest.approx(known.interval_percent)
 
 
-def test_nothing_says_nothing() -> None:
+def test_empty_stats_return_none() -> None:
     empty = RunningStats()
     assert (empty.n, empty.median, empty.p99, empty.interval, empty.least) == (0, None, None, None, None)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_outliers_are_as_many_as_in_the_report(seed: int) -> None:
+def test_outlier_count_equals_the_report(seed: int) -> None:
     draw = random.Random(seed)
     values = (
         [draw.gauss(10, 0.1) for _ in range(draw.randrange(1, 200))] + [30.0] * (seed % 3) + [0.1] * (seed % 2)

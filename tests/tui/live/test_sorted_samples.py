@@ -1,4 +1,4 @@
-"""Figures kept in order, held against Python's own sorting."""
+"""Sorted samples, compared with Python's own sorting."""
 
 import random
 from bisect import bisect_left, bisect_right
@@ -16,7 +16,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("seed", range(6))
-def test_figures_that_come_in_batches_stand_in_order(seed: int) -> None:
+def test_values_added_in_batches_are_sorted(seed: int) -> None:
     draw, made, values = random.Random(seed), SortedSample(), []
     for size in (0, 1, 300, 1, 2, 0, 3, 5, 1, 200, 1):
         batch = [float(draw.randrange(40)) for _ in range(size)]
@@ -29,7 +29,7 @@ def test_figures_that_come_in_batches_stand_in_order(seed: int) -> None:
 
 
 @pytest.mark.usefixtures("small_chunks")
-def test_chunks_stay_small_wherever_figures_go() -> None:
+def test_chunks_stay_small_wherever_values_are_inserted() -> None:
     made = SortedSample()
     made.extend([float(value) for value in range(1000)])
     for value in (-1.0, 500.5, 2000.0):
@@ -40,7 +40,7 @@ def test_chunks_stay_small_wherever_figures_go() -> None:
     assert (made[0], made[-1], made.up_to(500.5) - made.below(500.5)) == (-1.0, 2000.0, 50)
 
 
-def test_a_place_beyond_the_ends_is_refused() -> None:
+def test_an_index_out_of_range_raises() -> None:
     made = SortedSample()
     with pytest.raises(IndexError):
         made[0]

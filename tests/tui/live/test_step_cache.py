@@ -1,4 +1,4 @@
-"""Which steps the screen holds of a session that it follows."""
+"""Step cache: which steps and readings of a session stay in memory."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,13 +24,13 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def all_done(feed: Feed) -> None:
-    while feed.cache.waits:
-        await feed.cache.go_on()
+    while feed.cache.has_pending_work:
+        await feed.cache.run_pending()
 
 
 @pytest.fixture
 def read(story: Any, clock: Any) -> Callable[..., Feed]:
-    """A story read to its end, in pieces of a few lines."""
+    """Return a function that reads the story to its end in batches of a few lines."""
 
     def read_all(kind: type[Feed] = Feed) -> Feed:
         feed = kind(story.path, None, clock)
@@ -49,7 +49,7 @@ def five(story: Any) -> Any:
     return story
 
 
-async def test_the_newest_cases_keep_their_steps_and_the_others_their_figures(story: Any, read: Any) -> None:
+async def test_newest_cases_keep_steps_and_older_ones_only_metrics(story: Any, read: Any) -> None:
     five(story)
     feed = read()
     await all_done(feed)
@@ -59,7 +59,7 @@ async def test_the_newest_cases_keep_their_steps_and_the_others_their_figures(st
     feed.close()
 
 
-async def test_a_case_of_few_steps_keeps_them(story: Any, read: Any) -> None:
+async def test_a_short_case_keeps_its_steps(story: Any, read: Any) -> None:
     story.begin(batch_sizes=tuple(range(1, 31)))
     for case in range(30):
         story.case(case, 10.0, 20)
@@ -69,7 +69,7 @@ async def test_a_case_of_few_steps_keeps_them(story: Any, read: Any) -> None:
     feed.close()
 
 
-async def test_a_replay_lets_go_of_nothing(story: Any, clock: Any) -> None:
+async def test_a_replay_evicts_no_steps(story: Any, clock: Any) -> None:
     five(story).end()
     replay = Replay(story.path, None, clock)
     replay.poll()
@@ -78,94 +78,94 @@ async def test_a_replay_lets_go_of_nothing(story: Any, clock: Any) -> None:
     replay.close()
 
 
-async def test_rows_say_the_same_once_steps_are_let_go_of(story: Any, read: Any) -> None:
+async def test_rows_are_unchanged_after_steps_are_evicted(story: Any, read: Any) -> None:
     five(story)
     feed, whole = read(), Session.load(story.path)
     await all_done(feed)
-    books = [CaseRows(session, UNICODE) for session in (feed.session, whole)]
-    for book, session in zip(books, (feed.session, whole), strict=True):
-        book.renew(session.cases)
+    row_sets = [CaseRows(session, UNICODE) for session in (feed.session, whole)]
+    for case_rows, session in zip(row_sets, (feed.session, whole), strict=True):
+        case_rows.refresh(session.cases)
     for index in range(5):
-        assert books[0].row(index) == books[1].row(index)
+        assert row_sets[0].row(index) == row_sets[1].row(index)
         cases = feed.session.cases[index], whole.cases[index]
-        figures = [book.figures(case) for book, case in zip(books, cases, strict=True)]
+        figures = [case_rows.metrics(case) for case_rows, case in zip(row_sets, cases, strict=True)]
         assert figures[0].n == figures[1].n
         assert (figures[0].p50_ms, figures[0].p99_ms) == (figures[1].p50_ms, figures[1].p99_ms)
         assert figures[0].samples_per_s == pytest.approx(figures[1].samples_per_s)
-        parts = [book.parts(case) for book, case in zip(books, cases, strict=True)]
+        parts = [case_rows.parts(case) for case_rows, case in zip(row_sets, cases, strict=True)]
         assert [part.name for part in parts[0]] == [part.name for part in parts[1]]
         assert [part.mean_ms for part in parts[0]] == pytest.approx([part.mean_ms for part in parts[1]])
-        assert books[0].rate(cases[0]) == pytest.approx(books[1].rate(cases[1]))
+        assert row_sets[0].rate(cases[0]) == pytest.approx(row_sets[1].rate(cases[1]))
     feed.close()
 
 
-async def test_a_case_that_is_looked_at_has_its_steps_read_again(story: Any, read: Any) -> None:
+async def test_viewing_a_case_reloads_its_steps(story: Any, read: Any) -> None:
     five(story)
     feed, whole = read(), Session.load(story.path)
     await all_done(feed)
     for index in (2, 0):
         case = feed.session.cases[index]
-        assert feed.cache.looked_at(case, feed.session.machine) is None
+        assert feed.cache.get(case, feed.session.machine) is None
         await all_done(feed)
-        looked = feed.cache.looked_at(case, feed.session.machine)
-        assert looked is not None
-        assert looked.case.measured == whole.cases[index].measured
-        assert looked.case.warmup == whole.cases[index].warmup
-        assert looked.spread.n == STEPS
+        loaded = feed.cache.get(case, feed.session.machine)
+        assert loaded is not None
+        assert loaded.case.measured == whole.cases[index].measured
+        assert loaded.case.warmup == whole.cases[index].warmup
+        assert loaded.stats.n == STEPS
         assert not case.steps_in_memory
     feed.close()
 
 
-async def test_a_file_taken_away_is_told_once_and_not_tried_for_ever(story: Any, read: Any) -> None:
+async def test_a_missing_file_is_reported_once_and_not_retried(story: Any, read: Any) -> None:
     five(story)
     feed = read()
     await all_done(feed)
     story.path.unlink()
     case = feed.session.cases[0]
-    feed.cache.looked_at(case, feed.session.machine)
+    feed.cache.get(case, feed.session.machine)
     await all_done(feed)
     assert "can't be read" in feed.cache.problem
-    looked = feed.cache.looked_at(case, feed.session.machine)
-    assert looked is not None and looked.spread.n == 0 and feed.cache.idle
+    loaded = feed.cache.get(case, feed.session.machine)
+    assert loaded is not None and loaded.stats.n == 0 and feed.cache.idle
     feed.close()
 
 
-async def test_a_case_of_very_many_steps_waits_for_its_figures(
+async def test_a_very_long_case_shows_metrics_once_computed(
     story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(step_cache, "THREAD_STEPS", 40)
     monkeypatch.setattr("benchtui.tui.model.case_rows.THREAD_STEPS", 40)
     five(story)
     feed = read()
-    book = CaseRows(feed.session, UNICODE)
-    book.renew(feed.session.cases)
+    case_rows = CaseRows(feed.session, UNICODE)
+    case_rows.refresh(feed.session.cases)
     last = feed.session.cases[4]
-    assert book.row(4).cells["p50"][0] == "–" and book.figures(last) is None
+    assert case_rows.row(4).cells["p50"][0] == "–" and case_rows.metrics(last) is None
     await all_done(feed)
-    assert book.row(4).cells["p50"][0] == "14.02" and last.steps_in_memory
+    assert case_rows.row(4).cells["p50"][0] == "14.02" and last.steps_in_memory
     feed.close()
 
 
-async def test_very_many_new_steps_of_a_running_case_are_taken_in_picture_by_picture(
+async def test_many_new_steps_of_a_running_case_are_processed_frame_by_frame(
     story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("benchtui.tui.model.case_rows.THREAD_STEPS", 40)
     story.begin().start(0).prepare(0).steps(0, [10.0] * 200)
     feed = read()
-    book, case = CaseRows(feed.session, UNICODE), feed.session.cases[0]
+    case_rows, case = CaseRows(feed.session, UNICODE), feed.session.cases[0]
     for n in (40, 80, 120):
-        book.take_in(())
-        assert [book.spread(case).n, book.figures(case).n, book.spread(case).n] == [n] * 3
+        case_rows.add_ended(())
+        assert [case_rows.stats(case).n, case_rows.metrics(case).n, case_rows.stats(case).n] == [n] * 3
     feed.close()
 
 
-async def test_the_screen_shows_the_steps_of_a_case_that_were_let_go_of(story: Any, opened: Any) -> None:
+async def test_the_monitor_shows_evicted_steps_of_a_selected_case(story: Any, opened: Any) -> None:
     five(story).end()
     async with opened(story.path) as seen:
         while not seen.app._feed.cache.idle:
             await seen.look()
         await seen.press("home")
-        while seen.app.screen.picture and "reading its steps again" in "".join(seen.panel("band")):
+        while seen.app.screen.panel_layout and "reloading its steps" in "".join(seen.panel("band")):
             await seen.look()
         assert any("p50" in line for line in seen.panel("band"))
         await seen.press("enter", "tab", "tab")
@@ -174,7 +174,7 @@ async def test_the_screen_shows_the_steps_of_a_case_that_were_let_go_of(story: A
 
 
 def half_a_minute(story: Any) -> Any:
-    """Three cases of ten seconds of readings each."""
+    """Write three cases with ten seconds of readings each."""
     story.begin()
     for case in range(3):
         story.start(case).prepare(case)
@@ -193,7 +193,7 @@ def few_readings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("few_readings")
-async def test_the_newest_readings_are_held(story: Any, read: Any) -> None:
+async def test_the_newest_readings_stay_in_memory(story: Any, read: Any) -> None:
     half_a_minute(story)
     feed, whole = read(), Session.load(story.path)
     machine, gpu = feed.session.machine, whole.gpus[0]
@@ -210,7 +210,7 @@ async def test_the_newest_readings_are_held(story: Any, read: Any) -> None:
 
 
 @pytest.mark.usefixtures("few_readings")
-async def test_of_held_clocks_what_heat_did_stays_and_a_cap_does_not(story: Any, read: Any) -> None:
+async def test_thermal_throttling_is_kept_and_a_cap_is_evicted(story: Any, read: Any) -> None:
     story.begin().start(0).prepare(0)
     for reasons in ("sw_power_cap", "sw_power_cap+hw_thermal", "", *["sw_power_cap", ""] * 15):
         story.telemetry(throttle=reasons)
@@ -224,19 +224,19 @@ async def test_of_held_clocks_what_heat_did_stays_and_a_cap_does_not(story: Any,
 
 
 @pytest.mark.usefixtures("few_readings")
-async def test_a_case_that_is_looked_at_has_its_readings_read_again(story: Any, read: Any) -> None:
+async def test_viewing_a_case_reloads_its_readings(story: Any, read: Any) -> None:
     half_a_minute(story)
     feed, whole = read(), Session.load(story.path)
     await all_done(feed)
     case = feed.session.cases[0]
-    feed.cache.looked_at(case, feed.session.machine)
+    feed.cache.get(case, feed.session.machine)
     await all_done(feed)
-    looked = feed.cache.looked_at(case, feed.session.machine)
-    assert looked is not None
+    loaded = feed.cache.get(case, feed.session.machine)
+    assert loaded is not None
     begin_s, end_s = case.finished.measured_s
     for name in ("power_w", "temperature_c"):
         again, kept = (
-            machine.gpus[0].between(name, begin_s, end_s) for machine in (looked.machine, whole.machine)
+            machine.gpus[0].between(name, begin_s, end_s) for machine in (loaded.machine, whole.machine)
         )
         assert again == kept != []
     feed.close()
@@ -252,11 +252,11 @@ async def test_a_replay_keeps_all_readings(story: Any, clock: Any, few_readings:
 
 
 @pytest.mark.usefixtures("few_readings")
-async def test_the_screen_shows_readings_that_were_let_go_of(story: Any, opened: Any) -> None:
+async def test_the_case_screen_shows_evicted_readings(story: Any, opened: Any) -> None:
     half_a_minute(story).end()
     async with opened(story.path) as seen:
         assert "310 W" in seen.text or "330 W" in seen.text
         await seen.press("home", "enter", "tab", "tab", "tab")
-        while "taking its readings from the record again" in seen.text:
+        while "reloading its readings" in seen.text:
             await seen.look()
         assert "power W" in seen.text and "40 readings" in seen.text

@@ -1,4 +1,4 @@
-"""What the table says of a case, held against the report's own reckoning."""
+"""Case rows, compared with the report's own computation."""
 
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ from benchtui.themes.symbols import UNICODE
 from benchtui.tui.model.case_rows import CaseRows, state_text
 
 
-def book(path: Path) -> tuple[Session, CaseRows]:
+def case_rows(path: Path) -> tuple[Session, CaseRows]:
     session = Session.load(path)
     made = CaseRows(session, UNICODE)
-    made.renew(case for case in session.cases if case.finished)
+    made.refresh(case for case in session.cases if case.finished)
     return session, made
 
 
@@ -29,14 +29,12 @@ WORDS = {Verdict.FASTER: "", Verdict.SLOWER: "", Verdict.SAME: "= ", Verdict.UNS
 
 @pytest.mark.parametrize("rounds", [1, 3])
 @pytest.mark.parametrize("baseline", [Baseline(batch_size=1), Baseline(batch_size=4), Baseline(device="cpu")])
-def test_the_baseline_and_the_ratio_are_those_of_the_report(
-    story: Any, baseline: Baseline, rounds: int
-) -> None:
+def test_baseline_and_ratio_equal_the_report(story: Any, baseline: Baseline, rounds: int) -> None:
     story.begin(baseline=baseline, rounds=rounds)
     for case, ms in enumerate((10.0, 20.05, 35.0)):
         story.case(case, ms, rounds=rounds)
     story.end()
-    session, made = book(story.path)
+    session, made = case_rows(story.path)
     results = measured(session)
     for result in results:
         base = baseline_of(result.config, results, baseline)
@@ -50,20 +48,20 @@ def test_the_baseline_and_the_ratio_are_those_of_the_report(
             assert shown == f"{WORDS[ratio.verdict]}{ratio_text(ratio.value)}x"
 
 
-def test_a_ratio_has_the_sign_and_the_colour_of_its_word(story: Any) -> None:
+def test_a_ratio_has_the_sign_and_color_of_its_verdict(story: Any) -> None:
     story.begin(batch_sizes=(1, 2, 4, 8), rounds=3).case(0, 10.0, rounds=3).case(1, 20.0, rounds=3)
     story.case(2, 20.0, rounds=3).case(3, 120.0, rounds=3).end()
-    _, made = book(story.path)
+    _, made = case_rows(story.path)
     shown = [made.row(case).cells["base"] for case in range(4)]
     assert shown == [("base", "muted"), ("= 1.001x", "plain"), ("2.00x", "good"), ("0.67x", "bad")]
 
 
-def test_one_round_says_that_it_cannot_tell(story: Any) -> None:
-    _, made = book(story.begin(batch_sizes=(1, 2)).case(0, 10.0).case(1, 20.0).end().path)
+def test_one_round_gives_an_unsure_verdict(story: Any) -> None:
+    _, made = case_rows(story.begin(batch_sizes=(1, 2)).case(0, 10.0).case(1, 20.0).end().path)
     assert made.row(1).cells["base"] == ("? 1.001x", "muted")
 
 
-def test_without_a_baseline_of_its_length_a_row_has_no_ratio_and_says_why(story: Any) -> None:
+def test_a_row_without_a_baseline_of_its_length_says_why(story: Any) -> None:
     story.begin(batch_sizes=(1, 4), sequence_length=(16, 32))
     places = {(each.sequence_length, each.batch_size): place for place, each in enumerate(story.plan)}
     for (length, size), place in places.items():
@@ -71,7 +69,7 @@ def test_without_a_baseline_of_its_length_a_row_has_no_ratio_and_says_why(story:
             story.finish(place, "skipped", reason="dropped from the queue")
         else:
             story.case(place, 10.0 * size)
-    _, made = book(story.end().path)
+    _, made = case_rows(story.end().path)
     cells = made.row(places[32, 4]).cells
     assert cells["base"] == ("–", "muted")
     assert cells["notes"][0] == "no ratio: the baseline, cuda:0 fp32 compile=off bs=1 seq=32, was skipped"
@@ -80,14 +78,14 @@ def test_without_a_baseline_of_its_length_a_row_has_no_ratio_and_says_why(story:
     assert made.row(places[32, 1]).cells["base"][0] == "–"
 
 
-def test_a_case_that_waits_has_no_ratio_and_no_dash(story: Any) -> None:
-    _, made = book(story.begin(batch_sizes=(1, 2)).case(0).start(1).path)
+def test_a_pending_case_has_an_empty_ratio(story: Any) -> None:
+    _, made = case_rows(story.begin(batch_sizes=(1, 2)).case(0).start(1).path)
     assert made.row(1).cells["base"] == ("", "plain")
 
 
-def test_a_row_of_figures(story: Any) -> None:
+def test_a_row_shows_all_metrics(story: Any) -> None:
     story.begin().case(0, 10.0, 100, "random weights").case(1, 10.0, 20, "random weights", "throttled")
-    _, made = book(story.path)
+    _, made = case_rows(story.path)
     cells = {key: text for key, (text, _) in made.row(1).cells.items()}
     assert cells == {
         "state": "✓ ok",
@@ -108,16 +106,16 @@ def test_a_row_of_figures(story: Any) -> None:
     assert made.row(0).cells["p99"][0] == "10.04"
 
 
-def test_a_row_that_others_depend_on_renews_them(story: Any) -> None:
+def test_a_new_baseline_updates_the_other_rows(story: Any) -> None:
     story.begin(baseline=Baseline(batch_size=4)).case(0).case(2)
-    session, made = book(story.path)
+    session, made = case_rows(story.path)
     assert made.row(0).cells["base"][0] == "0.25x"
     assert made.row(1).cells["base"][0] == ""
     assert made.row(0) is made.row(0)
     assert session.done == 2
 
 
-def test_a_running_case_tells_how_far_it_is(story: Any) -> None:
+def test_a_running_case_shows_its_progress(story: Any) -> None:
     story.begin(iterations=20).start(0)
     states = []
     for add in (
@@ -126,20 +124,20 @@ def test_a_running_case_tells_how_far_it_is(story: Any) -> None:
         lambda: story.steps(0, [9.0] * 25),
     ):
         add()
-        session, _ = book(story.path)
+        session, _ = case_rows(story.path)
         states.append(state_text(session.cases[0], session.start.sweep.measure, UNICODE))
     assert states == ["▶ loading", "▶ warm-up", "▶ 25/25"]
 
 
-def test_memory_is_that_of_the_device_a_case_ran_on(story: Any) -> None:
+def test_memory_is_that_of_the_device_the_case_ran_on(story: Any) -> None:
     story.begin(device="cpu").case(0)
-    session, _ = book(story.path)
+    session, _ = case_rows(story.path)
     assert session.cases[0].peak_memory_mb == 1600
 
 
-def test_a_case_that_is_added_has_room_for_its_name(story: Any) -> None:
+def test_name_column_grows_for_an_added_case(story: Any) -> None:
     story.begin().case(0, 10.0)
-    session, made = book(story.path)
+    session, made = case_rows(story.path)
     width, first = made.names.width, made.row(0).case[0]
     config = msgspec.structs.replace(session.cases[0].config, batch_size=51_200)
     session.apply(CaseAdded(t=99.0, case=len(session.cases), config=config, why="auto: doubling"))

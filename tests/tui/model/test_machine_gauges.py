@@ -19,12 +19,12 @@ NAME = attrgetter("name")
         ([], ("", False)),
         ([None, ""], ("", False)),
         (["hw_thermal", ""], ("", False)),
-        (["", "sw_power_cap"], ("clock held by sw power cap", False)),
-        (["sw_power_cap+hw_thermal", None], ("clock held by sw power cap, hw thermal", True)),
-        (["\x1b[2Jhw_slowdown"], ("clock held by [2Jhw slowdown", False)),
+        (["", "sw_power_cap"], ("clock limited by sw power cap", False)),
+        (["sw_power_cap+hw_thermal", None], ("clock limited by sw power cap, hw thermal", True)),
+        (["\x1b[2Jhw_slowdown"], ("clock limited by [2Jhw slowdown", False)),
     ],
 )
-def test_the_newest_word_on_the_clock(throttle: list[str | None], said: tuple[str, bool]) -> None:
+def test_throttle_text_shows_the_latest_reasons(throttle: list[str | None], said: tuple[str, bool]) -> None:
     assert throttle_text(throttle) == said
 
 
@@ -45,12 +45,12 @@ def in_cluster() -> Session:
     return session
 
 
-def test_each_node_has_its_gauges_and_says_what_it_is_at() -> None:
+def test_each_node_shows_gauges_and_running_cases() -> None:
     machines = machines_of(in_cluster(), UNICODE, NAME)
     assert machines.host is None
     devices = machines.first(3)
     assert [(each.title, each.remark, each.alarming) for each in devices] == [
-        ("box-one", "waits", False),
+        ("box-one", "idle", False),
         ("box-two", "cpu fp32 compile=off bs=1 seq=128", False),
         ("box-three", "lost: it went away", True),
     ]
@@ -59,7 +59,7 @@ def test_each_node_has_its_gauges_and_says_what_it_is_at() -> None:
 
 
 def with_gpus(*powers: float | None) -> Session:
-    """A cluster of a node with as many GPUs, the last of which is held down."""
+    """Return a cluster with one node and these GPUs, the last of them throttled."""
     session = in_cluster()
     cards = tuple(Gpu(index=index, name="H", power_limit_w=700.0) for index in range(len(powers)))
     session.apply(NodeJoined(t=2.0, node="many", host=Host(gpus=cards), kind="H", clock_offset_s=0.0))
@@ -78,41 +78,41 @@ def with_gpus(*powers: float | None) -> Session:
     return session
 
 
-def test_a_node_of_several_gpus_has_what_they_draw_and_hold_together() -> None:
+def test_a_node_sums_power_and_memory_of_its_gpus() -> None:
     (*_, node) = machines_of(with_gpus(100.0, 300.0), UNICODE, NAME).first(4)
     power, vram = node.gauges
     assert (node.name, power.value, power.limit, vram.value) == ("H, 2 GPUs", "400 W", "1,400 W", "2.0 GB")
     assert power.past is not None and list(power.past())[-2:] == [200 / 1400, 400 / 1400]
-    assert (node.remark, node.alarming) == ("GPU 1 clock held by hw thermal", True)
+    assert (node.remark, node.alarming) == ("GPU 1 clock limited by hw thermal", True)
 
 
-def test_a_sum_that_lacks_a_gpu_is_none() -> None:
+def test_a_sum_with_a_missing_gpu_is_none() -> None:
     (*_, node) = machines_of(with_gpus(100.0, None), UNICODE, NAME).first(4)
     power, vram = node.gauges
     assert (power.value, power.absent, vram.value) == ("–", "not supported", "2.0 GB")
 
 
-def test_readings_of_a_gpu_that_its_node_does_not_describe_are_shown() -> None:
+def test_readings_of_an_undescribed_gpu_are_shown() -> None:
     session = in_cluster()
     readings = (GpuReadings(index=5, power_w=[100.0]),)
     session.apply(Telemetry(t=3.0, at_s=[3.0], gpus=readings, node="box-one"))
     assert machines_of(session, UNICODE, NAME).first(1)[0].gauges[0].value == "100 W"
 
 
-def test_a_node_that_is_meant_has_the_place_to_itself() -> None:
+def test_a_selected_node_is_shown_alone() -> None:
     machines = machines_of(in_cluster(), UNICODE, NAME, "box-two")
     assert machines.host is not None
     assert (machines.host.title, machines.host.name) == ("box-two", "CPU of box-two")
 
 
-def test_many_nodes_have_a_line_each_with_their_whole_names() -> None:
+def test_many_nodes_get_one_line_each_with_full_names() -> None:
     lines = gauge_lines(machines_of(in_cluster(), UNICODE, NAME), 80, 3, UNICODE)
     texts = ["".join(text for text, _ in line) for line in lines]
     assert [text.split()[0] for text in texts] == ["box-one", "box-two", "box-three"]
     assert "200 %" in texts[1] and texts[1].rstrip().endswith("seq=128")
 
 
-def test_machines_stand_beside_each_other_where_below_each_other_there_is_no_room() -> None:
+def test_machines_are_placed_side_by_side_if_they_do_not_fit_below_each_other() -> None:
     machines = machines_of(with_gpus(100.0, 300.0), UNICODE, NAME)
     narrow, wide = (
         ["".join(text for text, _ in line) for line in gauge_lines(machines, width, 10, UNICODE)]
@@ -124,18 +124,18 @@ def test_machines_stand_beside_each_other_where_below_each_other_there_is_no_roo
     assert beside.index("many") == 43
 
 
-def test_what_there_is_no_room_for_is_told() -> None:
+def test_hidden_machines_are_counted() -> None:
     lines = gauge_lines(machines_of(in_cluster(), UNICODE, NAME), 60, 2, UNICODE, ": z")
     assert lines[-1] == (("2 more: z", "muted"),)
 
 
-def test_a_machine_that_is_higher_than_the_room_is_told_in_a_line() -> None:
+def test_a_machine_too_tall_for_the_panel_gets_one_line() -> None:
     machines = machines_of(with_gpus(100.0, 300.0), UNICODE, NAME, "many")
     lines = ["".join(text for text, _ in line) for line in gauge_lines(machines, 200, 4, UNICODE)]
     assert [text.split("  ")[0] for text in lines] == ["GPU 0", "GPU 1", "many"]
 
 
-def test_a_gpu_that_was_never_read_in_time_leaves_the_past_of_its_node_away() -> None:
+def test_a_gpu_without_readings_hides_the_history_of_its_node() -> None:
     session = with_gpus(100.0)
     late = (GpuReadings(index=1, power_w=[5.0], memory_used_mb=[1.0]),)
     session.apply(Telemetry(t=5.0, at_s=[], gpus=late, node="many"))

@@ -1,4 +1,4 @@
-"""What happened along a case's steps."""
+"""Annotations of a case's steps."""
 
 from typing import Any
 
@@ -16,18 +16,18 @@ def signs(story: Any) -> Signs:
     return signs_of(session, case, RunningStats(case.measured.wall_ms))
 
 
-def test_a_steady_case_has_no_signs(story: Any) -> None:
+def test_a_steady_case_has_no_annotations(story: Any) -> None:
     story.begin().case(0)
     assert not signs(story)
 
 
-def test_outliers_are_those_of_the_report(story: Any) -> None:
+def test_outliers_equal_the_report(story: Any) -> None:
     times = [10.0 + step % 7 / 10 for step in range(50)] + [30.0, 10.0, 0.5]
     story.begin().start(0).prepare(0).steps(0, times)
     assert signs(story).outliers == outliers(times) == (50, 52)
 
 
-def test_steps_under_way_while_the_clock_was_held_down(story: Any) -> None:
+def test_steps_that_overlap_throttling_are_marked(story: Any) -> None:
     story.begin().start(0).prepare(0).steps(0, [100.0] * 10)
     story.telemetry(throttle="sw_power_cap").t -= 1.0
     story.telemetry(throttle="sw_thermal").t -= 1.0
@@ -35,18 +35,18 @@ def test_steps_under_way_while_the_clock_was_held_down(story: Any) -> None:
     assert set(signs(story).throttled) == {(10, 20)}
 
 
-def test_a_pause_between_two_steps_is_no_step(story: Any) -> None:
+def test_throttling_between_two_steps_is_not_marked(story: Any) -> None:
     story.begin().start(0).prepare(0).steps(0, [10.0] * 10)
     story.wait(5).telemetry(throttle="sw_thermal").wait(5).steps(0, [10.0] * 10)
     assert signs(story).throttled == ()
 
 
-def test_a_case_on_the_processor_has_no_clock_of_a_gpu(story: Any) -> None:
+def test_a_cpu_case_has_no_throttling(story: Any) -> None:
     story.begin(device="cpu").start(0).prepare(0).telemetry(throttle="sw_thermal").steps(0, [1000.0] * 3)
     assert signs(story).throttled == ()
 
 
-def test_steps_in_which_the_compiler_was_at_work(story: Any) -> None:
+def test_compiling_steps_are_marked(story: Any) -> None:
     story.begin().start(0).prepare(0).steps(0, [10.0] * 8)
     story.finish(0, compiling=Compiling(graphs=1, graph_breaks=0, recompiles=1, unsteady=(2, 5)))
     assert signs(story).compiling == (2, 5)

@@ -1,4 +1,4 @@
-"""Order, filter and choice of the table's rows."""
+"""Order, filter and selection of the table's rows."""
 
 from typing import Any
 
@@ -13,18 +13,18 @@ def table_order(story: Any, values: dict[int, float | None]) -> TableOrder:
 
 
 def all_of(made: TableOrder) -> list[int]:
-    """The order, once it is complete."""
+    """Return the order once it is complete."""
     while len(made.order) and not made.complete:
-        made.go_on()
+        made.continue_sorting()
     return list(made.order)
 
 
-def test_as_queued_without_sorting(story: Any) -> None:
+def test_default_order_is_queue_order(story: Any) -> None:
     made = table_order(story.begin(), {0: 3.0, 1: 1.0})
     assert list(made.order) == [0, 1, 2]
 
 
-def test_sorted_with_running_cases_on_top_and_the_unknown_at_the_end(story: Any) -> None:
+def test_sorting_puts_running_cases_first_and_unknown_values_last(story: Any) -> None:
     made = table_order(
         story.begin(batch_sizes=(1, 2, 4, 8, 16)).case(0).case(1).case(2).start(3), {0: 3.0, 1: 1.0, 2: 2.0}
     )
@@ -34,7 +34,7 @@ def test_sorted_with_running_cases_on_top_and_the_unknown_at_the_end(story: Any)
     assert list(made.order) == [3, 0, 2, 1, 4]
 
 
-def test_every_word_of_a_filter_has_to_be_there(story: Any) -> None:
+def test_a_filter_must_match_every_word(story: Any) -> None:
     made = table_order(story.begin(batch_sizes=(1, 2, 16)).case(0, 10.0, 20, "random weights"), {})
     made.filter = "CUDA bs=1"
     assert list(made.order) == [0, 2]
@@ -46,7 +46,7 @@ def test_every_word_of_a_filter_has_to_be_there(story: Any) -> None:
     assert list(made.order) == [] and made.place(0) is None
 
 
-def test_moves_follow_what_is_shown(story: Any) -> None:
+def test_moves_follow_the_shown_rows(story: Any) -> None:
     made = table_order(story.begin(batch_sizes=(1, 2, 16)), {})
     made.filter = "bs=1"
     made.move(1, None)
@@ -55,20 +55,20 @@ def test_moves_follow_what_is_shown(story: Any) -> None:
     assert made.chosen == 2
     made.move(5, None)
     assert made.chosen == 2
-    made.match(1, None)
+    made.cycle(1, None)
     assert made.chosen == 0
-    made.match(-1, None)
+    made.cycle(-1, None)
     assert made.chosen == 2
 
 
-def test_sorting_goes_through_the_columns_and_ends_as_queued(story: Any) -> None:
+def test_sorting_cycles_through_columns_back_to_queue_order(story: Any) -> None:
     made = table_order(story.begin(), {})
     made.columns = ("p50", "notes", "power")
     keys = [sorting.key if (sorting := made.sort_by_next()) else None for _ in range(4)]
     assert keys == ["case", "p50", "power", None]
 
 
-def test_a_hundred_thousand_rows_are_sorted_and_filtered(story: Any) -> None:
+def test_a_hundred_thousand_rows_can_be_sorted_and_filtered(story: Any) -> None:
     made = table_order(story.begin(batch_sizes=tuple(range(1, 100_001))), {})
     made.filter = "bs=99999"
     assert all_of(made) == [99_998]
@@ -76,7 +76,7 @@ def test_a_hundred_thousand_rows_are_sorted_and_filtered(story: Any) -> None:
     assert len(all_of(made)) == 100_000 and made.place(99_999) == 99_999
 
 
-def test_very_many_rows_are_arranged_in_slices_while_the_order_before_stands(story: Any) -> None:
+def test_many_rows_are_sorted_in_slices_while_the_old_order_is_shown(story: Any) -> None:
     moments = iter(range(1_000_000))
     session = Session.load(story.begin(batch_sizes=tuple(range(1, 1001))).path)
     made = TableOrder(session, lambda case, key: -float(case.index), lambda: float(next(moments)))
@@ -84,11 +84,11 @@ def test_very_many_rows_are_arranged_in_slices_while_the_order_before_stands(sto
     assert list(made.order) == list(range(1000)) and not made.complete
     while not made.complete:
         assert made.order[0] == 0
-        made.go_on()
+        made.continue_sorting()
     assert list(made.order) == list(range(999, -1, -1)) and made.place(999) == 0
 
 
-def test_another_wish_ends_the_arranging_before(story: Any) -> None:
+def test_a_new_sort_request_cancels_the_pending_one(story: Any) -> None:
     moments = iter(range(1_000_000))
     session = Session.load(story.begin(batch_sizes=tuple(range(1, 1001))).path)
     made = TableOrder(session, lambda case, key: -float(case.index), lambda: float(next(moments)))
@@ -97,5 +97,5 @@ def test_another_wish_ends_the_arranging_before(story: Any) -> None:
     made.filter = "bs=777"
     assert len(made.order) == 1000
     while not made.complete:
-        made.go_on()
+        made.continue_sorting()
     assert list(made.order) == [776]

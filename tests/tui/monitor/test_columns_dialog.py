@@ -1,4 +1,4 @@
-"""Long columns give what short ones do: the same function with numpy and without."""
+"""Array functions give the same result with and without numpy."""
 
 from array import array
 from typing import Any
@@ -20,19 +20,19 @@ def both_ways(function: Any, *arguments: Any) -> tuple[Any, Any]:
 
 
 @given(known=times, more=times)
-def test_what_is_merged_is_in_order(known: list[float], more: list[float]) -> None:
+def test_merged_values_are_sorted(known: list[float], more: list[float]) -> None:
     plain, long = both_ways(array_ops.merged, array("d", sorted(known)), array("d", more))
     assert list(plain) == list(long) == sorted(known + more)
 
 
 @given(values=times)
-def test_a_total_is_the_sum(values: list[float]) -> None:
+def test_total_equals_the_sum(values: list[float]) -> None:
     plain, long = both_ways(array_ops.summed, array("d", values))
     assert plain == pytest.approx(long) == pytest.approx(sum(values))
 
 
 @given(values=times, steps=st.integers(1, 70), data=st.data())
-def test_extremes_are_those_of_each_group(values: list[float], steps: int, data: st.DataObject) -> None:
+def test_extremes_are_computed_per_group(values: list[float], steps: int, data: st.DataObject) -> None:
     count = data.draw(st.integers(1, len(values)))
     plain, long = both_ways(array_ops.extremes, array("d", values), count, steps)
     cut = [values[:count][at : at + steps] for at in range(0, count, steps)]
@@ -40,13 +40,15 @@ def test_extremes_are_those_of_each_group(values: list[float], steps: int, data:
 
 
 @given(values=times, low=st.floats(0, 1e6), high=st.floats(0, 1e6), data=st.data())
-def test_places_outside_of_bounds(values: list[float], low: float, high: float, data: st.DataObject) -> None:
+def test_indices_outside_the_bounds_are_returned(
+    values: list[float], low: float, high: float, data: st.DataObject
+) -> None:
     count = data.draw(st.integers(0, len(values)))
     plain, long = both_ways(array_ops.outside, array("d", values), count, low, high)
     assert plain == long == [at for at in range(count) if values[at] < low or values[at] > high]
 
 
-def test_a_column_can_grow_after_numpy_has_seen_it() -> None:
+def test_an_array_can_grow_after_numpy_viewed_it() -> None:
     column = array("d", [2.0, 1.0])
     functions = (
         lambda: array_ops.extremes(column, 2, 1),

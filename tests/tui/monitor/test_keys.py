@@ -1,4 +1,4 @@
-"""What the Monitor's keys do: panels, table, typing, the engine, and what is taken away."""
+"""Keys of the Monitor: panels, table, prompts, engine requests, clipboard and export."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,15 +11,15 @@ from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.settings import Settings
 
 
-def rich(story: Any) -> None:
-    """Cases that ended well and badly, one that runs, and two to come."""
+def write_session(story: Any) -> None:
+    """Write successful and failed cases, a running one, and two pending ones."""
     story.begin(batch_sizes=(1, 2, 4, 8, 16)).case(0, 30.0, 120).telemetry().case(1, 10.0, 120)
     story.start(2).finish(2, "oom", reason="out of memory").say("case 3 ran out of memory", "warning")
     story.start(3).prepare(3).steps(3, [20.0] * 2, "warmup").steps(3, [20.0 + n % 3 for n in range(8)])
 
 
-async def test_a_panel_fills_the_screen_and_tab_goes_through_all(story: Any, engine: Any, opened: Any) -> None:
-    rich(story)
+async def test_zoom_fills_the_screen_and_tab_cycles_panels(story: Any, engine: Any, opened: Any) -> None:
+    write_session(story)
     async with opened(story.path, engine) as seen:
         await seen.press("z")
         titles = []
@@ -44,7 +44,7 @@ async def test_a_panel_fills_the_screen_and_tab_goes_through_all(story: Any, eng
         assert seen.panel("zoom")[0].startswith("Log")
 
 
-async def test_an_empty_panel_says_why(story: Any, engine: Any, opened: Any) -> None:
+async def test_an_empty_panel_shows_why(story: Any, engine: Any, opened: Any) -> None:
     story.begin()
     async with opened(story.path, engine) as seen:
         for hint in (
@@ -53,7 +53,7 @@ async def test_an_empty_panel_says_why(story: Any, engine: Any, opened: Any) -> 
             "host",
             "or a task without parts",
             "case",
-            "hasn't said",
+            "no engine messages yet",
         ):
             await seen.press("tab")
             assert hint in seen.text
@@ -74,19 +74,19 @@ async def test_a_long_log_scrolls(story: Any, engine: Any, opened: Any) -> None:
         assert seen.panel("zoom")[-1].endswith("message 99")
 
 
-async def test_a_histogram_takes_the_place_of_the_band(story: Any, engine: Any, opened: Any) -> None:
-    rich(story)
+async def test_the_histogram_replaces_the_band(story: Any, engine: Any, opened: Any) -> None:
+    write_session(story)
     async with opened(story.path, engine) as seen:
         await seen.press("H")
         assert "steps ┤" in "\n".join(seen.panel("band")) and "▴p50" in seen.panel("band")[-2]
         await seen.press("H")
-        assert "p50   20.50 ┼" in "\n".join(seen.panel("band")) or "a column" in seen.panel("band")[-1]
+        assert "p50   20.50 ┼" in "\n".join(seen.panel("band")) or "per column" in seen.panel("band")[-1]
 
 
-async def test_sorting_keeps_the_running_case_on_top_and_is_remembered(
+async def test_sorting_keeps_the_running_case_on_top_and_is_saved(
     story: Any, engine: Any, opened: Any, app_context: Any, tmp_path: Path
 ) -> None:
-    rich(story)
+    write_session(story)
     mine = replace(app_context, preferences=Preferences(None, tmp_path / "screen.json"))
     async with opened(story.path, engine, app_context=mine) as seen:
         await seen.press("s", "s", "s")
@@ -98,8 +98,10 @@ async def test_sorting_keeps_the_running_case_on_top_and_is_remembered(
     assert Preferences(None, tmp_path / "screen.json").sorting is not None
 
 
-async def test_a_filter_is_typed_live_and_goes_with_escape(story: Any, engine: Any, opened: Any) -> None:
-    rich(story)
+async def test_the_filter_applies_while_typing_and_escape_clears_it(
+    story: Any, engine: Any, opened: Any
+) -> None:
+    write_session(story)
     async with opened(story.path, engine) as seen:
         await seen.press("slash", "o", "o", "m")
         assert "1 of 5" in seen.panel("log")[-1]
@@ -112,8 +114,8 @@ async def test_a_filter_is_typed_live_and_goes_with_escape(story: Any, engine: A
         assert len(seen.table) == 5
 
 
-async def test_matches_are_gone_through_in_turn(story: Any, engine: Any, opened: Any) -> None:
-    rich(story)
+async def test_n_cycles_through_the_matches(story: Any, engine: Any, opened: Any) -> None:
+    write_session(story)
     async with opened(story.path, engine) as seen:
         await seen.press("slash", "b", "s", "=", "1", "enter", "n")
         assert seen.table[0].startswith("▸") and "bs  1" in seen.table[0]
@@ -125,10 +127,10 @@ async def test_matches_are_gone_through_in_turn(story: Any, engine: Any, opened:
         assert seen.table[1].startswith("▸")
 
 
-async def test_columns_are_chosen_ordered_and_remembered(
+async def test_columns_can_be_selected_ordered_and_saved(
     story: Any, engine: Any, opened: Any, app_context: Any, tmp_path: Path
 ) -> None:
-    rich(story)
+    write_session(story)
     mine = replace(app_context, preferences=Preferences(None, tmp_path / "screen.json"))
     async with opened(story.path, engine, app_context=mine) as seen:
         await seen.press("c")
@@ -155,18 +157,18 @@ async def test_columns_are_chosen_ordered_and_remembered(
         (("g", "a", *"batch_size=64", "enter"), ["add cuda:0 fp32 compile=off bs=64 seq=128"]),
     ],
 )
-async def test_the_engine_is_told(
+async def test_keys_send_requests_to_the_engine(
     story: Any, engine: Any, opened: Any, keys: tuple[str, ...], told: Any
 ) -> None:
-    rich(story)
+    write_session(story)
     async with opened(story.path, engine) as seen:
         await seen.press(*keys)
         await seen.app.workers.wait_for_complete()
-        assert engine.told == told
+        assert engine.commands == told
 
 
-async def test_what_makes_no_sense_is_said_and_not_done(story: Any, engine: Any, opened: Any) -> None:
-    rich(story)
+async def test_invalid_requests_are_reported_and_not_sent(story: Any, engine: Any, opened: Any) -> None:
+    write_session(story)
     async with opened(story.path, engine, size=(80, 24)) as seen:
         await seen.press("g", "delete")
         assert "still queued" in seen.panel("log")[-1]
@@ -178,19 +180,19 @@ async def test_what_makes_no_sense_is_said_and_not_done(story: Any, engine: Any,
         assert seen.app.screen.query("PromptInput")
         await seen.press("escape")
         assert not seen.app.screen.query("PromptInput")
-    assert engine.told == []
+    assert engine.commands == []
 
 
-async def test_without_an_engine_the_keys_say_so(story: Any, opened: Any) -> None:
+async def test_engine_keys_report_a_missing_engine(story: Any, opened: Any) -> None:
     story.begin().case(0).end()
     async with opened(story.path) as seen:
         for key in ("P", "X", "r"):
             await seen.press("g", key)
-            assert "no engine is at work on this session" in seen.panel("log")[-1]
+            assert "no engine is running this session" in seen.panel("log")[-1]
 
 
 async def test_the_row_is_copied_as_markdown(story: Any, engine: Any, opened: Any) -> None:
-    rich(story)
+    write_session(story)
     async with opened(story.path, engine) as seen:
         await seen.press("g", "y")
         head, rule, row = seen.app.clipboard.strip().split("\n")
@@ -212,7 +214,7 @@ async def test_the_report_is_copied_and_exported(story: Any, opened: Any, tmp_pa
             await seen.press("enter")
             if there:
                 said = " ".join(line.strip() for line in seen.panel("log"))
-                assert "is there already; enter once more" in said
+                assert "already exists; press Enter again" in said
                 target.write_text("old")
                 await seen.press("enter")
             await seen.app.workers.wait_for_complete()
@@ -220,21 +222,21 @@ async def test_the_report_is_copied_and_exported(story: Any, opened: Any, tmp_pa
             assert not seen.app.screen.query("PromptInput")
 
 
-async def test_a_pause_is_shown_in_the_heading(story: Any, engine: Any, opened: Any) -> None:
-    rich(story)
+async def test_the_header_shows_a_paused_queue(story: Any, engine: Any, opened: Any) -> None:
+    write_session(story)
     async with opened(story.path, engine) as seen:
         from benchtui.sessions.events import Paused
 
         story._add(Paused(t=story.t))
         await seen.look()
         assert seen.panel("heading")[0].endswith("paused")
-        assert "P go on" in seen.panel("keys")[0]
+        assert "P resume" in seen.panel("keys")[0]
         await seen.press("P")
         await seen.app.workers.wait_for_complete()
-        assert engine.told == ["continue"]
+        assert engine.commands == ["continue"]
 
 
-async def test_several_running_cases_are_all_marked(story: Any, engine: Any, opened: Any) -> None:
+async def test_all_running_cases_are_marked(story: Any, engine: Any, opened: Any) -> None:
     story.begin(batch_sizes=(1, 2, 4)).start(0).prepare(0).steps(0, [10.0] * 8).start(1).prepare(1)
     story.steps(1, [20.0] * 6)
     async with opened(story.path, engine) as seen:
@@ -246,10 +248,10 @@ async def test_several_running_cases_are_all_marked(story: Any, engine: Any, ope
         )
         await seen.press("x")
         await seen.app.workers.wait_for_complete()
-        assert engine.told == ["skip 0"]
+        assert engine.commands == ["skip 0"]
 
 
-async def test_the_memory_of_a_queued_case_is_foreseen(story: Any, engine: Any, opened: Any) -> None:
+async def test_the_memory_of_a_queued_case_is_predicted(story: Any, engine: Any, opened: Any) -> None:
     story.begin(device="cpu", gpus=0, batch_sizes=(1, 2, 4)).case(0).case(1)
     async with opened(story.path, engine) as seen:
         assert "≈1,600" in seen.table[2]
@@ -257,8 +259,10 @@ async def test_the_memory_of_a_queued_case_is_foreseen(story: Any, engine: Any, 
         assert "expected peak 1,600 MB RSS" in seen.panel("current")[1]
 
 
-async def test_settings_decide_how_it_begins(story: Any, engine: Any, opened: Any, app_context: Any) -> None:
-    rich(story)
+async def test_settings_determine_the_initial_state(
+    story: Any, engine: Any, opened: Any, app_context: Any
+) -> None:
+    write_session(story)
     settings = Settings(theme="okabe-ito", hz=5.0, columns=("p99", "state"), sort="-p50", quiet="on")
     mine = replace(app_context, preferences=Preferences(settings))
     async with opened(story.path, engine, app_context=mine) as seen:
@@ -271,7 +275,7 @@ async def test_settings_decide_how_it_begins(story: Any, engine: Any, opened: An
         assert seen.panel("heading")[1].endswith("quiet, 1 Hz")
 
 
-async def test_a_new_round_warms_up_before_it_measures(story: Any, engine: Any, opened: Any) -> None:
+async def test_a_new_round_shows_its_warm_up_first(story: Any, engine: Any, opened: Any) -> None:
     from benchtui.sessions.events import CaseStarted, RoundFinished, Steps
 
     story.begin().start(0).prepare(0).steps(0, [10.0] * 2, "warmup").steps(0, [10.0] * 20)
@@ -291,7 +295,7 @@ async def test_a_new_round_warms_up_before_it_measures(story: Any, engine: Any, 
         assert "R2" in seen.panel("band")[0]
 
 
-async def test_the_help_names_every_key(story: Any, engine: Any, opened: Any) -> None:
+async def test_help_lists_every_key(story: Any, engine: Any, opened: Any) -> None:
     from benchtui.tui.monitor.screen import Monitor
     from benchtui.tui.shell.keymap import bound, shown
 
@@ -302,7 +306,7 @@ async def test_the_help_names_every_key(story: Any, engine: Any, opened: Any) ->
             assert f"{shown(each.keys)} " in seen.text and each.does in seen.text
 
 
-async def test_editing_the_sweep_goes_to_the_first_place(story: Any, opened: Any) -> None:
+async def test_editing_the_sweep_opens_the_editor(story: Any, opened: Any) -> None:
     story.begin().case(0).end()
     async with opened(story.path) as seen:
         await seen.press("e")
@@ -311,10 +315,10 @@ async def test_editing_the_sweep_goes_to_the_first_place(story: Any, opened: Any
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50), (60, 20)])
-async def test_every_panel_keeps_within_the_screen(
+async def test_every_panel_stays_within_the_screen(
     story: Any, engine: Any, opened: Any, size: tuple[int, int]
 ) -> None:
-    rich(story)
+    write_session(story)
     async with opened(story.path, engine, size=size, ascii_only=True) as seen:
         for keys in ((), ("H",), ("z",), ("tab",), ("tab",), ("tab",), ("tab",), ("tab",)):
             await seen.press(*keys)

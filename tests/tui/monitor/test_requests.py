@@ -1,4 +1,4 @@
-"""Requests to the engine: what each calls, and in what words it is refused."""
+"""Engine requests: the call of each, and its error if it isn't possible."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from benchtui.tui.monitor.requests import EngineRequests
 
 
 @pytest.fixture
-def made(story: Any, engine: Any, clock: Any) -> Any:
+def requests_and_cases(story: Any, engine: Any, clock: Any) -> Any:
     story.begin(batch_sizes=(1, 2, 4, 8)).case(0).start(1)
     feed = Feed(story.path, engine, clock)
     feed.poll()
@@ -18,21 +18,21 @@ def made(story: Any, engine: Any, clock: Any) -> Any:
     feed.close()
 
 
-def test_each_request_reaches_the_engine(made: Any, engine: Any) -> None:
-    control, cases = made
+def test_each_request_reaches_the_engine(requests_and_cases: Any, engine: Any) -> None:
+    requests, cases = requests_and_cases
     for request in (
-        control.pause(),
-        control.skip(None),
-        control.skip(cases[1]),
-        control.again(cases[0]),
-        control.drop(cases[2]),
-        control.shift(cases[3], -1),
-        control.shift(cases[2], 1),
-        control.add("batch_size=64 precision=fp16", cases[0].config),
-        control.stop(),
+        requests.pause(),
+        requests.skip(None),
+        requests.skip(cases[1]),
+        requests.rerun(cases[0]),
+        requests.drop(cases[2]),
+        requests.move(cases[3], -1),
+        requests.move(cases[2], 1),
+        requests.add("batch_size=64 precision=fp16", cases[0].config),
+        requests.stop(),
     ):
         request.call()
-    assert engine.told == [
+    assert engine.commands == [
         "pause",
         "skip 1",
         "skip 1",
@@ -48,36 +48,36 @@ def test_each_request_reaches_the_engine(made: Any, engine: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("batch_size", "options are written as option=value; options: machine, device"),
-        ("colour=red", "'colour=red': options are written"),
+        ("batch_size", "use option=value, where option is one of machine, device"),
+        ("colour=red", "'colour=red': use option=value"),
         ("batch_size=many", "batch_size: 'many' is not a whole number"),
         ("precision=fp17", "precision: 'fp17' is not known"),
         ("device=cpu precision=tf32", "on cpu it would measure fp32 again"),
         ("device=5", "device: 5"),
     ],
 )
-def test_a_case_that_cannot_be_added_is_told_in_one_line(made: Any, words: str, told: str) -> None:
-    control, cases = made
+def test_an_invalid_case_is_rejected_with_one_line(requests_and_cases: Any, words: str, told: str) -> None:
+    requests, cases = requests_and_cases
     with pytest.raises(BenchtuiError) as error:
-        control.add(words, cases[0].config)
+        requests.add(words, cases[0].config)
     assert told in str(error.value) and "\n" not in str(error.value)
 
 
-def test_the_wrong_case_is_refused_in_words(made: Any) -> None:
-    control, cases = made
+def test_a_request_about_the_wrong_case_is_rejected(requests_and_cases: Any) -> None:
+    requests, cases = requests_and_cases
     for attempt in (
-        lambda: control.again(cases[1]),
-        lambda: control.drop(cases[0]),
-        lambda: control.drop(None),
+        lambda: requests.rerun(cases[1]),
+        lambda: requests.drop(cases[0]),
+        lambda: requests.drop(None),
     ):
-        with pytest.raises(BenchtuiError, match="choose a case that"):
+        with pytest.raises(BenchtuiError, match="select a case that"):
             attempt()
 
 
-def test_without_an_engine_every_request_says_so(story: Any, clock: Any) -> None:
+def test_requests_without_an_engine_raise(story: Any, clock: Any) -> None:
     story.begin().case(0)
     feed = Feed(story.path, None, clock)
     feed.poll()
-    with pytest.raises(BenchtuiError, match="no engine is at work"):
+    with pytest.raises(BenchtuiError, match="no engine is running"):
         EngineRequests(feed).pause()
     feed.close()

@@ -1,4 +1,4 @@
-"""The Monitor with sessions written by hand: what each state shows, and what each key does."""
+"""Monitor screen on generated sessions: each state, and each key."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from benchtui.tui.shell.refresh_rate import DrawingCost
 SIZES = [(80, 24), (120, 40), (200, 50)]
 
 
-async def test_starting_shows_the_plan_and_words(story: Any, engine: Any, opened: Any) -> None:
+async def test_a_starting_session_shows_its_plan(story: Any, engine: Any, opened: Any) -> None:
     story.begin()
     async with opened(story.path, engine) as seen:
         assert seen.panel("current")[0] == "3 cases"
@@ -22,16 +22,14 @@ async def test_starting_shows_the_plan_and_words(story: Any, engine: Any, opened
         assert "0/3 cases" in seen.panel("heading")[0]
 
 
-async def test_before_the_first_event_there_are_words_and_no_crash(
-    story: Any, engine: Any, opened: Any
-) -> None:
+async def test_an_empty_session_file_shows_a_message(story: Any, engine: Any, opened: Any) -> None:
     async with opened(story.path, engine) as seen:
-        assert seen.panel("log")[-1] == "starting engine"
+        assert seen.panel("log")[-1] == "starting the engine"
         await seen.press("down", "x", "enter", "space", "space")
         assert seen.app.is_running
 
 
-async def test_phases_are_told_in_words(story: Any, engine: Any, opened: Any) -> None:
+async def test_phases_are_shown(story: Any, engine: Any, opened: Any) -> None:
     story.begin().start(0)
     async with opened(story.path, engine) as seen:
         assert seen.panel("current")[1].startswith("loading model")
@@ -48,7 +46,7 @@ async def test_phases_are_told_in_words(story: Any, engine: Any, opened: Any) ->
         assert "▶ 2/20" in seen.table[0]
 
 
-async def test_figures_and_time_left(story: Any, engine: Any, opened: Any) -> None:
+async def test_metrics_and_time_left_are_shown(story: Any, engine: Any, opened: Any) -> None:
     story.begin(iterations=2000).case(0, 10.0, 150).start(1).prepare(1).steps(1, [20.0] * 50)
     async with opened(story.path, engine) as seen:
         figures = seen.panel("current")[2]
@@ -59,7 +57,7 @@ async def test_figures_and_time_left(story: Any, engine: Any, opened: Any) -> No
         assert "10.02      10.04" in seen.table[0]
 
 
-async def test_the_band_shows_warm_up_and_the_median(story: Any, engine: Any, opened: Any) -> None:
+async def test_the_band_shows_warm_up_and_median(story: Any, engine: Any, opened: Any) -> None:
     story.begin().case(0)
     async with opened(story.path, engine) as seen:
         assert any("10.02 ┼" in row for row in seen.panel("band"))
@@ -69,7 +67,7 @@ async def test_the_band_shows_warm_up_and_the_median(story: Any, engine: Any, op
         assert words.startswith("█ tokenize 2.00 ms  20 %   ▓ forward 8.02 ms  80 %")
 
 
-async def test_while_the_next_case_loads_the_band_still_shows_the_one_before(
+async def test_the_band_shows_the_previous_case_while_the_next_one_loads(
     story: Any, engine: Any, opened: Any
 ) -> None:
     story.begin().case(0).start(1)
@@ -78,7 +76,7 @@ async def test_while_the_next_case_loads_the_band_still_shows_the_one_before(
         assert "bs=2" in seen.panel("current")[0]
 
 
-async def test_rows_without_figures_say_why(story: Any, engine: Any, opened: Any) -> None:
+async def test_rows_without_metrics_show_why(story: Any, engine: Any, opened: Any) -> None:
     story.begin(batch_sizes=(1, 2, 4, 8)).case(0).start(1).finish(1, "oom", reason="out of memory: 96 GB")
     story.finish(2, "skipped", reason="larger than a case that ran out of memory")
     story.start(3).finish(3, "failed", reason="worker killed by SIGKILL", signal="SIGKILL")
@@ -89,7 +87,7 @@ async def test_rows_without_figures_say_why(story: Any, engine: Any, opened: Any
         assert "✗ failed" in rows[3] and "SIGKILL" in rows[3]
 
 
-async def test_gauges_of_one_gpu(story: Any, engine: Any, opened: Any) -> None:
+async def test_one_gpu_has_full_gauges(story: Any, engine: Any, opened: Any) -> None:
     story.begin().telemetry().telemetry()
     async with opened(story.path, engine) as seen:
         gauges = seen.panel("gauges")
@@ -99,14 +97,14 @@ async def test_gauges_of_one_gpu(story: Any, engine: Any, opened: Any) -> None:
         assert "use  97 %   clock 1980 MHz     61 °C" in gauges[5]
 
 
-async def test_two_gpus_each_have_their_gauges(story: Any, engine: Any, opened: Any) -> None:
+async def test_two_gpus_each_have_gauges(story: Any, engine: Any, opened: Any) -> None:
     story.begin(gpus=2).telemetry(2)
     async with opened(story.path, engine) as seen:
         titles = [row.split("  ")[0] for row in seen.panel("gauges")]
         assert [title for title in titles if title.startswith(("GPU", "host"))] == ["GPU 0", "GPU 1", "host"]
 
 
-async def test_eight_gpus_have_a_line_each(story: Any, engine: Any, opened: Any) -> None:
+async def test_eight_gpus_have_one_line_each(story: Any, engine: Any, opened: Any) -> None:
     story.begin(gpus=8).telemetry(8)
     async with opened(story.path, engine) as seen:
         assert [row.split("  ")[0] for row in seen.panel("gauges")[:9]] == [
@@ -115,7 +113,7 @@ async def test_eight_gpus_have_a_line_each(story: Any, engine: Any, opened: Any)
         ]
 
 
-async def test_without_a_gpu_the_gauges_say_why(story: Any, engine: Any, opened: Any) -> None:
+async def test_gauges_without_a_gpu_show_why(story: Any, engine: Any, opened: Any) -> None:
     story.begin(gpus=0, device="cpu").telemetry(0)
     async with opened(story.path, engine) as seen:
         assert seen.panel("gauges")[0] == "no NVIDIA driver on this machine"
@@ -128,40 +126,40 @@ async def test_without_a_gpu_the_gauges_say_why(story: Any, engine: Any, opened:
         ]
 
 
-async def test_a_throttled_gpu_needs_the_eye(story: Any, engine: Any, opened: Any) -> None:
+async def test_a_throttled_gpu_is_highlighted(story: Any, engine: Any, opened: Any) -> None:
     story.begin().telemetry(throttle="sw_thermal")
     async with opened(story.path, engine, size=(80, 24)) as seen:
-        assert "clock held by sw thermal" in seen.panel("gauges")[2]
+        assert "clock limited by sw thermal" in seen.panel("gauges")[2]
 
 
-async def test_a_finished_session_shows_its_outcome_and_what_to_do(story: Any, opened: Any) -> None:
+async def test_a_finished_session_shows_its_outcome_and_next_steps(story: Any, opened: Any) -> None:
     story.begin().case(0).case(1).finish(2, "skipped", reason="no").end()
     async with opened(story.path) as seen:
         current = seen.panel("current")
         assert current[0].startswith("2 ok · 1 skipped")
         assert current[1].startswith("completed      most samples/s")
-        assert current[2] == "the report: benchtui export trial"
+        assert current[2] == "report: benchtui export trial"
         assert seen.panel("heading")[0].endswith("completed")
         await seen.press("q")
     assert seen.app.return_value == ExitReason("finished", story.path)
 
 
-async def test_an_engine_that_vanished_is_told_plainly(story: Any, engine: Any, opened: Any) -> None:
+async def test_a_vanished_engine_is_reported(story: Any, engine: Any, opened: Any) -> None:
     story.begin().case(0).start(1).prepare(1).steps(1, [10.0] * 5)
     async with opened(story.path, engine) as seen:
         assert "running" not in seen.panel("log")[-1]
-        engine.lives = False
+        engine.is_alive = False
         seen.clock.now_s += 2
         await seen.look()
-        assert seen.panel("log")[-1].strip() == "engine gone; to go on: benchtui run --resume trial"
-        assert seen.panel("current")[2].startswith("2 left: benchtui run --resume trial; the report: ")
+        assert seen.panel("log")[-1].strip() == "engine gone; resume with: benchtui run --resume trial"
+        assert seen.panel("current")[2].startswith("2 left: benchtui run --resume trial; report: ")
         assert seen.panel("heading")[0].endswith("cut off")
         assert "■ cut short" in seen.table[1]
         await seen.press("q")
     assert seen.app.return_value == ExitReason("cut off", story.path)
 
 
-async def test_text_of_a_session_cannot_command_the_terminal(story: Any, engine: Any, opened: Any) -> None:
+async def test_session_text_cannot_control_the_terminal(story: Any, engine: Any, opened: Any) -> None:
     story.begin(name="\x1b[31mred\x1b]0;title\x07 [bold]b[/bold]").case(0, 10.0, 20, "\x1b[2J[link=x]mark")
     story.start(1).finish(1, "failed", reason="\x9b31m\r\n[/]boom\u202e").say(
         "\x1b]52;c;aGk=\x07[b]said", "error"
@@ -173,7 +171,7 @@ async def test_text_of_a_session_cannot_command_the_terminal(story: Any, engine:
         assert "\u202e" not in text
 
 
-async def test_a_file_that_breaks_off_in_mid_sense_is_told_and_survived(
+async def test_an_invalid_line_in_the_file_is_reported_without_a_crash(
     story: Any, engine: Any, opened: Any
 ) -> None:
     story.begin().case(0)
@@ -186,7 +184,7 @@ async def test_a_file_that_breaks_off_in_mid_sense_is_told_and_survived(
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_nothing_is_cut_off_at_the_edges(
+async def test_no_panel_is_cut_off_at_the_edges(
     story: Any, engine: Any, opened: Any, size: tuple[int, int]
 ) -> None:
     story.begin().telemetry().case(0, 1234.5, 20, "random weights").start(1).prepare(1, "random weights")
@@ -200,17 +198,17 @@ async def test_nothing_is_cut_off_at_the_edges(
         assert "1,234.52" in seen.table[0]
 
 
-async def test_a_small_terminal_gets_a_word(story: Any, engine: Any, opened: Any) -> None:
+async def test_a_small_terminal_shows_the_required_size(story: Any, engine: Any, opened: Any) -> None:
     story.begin()
     async with opened(story.path, engine, size=(50, 15)) as seen:
         assert "terminal too small" in seen.text
-        assert "50 by 15; 60 by 20 at least" in seen.text
+        assert "50 by 15; 60 by 20 needed" in seen.text
         await seen.pilot.resize_terminal(120, 40)
         await seen.look()
         assert "too small" not in seen.text and "trial" in seen.text
 
 
-async def test_quit_of_a_running_sweep_offers_to_detach(story: Any, engine: Any, opened: Any) -> None:
+async def test_quitting_a_running_sweep_offers_to_detach(story: Any, engine: Any, opened: Any) -> None:
     story.begin().start(0)
     async with opened(story.path, engine) as seen:
         await seen.press("q")
@@ -220,30 +218,30 @@ async def test_quit_of_a_running_sweep_offers_to_detach(story: Any, engine: Any,
         assert "detach" not in seen.text
         await seen.press("q", "d")
     assert seen.app.return_value == ExitReason("detached", story.path)
-    assert engine.told == []
+    assert engine.commands == []
 
 
-async def test_quit_and_stop_leaves_once_the_engine_has_ended(story: Any, engine: Any, opened: Any) -> None:
+async def test_quit_and_stop_exits_once_the_engine_has_ended(story: Any, engine: Any, opened: Any) -> None:
     story.begin().start(0)
     async with opened(story.path, engine) as seen:
         await seen.press("q", "s")
         await seen.app.workers.wait_for_complete()
-        assert engine.told == ["stop"]
+        assert engine.commands == ["stop"]
         assert seen.app.is_running
         story.finish(0, "interrupted", reason="stopped").end("interrupted")
         await seen.look()
     assert seen.app.return_value == ExitReason("stopped", story.path)
 
 
-async def test_stop_asks_once_and_stays(story: Any, engine: Any, opened: Any) -> None:
+async def test_stop_asks_once_and_keeps_the_screen_open(story: Any, engine: Any, opened: Any) -> None:
     story.begin().start(0)
     async with opened(story.path, engine) as seen:
         await seen.press("X")
         assert "Stop the sweep?" in seen.panel("log")[-1]
-        assert engine.told == []
+        assert engine.commands == []
         await seen.press("s")
         await seen.app.workers.wait_for_complete()
-        assert engine.told == ["stop"]
+        assert engine.commands == ["stop"]
         story.finish(0, "interrupted", reason="stopped").end("interrupted")
         await seen.look()
         assert seen.panel("heading")[0].endswith("interrupted")
@@ -251,29 +249,29 @@ async def test_stop_asks_once_and_stays(story: Any, engine: Any, opened: Any) ->
     assert seen.app.return_value == ExitReason("stopped", story.path)
 
 
-async def test_detach_without_a_question(story: Any, engine: Any, opened: Any) -> None:
+async def test_detach_exits_without_asking(story: Any, engine: Any, opened: Any) -> None:
     story.begin().start(0)
     async with opened(story.path, engine) as seen:
         await seen.press("d")
     assert seen.app.return_value == ExitReason("detached", story.path)
 
 
-async def test_skip_tells_the_engine_and_says_so(story: Any, engine: Any, opened: Any) -> None:
+async def test_skip_sends_the_request_and_shows_a_message(story: Any, engine: Any, opened: Any) -> None:
     story.begin()
     async with opened(story.path, engine) as seen:
         await seen.press("x")
-        assert seen.panel("log")[-1] == "no case runs at this moment"
+        assert seen.panel("log")[-1] == "no case is running"
         story.start(0)
         await seen.look()
         await seen.press("x")
         await seen.app.workers.wait_for_complete()
-        assert engine.told == ["skip 0"]
+        assert engine.commands == ["skip 0"]
         assert seen.panel("log")[-1] == "skipping case 1"
 
 
-async def test_an_engine_that_refuses_is_quoted(story: Any, engine: Any, opened: Any) -> None:
+async def test_an_engine_error_is_shown(story: Any, engine: Any, opened: Any) -> None:
     story.begin().start(0)
-    engine.refuses = "the engine doesn't answer"
+    engine.error = "the engine doesn't answer"
     async with opened(story.path, engine) as seen:
         await seen.press("x")
         await seen.app.workers.wait_for_complete()
@@ -284,7 +282,7 @@ async def test_an_engine_that_refuses_is_quoted(story: Any, engine: Any, opened:
         assert seen.panel("log")[-1] == ""
 
 
-async def test_freezing_stops_the_picture_and_not_the_reading(story: Any, engine: Any, opened: Any) -> None:
+async def test_freezing_stops_drawing_but_not_reading(story: Any, engine: Any, opened: Any) -> None:
     story.begin()
     async with opened(story.path, engine) as seen:
         await seen.press("space")
@@ -297,7 +295,7 @@ async def test_freezing_stops_the_picture_and_not_the_reading(story: Any, engine
         assert "frozen" not in seen.panel("heading")[1]
 
 
-async def test_a_chosen_case_fills_the_upper_part(story: Any, engine: Any, opened: Any) -> None:
+async def test_the_selected_case_is_shown_in_the_upper_panels(story: Any, engine: Any, opened: Any) -> None:
     story.begin().case(0, 10.0).case(1, 30.0).start(2)
     async with opened(story.path, engine) as seen:
         await seen.press("up")
@@ -312,7 +310,7 @@ async def test_a_chosen_case_fills_the_upper_part(story: Any, engine: Any, opene
         assert not any(row.startswith("▸") for row in seen.table)
 
 
-async def test_help_and_detail_are_screens_of_their_own(story: Any, engine: Any, opened: Any) -> None:
+async def test_help_and_case_details_open_as_screens(story: Any, engine: Any, opened: Any) -> None:
     story.begin().case(0, 10.0, 120, "random weights").start(1)
     async with opened(story.path, engine) as seen:
         await seen.press("question_mark")
@@ -338,7 +336,7 @@ async def test_pages_scroll(story: Any, engine: Any, opened: Any) -> None:
         assert seen.panel("page")[0] == top
 
 
-async def test_the_rate_changes_and_is_told(story: Any, engine: Any, opened: Any) -> None:
+async def test_the_refresh_rate_can_be_changed_and_is_shown(story: Any, engine: Any, opened: Any) -> None:
     story.begin().start(0)
     async with opened(story.path, engine) as seen:
         assert seen.panel("heading")[1].endswith("2 Hz")
@@ -348,7 +346,7 @@ async def test_the_rate_changes_and_is_told(story: Any, engine: Any, opened: Any
         assert seen.panel("heading")[1].endswith("1 Hz")
 
 
-async def test_on_two_processors_a_measuring_screen_is_quiet(story: Any, engine: Any, opened: Any) -> None:
+async def test_quiet_mode_is_the_default_on_two_processors(story: Any, engine: Any, opened: Any) -> None:
     story.begin(cpu_count=2).start(0)
     async with opened(story.path, engine) as seen:
         assert seen.panel("heading")[1].endswith("quiet, 1 Hz")
@@ -356,7 +354,7 @@ async def test_on_two_processors_a_measuring_screen_is_quiet(story: Any, engine:
         assert seen.panel("heading")[1].endswith("5 Hz") and "quiet" not in seen.panel("heading")[1]
 
 
-async def test_dear_pictures_are_drawn_less_often_and_that_is_told(
+async def test_expensive_frames_are_drawn_less_often_and_this_is_shown(
     story: Any, engine: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def look(cost: DrawingCost) -> None:
@@ -371,7 +369,7 @@ async def test_dear_pictures_are_drawn_less_often_and_that_is_told(
         assert seen.panel("heading")[1].endswith(" 2 Hz"), "nothing is measured"
 
 
-async def test_the_screen_tells_its_cost_when_asked(story: Any, engine: Any, opened: Any) -> None:
+async def test_the_overhead_is_shown_on_request(story: Any, engine: Any, opened: Any) -> None:
     story.begin().telemetry()
     async with opened(story.path, engine) as seen:
         await seen.press("D")
@@ -380,7 +378,7 @@ async def test_the_screen_tells_its_cost_when_asked(story: Any, engine: Any, ope
         assert "measuring" not in seen.panel("log")[-1]
 
 
-async def test_themes_change_by_a_key(story: Any, engine: Any, opened: Any) -> None:
+async def test_a_key_switches_themes(story: Any, engine: Any, opened: Any) -> None:
     story.begin()
     async with opened(story.path, engine) as seen:
         seen_themes = {seen.app.theme}
@@ -390,7 +388,7 @@ async def test_themes_change_by_a_key(story: Any, engine: Any, opened: Any) -> N
         assert len(seen_themes) == 5
 
 
-async def test_every_action_is_in_the_palette(story: Any, engine: Any, opened: Any) -> None:
+async def test_the_command_palette_lists_every_action(story: Any, engine: Any, opened: Any) -> None:
     story.begin().start(0)
     async with opened(story.path, engine) as seen:
         titles = {command.title for command in seen.app.get_system_commands(seen.app.screen)}
@@ -398,7 +396,7 @@ async def test_every_action_is_in_the_palette(story: Any, engine: Any, opened: A
             "Detach",
             "Stop the sweep",
             "Skip a running case",
-            "Pause, or go on",
+            "Pause or resume the queue",
             "Filter cases",
             "Help",
             "Next theme",
@@ -410,7 +408,7 @@ async def test_every_action_is_in_the_palette(story: Any, engine: Any, opened: A
         assert "✓ ok" in seen.table[1]
 
 
-async def test_ascii_uses_no_other_character(story: Any, engine: Any, opened: Any) -> None:
+async def test_ascii_mode_uses_only_ascii(story: Any, engine: Any, opened: Any) -> None:
     story.begin().telemetry().case(0, 10.0, 20, "random weights").start(1).finish(1, "oom", reason="full")
     async with opened(story.path, engine, ascii_only=True) as seen:
         assert seen.text.isascii()
@@ -418,7 +416,7 @@ async def test_ascii_uses_no_other_character(story: Any, engine: Any, opened: An
         assert seen.text.isascii()
 
 
-async def test_a_hundred_thousand_cases_are_shown_and_scrolled(story: Any, engine: Any, opened: Any) -> None:
+async def test_a_hundred_thousand_cases_can_be_shown_and_scrolled(story: Any, engine: Any, opened: Any) -> None:
     story.begin(batch_sizes=tuple(range(1, 100_001))).case(0)
     async with opened(story.path, engine) as seen:
         assert "1/100000 cases" in seen.panel("heading")[0]
@@ -428,7 +426,7 @@ async def test_a_hundred_thousand_cases_are_shown_and_scrolled(story: Any, engin
         assert "bs      1" in seen.table[0]
 
 
-async def test_no_color_is_obeyed(
+async def test_no_color_is_respected(
     story: Any, engine: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
@@ -440,13 +438,13 @@ async def test_no_color_is_obeyed(
             for segment in strip
             if segment.style
         }
-        colours = {colour for style in styles for colour in (style.color, style.bgcolor) if colour is not None}
-        assert all(colour.is_default for colour in colours)
+        colors = {color for style in styles for color in (style.color, style.bgcolor) if color is not None}
+        assert all(color.is_default for color in colors)
         assert "✓ ok" in seen.table[0]
 
 
 @pytest.mark.parametrize("ms", [0.0, 5e-324, 1e9])
-async def test_figures_of_any_size_are_survived(story: Any, engine: Any, opened: Any, ms: float) -> None:
+async def test_step_times_of_any_size_are_shown(story: Any, engine: Any, opened: Any, ms: float) -> None:
     story.begin().telemetry()
     for case in (0, 1):
         story.start(case).prepare(case).steps(case, [ms] * 2, "warmup")
@@ -460,7 +458,7 @@ async def test_figures_of_any_size_are_survived(story: Any, engine: Any, opened:
         assert "✓ ok" in seen.table[1]
 
 
-async def test_the_case_that_was_cut_short_still_has_its_figures(story: Any, opened: Any) -> None:
+async def test_a_case_cut_short_keeps_its_metrics(story: Any, opened: Any) -> None:
     story.begin().start(0).prepare(0).steps(0, [10.0] * 8)
     async with opened(story.path) as seen:
         await seen.press("g")

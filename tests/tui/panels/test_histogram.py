@@ -17,18 +17,18 @@ def test_the_highest_column_is_the_largest_count() -> None:
     assert rows[3][13 + 8 : 13 + 10] == "██" and rows[2][13 + 8] == " "
 
 
-def test_median_and_p99_are_named_below() -> None:
+def test_median_and_p99_are_labeled_below() -> None:
     rows = drawn([5.0] * 95 + [15.0] * 6)
     assert rows[-2].split() == ["0.00", "▴p50", "▴p99", "20.00"]
 
 
-def test_steps_beyond_the_scale_are_counted_and_told() -> None:
+def test_steps_beyond_the_scale_are_counted() -> None:
     rows = drawn([5.0] * 9 + [50.0] * 2)
     assert "2 beyond" in rows[-1]
     assert rows[5].rstrip().endswith("██")
 
 
-def test_all_counts_are_there_at_any_width() -> None:
+def test_all_steps_are_counted_at_any_width() -> None:
     values = [0.1 * step for step in range(200)]
     spread = RunningStats(values)
     from benchtui.tui.panels.histogram import _counts
@@ -37,6 +37,6 @@ def test_all_counts_are_there_at_any_width() -> None:
     assert {sum(_counts(made, Scale(0.0, 20.0), columns)) for columns in (1, 7, 30, 80)} == {200}
 
 
-def test_ascii_and_no_room() -> None:
+def test_histogram_in_ascii_and_without_space() -> None:
     assert all(row.isascii() for row in drawn([5.0] * 9, symbols=ASCII))
     assert drawn([5.0], height=3) == [] and drawn([5.0], width=30) == []

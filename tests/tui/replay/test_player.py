@@ -1,4 +1,4 @@
-"""The clock of a replay, and moments as a reader names them: plain arithmetic on a still clock."""
+"""Replay clock and seek targets, with a fake clock."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from benchtui.sessions.replay.timeline import Timeline
 from benchtui.tui.replay.player import SPEEDS, Player, ReplayTarget, StepAcceleration
 
 
-def test_it_goes_on_by_the_clock_at_its_speed(clock: Any) -> None:
+def test_the_position_advances_at_the_playback_speed(clock: Any) -> None:
     player = Player(clock, 4.0)
     clock.now_s += 2
     assert player.position_s == 8.0
@@ -23,7 +23,7 @@ def test_it_goes_on_by_the_clock_at_its_speed(clock: Any) -> None:
     assert (player.speed, player.position_s) == (8.0, 18.0)
 
 
-def test_it_stands_still_while_it_is_paused(clock: Any) -> None:
+def test_the_position_does_not_change_while_paused(clock: Any) -> None:
     player = Player(clock)
     clock.now_s += 3
     player.toggle()
@@ -34,7 +34,7 @@ def test_it_stands_still_while_it_is_paused(clock: Any) -> None:
     assert player.position_s == 4.0
 
 
-def test_it_stops_at_the_end_and_plays_once_more_from_the_beginning(clock: Any) -> None:
+def test_playback_stops_at_the_end_and_restarts_from_the_beginning(clock: Any) -> None:
     player = Player(clock)
     clock.now_s += 50
     assert not player.ended
@@ -44,7 +44,7 @@ def test_it_stops_at_the_end_and_plays_once_more_from_the_beginning(clock: Any) 
     assert (player.playing, player.position_s, player.ended) == (True, 0.0, False)
 
 
-def test_it_goes_wherever_it_is_sent_but_not_before_the_beginning(clock: Any) -> None:
+def test_seeking_before_the_beginning_stops_there(clock: Any) -> None:
     player = Player(clock)
     player.end_at(20.0)
     for to_s, at_s in ((12.5, 12.5), (-3.0, 0.0), (90.0, 20.0)):
@@ -52,7 +52,7 @@ def test_it_goes_wherever_it_is_sent_but_not_before_the_beginning(clock: Any) ->
         assert player.position_s == at_s
 
 
-def test_speeds_end_at_a_quarter_and_at_64(clock: Any) -> None:
+def test_speed_is_limited_to_a_quarter_and_64(clock: Any) -> None:
     player = Player(clock)
     for _ in range(20):
         player.faster()
@@ -62,7 +62,7 @@ def test_speeds_end_at_a_quarter_and_at_64(clock: Any) -> None:
     assert player.speed == 0.25 == SPEEDS[0]
 
 
-def test_a_key_that_is_held_goes_ever_further(clock: Any) -> None:
+def test_a_held_key_takes_increasing_steps(clock: Any) -> None:
     stride = StepAcceleration(clock)
     taken = []
     for _ in range(40):
@@ -76,7 +76,7 @@ def test_a_key_that_is_held_goes_ever_further(clock: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "aim"),
+    ("text", "target"),
     [
         ("90", ReplayTarget(seconds=90.0)),
         (" 12.5 s", ReplayTarget(seconds=12.5)),
@@ -89,19 +89,19 @@ def test_a_key_that_is_held_goes_ever_further(clock: Any) -> None:
         ("Case3", ReplayTarget(case=3)),
     ],
 )
-def test_a_moment_is_a_time_a_share_or_a_case(text: str, aim: ReplayTarget) -> None:
-    assert ReplayTarget.parse(text) == aim
+def test_a_target_is_a_time_a_percentage_or_a_case(text: str, target: ReplayTarget) -> None:
+    assert ReplayTarget.parse(text) == target
 
 
 @pytest.mark.parametrize(
     "text", ["", "x", "-3", "101%", "1:2:3:4", "case", "case x", "1e9", "nan", "٣", "9" * 400]
 )
-def test_what_is_no_moment_is_refused_with_what_is(text: str) -> None:
-    with pytest.raises(BenchtuiError, match="is no moment of a session; give 90, 1:30, 50% or case 3"):
+def test_an_invalid_target_is_rejected_with_the_valid_forms(text: str) -> None:
+    with pytest.raises(BenchtuiError, match="is not a position: use 90, 1:30, 50% or case 3"):
         ReplayTarget.parse(text)
 
 
-def test_a_share_and_a_case_are_looked_up_in_the_record(story: Any, tmp_path: Path) -> None:
+def test_percentages_and_cases_are_resolved_in_the_recording(story: Any, tmp_path: Path) -> None:
     story.begin().wait(10.0).case(0).wait(5.0).start(1).wait(4.0).say("hm")
     timeline = Timeline(story.path)
     while not timeline.complete:
@@ -110,6 +110,6 @@ def test_a_share_and_a_case_are_looked_up_in_the_record(story: Any, tmp_path: Pa
     assert ReplayTarget(percent=25.0).moment(timeline) == end_s / 4
     assert ReplayTarget(case=1).moment(timeline) == 10.0
     assert ReplayTarget(case=2).moment(timeline) == end_s - 4.0
-    with pytest.raises(BenchtuiError, match="case 3 never began; the session has 3 cases"):
+    with pytest.raises(BenchtuiError, match="case 3 never started; the session has 3 cases"):
         ReplayTarget(case=3).moment(timeline)
     timeline.close()

@@ -1,4 +1,4 @@
-"""A replay: what the Monitor shows at each moment, and what each key of the transport line does."""
+"""Replay screen: the Monitor at each position, and each key of the transport line."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def end_of(path: Path) -> float:
     return Session.load(path).now_s
 
 
-async def test_it_begins_at_the_beginning_and_plays(recorded: Path, opened: Any) -> None:
+async def test_a_replay_starts_playing_from_the_beginning(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start()) as seen:
         assert isinstance(seen.app.screen, ReplayMonitor)
         assert seen.panel("transport")[0].startswith("▶ playing    1x  0:00.0 /")
@@ -51,8 +51,8 @@ async def test_it_begins_at_the_beginning_and_plays(recorded: Path, opened: Any)
         assert "queued" in seen.table[1] and "queued" in seen.table[2]
 
 
-async def test_a_case_is_seen_as_it_ran(recorded: Path, opened: Any) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(seconds=35.0))) as seen:
+async def test_a_case_is_shown_as_it_ran(recorded: Path, opened: Any) -> None:
+    async with opened(recorded, start=Start(target=ReplayTarget(seconds=35.0))) as seen:
         assert "running" not in seen.panel("heading")[0] and "left" in seen.panel("heading")[0]
         assert seen.panel("current")[1].startswith("measuring")
         assert "▲ oom" in seen.table[1] and "▶ 90/90" in seen.table[2]
@@ -60,13 +60,13 @@ async def test_a_case_is_seen_as_it_ran(recorded: Path, opened: Any) -> None:
         assert seen.panel("gauges")[1].startswith("power       330 W")
 
 
-async def test_the_time_left_is_that_of_the_record(recorded: Path, opened: Any) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(seconds=31.5))) as seen:
+async def test_the_time_left_comes_from_the_recording(recorded: Path, opened: Any) -> None:
+    async with opened(recorded, start=Start(target=ReplayTarget(seconds=31.5))) as seen:
         left = round(end_of(recorded) - 31.5)
         assert seen.panel("heading")[0].endswith(f" {left} s left")
 
 
-async def test_going_back_takes_back_what_was_shown(recorded: Path, opened: Any) -> None:
+async def test_seeking_back_restores_the_earlier_state(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start()) as seen:
         pictures = {}
         await seen.press("space")
@@ -79,7 +79,7 @@ async def test_going_back_takes_back_what_was_shown(recorded: Path, opened: Any)
         assert len(set(pictures.values())) == 4
 
 
-async def test_space_stops_and_goes_on(recorded: Path, opened: Any) -> None:
+async def test_space_pauses_and_resumes(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start()) as seen:
         seen.clock.now_s += 5
         await seen.press("space")
@@ -93,7 +93,7 @@ async def test_space_stops_and_goes_on(recorded: Path, opened: Any) -> None:
         assert seen.panel("transport")[0].startswith("▶ playing    1x  0:06.0")
 
 
-async def test_brackets_go_from_one_recorded_moment_to_the_next(recorded: Path, opened: Any) -> None:
+async def test_brackets_step_between_recorded_moments(recorded: Path, opened: Any) -> None:
     at_s = moments(recorded)
     async with opened(recorded, start=Start()) as seen:
         replay = seen.app._feed
@@ -107,7 +107,7 @@ async def test_brackets_go_from_one_recorded_moment_to_the_next(recorded: Path, 
         assert "paused" in seen.panel("transport")[0]
 
 
-async def test_braces_go_from_event_to_event_and_say_which(recorded: Path, opened: Any) -> None:
+async def test_braces_jump_between_events_and_name_them(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start()) as seen:
         await seen.press("space")
         told = []
@@ -127,13 +127,13 @@ async def test_braces_go_from_event_to_event_and_say_which(recorded: Path, opene
         assert "case 3 of 3 begins" in told[8] and "case 2 ran out of memory" in told[9]
 
 
-async def test_before_the_first_event_there_is_none(recorded: Path, opened: Any) -> None:
+async def test_jumping_before_the_first_event_is_reported(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start()) as seen:
         await seen.press(*_names("{"))
         assert seen.panel("log")[-1] == "no event before this moment"
 
 
-async def test_angles_change_the_speed(recorded: Path, opened: Any) -> None:
+async def test_angle_brackets_change_the_speed(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start()) as seen:
         await seen.press(*_names(">"))
         await seen.press(*_names(">"))
@@ -147,8 +147,8 @@ async def test_angles_change_the_speed(recorded: Path, opened: Any) -> None:
 
 
 @pytest.mark.parametrize("key", "0123456789")
-async def test_numbers_go_to_shares_of_the_record(recorded: Path, opened: Any, key: str) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(percent=33.0))) as seen:
+async def test_number_keys_seek_to_tenths_of_the_recording(recorded: Path, opened: Any, key: str) -> None:
+    async with opened(recorded, start=Start(target=ReplayTarget(percent=33.0))) as seen:
         await seen.press("space", key)
         assert isinstance(seen.app.screen, ReplayMonitor)
         assert seen.app._feed.now_s == pytest.approx(end_of(recorded) * int(key) / 10)
@@ -159,7 +159,7 @@ async def test_numbers_go_to_shares_of_the_record(recorded: Path, opened: Any, k
     [("15", 15.0), ("0:35", 35.0), ("50%", None), ("case 1", 9.0)],
     ids=["s", "m", "%", "case"],
 )
-async def test_g_asks_for_a_moment(recorded: Path, opened: Any, typed: str, at_s: float | None) -> None:
+async def test_g_prompts_for_a_position(recorded: Path, opened: Any, typed: str, at_s: float | None) -> None:
     async with opened(recorded, start=Start()) as seen:
         await seen.press("space", "g")
         await seen.pilot.pause()
@@ -171,9 +171,9 @@ async def test_g_asks_for_a_moment(recorded: Path, opened: Any, typed: str, at_s
 
 @pytest.mark.parametrize(
     ("typed", "said"),
-    [("soon", "'soon' is no moment of a session"), ("case 9", "case 9 never began; the session has 3 cases")],
+    [("soon", "'soon' is not a position"), ("case 9", "case 9 never started; the session has 3 cases")],
 )
-async def test_a_moment_that_is_none_is_told(recorded: Path, opened: Any, typed: str, said: str) -> None:
+async def test_an_invalid_position_is_reported(recorded: Path, opened: Any, typed: str, said: str) -> None:
     async with opened(recorded, start=Start()) as seen:
         await seen.press("space", "g")
         await seen.pilot.pause()
@@ -182,7 +182,7 @@ async def test_a_moment_that_is_none_is_told(recorded: Path, opened: Any, typed:
         assert seen.app._feed.now_s == 0.0
 
 
-async def test_esc_puts_the_question_away_then_leaves_for_the_end(recorded: Path, opened: Any) -> None:
+async def test_esc_closes_the_prompt_then_leaves_the_replay(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start()) as seen:
         await seen.press("g")
         await seen.press("1", "escape")
@@ -195,7 +195,7 @@ async def test_esc_puts_the_question_away_then_leaves_for_the_end(recorded: Path
         assert "completed" in seen.panel("heading")[0]
 
 
-async def test_esc_leads_back_to_a_sweep_that_runs_on(story: Any, engine: Any, opened: Any) -> None:
+async def test_esc_returns_to_the_running_sweep(story: Any, engine: Any, opened: Any) -> None:
     story.begin().case(0).start(1)
     async with opened(story.path, engine, start=Start()) as seen:
         assert "0/3 cases" in seen.panel("heading")[0]
@@ -205,7 +205,7 @@ async def test_esc_leads_back_to_a_sweep_that_runs_on(story: Any, engine: Any, o
         assert "1/3 cases" in seen.panel("heading")[0] and "x skip" in seen.panel("keys")[0]
 
 
-async def test_R_replays_a_session_that_is_open(recorded: Path, opened: Any) -> None:
+async def test_R_replays_the_open_session(recorded: Path, opened: Any) -> None:
     async with opened(recorded) as seen:
         assert "R replay" in seen.panel("keys")[0]
         await seen.press("R")
@@ -214,8 +214,8 @@ async def test_R_replays_a_session_that_is_open(recorded: Path, opened: Any) -> 
         assert "0/3 cases" in seen.panel("heading")[0]
 
 
-async def test_parentheses_lead_to_other_places_and_the_replay_waits_there(recorded: Path, opened: Any) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(seconds=35.0))) as seen:
+async def test_parentheses_switch_views_and_the_replay_keeps_its_position(recorded: Path, opened: Any) -> None:
+    async with opened(recorded, start=Start(target=ReplayTarget(seconds=35.0))) as seen:
         assert "( ) place" in seen.panel("heading")[1]
         await seen.press("space", *_names(")"))
         assert "▸3 Charts" in seen.panel("places")[0]
@@ -225,8 +225,8 @@ async def test_parentheses_lead_to_other_places_and_the_replay_waits_there(recor
         assert "▸1 Sweep" in seen.panel("places")[0]
 
 
-async def test_tab_zooms_as_in_the_monitor_and_esc_leaves_the_panel_first(recorded: Path, opened: Any) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(seconds=35.0))) as seen:
+async def test_tab_zooms_as_in_the_monitor_and_esc_unzooms_first(recorded: Path, opened: Any) -> None:
+    async with opened(recorded, start=Start(target=ReplayTarget(seconds=35.0))) as seen:
         await seen.press("tab")
         assert seen.panel("zoom")[0].startswith("Step times")
         assert seen.panel("keys")[0].split()[:2] == ["z", "back"]
@@ -236,7 +236,7 @@ async def test_tab_zooms_as_in_the_monitor_and_esc_leaves_the_panel_first(record
         assert "playing" in seen.panel("transport")[0] and "space play/pause" in seen.panel("keys")[0]
 
 
-async def test_at_the_end_it_stops_and_space_plays_once_more(recorded: Path, opened: Any) -> None:
+async def test_playback_stops_at_the_end_and_space_restarts_it(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start(speed=64.0)) as seen:
         seen.clock.now_s += 10
         await seen.look()
@@ -248,8 +248,8 @@ async def test_at_the_end_it_stops_and_space_plays_once_more(recorded: Path, ope
         assert "0/3 cases" in seen.panel("heading")[0]
 
 
-async def test_a_case_chosen_stays_chosen_at_other_moments(recorded: Path, opened: Any) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(seconds=35.0))) as seen:
+async def test_the_selected_case_stays_selected_after_seeking(recorded: Path, opened: Any) -> None:
+    async with opened(recorded, start=Start(target=ReplayTarget(seconds=35.0))) as seen:
         await seen.press("space", "G")
         assert "case 3 of 3" in seen.panel("current")[0]
         await seen.press("1")
@@ -258,41 +258,39 @@ async def test_a_case_chosen_stays_chosen_at_other_moments(recorded: Path, opene
         assert isinstance(seen.app.screen, CaseScreen)
 
 
-async def test_help_is_about_the_replay(recorded: Path, opened: Any) -> None:
+async def test_help_describes_the_replay(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start()) as seen:
         await seen.press("question_mark")
-        assert "Play faster: up to 64 times" in seen.text and "0 to 9" in seen.text
+        assert "Play faster: up to 64x" in seen.text and "0 to 9" in seen.text
 
 
-async def test_every_key_of_the_transport_is_in_the_palette_and_none_of_a_live_sweep(
-    recorded: Path, opened: Any
-) -> None:
+async def test_the_palette_lists_transport_actions_and_no_live_ones(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start()) as seen:
         names = {command.title for command in seen.app.get_system_commands(seen.app.screen)}
-        assert {"Play, or stand still", "Next event", "Play faster", "Go to 30 %", "Next place"} <= names
+        assert {"Play or pause", "Next event", "Play faster", "Go to 30 %", "Next place"} <= names
         assert not names & {"Detach", "Stop the sweep", "Skip the case that runs", "Freeze the display"}
 
 
-async def test_q_quits_at_once_and_says_which_session(recorded: Path, opened: Any) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(seconds=35.0))) as seen:
+async def test_q_quits_immediately_and_returns_the_session(recorded: Path, opened: Any) -> None:
+    async with opened(recorded, start=Start(target=ReplayTarget(seconds=35.0))) as seen:
         await seen.press("q")
     assert seen.app.return_value == ExitReason("closed", recorded)
 
 
-async def test_leaving_from_another_place_asks_nothing_either(recorded: Path, opened: Any) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(seconds=35.0))) as seen:
+async def test_quitting_from_another_view_does_not_ask(recorded: Path, opened: Any) -> None:
+    async with opened(recorded, start=Start(target=ReplayTarget(seconds=35.0))) as seen:
         await seen.press(*_names(")"), "q")
         await seen.pilot.pause()
     assert seen.app.return_value == ExitReason("closed", recorded)
 
 
-async def test_a_moment_that_was_asked_for_and_is_not_there_is_told(recorded: Path, opened: Any) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(case=7))) as seen:
-        assert "case 7 never began" in seen.panel("log")[-1]
+async def test_an_unreachable_start_position_is_reported(recorded: Path, opened: Any) -> None:
+    async with opened(recorded, start=Start(target=ReplayTarget(case=7))) as seen:
+        assert "case 7 never started" in seen.panel("log")[-1]
         assert "0/3 cases" in seen.panel("heading")[0]
 
 
-async def test_a_record_that_was_cut_off_ends_so(story: Any, opened: Any) -> None:
+async def test_a_cut_off_recording_ends_as_cut_off(story: Any, opened: Any) -> None:
     story.begin().case(0).start(1).wait(5.0).prepare(1).steps(1, [10.0] * 5)
     async with opened(story.path, start=Start()) as seen:
         await seen.press("9")
@@ -308,7 +306,7 @@ async def test_a_resume_is_an_event_to_jump_to(story: Any, opened: Any) -> None:
     story.finish(1, "interrupted").finish(2, "interrupted").end("interrupted")
     cut_s = story.t
     story.resume(1, 2).wait(5.0).case(1).case(2).end()
-    async with opened(story.path, start=Start(aim=ReplayTarget(percent=100))) as seen:
+    async with opened(story.path, start=Start(target=ReplayTarget(percent=100))) as seen:
         assert "3/3 cases" in seen.panel("heading")[0] and "completed" in seen.panel("heading")[0]
         assert all("✓ ok" in row for row in seen.table[:3])
         said = ""
@@ -327,7 +325,7 @@ async def test_a_resume_is_an_event_to_jump_to(story: Any, opened: Any) -> None:
         assert all("✓ ok" in row for row in seen.table[:3])
 
 
-async def test_a_broken_line_ends_the_replay_with_a_word(story: Any, opened: Any) -> None:
+async def test_a_broken_line_ends_the_replay_with_an_error(story: Any, opened: Any) -> None:
     story.begin().case(0)
     with story.path.open("ab") as file:
         file.write(b"what is this\n")
@@ -338,7 +336,7 @@ async def test_a_broken_line_ends_the_replay_with_a_word(story: Any, opened: Any
         assert "✓ ok" in seen.table[0]
 
 
-async def test_outliers_are_events_too(story: Any, opened: Any) -> None:
+async def test_outliers_are_events(story: Any, opened: Any) -> None:
     story.begin().start(0).prepare(0)
     for batch in range(10):
         story.steps(0, [10.0 + step / 100 for step in range(10)] + ([90.0] if batch == 5 else []))
@@ -352,10 +350,10 @@ async def test_outliers_are_events_too(story: Any, opened: Any) -> None:
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40), (200, 50)])
-async def test_the_transport_line_is_there_at_every_size(
+async def test_the_transport_line_is_visible_at_every_size(
     recorded: Path, opened: Any, size: tuple[int, int]
 ) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(seconds=35.0)), size=size) as seen:
+    async with opened(recorded, start=Start(target=ReplayTarget(seconds=35.0)), size=size) as seen:
         lines = seen.text.splitlines()
         assert any("playing" in line and "0:35.0" in line and "2026-11-21" in line for line in lines)
         assert lines[-1].strip().startswith("space")
@@ -366,7 +364,7 @@ def _names(*letters: str) -> list[str]:
 
 
 def _name(letter: str) -> str:
-    """Textual's name of the key for a letter."""
+    """Return Textual's key name for a letter."""
     named = {
         "(": "left_parenthesis",
         ")": "right_parenthesis",

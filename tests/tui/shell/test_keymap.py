@@ -98,10 +98,10 @@ async def test_a_mapped_key_works_and_the_help_shows_it(
     mine = replace(app_context, preferences=Preferences(Settings(keys=keys)))
     async with opened(story.path, engine, app_context=mine) as seen:
         await seen.press("x")
-        assert engine.told == []
+        assert engine.commands == []
         await seen.press("f5")
         await seen.app.workers.wait_for_complete()
-        assert engine.told == ["skip 0"]
+        assert engine.commands == ["skip 0"]
         await seen.press("f2")
         assert any(row.split()[:4] == ["f5", "Skip", "a", "running"] for row in seen.text.split("\n"))
         await seen.press("escape", "ctrl+q")
@@ -122,7 +122,7 @@ async def test_a_clash_is_told_and_the_app_goes_on(
         told = [toast.message for toast in seen.app._notifications]
         assert told == ["keys: x would do monitor.skip and monitor.sort; the mapped one wins"]
         await seen.press("x")
-        assert engine.told == [] and "▴case" in seen.panel("header")[0]
+        assert engine.commands == [] and "▴case" in seen.panel("header")[0]
 
 
 async def test_a_file_with_a_mistake_never_keeps_the_app_from_starting(

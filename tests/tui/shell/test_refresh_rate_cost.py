@@ -6,7 +6,7 @@ from benchtui.tui.shell.refresh_rate import DrawingCost
 
 
 @pytest.fixture(autouse=True)
-def unhurried() -> None:
+def fixed_refresh_rate() -> None:
     """Nothing is in the way of the real thing here."""
 
 

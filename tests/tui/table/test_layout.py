@@ -18,13 +18,13 @@ def names(**axes: tuple[object, ...]) -> list[str]:
     return [made.text(config) for config in plan]
 
 
-def test_what_matters_most_gets_room_first() -> None:
+def test_the_most_important_columns_get_space_first() -> None:
     assert titles(77) == ["state", "p50", "samples", "memory", "power"]
     assert titles(118) == ["state", "p50", "p99", "samples", "memory", "power", "base", "notes"]
     assert titles(30) == []
 
 
-def test_figures_end_below_their_titles() -> None:
+def test_numbers_are_aligned_with_their_titles() -> None:
     arrangement = Arrangement.of(100, 10)
     row = TableRow(("cpu", "plain"), {"state": ("✓ ok", "good"), "p50": ("1.84", "plain")})
     header, line = (
@@ -34,7 +34,7 @@ def test_figures_end_below_their_titles() -> None:
     assert header.index("p50 ms") + len("p50 ms") == line.index("1.84") + len("1.84")
 
 
-def test_a_row_without_figures_says_why_in_their_place() -> None:
+def test_a_row_without_metrics_shows_why_in_their_place() -> None:
     row = TableRow(
         ("cpu", "plain"), {"state": ("✗ failed", "bad")}, instead="worker killed by SIGKILL, after a while"
     )
@@ -42,7 +42,7 @@ def test_a_row_without_figures_says_why_in_their_place() -> None:
     assert line.endswith("worker killed by SIGK…") and len(line) == 50
 
 
-def test_options_that_never_differ_are_left_to_the_heading() -> None:
+def test_options_that_never_differ_are_omitted() -> None:
     assert names(batch_size=(1, 16)) == ["cpu fp32 bs  1", "cpu fp32 bs 16"]
 
 
@@ -52,7 +52,7 @@ def test_options_that_differ_are_aligned() -> None:
     )
 
 
-def test_cases_that_differ_never_read_the_same() -> None:
+def test_different_cases_have_different_names() -> None:
     """An A/A pair, threads, padding and the labels of an import are options like the others."""
     plain = Config(device="cpu")
     for other in (
@@ -68,7 +68,7 @@ def test_cases_that_differ_never_read_the_same() -> None:
 
 
 def test_a_rate_needs_samples_and_time() -> None:
-    """A source that kept steps and doesn't say how many samples one has gives no rate, as in the report."""
+    """A source with steps but no sample count gives no rate, as in the report."""
     case = CaseState(0, Config(device="cpu"))
     assert rate(case, 10, 100.0) == 100.0
     assert rate(case, 10, 0.0) is rate(case, 0, 0.0) is None

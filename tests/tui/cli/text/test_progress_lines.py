@@ -63,7 +63,7 @@ def test_a_running_sweep_is_followed_to_its_end(
 
 def test_the_record_of_an_engine_that_died_ends_where_it_ends(story: Any, engine: Any) -> None:
     story.begin().case(0)
-    engine.lives = False
+    engine.is_alive = False
     assert "[1/3]" in lines(story.path, engine)[-1]
 
 
