@@ -14,7 +14,7 @@ def put(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def test_themes_of_the_folder_stand_behind_those_that_ship(tmp_path: Path) -> None:
+def test_user_themes_are_listed_after_bundled_ones(tmp_path: Path) -> None:
     path = put(tmp_path, "night", NIGHT)
     found = user_themes.load_all(tmp_path)
     assert list(found.themes) == [*themes.names(), "night"]
@@ -22,7 +22,7 @@ def test_themes_of_the_folder_stand_behind_those_that_ship(tmp_path: Path) -> No
     assert not found.problems
 
 
-def test_what_a_theme_leaves_out_is_that_of_ours(tmp_path: Path) -> None:
+def test_missing_colors_come_from_the_bundled_theme(tmp_path: Path) -> None:
     put(tmp_path, "night", NIGHT)
     put(tmp_path, "paper", "dark = false\n")
     put(tmp_path, "mine", 'ansi = true\n[colours]\naccent = "ansi_bright_red"\n')
@@ -49,7 +49,7 @@ def test_what_a_theme_leaves_out_is_that_of_ours(tmp_path: Path) -> None:
         ("colours = 3\n", "colours: 3 is no table"),
     ],
 )
-def test_what_is_no_theme_is_told_in_one_line(tmp_path: Path, text: str, said: str) -> None:
+def test_invalid_theme_is_reported_in_one_line(tmp_path: Path, text: str, said: str) -> None:
     path = put(tmp_path, "odd", text)
     found = user_themes.load_all(tmp_path)
     assert list(found.themes) == themes.names()
@@ -57,7 +57,7 @@ def test_what_is_no_theme_is_told_in_one_line(tmp_path: Path, text: str, said: s
     assert "\n" not in found.problems["odd"]
 
 
-def test_other_files_that_are_no_themes(tmp_path: Path) -> None:
+def test_unreadable_theme_files_are_reported(tmp_path: Path) -> None:
     put(tmp_path, themes.DEFAULT, NIGHT)
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
     (tmp_path / "folder.toml").mkdir()
@@ -68,7 +68,9 @@ def test_other_files_that_are_no_themes(tmp_path: Path) -> None:
     assert user_themes.load_all(tmp_path / "nowhere").problems == {}
 
 
-def test_why_a_theme_cannot_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_reason_explains_why_a_theme_is_unavailable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     user_themes.folder().mkdir(parents=True)
     put(user_themes.folder(), "odd", "dark = 1\n")

@@ -26,7 +26,7 @@ FILE = '# mine\nmodel = "tiny-bert"\n[axes]\nprecision = ["fp32", "bf16"]\nbatch
 
 
 async def until(seen: Any, happened: Callable[[], bool]) -> None:
-    """Wait, ten seconds at most, for what a thread brings about."""
+    """Wait at most ten seconds for a condition that a thread will fulfill."""
     for _ in range(500):
         if happened():
             return
@@ -56,16 +56,16 @@ async def go_to(seen: Any, label: str) -> None:
     assert line_of(seen, label).startswith("▸")
 
 
-async def typed(seen: Any, text: str) -> None:
+async def type_value(seen: Any, text: str) -> None:
     await seen.press("enter", *text)
 
 
-def test_every_entry_of_a_file_has_a_line() -> None:
+def test_every_sweep_entry_has_a_form_row() -> None:
     assert [entry.key for entry in ENTRIES] == list(entries())
     assert all(entry.about for entry in ENTRIES)
 
 
-async def test_the_first_screen_is_a_sweep_that_s_starts(opened: Any) -> None:
+async def test_first_screen_shows_a_sweep_that_s_starts(opened: Any) -> None:
     async with opened() as seen:
         assert seen.panel("title")[0] == " quick  preset quick"
         assert hint(seen).startswith("s starts this sweep.")
@@ -77,7 +77,7 @@ async def test_the_first_screen_is_a_sweep_that_s_starts(opened: Any) -> None:
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40), (200, 50)])
-async def test_all_that_matters_is_there_in_every_size(opened: Any, size: tuple[int, int]) -> None:
+async def test_essential_content_is_visible_at_every_size(opened: Any, size: tuple[int, int]) -> None:
     async with opened(size=size) as seen:
         await until(seen, lambda: "16 of 16 cases" in seen.panel("totals")[0])
         for word in ("▸ device", "✓cpu", "seq", "time s", "s starts this sweep", "1 Sweep"):
@@ -85,12 +85,12 @@ async def test_all_that_matters_is_there_in_every_size(opened: Any, size: tuple[
         assert all(len(line) <= size[0] for line in seen.text.splitlines())
 
 
-async def test_a_terminal_that_is_too_small_is_told_so(opened: Any) -> None:
+async def test_too_small_terminal_shows_a_message(opened: Any) -> None:
     async with opened(size=(50, 18)) as seen:
         assert "terminal too small" in seen.text
 
 
-async def test_the_cursor_moves_among_the_lines(opened: Any) -> None:
+async def test_cursor_moves_between_rows(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("j")
         assert line_of(seen, "precision").startswith("▸")
@@ -104,10 +104,10 @@ async def test_the_cursor_moves_among_the_lines(opened: Any) -> None:
         assert not line_of(seen, "name").startswith("▸")
 
 
-async def test_a_value_is_typed_in_place_and_the_cases_follow_at_each_keystroke(opened: Any) -> None:
+async def test_typing_a_value_updates_the_cases_at_each_keystroke(opened: Any) -> None:
     async with opened() as seen:
         await go_to(seen, "batch_size")
-        await typed(seen, "1..4")
+        await type_value(seen, "1..4")
         await until(seen, lambda: "16 of 16 cases" in seen.panel("totals")[0])
         assert "1..4" in seen.text and sweep_of(seen).axes.batch_size == (1, 2, 4, 8)
         await seen.press("*")
@@ -120,10 +120,10 @@ async def test_a_value_is_typed_in_place_and_the_cases_follow_at_each_keystroke(
         assert "not saved" in seen.panel("title")[0]
 
 
-async def test_a_wrong_value_is_not_accepted_and_esc_restores(opened: Any) -> None:
+async def test_invalid_value_is_rejected_and_esc_restores(opened: Any) -> None:
     async with opened() as seen:
         await go_to(seen, "iterations")
-        await typed(seen, "none")
+        await type_value(seen, "none")
         assert hint(seen) == "iterations: 'none' is not a whole number from 1 to 1000000000"
         assert "esc back" in seen.panel("keys")[0]
         for key in ("enter", "down", "tab", "ctrl+s"):
@@ -134,28 +134,28 @@ async def test_a_wrong_value_is_not_accepted_and_esc_restores(opened: Any) -> No
         assert sweep_of(seen) == load_sweep("quick")
 
 
-async def test_moving_on_accepts_what_is_typed(opened: Any) -> None:
+async def test_moving_the_cursor_applies_the_typed_value(opened: Any) -> None:
     async with opened() as seen:
         await go_to(seen, "warmup")
-        await typed(seen, "7")
+        await type_value(seen, "7")
         await seen.press("down")
         assert sweep_of(seen).measure.warmup == 7
-        await typed(seen, "30")
+        await type_value(seen, "30")
         await seen.press("tab")
         assert sweep_of(seen).measure.iterations == 30
         assert seen.panel("matrix")[1].startswith("▸✓")
 
 
-async def test_digits_and_letters_are_typed_and_lead_nowhere(opened: Any) -> None:
+async def test_keys_insert_text_while_typing(opened: Any) -> None:
     async with opened() as seen:
         await go_to(seen, "name")
-        await typed(seen, "2s5q?")
+        await type_value(seen, "2s5q?")
         assert isinstance(seen.app.screen, Editor)
         await seen.press("enter")
         assert sweep_of(seen).name == "2s5q?"
 
 
-async def test_values_are_put_on_and_off_without_typing(opened: Any) -> None:
+async def test_values_can_be_toggled_without_typing(opened: Any) -> None:
     async with opened() as seen:
         await go_to(seen, "precision")
         assert "✓fp32  tf32" in line_of(seen, "precision")
@@ -168,7 +168,7 @@ async def test_values_are_put_on_and_off_without_typing(opened: Any) -> None:
         assert sweep_of(seen).axes.precision == ("fp16",)
 
 
-async def test_a_single_value_is_cycled(opened: Any) -> None:
+async def test_single_value_entry_cycles_through_its_values(opened: Any) -> None:
     async with opened() as seen:
         await go_to(seen, "weights")
         await seen.press("space")
@@ -186,14 +186,14 @@ async def test_a_single_value_is_cycled(opened: Any) -> None:
         assert sweep_of(seen).measure.retries == 1
 
 
-async def test_space_on_a_line_without_known_values_begins_to_type(opened: Any) -> None:
+async def test_space_starts_typing_if_an_entry_has_no_known_values(opened: Any) -> None:
     async with opened() as seen:
         await go_to(seen, "model")
         await seen.press("space", *"gpt2", "enter")
         assert sweep_of(seen).model == "gpt2"
 
 
-async def test_a_line_goes_back_to_its_default(opened: Any) -> None:
+async def test_entry_can_be_reset_to_its_default(opened: Any) -> None:
     async with opened() as seen:
         await go_to(seen, "batch_size")
         await seen.press("d")
@@ -203,7 +203,7 @@ async def test_a_line_goes_back_to_its_default(opened: Any) -> None:
         assert hint(seen).startswith("model is missing")
 
 
-async def test_an_entry_that_the_task_ignores_shows_why(app_context: AppContext, opened: Any) -> None:
+async def test_entry_ignored_by_the_task_shows_why(app_context: AppContext, opened: Any) -> None:
     (app_context.folder / "t.toml").write_text('model = "m"\n[train]\naccumulation = 4\n')
     async with opened() as seen:
         editor(seen).edit(app_context.folder / "t.toml")
@@ -212,7 +212,7 @@ async def test_an_entry_that_the_task_ignores_shows_why(app_context: AppContext,
         assert not any("learning_rate" in line for line in seen.panel("entries"))
 
 
-async def test_changes_are_taken_back_and_made_again(opened: Any) -> None:
+async def test_changes_can_be_undone_and_redone(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("u")
         assert hint(seen) == "nothing to take back"
@@ -224,7 +224,7 @@ async def test_changes_are_taken_back_and_made_again(opened: Any) -> None:
         assert hint(seen) == "nothing to make again"
 
 
-async def test_single_cases_are_switched_off_and_on(opened: Any) -> None:
+async def test_single_cases_can_be_disabled_and_enabled(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("tab", "j", "space")
         off = Exclusion(device="cpu", sequence_length=32, batch_size=2)
@@ -236,7 +236,7 @@ async def test_single_cases_are_switched_off_and_on(opened: Any) -> None:
         assert sweep_of(seen).exclude == ()
 
 
-async def test_all_cases_that_share_a_value_are_switched(opened: Any) -> None:
+async def test_all_cases_sharing_a_value_can_be_toggled(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("tab", "G", "a")
         assert sweep_of(seen).exclude == (Exclusion(batch_size=8),)
@@ -250,7 +250,7 @@ async def test_all_cases_that_share_a_value_are_switched(opened: Any) -> None:
         assert hint(seen).startswith("tab leads to the cases")
 
 
-async def test_the_chosen_case_says_what_its_figures_rest_on(opened: Any) -> None:
+async def test_selected_case_shows_the_basis_of_its_predictions(opened: Any) -> None:
     async with opened() as seen:
         await go_to(seen, "precision")
         await seen.press("right", "space", "tab")
@@ -259,13 +259,13 @@ async def test_the_chosen_case_says_what_its_figures_rest_on(opened: Any) -> Non
         assert "skipped, tf32 is a mode of NVIDIA tensor cores" in hint(seen)
 
 
-async def test_the_cursor_among_many_cases_stays_in_view(opened: Any) -> None:
+async def test_cursor_stays_visible_among_many_cases(opened: Any) -> None:
     async with opened() as seen:
         await go_to(seen, "sequence_length")
-        await typed(seen, "1..500")
+        await type_value(seen, "1..500")
         await seen.press("enter")
         await go_to(seen, "batch_size")
-        await typed(seen, "1..100")
+        await type_value(seen, "1..100")
         await seen.press("enter", "tab", "G", "k")
         rows = seen.panel("matrix")
         assert rows[-2].split()[:4] == ["▸✓", "cuda:0", "500", "99"] and rows[-1].split()[1:3] == [
@@ -277,7 +277,7 @@ async def test_the_cursor_among_many_cases_stays_in_view(opened: Any) -> None:
         assert seen.panel("matrix")[1].split()[:4] == ["▸✓", "cpu", "1", "1"]
 
 
-async def test_estimates_are_learned_from_earlier_sessions(
+async def test_predictions_are_learned_from_earlier_sessions(
     app_context: AppContext, opened: Any, story: Any
 ) -> None:
     story.begin().case(0).case(1).case(2).end()
@@ -292,16 +292,16 @@ async def test_estimates_are_learned_from_earlier_sessions(
         assert "measured in an earlier session" in hint(seen)
 
 
-async def test_a_library_that_can_not_be_read_leaves_guesses(app_context: AppContext, opened: Any) -> None:
-    async with opened(app_context=replace(app_context, recorded=refusing)) as seen:
+async def test_unreadable_library_leaves_guessed_predictions(app_context: AppContext, opened: Any) -> None:
+    async with opened(app_context=replace(app_context, recorded=failing_library)) as seen:
         await until(seen, lambda: "? is a guess" in seen.panel("totals")[1])
 
 
-def refusing() -> list[Any]:
+def failing_library() -> list[Any]:
     raise BenchtuiError("no")
 
 
-async def test_s_starts_the_sweep_and_shows_it(
+async def test_s_starts_the_sweep_and_opens_the_monitor(
     app_context: AppContext, opened: Any, story: Any, engine: Any
 ) -> None:
     started: list[Sweep] = []
@@ -323,7 +323,7 @@ async def test_s_starts_the_sweep_and_shows_it(
     assert seen.app.return_value == ExitReason("detached", story.path)
 
 
-async def test_an_engine_that_does_not_come_up_is_told(opened: Any) -> None:
+async def test_failed_engine_start_shows_an_error(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("s")
         await until(seen, lambda: hint(seen) == "no engine in this test")
@@ -331,7 +331,7 @@ async def test_an_engine_that_does_not_come_up_is_told(opened: Any) -> None:
         assert "no engine" not in hint(seen)
 
 
-async def test_nothing_is_started_where_every_case_is_skipped(opened: Any) -> None:
+async def test_sweep_with_only_skipped_cases_is_not_started(opened: Any) -> None:
     async with opened() as seen:
         await go_to(seen, "precision")
         await seen.press("right", "space", "left", "space")
@@ -342,7 +342,7 @@ async def test_nothing_is_started_where_every_case_is_skipped(opened: Any) -> No
         assert hint(seen).startswith("no case would be measured")
 
 
-async def test_a_second_sweep_is_started_after_a_question(
+async def test_starting_a_second_sweep_asks_first(
     app_context: AppContext, opened: Any, story: Any, engine: Any
 ) -> None:
     story.begin()
@@ -365,7 +365,7 @@ async def test_a_second_sweep_is_started_after_a_question(
         assert len(started) == 1
 
 
-async def test_what_runs_is_watched_by_its_key(
+async def test_running_sweep_can_be_opened_by_key(
     app_context: AppContext, opened: Any, story: Any, engine: Any
 ) -> None:
     story.begin().start(0)
@@ -375,7 +375,7 @@ async def test_what_runs_is_watched_by_its_key(
         assert "trial" in seen.panel("heading")[0]
 
 
-async def test_a_sweep_is_saved_and_its_file_written_back(app_context: AppContext, opened: Any) -> None:
+async def test_sweep_is_saved_to_its_own_file(app_context: AppContext, opened: Any) -> None:
     path = app_context.folder / "mine.toml"
     path.write_text(FILE)
     async with opened() as seen:
@@ -395,7 +395,7 @@ async def test_a_sweep_is_saved_and_its_file_written_back(app_context: AppContex
         assert 'precision = "bf16"' in path.read_text()
 
 
-async def test_a_preset_is_saved_under_a_name_of_its_own(app_context: AppContext, opened: Any) -> None:
+async def test_preset_is_saved_under_a_new_name(app_context: AppContext, opened: Any) -> None:
     async with opened() as seen:
         await seen.press("w", *"night.toml", "enter")
         saved = app_context.folder / "night.toml"
@@ -407,7 +407,7 @@ async def test_a_preset_is_saved_under_a_name_of_its_own(app_context: AppContext
         assert "save as" not in seen.text
 
 
-async def test_another_sweep_is_opened_and_the_way_back_stays(app_context: AppContext, opened: Any) -> None:
+async def test_opening_another_sweep_can_be_undone(app_context: AppContext, opened: Any) -> None:
     (app_context.folder / "mine.toml").write_text(FILE)
     (app_context.folder / "broken.toml").write_text("model = [")
     async with opened() as seen:
@@ -422,7 +422,7 @@ async def test_another_sweep_is_opened_and_the_way_back_stays(app_context: AppCo
         assert sweep_of(seen).axes.precision == ("fp32", "tf32")
 
 
-async def test_the_list_is_walked_and_left(opened: Any) -> None:
+async def test_open_dialog_can_be_navigated_and_closed(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("o")
         await until(seen, lambda: "gpt2-train" in seen.text)
@@ -432,7 +432,7 @@ async def test_the_list_is_walked_and_left(opened: Any) -> None:
         assert isinstance(seen.app.screen, Editor) and sweep_of(seen).name == "gpt2-train"
 
 
-async def test_a_path_is_opened_and_a_wrong_one_told(opened: Any, story: Any) -> None:
+async def test_typed_path_is_opened_and_an_invalid_one_shows_an_error(opened: Any, story: Any) -> None:
     story.begin()
     async with opened() as seen:
         await seen.press("o", *"nowhere.toml")
@@ -444,7 +444,7 @@ async def test_a_path_is_opened_and_a_wrong_one_told(opened: Any, story: Any) ->
         assert seen.panel("title")[0] == " trial  sweep of trial"
 
 
-async def test_another_place_has_its_sweep_edited(opened: Any, story: Any, tmp_path: Path) -> None:
+async def test_another_view_can_open_its_sweep_in_the_editor(opened: Any, story: Any, tmp_path: Path) -> None:
     story.begin(batch_sizes=(3, 5))
     async with opened(story.path) as seen:
         seen.app.post_message(EditAsked(story.path))
@@ -459,7 +459,7 @@ async def test_another_place_has_its_sweep_edited(opened: Any, story: Any, tmp_p
         assert "no such file or preset" in hint(seen) and sweep_of(seen).name == "gpt2-train"
 
 
-async def test_leaving_asks_where_changes_would_be_lost(opened: Any) -> None:
+async def test_quit_asks_if_changes_would_be_lost(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("j", "right", "space", "q")
         assert "neither saved nor started" in hint(seen)
@@ -469,7 +469,7 @@ async def test_leaving_asks_where_changes_would_be_lost(opened: Any) -> None:
     assert seen.app.return_value == ExitReason("closed", None)
 
 
-async def test_help_tells_every_key(opened: Any) -> None:
+async def test_help_lists_every_key(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("question_mark")
         assert isinstance(seen.app.screen, Page)
@@ -481,7 +481,7 @@ async def test_help_tells_every_key(opened: Any) -> None:
         assert isinstance(seen.app.screen, Editor)
 
 
-async def test_all_is_drawn_in_ascii(opened: Any) -> None:
+async def test_ascii_mode_draws_only_ascii(opened: Any) -> None:
     async with opened(ascii_only=True) as seen:
         await until(seen, lambda: "16 of 16 cases" in seen.panel("totals")[0])
         await seen.press("tab", "space")

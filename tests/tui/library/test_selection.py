@@ -59,11 +59,11 @@ def selection(found: list[Item] | None = None) -> LibrarySelection:
         ("samples/s", ["alpha", "gamma", "beta"]),
     ],
 )
-def test_each_order_puts_first_what_is_looked_for(order: str, expected: list[str]) -> None:
+def test_each_sort_order_lists_the_expected_session_first(order: str, expected: list[str]) -> None:
     assert names(shown(THREE, "", order)) == expected
 
 
-def test_there_is_a_case_for_each_order() -> None:
+def test_every_sort_order_is_tested() -> None:
     made, seen = selection(), []
     for _ in ORDERS:
         seen.append(made.order)
@@ -72,7 +72,7 @@ def test_there_is_a_case_for_each_order() -> None:
     assert made.order == ORDERS[0]
 
 
-def test_what_runs_comes_first_in_every_order(engine: Any) -> None:
+def test_running_sessions_come_first_in_every_order(engine: Any) -> None:
     running = item("zeta", 1, summary=None, engine=engine)
     for order in ORDERS:
         assert names(shown([*THREE, running], "", order))[0] == "zeta"
@@ -82,11 +82,11 @@ def test_what_runs_comes_first_in_every_order(engine: Any) -> None:
     ("words", "expected"),
     [("GPT", ["alpha"]), ("other", ["beta"]), ("update", ["alpha"]), ("bert box", ["gamma"]), ("none", [])],
 )
-def test_the_filter_looks_at_name_host_model_and_note(words: str, expected: list[str]) -> None:
+def test_filter_matches_name_host_model_and_note(words: str, expected: list[str]) -> None:
     assert names(shown(THREE, words, "date")) == expected
 
 
-def test_moving_stops_at_the_ends_and_following_goes_round() -> None:
+def test_move_stops_at_the_ends_and_move_wrapping_wraps_around() -> None:
     made = selection()
     made.move(-1)
     assert made.at == 0
@@ -98,7 +98,7 @@ def test_moving_stops_at_the_ends_and_following_goes_round() -> None:
     assert made.at == 2
 
 
-def test_the_chosen_session_stays_chosen_in_another_order_and_after_a_look() -> None:
+def test_selected_session_stays_selected_after_sorting_and_refreshing() -> None:
     made = selection()
     made.move(1)
     assert made.chosen is not None
@@ -108,7 +108,7 @@ def test_the_chosen_session_stays_chosen_in_another_order_and_after_a_look() -> 
     assert made.chosen.name == name
 
 
-def test_after_a_deletion_its_neighbour_is_chosen() -> None:
+def test_neighbor_is_selected_after_a_deletion() -> None:
     made = selection()
     made.move(1)
     made.take([each for each in THREE if each.name != "gamma"])
@@ -116,7 +116,7 @@ def test_after_a_deletion_its_neighbour_is_chosen() -> None:
     assert made.chosen.name == "alpha"
 
 
-def test_the_first_marked_session_is_the_base() -> None:
+def test_first_marked_session_is_the_base() -> None:
     made = selection()
     made.move(2)
     made.mark()
@@ -128,7 +128,7 @@ def test_the_first_marked_session_is_the_base() -> None:
     assert names(made.marked) == ["alpha"]
 
 
-def test_the_chosen_session_joins_a_single_mark() -> None:
+def test_single_marked_session_is_compared_with_the_selected_one() -> None:
     made = selection()
     made.mark()
     assert names(made.to_compare) == ["beta"]
@@ -136,7 +136,7 @@ def test_the_chosen_session_joins_a_single_mark() -> None:
     assert names(made.to_compare) == ["beta", "gamma"]
 
 
-def test_marks_outlive_the_filter_and_go_with_their_session() -> None:
+def test_marks_survive_the_filter_and_disappear_with_their_session() -> None:
     made = selection()
     made.mark()
     made.filter("alpha")
@@ -150,7 +150,7 @@ def test_marks_outlive_the_filter_and_go_with_their_session() -> None:
     assert not made.marked
 
 
-def test_there_are_no_more_marks_than_letters() -> None:
+def test_number_of_marks_is_limited_to_the_number_of_letters() -> None:
     made = selection([item(f"s{number}", 1) for number in range(27)])
     for _ in range(26):
         assert made.mark()
@@ -158,7 +158,7 @@ def test_there_are_no_more_marks_than_letters() -> None:
     assert not made.mark()
 
 
-def test_an_empty_library_has_nothing_to_choose() -> None:
+def test_empty_library_has_no_selection() -> None:
     made = selection([])
     made.move(1)
     made.follow(1)
@@ -166,7 +166,7 @@ def test_an_empty_library_has_nothing_to_choose() -> None:
     assert made.chosen is None and made.to_compare == []
 
 
-def test_a_row_says_how_a_session_ended(engine: Any) -> None:
+def test_row_shows_the_outcome_of_a_session(engine: Any) -> None:
     states = {
         "completed": item("a"),
         "running": item("a", engine=engine, summary=None),
