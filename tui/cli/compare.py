@@ -13,7 +13,7 @@ from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.stats.ratios import Verdict
 from benchtui.tui.cli.options import complete_session, parse_percentage, printable, same_within_option
-from benchtui.tui.cli.sessions import write
+from benchtui.tui.cli.text.output import write_document
 
 if TYPE_CHECKING:
     from benchtui.sessions.compare.align import SessionComparison
@@ -64,7 +64,7 @@ def compare(
     without = [each for each in found.against if not each.compared]
     if not found.comparable or (without and gated):
         raise BenchtuiError(nothing_in_common(without[0]))
-    write(_laid_out(found, form), output, paths)
+    write_document(_laid_out(found, form), output, paths)
     if gated:
         _gate(found, threshold or 0.0, unsure_fails)
 

@@ -24,7 +24,7 @@ from benchtui.tui.cli.options import (
     judging,
     same_within_option,
 )
-from benchtui.tui.cli.sessions import write
+from benchtui.tui.cli.text.output import write_document
 from benchtui.tui.shell import gc_control
 
 if TYPE_CHECKING:
@@ -232,4 +232,4 @@ def export(
     if len(paths) == 1:
         export_one(paths[0], wanted)
     else:
-        write(compare.markdown(compare_sessions(load_sessions(paths, wanted.judging))), output, paths)
+        write_document(compare.markdown(compare_sessions(load_sessions(paths, wanted.judging))), output, paths)

@@ -1,6 +1,5 @@
 """``benchtui optimal``: choose which of the measured cases to run."""
 
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,9 +13,9 @@ from benchtui.sessions.advice.constraints import Constraints
 from benchtui.sessions.advice.objectives import Need, Objective
 from benchtui.sessions.advice.optimal import decide, lengths, single_case_sweep
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.files.output_file import write_text
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import UNKNOWN, Sweep, toml_writer
+from benchtui.sessions.sweep.quantities import parse_quantity
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
 from benchtui.tui.cli.options import (
     baseline_option,
@@ -26,11 +25,11 @@ from benchtui.tui.cli.options import (
     same_within_option,
 )
 from benchtui.tui.cli.text import optimal as deciding
+from benchtui.tui.cli.text.output import write_document
 
 NOTHING_FITS = 1
 
-_NUMBER = re.compile(r"(\d+(?:\.\d+)?) *([A-Za-z]+)")
-_LARGEST = 1e12
+_LARGEST = 1e15
 _SIZES_MB = {"mb": 1.0, "gb": 1000.0, "mib": 2**20 / 1e6, "gib": 2**30 / 1e6}
 _TIMES_MS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 _POWERS_W = {"w": 1.0, "kw": 1000.0}
@@ -43,14 +42,12 @@ def _quantity(what: str, units: dict[str, float], example: str) -> _Callback:
     """Return an option callback that parses a number with a unit into the unit whose factor is 1."""
 
     def convert(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
-        match = _NUMBER.fullmatch((text or "").strip())
-        factor = units.get(match[2].lower()) if match else None
         if text is None:
             return None
-        if match is None or factor is None or not 0 < float(match[1]) < _LARGEST:
-            known = ", ".join(units)
-            raise click.BadParameter(f"{text!r} is not a {what} such as {example}; units: {known}")
-        return float(match[1]) * factor
+        value = parse_quantity(text.lower(), units)
+        if value is None or not 0 < value < _LARGEST:
+            raise click.BadParameter(f"{text!r} is not a {what} such as {example}; units: {', '.join(units)}")
+        return value
 
     return convert
 
@@ -123,7 +120,7 @@ def optimal(
             for line in deciding.lines(loaded, decision):
                 click.echo(printable(line), err=toml_path == "-")
     if text is not None and toml_path is not None:
-        _write(text, toml_path)
+        write_document(text, None if toml_path == "-" else Path(toml_path), over=False)
     sys.exit(0 if all(decision.best for decision in decisions) else NOTHING_FITS)
 
 
@@ -179,11 +176,3 @@ def _require_named(session: Session, sweep: Sweep) -> None:
             f"imported from {session.start.source}, which doesn't say its {' or '.join(unsaid)}:"
             f" the sweep can't be run; name it: benchtui run --optimal-from SESSION {settings}"
         )
-
-
-def _write(text: str, path: str) -> None:
-    """Print a document, or write it to a new file."""
-    if path == "-":
-        click.echo(text, nl=False)
-        return
-    write_text(Path(path), text, over=False)

@@ -1,14 +1,12 @@
 """``benchtui sessions``: list, rename, annotate, delete and add sessions."""
 
 import sys
-from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from benchtui.engine import client
-from benchtui.sessions.files.output_file import write_text
 from benchtui.sessions.library import operations
 from benchtui.sessions.library import paths as library
 from benchtui.sessions.library.summaries import SummaryCache
@@ -19,14 +17,6 @@ if TYPE_CHECKING:
     from benchtui.sessions.library.summaries import Summary
 
 _LONGEST_ANSWER = 100
-
-
-def write(text: str, output: Path | None, inputs: Collection[Path]) -> None:
-    """Print a document, or write it to a file, never over ``inputs``. Raises BenchtuiError if that fails."""
-    if output is None:
-        click.echo(text, nl=not text.endswith("\n"))
-    else:
-        write_text(output, text, inputs)
 
 
 @click.group(invoke_without_command=True)

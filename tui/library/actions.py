@@ -41,7 +41,7 @@ def work(purpose: str, item: Item | None, text: str, here: AppContext, busy: Col
     works: dict[str, Work] = {
         "rename": partial(_rename, item, text, busy),
         "note": partial(_note, item, text),
-        "export": partial(write, partial(_report, item, here.judging), place, (item.path,)),
+        "export": partial(write_document, partial(_report, item, here.judging), place, (item.path,)),
     }
     return works[purpose]
 
@@ -64,7 +64,7 @@ def resuming(item: Item, app_context: AppContext, anyway: bool = False) -> Actio
     return ActionResult(f"{item.name} goes on", item.path, app_context.resume(item.path))
 
 
-def write(
+def write_document(
     make: Callable[[], str], place: Path, inputs: Collection[Path], over: bool = False
 ) -> ActionResult | Prompt:
     """Write a document made from ``inputs``. If the file exists, ask first unless ``over``.
@@ -75,7 +75,7 @@ def write(
     check_output(place, inputs)
     if place.exists() and not over:
         text = f"{place} is there already.  E: write over it.  esc: keep."
-        return Prompt("E", text, "write over", partial(write, make, place, inputs, True))
+        return Prompt("E", text, "write over", partial(write_document, make, place, inputs, True))
     write_text(place, make(), inputs, over=over)
     return ActionResult(f"written: {place}")
 

@@ -12,6 +12,7 @@ import jinja2
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library.paths import safe_name
 from benchtui.sessions.sanitize import quoted, visible
+from benchtui.sessions.sweep.quantities import parse_quantity
 
 MOST_RESTARTS = 10
 """Times a job is requeued after reaching its time limit."""
@@ -22,7 +23,7 @@ LEAST_MIN, MOST_DAYS = 3, 366
 RAY_START_TIMEOUT_S = 300
 """Seconds that Ray may take to start on all nodes."""
 
-_TIME = re.compile(r"(?:(\d{1,9})d)? *(?:(\d{1,9})h)? *(?:(\d{1,9})m)? *(?:(\d{1,9})s)?", re.ASCII)
+_UNITS_S = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 _SLURM_TIME = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", re.ASCII)
 _GPUS = re.compile(r"(?:[A-Za-z][\w.-]*:)?[1-9]\d{0,3}", re.ASCII)
 _OPTION = re.compile(r"--[a-z][a-z-]*(?:=.*)?")
@@ -110,14 +111,14 @@ def slurm_time(text: str) -> str:
 
 
 def _seconds(text: str) -> int:
-    """Parse a duration into seconds; 0 if invalid."""
-    match = _TIME.fullmatch(text) or _SLURM_TIME.fullmatch(text)
+    """Parse a time limit into seconds; 0 if invalid."""
+    match = _SLURM_TIME.fullmatch(text)
     if match is None:
-        return 0
-    first, second, third, fourth = (int(count or 0) for count in match.groups())
-    if match.re is _SLURM_TIME and not (match[1] or match[4]):
-        return 60 * second + third  # without days or a third field, Slurm's first is minutes
-    return 86400 * first + 3600 * second + 60 * third + fourth
+        return int(parse_quantity(text, _UNITS_S, whole=True) or 0)
+    days, first, second, third = (int(count or 0) for count in match.groups())
+    if not (match[1] or match[4]):
+        return 60 * first + second  # without days or a third field, Slurm's first is minutes
+    return 86400 * days + 3600 * first + 60 * second + third
 
 
 def _options(batch: Batch) -> Iterator[str]:
