@@ -46,7 +46,7 @@ def test_what_is_left_is_run_into_the_same_session(benchtui: Run, cut: Path, hom
     ran = benchtui("run", "--resume", cut.stem, "--json")
     assert ran.returncode == 0, ran.stderr
     lines = ran.stderr.splitlines()
-    assert lines[0].startswith("resumed after ") and lines[0].endswith(": 2 of 3 cases left, 1 begin again")
+    assert lines[0].startswith("resumed after ") and lines[0].endswith(": 2 of 3 cases left, 1 to be rerun")
     assert not any("bs=1 " in line for line in lines), "what was measured before isn't told again"
     assert lines[-1] == f"3 cases: 3 ok; session {cut}"
     assert [json.loads(line)["batch_size"] for line in ran.stdout.splitlines()] == [2, 3]
@@ -77,7 +77,7 @@ def test_interrupted_while_it_goes_on_it_goes_on_once_more(
     os.kill(process.pid, signal.SIGINT)
     _, rest = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert rest.splitlines()[-1].endswith(f"; benchtui run --resume {cut} goes on")
+    assert rest.splitlines()[-1].endswith(f"; resume: benchtui run --resume {cut}")
     assert benchtui("run", "--resume", "latest").returncode == 0
     assert [case.state for case in Session.load(cut).cases] == ["ok"] * 3
 
@@ -89,7 +89,7 @@ def test_interrupted_while_it_goes_on_it_goes_on_once_more(
         (("--resume", "/none/at/all.json"), "the session can't be written: No such file or directory"),
         (("--resume", "latest"), "no session yet in "),
         (("--resume", "quick.toml"), "can't be resumed: line 1: not an event of a session"),
-        (("--resume", "demo", "quick"), "--resume goes on with a session's own sweep"),
+        (("--resume", "demo", "quick"), "--resume uses the sweep and the file of the session"),
     ],
 )
 def test_what_can_not_be_resumed_is_one_line_and_exit_status_2(

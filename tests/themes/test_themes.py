@@ -65,7 +65,7 @@ def test_selected_row_has_enough_contrast(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in PAINTED])
 def test_terminal_theme_uses_only_ansi_colors(name: str) -> None:
     theme = themes.load(name)
-    values = [*(getattr(theme, role) for role in themes.COLOURS), *theme.lines]
+    values = [*(getattr(theme, role) for role in themes.COLORS), *theme.lines]
     assert all(value in user_themes.ANSI for value in values)
 
 

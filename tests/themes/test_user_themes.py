@@ -18,7 +18,7 @@ def test_user_themes_are_listed_after_bundled_ones(tmp_path: Path) -> None:
     path = put(tmp_path, "night", NIGHT)
     found = user_themes.load_all(tmp_path)
     assert list(found.themes) == [*themes.names(), "night"]
-    assert found.sources["night"] == str(path) and found.sources[themes.DEFAULT] == user_themes.SHIPPED
+    assert found.sources["night"] == str(path) and found.sources[themes.DEFAULT] == user_themes.BUNDLED
     assert not found.problems
 
 
@@ -39,14 +39,14 @@ def test_missing_colors_come_from_the_bundled_theme(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("dark = ", "Invalid value"),
-        ("dark = 1\n", "dark: 1 is not allowed; allowed: true, false"),
-        ('name = "x"\n', "name is not known; allowed: dark, ansi, colours"),
-        ('[colours]\nacent = "#ffffff"\n', "colours.acent is not known"),
-        ('[colours]\naccent = "red"\n', "colours.accent: 'red' is no colour; allowed: \"#rrggbb\""),
-        ("[colours]\naccent = 3\n", "colours.accent: 3 is no colour"),
+        ("dark = 1\n", "dark: 1 is not a boolean; use true or false"),
+        ('name = "x"\n', "unknown entry name; allowed: dark, ansi, colours"),
+        ('[colours]\nacent = "#ffffff"\n', "unknown entry colours.acent"),
+        ('[colours]\naccent = "red"\n', "colours.accent: 'red' is not a color; allowed: \"#rrggbb\""),
+        ("[colours]\naccent = 3\n", "colours.accent: 3 is not a color"),
         ('ansi = true\n[colours]\naccent = "#ffffff"\n', "allowed: ansi_default"),
-        ("[colours]\nlines = []\n", "colours.lines: [] is not allowed"),
-        ("colours = 3\n", "colours: 3 is no table"),
+        ("[colours]\nlines = []\n", "colours.lines: [] is not a non-empty list of colors"),
+        ("colours = 3\n", "colours: 3 is not a table"),
     ],
 )
 def test_invalid_theme_is_reported_in_one_line(tmp_path: Path, text: str, said: str) -> None:
@@ -64,7 +64,7 @@ def test_unreadable_theme_files_are_reported(tmp_path: Path) -> None:
     (tmp_path / "readme.txt").write_text("no theme")
     found = user_themes.load_all(tmp_path)
     assert set(found.problems) == {themes.DEFAULT, "bytes", "folder"}
-    assert "ships with benchtui" in found.problems[themes.DEFAULT]
+    assert "is bundled with benchtui" in found.problems[themes.DEFAULT]
     assert user_themes.load_all(tmp_path / "nowhere").problems == {}
 
 
@@ -77,4 +77,4 @@ def test_unknown_reason_explains_why_a_theme_is_unavailable(
     put(user_themes.folder(), "night", NIGHT)
     assert user_themes.unknown_reason("night") is None and user_themes.unknown_reason(themes.DEFAULT) is None
     assert "odd.toml: dark: 1" in (user_themes.unknown_reason("odd") or "")
-    assert "'nihgt' is not known; themes: benchtui-dark" in (user_themes.unknown_reason("nihgt") or "")
+    assert "unknown theme 'nihgt'; available: benchtui-dark" in (user_themes.unknown_reason("nihgt") or "")

@@ -54,4 +54,4 @@ async def test_an_own_theme_is_one_of_the_themes_and_a_broken_one_is_told(
     async with opened(theme="night") as seen:
         assert seen.app.screen.styles.background.hex == "#000010"
         told = [notification.message for notification in seen.app._notifications]
-        assert len(told) == 1 and "odd.toml: dark: 1 is not allowed" in told[0]
+        assert len(told) == 1 and "odd.toml: dark: 1 is not a boolean" in told[0]

@@ -32,4 +32,4 @@ def test_listing_commands_imports_none_of_them() -> None:
 
 def test_command_completion_imports_no_command() -> None:
     found = app.shell_complete(click.Context(app), "re")
-    assert [(item.value, item.help) for item in found] == [("replay", "Play a recorded session again.")]
+    assert [(item.value, item.help) for item in found] == [("replay", "Replay a recorded session.")]

@@ -38,7 +38,7 @@ def test_results_are_exported_as_csv_and_json(session: Path, tmp_path: Path) -> 
 def test_report_written_to_a_file_links_its_plots(session: Path, tmp_path: Path) -> None:
     done = export(session, "--figures", tmp_path / "figures", "-o", tmp_path / "report.md")
     assert done.stdout == ""
-    assert done.stderr.startswith("figures left out: ")
+    assert done.stderr.startswith("figures skipped: ")
     assert done.stderr.count("\n") == 1
     text = (tmp_path / "report.md").read_text()
     assert "](figures/throughput.svg)" in text
@@ -103,13 +103,13 @@ def test_failed_export_keeps_the_previous_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--steps",), "--steps with --format md: steps come as csv, json, parquet"),
-        (("--steps", "--format", "html"), "--steps with --format html"),
-        (("--steps", "--format", "csv", "--figures", "x"), "--figures with --steps"),
-        (("--format", "parquet"), "--format parquet without -o"),
-        (("--format", "csv", "--price", "2.5"), "--price: costs are in the report of one session"),
-        (("other.json", "--format", "csv"), "2 sessions: --format csv, --steps and --figures take one"),
-        (("other.json", "--figures", "x"), "2 sessions"),
+        (("--steps",), "--steps can't be exported with --format md; use csv, json, parquet"),
+        (("--steps", "--format", "html"), "--steps can't be exported with --format html"),
+        (("--steps", "--format", "csv", "--figures", "x"), "--figures can't be combined with --steps"),
+        (("--format", "parquet"), "--format parquet is binary: name an output file with -o"),
+        (("--format", "csv", "--price", "2.5"), "--price applies only to the report of a single session"),
+        (("other.json", "--format", "csv"), "2 sessions can't be exported with --format csv; use --format md"),
+        (("other.json", "--figures", "x"), "--steps and --figures require a single session, not 2"),
         (("-o", "nowhere/report.md"), "nowhere/report.md: can't be written: No such file"),
         (("--format", "parquet", "-o", "nowhere/r.parquet"), "nowhere/r.parquet: can't be written"),
         (("--format", "csv", "--figures", "s.json/x"), "s.json/x: the figures can't be written there"),

@@ -34,7 +34,7 @@ def test_comparison_is_printed_in_columns(recorded: Any) -> None:
     assert done.exit_code == 0
     assert done.stdout.startswith("A  base  old  box  Test GPU")
     assert "None of the sessions says which software it ran on" in done.stdout
-    assert "ratio above 1: the new session is the faster one" in done.stdout
+    assert "ratio above 1: the new session is faster" in done.stdout
     row = next(line for line in done.stdout.splitlines() if line.startswith("  cuda:0 fp32 bs=1"))
     assert row.split()[3:6] == ["10.02", "20.02", "0.50"]
     assert "SLOWER" in row
@@ -50,7 +50,7 @@ def test_gate_fails_if_a_case_is_significantly_slower(
     recorded(by)
     done = run("compare", "old", "new", "--fail-on", limit)
     assert done.exit_code == status
-    said = "new: 2 cases surely more than" if status else "no case is surely more than"
+    said = "new: 2 cases significantly more than" if status else "no case is significantly more than"
     assert said in done.stderr
 
 
@@ -58,7 +58,7 @@ def test_gate_fails_if_a_case_is_significantly_slower(
 def test_gate_rejects_a_threshold_that_is_not_a_percentage(recorded: Any, limit: str) -> None:
     recorded()
     done = run("compare", "old", "new", "--fail-on", limit)
-    assert "is not a percentage from 0 to below 1000, such as 5%" in str(done.exception)
+    assert "is not a percentage from 0 to less than 1000, such as 5%" in str(done.exception)
 
 
 def test_sessions_without_common_cases_fail_with_one_line(home: Path, make_story: Any) -> None:
@@ -121,7 +121,7 @@ def test_session_file_from_another_folder_is_added(home: Path, make_story: Any) 
 def test_empty_library_suggests_a_first_command(home: Path) -> None:
     done = run("sessions")
     assert done.stdout == ""
-    assert "`benchtui run quick` makes one" in done.stderr
+    assert "record one with `benchtui run quick`" in done.stderr
 
 
 def test_list_shows_the_resume_command_of_an_unfinished_session(home: Path, make_story: Any) -> None:
@@ -143,9 +143,9 @@ def test_list_shows_the_resume_command_of_an_unfinished_session(home: Path, make
 )
 def test_resume_rejects_options_that_change_the_sweep(home: Path, arguments: tuple[str, ...]) -> None:
     said = str(run("run", *arguments).exception)
-    assert said.startswith("--resume goes on with a session's own sweep in its own file; ")
+    assert said.startswith("--resume uses the sweep and the file of the session; ")
 
 
 @pytest.mark.parametrize("option", ["--retry-failed", "--anyway"])
 def test_resume_options_require_resume(home: Path, option: str) -> None:
-    assert "--retry-failed and --anyway need --resume SESSION" in str(run("run", "quick", option).exception)
+    assert "--retry-failed and --anyway require --resume SESSION" in str(run("run", "quick", option).exception)

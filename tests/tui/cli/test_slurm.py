@@ -70,9 +70,9 @@ def test_script_uses_the_environment_of_the_running_command(folder: Path, comman
     [
         (("quik",), "quik: no such file or preset (did you mean 'quick'?)"),
         (("own.toml", "--set", "batch_size=0"), "own.toml: axes.batch_size: 0 is not a whole number"),
-        (("quick", "--time", "soon"), "--time: 'soon' is not a time from 3m to 366d"),
+        (("quick", "--time", "soon"), "--time: 'soon' is not a time limit from 3m to 366d"),
         (("quick", "--gpus", "0"), "--gpus: '0' is not a number of GPUs"),
-        (("quick", "--sbatch", "mem"), "--sbatch: 'mem' is not an option of sbatch"),
+        (("quick", "--sbatch", "mem"), "--sbatch: 'mem' is not an sbatch option"),
     ],
 )
 def test_invalid_options_print_no_script(folder: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -85,13 +85,15 @@ def test_invalid_options_print_no_script(folder: Path, arguments: tuple[str, ...
 @pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
 def test_several_nodes_require_ray(folder: Path) -> None:
     done = run("quick", "--nodes", "2")
-    assert str(done.exception).startswith("--nodes: several need Ray, which isn't installed here")
+    assert str(done.exception).startswith("--nodes 2 requires Ray, which isn't installed")
     assert done.stdout == ""
 
 
 def test_gpu_sweep_without_requested_gpus_prints_a_warning(folder: Path) -> None:
     cases = ("quick", "--set", "device=cpu,cuda:0")
-    assert run(*cases).stderr == "benchtui: cases on cuda:0, and no --gpus: the job may get no GPU\n"
+    assert run(*cases).stderr == (
+        "benchtui: the sweep has cases on cuda:0, but --gpus is not set: the job may get no GPU\n"
+    )
     assert run(*cases, "--gpus", "1").stderr == ""
     assert run(*cases, "--sbatch", "--gres=gpu:1").stderr == ""
 
@@ -110,7 +112,7 @@ def test_sbatch_error_is_reported_in_one_line(folder: Path, monkeypatch: pytest.
     done = run("own.toml", "--partition", "nope", "--submit")
     assert isinstance(done.exception, BenchtuiError)
     assert str(done.exception) == (
-        "--submit: sbatch refuses the job: invalid partition specified: nope;"
+        "--submit: sbatch rejected the job: invalid partition specified: nope;"
         " Batch job submission failed: Invalid partition name specified"
     )
 
@@ -119,5 +121,5 @@ def test_submit_without_sbatch_fails(folder: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("PATH", str(folder))
     done = run("own.toml", "--submit")
     assert str(done.exception) == (
-        "--submit: no sbatch on this machine; print the script and submit it where Slurm is"
+        "--submit: sbatch not found; print the script instead, and submit it on a machine with Slurm"
     )

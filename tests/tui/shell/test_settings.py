@@ -31,7 +31,7 @@ def test_complete_file_is_parsed(tmp_path: Path) -> None:
     ("entry", "told"),
     [
         ('colour = "red"', "no entry 'colour'; entries: theme, hz"),
-        ('theme = "pink"', "theme: 'pink' is not known; themes: benchtui-dark"),
+        ('theme = "pink"', "theme: unknown theme 'pink'; available: benchtui-dark"),
         ('hz = "fast"', "hz = 'fast': Expected `float | null`, got `str`"),
         ("hz = 3", "hz: 3 is not known; allowed: 0.5"),
         ('columns = ["p50", "colour"]', "columns: 'colour' is not known; allowed: state, p50"),

@@ -33,5 +33,5 @@ def _case(cell: GridCase) -> str:
     if cell.status == "skipped":
         return f"{'skipped':>10} {'':>11}  {cell.config.name}: {cell.reason}"
     figures = f"{time_cell(cell.prediction, SIGNS):>11}{memory_cell(cell.prediction, SIGNS):>12}"
-    ran_out = ": ran out of memory before" if cell.prediction and cell.prediction.ran_out else ""
+    ran_out = ": ran out of memory in an earlier session" if cell.prediction and cell.prediction.ran_out else ""
     return f"{figures} {cell.config.name}{ran_out}"

@@ -45,7 +45,7 @@ class Resources:
     nodes: int = 1
     shared: bool = False
     """Whether other jobs may run on the nodes."""
-    further: tuple[str, ...] = ()
+    extra_options: tuple[str, ...] = ()
     """Other options of sbatch, such as ``--mem=64G``."""
 
 
@@ -79,8 +79,8 @@ class Batch:
 
 def script(batch: Batch) -> str:
     """Render the batch script. Raises BenchtuiError for an invalid option."""
-    wanted = ("run.executor=ray", "run.address=auto", "run.lost=repeat") if batch.resources.nodes > 1 else ()
-    ray = [word for each in wanted for word in ("--set", each)]
+    settings = ("run.executor=ray", "run.address=auto", "run.lost=repeat") if batch.resources.nodes > 1 else ()
+    ray = [word for each in settings for word in ("--set", each)]
     named_by_job = f"$PWD/{shlex.quote(batch.title)}-$SLURM_JOB_ID.json"
     return _template().render(
         made_by=visible(batch.made_by),
@@ -89,7 +89,7 @@ def script(batch: Batch) -> str:
         session=shlex.quote(str(batch.session)) if batch.session else named_by_job,
         most_restarts=MOST_RESTARTS,
         nodes=batch.resources.nodes,
-        patience_s=RAY_START_TIMEOUT_S,
+        ray_start_timeout_s=RAY_START_TIMEOUT_S,
         run=shlex.join(("run", *batch.sweep, *ray)),
     )
 
@@ -102,8 +102,8 @@ def slurm_time(text: str) -> str:
     minutes = -(-_seconds(text.strip()) // 60)
     if not LEAST_MIN <= minutes <= MOST_DAYS * 24 * 60:
         raise BenchtuiError(
-            f"--time: {quoted(text)} is not a time from {LEAST_MIN}m to {MOST_DAYS}d;"
-            " write such as 90m, 2h, 1d12h, or as Slurm does: 90, 2:00:00, 1-12:00:00"
+            f"--time: {quoted(text)} is not a time limit from {LEAST_MIN}m to {MOST_DAYS}d;"
+            " use 90m, 2h, 1d12h, or Slurm's format: 90, 2:00:00, 1-12:00:00"
         )
     hours, minute = divmod(minutes, 60)
     days, hour = divmod(hours, 24)
@@ -122,45 +122,45 @@ def _seconds(text: str) -> int:
 
 
 def _options(batch: Batch) -> Iterator[str]:
-    asked, several = batch.resources, batch.resources.nodes > 1
+    resources, several = batch.resources, batch.resources.nodes > 1
     yield f"--job-name={batch.title}"
     yield f"--chdir={batch.folder}"
     yield f"--output={batch.title}-%j.log"
     yield "--open-mode=append"
     named = {
-        "partition": asked.partition,
-        "account": asked.account,
-        "qos": asked.qos,
-        "constraint": asked.constraint,
-        "time": asked.time and slurm_time(asked.time),
-        "nodes": several and str(asked.nodes),
+        "partition": resources.partition,
+        "account": resources.account,
+        "qos": resources.qos,
+        "constraint": resources.constraint,
+        "time": resources.time and slurm_time(resources.time),
+        "nodes": several and str(resources.nodes),
         "ntasks-per-node": several and "1",
-        "gpus-per-node": asked.gpus and _gpus(asked.gpus),
+        "gpus-per-node": resources.gpus and _gpus(resources.gpus),
     }
     yield from (f"--{name}={value}" for name, value in named.items() if value)
-    if not asked.shared:
+    if not resources.shared:
         yield "--exclusive"
     yield "--requeue"
     yield f"--signal=B:USR1@{LEAD_S}"
-    yield from map(_option, asked.further)
+    yield from map(_option, resources.extra_options)
 
 
 def _gpus(text: str) -> str:
     if not _GPUS.fullmatch(text):
-        raise BenchtuiError(f"--gpus: {quoted(text)} is not a number of GPUs of each node, such as 2 or a100:2")
+        raise BenchtuiError(f"--gpus: {quoted(text)} is not a number of GPUs per node, such as 2 or a100:2")
     return text
 
 
 def _option(text: str) -> str:
     if not _OPTION.fullmatch(text):
-        raise BenchtuiError(f"--sbatch: {quoted(text)} is not an option of sbatch, such as --mem=64G")
+        raise BenchtuiError(f"--sbatch: {quoted(text)} is not an sbatch option, such as --mem=64G")
     return text
 
 
 def _line(option: str) -> str:
     """Format an option for the script, quoting its value if needed."""
     if not option.isprintable():
-        raise BenchtuiError(f"{quoted(option)}: a line of a batch script can't hold that")
+        raise BenchtuiError(f"{quoted(option)}: unprintable characters are not allowed in a batch script")
     name, equals, value = option.partition("=")
     return f"{name}{equals}{shlex.quote(value) if value else ''}"
 

@@ -56,7 +56,7 @@ def test_start_line_includes_predicted_memory_if_known(session: Session) -> None
 @pytest.mark.parametrize(
     ("event", "said"),
     [
-        (Paused(t=1.0), "paused: no further case starts"),
+        (Paused(t=1.0), "paused: no new case starts"),
         (Continued(t=1.0), "continued"),
         (OrderChanged(t=1.0, cases=(2, 1)), "new order of 2 pending cases"),
         (
@@ -91,7 +91,7 @@ def test_measured_case_line_includes_peak_memory(session: Session, memory: Memor
 def test_resume_line_includes_remaining_cases(session: Session) -> None:
     session.apply(CaseFinished(t=2.0, case=0, outcome="ok"))
     said = line(session, Resumed(t=3.0, created="", host=Host(), cases=(1,)))
-    assert said == "resumed after 3.0 s: 2 of 3 cases left, 1 begin again"
+    assert said == "resumed after 3.0 s: 2 of 3 cases left, 1 to be rerun"
 
 
 class ExitedEngine:

@@ -34,7 +34,7 @@ def test_recorded_session_is_printed_as_lines_with_times(story: Any) -> None:
 def test_lines_start_at_the_given_time(story: Any) -> None:
     story.begin().case(0).wait(9.0).case(1).end()
     assert any("[1/3]" in line for line in lines(story.path))
-    later = lines(story.path, begin_s=progress.moment_to_session_time(story.path, "case 2"))
+    later = lines(story.path, begin_s=progress.session_time_of(story.path, "case 2"))
     assert "starts: cuda:0 fp32 compile=off bs=2" in later[0] and "[2/3]" in later[1]
 
 
@@ -67,9 +67,9 @@ def test_session_of_a_dead_engine_ends_with_its_last_event(story: Any, engine: A
 
 def test_position_outside_the_session_is_rejected(story: Any) -> None:
     story.begin().case(0).end()
-    assert progress.moment_to_session_time(story.path, None) == 0.0
-    assert progress.moment_to_session_time(story.path, "50%") == Session.load(story.path).now_s / 2
+    assert progress.session_time_of(story.path, None) == 0.0
+    assert progress.session_time_of(story.path, "50%") == Session.load(story.path).now_s / 2
     with pytest.raises(BenchtuiError, match="case 3 never began"):
-        progress.moment_to_session_time(story.path, "case 3")
+        progress.session_time_of(story.path, "case 3")
     with pytest.raises(BenchtuiError, match="is no moment"):
-        progress.moment_to_session_time(story.path, "soon")
+        progress.session_time_of(story.path, "soon")

@@ -26,7 +26,7 @@ FULL = Resources(
     gpus="a100:2",
     nodes=4,
     shared=True,
-    further=("--mem=64G", "--comment=it's a test", "--reboot"),
+    extra_options=("--mem=64G", "--comment=it's a test", "--reboot"),
 )
 VARIANTS = [
     replace(PLAIN, resources=resources, name=name, folder=Path(folder), session=session, sweep=sweep)
@@ -158,24 +158,31 @@ def test_time_limit_is_converted_to_slurm_format(typed: str, limit: str) -> None
     ["", "soon", "2m", "0", "-5", "2 hours", "1.5h", "367d", "1:2:3:4", "1-", "-1-2", "9" * 40, "٣h"],
 )
 def test_invalid_time_limit_is_rejected_with_the_allowed_formats(typed: str) -> None:
-    with pytest.raises(
-        BenchtuiError, match=r"^--time: .* is not a time from 3m to 366d; write such as 90m, 2h"
-    ):
+    with pytest.raises(BenchtuiError, match=r"^--time: .* is not a time limit from 3m to 366d; use 90m, 2h"):
         slurm_time(typed)
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (Resources(gpus="0"), "--gpus: '0' is not a number of GPUs of each node, such as 2 or a100:2"),
+        (Resources(gpus="0"), "--gpus: '0' is not a number of GPUs per node, such as 2 or a100:2"),
         (Resources(gpus="two"), "--gpus: 'two' is not a number of GPUs"),
         (Resources(gpus="a100"), "--gpus: 'a100' is not a number of GPUs"),
         (Resources(gpus="-1"), "--gpus: '-1' is not a number of GPUs"),
-        (Resources(further=("mem=64G",)), "--sbatch: 'mem=64G' is not an option of sbatch, such as --mem=64G"),
-        (Resources(further=("--mem 64G",)), "--sbatch: '--mem 64G' is not an option of sbatch"),
-        (Resources(further=("--mem=1\nreboot",)), "--sbatch: '--mem=1\\nreboot' is not an option of sbatch"),
-        (Resources(partition="gpu\nreboot"), "'--partition=gpu\\nreboot': a line of a batch script can't hold"),
-        (Resources(account="\x1b[2J"), "'--account=\\x1b[2J': a line of a batch script can't hold that"),
+        (
+            Resources(extra_options=("mem=64G",)),
+            "--sbatch: 'mem=64G' is not an sbatch option, such as --mem=64G",
+        ),
+        (Resources(extra_options=("--mem 64G",)), "--sbatch: '--mem 64G' is not an sbatch option"),
+        (Resources(extra_options=("--mem=1\nreboot",)), "--sbatch: '--mem=1\\nreboot' is not an sbatch option"),
+        (
+            Resources(partition="gpu\nreboot"),
+            "'--partition=gpu\\nreboot': unprintable characters are not allowed",
+        ),
+        (
+            Resources(account="\x1b[2J"),
+            "'--account=\\x1b[2J': unprintable characters are not allowed in a batch script",
+        ),
     ],
 )
 def test_invalid_resources_are_rejected(asked: Resources, said: str) -> None:
@@ -191,5 +198,5 @@ def test_line_breaks_in_arguments_add_no_script_lines() -> None:
 
 
 def test_folder_name_with_a_line_break_is_rejected() -> None:
-    with pytest.raises(BenchtuiError, match="a line of a batch script can't hold that"):
+    with pytest.raises(BenchtuiError, match="unprintable characters are not allowed in a batch script"):
         script(replace(PLAIN, folder=Path("/home/a\nb")))
