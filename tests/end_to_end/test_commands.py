@@ -281,10 +281,10 @@ def test_the_plan_is_told_before_anything_is_started(benchtui: Run, sweep_file: 
     assert planned.returncode == 0 and planned.stderr == ""
     lines = planned.stdout.splitlines()
     assert lines[-2].startswith("2 of 4 cases · 2 skipped · ≈ ")
-    assert lines[-1] == "? is a guess: nothing like it was measured here"
+    assert lines[-1] == "? is a guess: nothing similar was measured here"
     assert benchtui("run", str(sweep_file)).returncode == 0
     again = benchtui("plan", str(sweep_file)).stdout.splitlines()
-    assert again[-1] == "learned from 1 earlier session" and "?" not in "".join(again)
+    assert again[-1] == "based on 1 earlier session" and "?" not in "".join(again)
 
 
 def test_a_theme_that_is_not_known_is_refused_before_anything_opens(benchtui: Run) -> None:

@@ -203,7 +203,8 @@ class Compare(Screen[None]):
         name, found = event.text.strip(), self._compared
         if event.purpose == "export" and name and found is not None:
             place = self._app_context.folder / Path(name).expanduser()
-            self._errands.do(partial(actions.write_document, partial(_text, found), place, self._paths))
+            write = partial(actions.write_document, partial(_text, found), place, self._paths)
+            self._errands.do(partial(write, action="compare.export"))
 
     @on(ActionBar.Changed)
     def asked(self) -> None:

@@ -128,7 +128,9 @@ class Draft:
         as_it_was = exclude == _state(origin).sweep.exclude
         text = toml_writer.rewrite_toml(origin.text, self.state.texts, before, None if as_it_was else exclude)
         if _state(replace(origin, text=text)).sweep != self.sweep:
-            raise BenchtuiError(f"{origin.title}: is written in a way that can't be changed in place")
+            raise BenchtuiError(
+                f"{origin.title}: can't be edited in place because of its TOML layout; edit the file directly"
+            )
         return text
 
     def objection(self, path: Path) -> str | None:
@@ -138,10 +140,10 @@ class Draft:
         except FileNotFoundError:
             return None
         except (OSError, ValueError):
-            return f"{path} exists"
+            return f"{path} already exists"
         if path != self.state.origin.path:
-            return f"{path} exists"
-        return None if there == self.state.origin.text else f"{path} was changed by another program"
+            return f"{path} already exists"
+        return None if there == self.state.origin.text else f"{path} has been changed by another program"
 
     def save(self, path: Path) -> None:
         """Write the sweep to a file atomically, and make that its source. Raises BenchtuiError."""

@@ -22,7 +22,7 @@ from benchtui.tui.editor.grid_pane import CasesPane
 from benchtui.tui.editor.state import SAVE_AS, EditorState, Typing, hint_of, keys_of
 from benchtui.tui.editor.title_bar import TitleBar
 from benchtui.tui.shell import keymap
-from benchtui.tui.shell.context import AppContext
+from benchtui.tui.shell.context import ANOTHER_SWEEP_RUNNING, AppContext
 from benchtui.tui.shell.navigation import Opened, Place
 from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.input_field import Field
@@ -34,33 +34,33 @@ from benchtui.tui.widgets.panel import Panel, small_lines
 KEYS = keymap.table(
     "sweep",
     ("s", "start", "start", "Start the sweep"),
-    ("enter,e", "type", "edit", "Type the value", "checked at each keystroke; esc: as it was"),
-    ("space", "switch", "switch", "Switch the value or the case", "on or off; or take the next value"),
+    ("enter,e", "type", "edit", "Edit the value", "validated at each keystroke; esc restores it"),
+    ("space", "switch", "switch", "Toggle the value or the case", "or select the next value"),
     (
         "a",
         "switch_alike",
         "switch_alike",
-        "Switch all alike",
-        "cases that share the value under the cursor",
+        "Toggle all similar cases",
+        "those that share the value under the cursor",
     ),
-    ("d,delete", "reset", "change('reset')", "Back to the default"),
+    ("d,delete", "reset", "change('reset')", "Reset to the default"),
     ("o", "open", "open", "Open another sweep", "a preset, a TOML file, or the sweep of a session"),
     ("w,ctrl+s", "save", "save", "Save as a TOML file", "comments are kept"),
-    ("u", "undo", "change('undo')", "Take back", "opening a sweep as well"),
-    ("ctrl+r,U", "redo", "change('redo')", "Make again"),
-    ("tab", "cases", "other_pane", "To the cases, or back to the entries"),
-    ("y", "yes", "agree", "Yes", "where something is asked"),
-    ("escape", "back", "back", "Back", "from what is typed or asked, and from the cases"),
-    ("down,j", "down", "move(1)", "Down", "a line, or a case"),
+    ("u", "undo", "change('undo')", "Undo", "including opening a sweep"),
+    ("ctrl+r,U", "redo", "change('redo')", "Redo"),
+    ("tab", "cases", "other_pane", "Switch between entries and cases"),
+    ("y", "yes", "agree", "Confirm", "when a question is open"),
+    ("escape", "back", "back", "Back", "from the input, the question or the cases"),
+    ("down,j", "down", "move(1)", "Down", "by a row or a case"),
     ("up,k", "up", "move(-1)", "Up"),
-    ("pagedown", "page_down", "move(10)", "Ten down"),
-    ("pageup", "page_up", "move(-10)", "Ten up"),
+    ("pagedown", "page_down", "move(10)", "Down by ten"),
+    ("pageup", "page_up", "move(-10)", "Up by ten"),
     ("home,g", "first", "move(-1000000)", "First"),
     ("end,G", "last", "move(1000000)", "Last"),
-    ("right,l", "right", "turn(1)", "Next value", "of the line, or next option of the case"),
-    ("left,h", "left", "turn(-1)", "Value before"),
+    ("right,l", "right", "turn(1)", "Next value", "or next option of the case"),
+    ("left,h", "left", "turn(-1)", "Previous value"),
     ("question_mark,f1", "help", "help", "Help"),
-    ("q", "quit", "leave", "Quit", "asks where changes would be lost"),
+    ("q", "quit", "leave", "Quit", "asks first if changes would be lost"),
 )
 WHILE_TYPING = ("back", "move", "other_pane", "save", "help", "leave")
 WHILE_ASKED = ("agree", "back", "help", "leave")
@@ -137,7 +137,7 @@ class Editor(Screen[None]):
         """Start the sweep and show it. Ask first if another one is running on this machine."""
         totals = self._cases.totals
         if totals is not None and totals.complete and not totals.on:
-            self.state.say("no case would be measured: all are skipped or switched off", "warning")
+            self.state.say("nothing to measure: all cases are skipped or off", "warning")
             self.draw()
         elif not self._busy:
             self._start(anyway=False)
@@ -163,8 +163,8 @@ class Editor(Screen[None]):
         if self.state.in_cases:
             self.state.switch_cases(self._cases.cell, self._cases.alike())
         else:
-            tab, alike = keymap.key("sweep.cases"), keymap.key("sweep.switch_alike")
-            self.state.say(f"{tab} leads to the cases: there {alike} switches all that share a value")
+            cases, alike = keymap.key("sweep.cases"), keymap.key("sweep.switch_alike")
+            self.state.say(f"{cases} moves to the cases, where {alike} toggles all that share a value")
         self.draw()
 
     def action_change(self, what: Literal["reset", "undo", "redo"]) -> None:
@@ -242,7 +242,7 @@ class Editor(Screen[None]):
 
     def ask_leave(self) -> None:
         """Ask whether to leave despite unsaved changes."""
-        self.state.ask("The changes are neither saved nor started.", "leave all the same", self._give_up)
+        self.state.ask("Your changes are neither saved nor started.", "quit anyway", self._give_up)
         self.draw()
 
     def draw(self) -> None:
@@ -291,15 +291,12 @@ class Editor(Screen[None]):
     async def _start(self, anyway: bool) -> None:
         """Start an engine in the background. Unless ``anyway``, ask first if another one is running."""
         self._busy, sweep = True, self.state.draft.sweep
-        self.state.say("starting engine")
+        self.state.say("starting the engine")
         self.draw()
         try:
             others = [] if anyway else await asyncio.to_thread(self._app_context.running)
             if others:
-                again = partial(self._start, anyway=True)
-                self.state.ask(
-                    "Another sweep runs on this machine, and two slow each other.", "start all the same", again
-                )
+                self.state.ask(ANOTHER_SWEEP_RUNNING, "start anyway", partial(self._start, anyway=True))
                 return
             engine = await asyncio.to_thread(self._app_context.start, sweep)
         except BenchtuiError as error:

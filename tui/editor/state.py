@@ -18,11 +18,11 @@ from benchtui.tui.widgets.message_line import Log
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Question that waits for ``y`` or ``esc``."""
+    """Question that waits for the keys of ``sweep.yes`` or ``sweep.back``."""
 
     text: str
     yes: str
-    """What ``y`` does, in one or two words."""
+    """What confirming does, in one or two words."""
     act: Callable[[], object]
 
 
@@ -56,16 +56,16 @@ class EditorState:
     def open(self, source: str | Path) -> None:
         """Open another sweep. This can be undone."""
         if self._done(lambda: self.draft.open(source)):
-            self.say(f"opened {self.draft.state.origin.title}; {key('sweep.undo')} leads back")
+            self.say(f"opened {self.draft.state.origin.title}; {key('sweep.undo')} undoes this")
 
     def save(self, name: str, folder: Path) -> None:
         """Save to a path relative to a folder. Ask first if other content would be overwritten."""
         path = folder / Path(name).expanduser()
         objection = self.draft.objection(path) if name else None
         if not name:
-            self.say("no name given, nothing saved", "warning")
+            self.say("not saved: no file name given", "warning")
         elif objection is not None:
-            self.ask(f"{clean(objection)}.", "overwrite it", lambda: self._save(path))
+            self.ask(f"{clean(objection)}.", "overwrite", lambda: self._save(path))
         else:
             self._save(path)
 
@@ -81,11 +81,11 @@ class EditorState:
 
     def undo(self) -> None:
         """Undo the last change."""
-        self.say("taken back" if self.draft.undo() else "nothing to take back")
+        self.say("undone" if self.draft.undo() else "nothing to undo")
 
     def redo(self) -> None:
         """Redo the last undone change."""
-        self.say("made again" if self.draft.redo() else "nothing to make again")
+        self.say("redone" if self.draft.redo() else "nothing to redo")
 
     def move(self, lines: int) -> None:
         """Move the cursor by rows."""
@@ -109,7 +109,7 @@ class EditorState:
         elif text := toggled(row.entry, row.text, value):
             self.set(text)
         else:
-            self.say("at least one value has to stay on", "warning")
+            self.say("at least one value must stay on", "warning")
 
     def set(self, text: str) -> bool:
         """Set the entry's text; empty restores the default. If invalid, show a message and return False."""
@@ -162,8 +162,8 @@ class EditorState:
 
 
 def _welcome() -> str:
-    ways = f"{key('sweep.type')} changes a line, {key('sweep.open')} opens another sweep"
-    return f"{key('sweep.start')} starts this sweep. {ways}, {key('sweep.help')} explains the rest."
+    more = f"{key('sweep.type')} edits a value, {key('sweep.open')} opens another sweep"
+    return f"{key('sweep.start')} starts this sweep. {more}, {key('sweep.help')} shows all keys."
 
 
 Typing = Literal["", "entry", "path"]
@@ -171,12 +171,12 @@ Typing = Literal["", "entry", "path"]
 SAVE_AS = "save as: "
 BASES = {
     "measured": "measured in an earlier session on this machine",
-    "near": "by cases of other options in earlier sessions on this machine",
-    "guess": "a guess, for nothing like it was measured on this machine yet",
+    "near": "estimated from cases with other options in earlier sessions on this machine",
+    "guess": "guessed, because nothing similar was measured on this machine yet",
 }
 MAX_INLINE_LENGTH = 40
 """Length above which a value is repeated in the hint line, since its row may truncate it."""
-RAN_OUT = "a case of these options that was no larger ran out of memory"
+RAN_OUT = "a case with these options and no larger size ran out of memory"
 
 
 def hint_of(state: EditorState, cell: GridCase | None, typing: Typing) -> Log:
@@ -184,7 +184,8 @@ def hint_of(state: EditorState, cell: GridCase | None, typing: Typing) -> Log:
     if typing == "path":
         return Log(word=SAVE_AS, role="bright")
     if state.question is not None:
-        return Log(word=f"{state.question.text}  y: {state.question.yes}.  esc: back.", role="warning")
+        yes = f"{key('sweep.yes')}: {state.question.yes}"
+        return Log(word=f"{state.question.text}  {yes}.  esc: back.", role="warning")
     if state.word:
         return Log(word=state.word, role=state.role)
     if state.in_cases:
@@ -209,21 +210,23 @@ def _line(row: FormRow) -> str:
     if len(row.text) > MAX_INLINE_LENGTH:
         return f"{row.entry.label}: {row.text}"
     if row.unused:
-        return f"{about}; {row.unused}, {key('sweep.reset')} takes it out"
+        return f"{about}; {row.unused}, {key('sweep.reset')} removes it"
     if not row.values:
         return about
     switch = key("sweep.switch")
     return f"{about}; " + (
-        f"arrows choose, {switch}: on or off" if row.entry.several else f"{switch}: the next value"
+        f"arrows select a value, {switch} toggles it"
+        if row.entry.several
+        else f"{switch} selects the next value"
     )
 
 
 def _case(cell: GridCase) -> str:
     name = clean(cell.config.name)
     if cell.status == "off":
-        return f"{name}: switched off, {key('sweep.switch')} switches it on"
+        return f"{name}: off; {key('sweep.switch')} turns it on"
     if cell.prediction is None:
-        return f"{name}: skipped, {cell.reason}"
+        return f"{name}: skipped: {cell.reason}"
     if cell.prediction.ran_out:
         return f"{name}: {RAN_OUT}"
     time, memory = cell.prediction.time_basis, cell.prediction.memory_basis

@@ -12,6 +12,7 @@ from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, justify
 from benchtui.tui.editor.draft import Draft
 from benchtui.tui.shell.context import AppContext
+from benchtui.tui.shell.keymap import key
 from benchtui.tui.widgets.panel import Panel
 
 
@@ -40,8 +41,8 @@ def title_lines(title: Title, width: int, height: int, symbols: Symbols) -> list
 def running_text(running: tuple[str, ...]) -> str:
     """Format the sessions running on this machine, and the key that shows them."""
     if len(running) == 1:
-        return f"{running[0]} runs on this machine: 2 watches it"
-    return f"{len(running)} sweeps run on this machine: 2 watches the newest"
+        return f"{running[0]} is running on this machine: {key('app.monitor')} opens it"
+    return f"{len(running)} sweeps are running on this machine: {key('app.monitor')} opens the newest"
 
 
 LOOK_S = 3.0

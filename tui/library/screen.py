@@ -47,27 +47,27 @@ DRAW_S = 0.1
 
 KEYS = keymap.table(
     "library",
-    ("enter", "open", "open", "Open the session", "in the Monitor; one that runs with its engine"),
-    ("R", "replay", "open(True)", "Play the session again", "from its beginning"),
-    ("u", "resume", "resume", "Resume the session", "runs what is left of one that was interrupted or cut off"),
-    ("space", "mark", "mark", "Mark for comparing", "the first marked is the base, A"),
-    ("c", "compare", "compare", "Compare the marked sessions", "a single one is compared with the chosen one"),
+    ("enter", "open", "open", "Open the session", "in the Monitor"),
+    ("R", "replay", "open(True)", "Replay the session", "from its beginning"),
+    ("u", "resume", "resume", "Resume the session", "run the remaining cases if it was interrupted or cut off"),
+    ("space", "mark", "mark", "Mark for comparison", "the first marked is the base, A"),
+    ("c", "compare", "compare", "Compare the marked sessions", "a single one with the selected one"),
     ("e", "edit", "edit", "Edit the session's sweep"),
     ("slash", "filter", "ask('filter')", "Filter", "by words of name, host, model, outcome or note"),
-    ("n", "next", "follow(1)", "Next of the shown sessions", "after the last one the first"),
-    ("N", "previous", "follow(-1)", "Session before"),
+    ("n", "next", "follow(1)", "Next session", "wraps around at the end"),
+    ("N", "previous", "follow(-1)", "Previous session, wrapping around"),
     ("s", "sort", "sort", "Sort by the next column"),
     ("m,f2", "rename", "ask('rename')", "Rename"),
-    ("o", "note", "ask('note')", "Note", "kept in a text file beside the session"),
-    ("X,delete", "delete", "delete", "Delete the session and its note", "after a question"),
+    ("o", "note", "ask('note')", "Note", "saved in a text file next to the session"),
+    ("X,delete", "delete", "delete", "Delete the session and its note", "asks first"),
     ("E", "export", "ask('export')", "Export the report", "to a markdown file"),
-    ("i", "import", "ask('import')", "Import a session file", "a copy goes into the library"),
-    ("r", "look", "look", "Look again for sessions"),
-    ("escape", "back", "back", "Back", "from what is asked, then from the filter, then from the marks"),
+    ("i", "import", "ask('import')", "Import a session file", "copies it into the library"),
+    ("r", "look", "look", "Refresh the list"),
+    ("escape", "back", "back", "Back", "close the input or question; clear the filter, then the marks"),
     ("down,j", "down", "move(1)", "Next session"),
     ("up,k", "up", "move(-1)", "Previous session"),
-    ("pagedown", "page_down", "move(10)", "Ten sessions on"),
-    ("pageup", "page_up", "move(-10)", "Ten sessions back"),
+    ("pagedown", "page_down", "move(10)", "Down by ten sessions"),
+    ("pageup", "page_up", "move(-10)", "Up by ten sessions"),
     ("home,g", "first", "move(-1000000)", "First session"),
     ("end,G", "last", "move(1000000)", "Last session"),
     ("question_mark,f1", "help", "help", "Help"),
@@ -145,7 +145,7 @@ class Library(Screen[None]):
         """Toggle the mark of the selected session, and move to the next one."""
         fits = self._selection.mark()
         self._selection.move(1 if fits else 0)
-        self._say("" if fits else "as many sessions as there are letters are marked")
+        self._say("" if fits else "all letters are in use: no more sessions can be marked")
 
     def action_back(self) -> None:
         """Close the open input or question; else clear the filter, then the marks."""
@@ -168,9 +168,9 @@ class Library(Screen[None]):
         if self._errands.answers("u") or (item := self._item()) is None:
             return
         if item.engine is not None:
-            self._say(f"a sweep that runs needs no resuming; {keymap.key('library.open')} shows it")
+            self._say(f"{item.name} is still running; {keymap.key('library.open')} opens it")
         else:
-            self._errands.do(partial(actions.resuming, item, self._app_context))
+            self._errands.do(partial(actions.resume, item, self._app_context))
 
     def action_edit(self) -> None:
         """Edit the sweep of the selected session."""
@@ -181,7 +181,7 @@ class Library(Screen[None]):
         """Compare the marked sessions. The first one marked is the base."""
         chosen = self._selection.to_compare
         if len(chosen) < 2:
-            self._say("mark two or more with space; the first marked is the base")
+            self._say(f"mark two or more sessions with {keymap.key('library.mark')}; the first is the base")
         else:
             self.post_message(ComparisonAsked(tuple(item.path for item in chosen)))
 
@@ -192,16 +192,16 @@ class Library(Screen[None]):
         item = self._selection.chosen if purpose in actions.WITHOUT_A_SESSION else self._item()
         if item is not None or purpose in actions.WITHOUT_A_SESSION:
             text = actions.initial_text(purpose, item, self._selection.words)
-            self._errands.ask(purpose, actions.ASKED[purpose], text)
+            self._errands.ask(purpose, actions.INPUT_LABELS[purpose], text)
 
     def action_delete(self) -> None:
         """Delete the selected session and its note, after a question."""
         if self._errands.answers("X") or (item := self._item()) is None:
             return
         if item.engine is not None:
-            self._say("a sweep that runs can't be deleted; the Monitor stops it")
+            self._say(f"{item.name} is still running; stop it in the Monitor before deleting it")
         else:
-            self._errands.put(actions.delete_prompt(item, self._selection.busy))
+            self._errands.put(actions.delete_prompt(item, self._selection.running_paths))
 
     def action_help(self) -> None:
         """Open the help page."""
@@ -222,8 +222,12 @@ class Library(Screen[None]):
         """Run the action that the text was typed for."""
         text = event.text.strip()
         if event.purpose != "filter" and (text or event.purpose == "note"):
-            here, busy = self._app_context, self._selection.busy
-            self._errands.do(actions.work(event.purpose, self._selection.chosen, text, here, busy))
+            selection = self._selection
+            self._errands.do(
+                actions.action_for(
+                    event.purpose, selection.chosen, text, self._app_context, selection.running_paths
+                )
+            )
 
     @on(ActionBar.Finished)
     def finished(self, event: ActionBar.Finished) -> None:
@@ -314,7 +318,7 @@ class Library(Screen[None]):
     def _item(self) -> Item | None:
         """Return the selected session. If there is none, show a message."""
         if self._selection.chosen is None:
-            self._say("no session to do that with")
+            self._say("no session selected")
         return self._selection.chosen
 
     def _say(self, word: str = "") -> None:

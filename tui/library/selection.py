@@ -45,7 +45,7 @@ class LibrarySelection:
         return [*marked, self.chosen] if joins and self.chosen else marked
 
     @property
-    def busy(self) -> set[Path]:
+    def running_paths(self) -> set[Path]:
         """Files that engines are writing."""
         return {item.path for item in self.found if item.engine is not None}
 

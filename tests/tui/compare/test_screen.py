@@ -211,13 +211,13 @@ async def test_E_writes_the_document_and_asks_before_writing_over(
         path = app_context.folder / "a-vs-b.md"
         path.write_text("mine")
         await shown.press("E", "enter")
-        await shown.until(lambda: "is there already" in shown.word)
+        await shown.until(lambda: "already exists" in shown.word)
         await shown.press("escape")
         assert path.read_text() == "mine"
         await shown.press("E", "enter")
-        await shown.until(lambda: "is there already" in shown.word)
+        await shown.until(lambda: "already exists" in shown.word)
         await shown.press("E")
-        await shown.until(lambda: "written: " in shown.word)
+        await shown.until(lambda: "wrote " in shown.word)
         assert path.read_text().startswith("# Comparison: a and b")
 
 

@@ -133,9 +133,9 @@ def test_overwriting_another_or_a_changed_file_needs_confirmation(path: Path) ->
     assert draft.objection(path) is None
     assert draft.objection(path.with_name("new.toml")) is None
     path.with_name("there.toml").write_text("x")
-    assert draft.objection(path.with_name("there.toml")) == f"{path.with_name('there.toml')} exists"
+    assert draft.objection(path.with_name("there.toml")) == (f"{path.with_name('there.toml')} already exists")
     path.write_text(FILE + "# more\n")
-    assert draft.objection(path) == f"{path} was changed by another program"
+    assert draft.objection(path) == f"{path} has been changed by another program"
 
 
 def test_saving_keeps_file_mode_and_symlinks(path: Path) -> None:

@@ -164,7 +164,7 @@ async def test_values_can_be_toggled_without_typing(opened: Any) -> None:
         await seen.press("h", "left", "space")
         assert sweep_of(seen).axes.precision == ("fp16",)
         await seen.press("right", "right", "space")
-        assert hint(seen) == "at least one value has to stay on"
+        assert hint(seen) == "at least one value must stay on"
         assert sweep_of(seen).axes.precision == ("fp16",)
 
 
@@ -181,7 +181,7 @@ async def test_single_value_entry_cycles_through_its_values(opened: Any) -> None
         await seen.press("G")
         assert line_of(seen, "new_tokens").split() == ["▸", "new_tokens", "32"]
         await go_to(seen, "retries")
-        assert "throttled ones twice" not in line_of(seen, "retries")
+        assert "throttled cases twice" not in line_of(seen, "retries")
         await seen.press("space", "space")
         assert sweep_of(seen).measure.retries == 1
 
@@ -208,20 +208,20 @@ async def test_entry_ignored_by_the_task_shows_why(app_context: AppContext, open
     async with opened() as seen:
         editor(seen).edit(app_context.folder / "t.toml")
         await seen.press("G")
-        assert "4  (of task lm-train alone)" in line_of(seen, "accumulation")
+        assert "4  (only for task lm-train)" in line_of(seen, "accumulation")
         assert not any("learning_rate" in line for line in seen.panel("entries"))
 
 
 async def test_changes_can_be_undone_and_redone(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("u")
-        assert hint(seen) == "nothing to take back"
+        assert hint(seen) == "nothing to undo"
         await seen.press("j", "right", "space", "u")
-        assert sweep_of(seen) == load_sweep("quick") and hint(seen) == "taken back"
+        assert sweep_of(seen) == load_sweep("quick") and hint(seen) == "undone"
         await seen.press("ctrl+r")
-        assert sweep_of(seen).axes.precision == ("fp32", "tf32") and hint(seen) == "made again"
+        assert sweep_of(seen).axes.precision == ("fp32", "tf32") and hint(seen) == "redone"
         await seen.press("ctrl+r")
-        assert hint(seen) == "nothing to make again"
+        assert hint(seen) == "nothing to redo"
 
 
 async def test_single_cases_can_be_disabled_and_enabled(opened: Any) -> None:
@@ -231,7 +231,7 @@ async def test_single_cases_can_be_disabled_and_enabled(opened: Any) -> None:
         assert sweep_of(seen).exclude == (off,)
         assert seen.panel("matrix")[2].split() == ["▸○", "cpu", "32", "2", "off"]
         await until(seen, lambda: "15 of 16 cases · 1 off" in seen.panel("totals")[0])
-        assert "switched off, space switches it on" in hint(seen)
+        assert "off; space turns it on" in hint(seen)
         await seen.press("enter")
         assert sweep_of(seen).exclude == ()
 
@@ -247,16 +247,16 @@ async def test_all_cases_sharing_a_value_can_be_toggled(opened: Any) -> None:
         await seen.press("G", "a")
         assert sweep_of(seen).exclude == (Exclusion(batch_size=8, device="cpu"),)
         await seen.press("escape", "a")
-        assert hint(seen).startswith("tab leads to the cases")
+        assert hint(seen).startswith("tab moves to the cases")
 
 
 async def test_selected_case_shows_the_basis_of_its_predictions(opened: Any) -> None:
     async with opened() as seen:
         await go_to(seen, "precision")
         await seen.press("right", "space", "tab")
-        assert "time and memory a guess" in hint(seen)
+        assert "time and memory guessed" in hint(seen)
         await seen.press("pagedown")
-        assert "skipped, tf32 is a mode of NVIDIA tensor cores" in hint(seen)
+        assert "skipped: tf32 is a mode of NVIDIA tensor cores" in hint(seen)
 
 
 async def test_cursor_stays_visible_among_many_cases(opened: Any) -> None:
@@ -285,7 +285,7 @@ async def test_predictions_are_learned_from_earlier_sessions(
     here = replace(app_context, recorded=lambda: [known], hostname="box")
     async with opened(app_context=here) as seen:
         editor(seen).edit(story.path)
-        await until(seen, lambda: "learned from 1 earlier session" in seen.panel("totals")[1])
+        await until(seen, lambda: "based on 1 earlier session" in seen.panel("totals")[1])
         await until(seen, lambda: "3 of 3 cases · 4 s" in seen.panel("totals")[0])
         assert seen.panel("matrix")[1].split()[-2:] == ["1.2", "700"]
         await seen.press("tab")
@@ -339,7 +339,7 @@ async def test_sweep_with_only_skipped_cases_is_not_started(opened: Any) -> None
         await seen.press("right", "space")
         await until(seen, lambda: "0 of 8 cases" in seen.panel("totals")[0])
         await seen.press("s")
-        assert hint(seen).startswith("no case would be measured")
+        assert hint(seen).startswith("nothing to measure")
 
 
 async def test_starting_a_second_sweep_asks_first(
@@ -353,13 +353,13 @@ async def test_starting_a_second_sweep_asks_first(
         return engine
 
     async with opened(app_context=replace(app_context, start=start, running=lambda: [engine])) as seen:
-        await until(seen, lambda: "trial runs on this machine: 2 watches it" in seen.panel("title")[0])
+        await until(seen, lambda: "trial is running on this machine: 2 opens it" in seen.panel("title")[0])
         await seen.press("s")
-        await until(seen, lambda: "two slow each other" in hint(seen))
+        await until(seen, lambda: "running both slows each down" in hint(seen))
         await seen.press("j", "space", "escape")
         assert not started and sweep_of(seen) == load_sweep("quick")
         await seen.press("s")
-        await until(seen, lambda: "two slow each other" in hint(seen))
+        await until(seen, lambda: "running both slows each down" in hint(seen))
         await seen.press("y")
         await until(seen, lambda: isinstance(seen.app.screen, Monitor))
         assert len(started) == 1
@@ -388,7 +388,7 @@ async def test_sweep_is_saved_to_its_own_file(app_context: AppContext, opened: A
         assert path.read_text() == FILE.replace('["fp32", "bf16"]', '"bf16"')
         path.write_text(FILE)
         await seen.press("ctrl+s", "enter")
-        assert "was changed by another program." in hint(seen)
+        assert "has been changed by another program." in hint(seen)
         await seen.press("escape")
         assert path.read_text() == FILE
         await seen.press("w", "enter", "y")
@@ -402,7 +402,7 @@ async def test_preset_is_saved_under_a_new_name(app_context: AppContext, opened:
         assert saved.read_text().startswith("# A first look:")
         assert load_sweep(str(saved)) == load_sweep("quick")
         await seen.press("w", "ctrl+u", "enter")
-        assert hint(seen) == "no name given, nothing saved"
+        assert hint(seen) == "not saved: no file name given"
         await seen.press("w", "escape")
         assert "save as" not in seen.text
 
@@ -437,7 +437,7 @@ async def test_typed_path_is_opened_and_an_invalid_one_shows_an_error(opened: An
     async with opened() as seen:
         await seen.press("o", *"nowhere.toml")
         assert isinstance(seen.app.screen, OpenDialog)
-        assert "enter opens it as a path" in seen.text
+        assert "enter opens the text as a path" in seen.text
         await seen.press("enter")
         assert "nowhere.toml: no such file or preset" in hint(seen)
         await seen.press("o", *str(story.path), "enter")
@@ -476,7 +476,7 @@ async def test_help_lists_every_key(opened: Any) -> None:
         text = seen.text
         await seen.press("G")
         text += seen.text
-        assert all(word in text for word in ("Switch all alike", "[[exclude]]", "a guess"))
+        assert all(word in text for word in ("Toggle all similar cases", "[[exclude]]", "a guess"))
         await seen.press("escape")
         assert isinstance(seen.app.screen, Editor)
 
@@ -491,4 +491,4 @@ async def test_ascii_mode_draws_only_ascii(opened: Any) -> None:
 def test_help_fits_a_narrow_terminal() -> None:
     lines = help_lines(editor_help(UNICODE), 56)
     assert max(width_of(drawn) for drawn in lines) <= 56
-    assert "libraries alone" in " ".join(text.strip() for drawn in lines for text, _ in drawn)
+    assert "only weights and libraries" in " ".join(text.strip() for drawn in lines for text, _ in drawn)

@@ -13,6 +13,8 @@ from benchtui.tui.library.screen import Library
 from benchtui.tui.pages.page import Page
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import ComparisonAsked, EditAsked, Opened
+from benchtui.tui.shell.preferences import Preferences
+from benchtui.tui.shell.settings import Settings
 from benchtui.tui.widgets.action_bar import ActionBar
 from benchtui.tui.widgets.long_list import LongList
 
@@ -92,13 +94,13 @@ class LibraryPilot:
 async def test_empty_library_shows_how_to_add_a_session(empty_library: AppContext, opened: Any) -> None:
     async with opened(app_context=empty_library) as seen:
         listed = await LibraryPilot(seen).begin()
-        assert "no session yet" in listed.text
+        assert "no sessions yet" in listed.text
         assert "benchtui run quick" in listed.text
         assert "1 start a sweep" in listed.text
         for key in ("enter", "R", "e", "m", "o", "X", "E", "c", "n", "N", "s", "down", "G"):
             await listed.press(key)
         await listed.press("enter")
-        assert listed.word == "no session to do that with"
+        assert listed.word == "no session selected"
         assert listed.messages == []
 
 
@@ -151,7 +153,7 @@ async def test_marked_sessions_are_compared_with_the_first_as_base(
     async with opened(app_context=three_sessions) as seen:
         listed = await LibraryPilot(seen).begin()
         await listed.press("c")
-        assert "mark two or more with space; the first marked is the base" in listed.word
+        assert "mark two or more sessions with space; the first is the base" in listed.word
         await listed.press("G", "space", "g", "space")
         assert "A alpha (base)   B gamma" in listed.text
         assert [row[1] for row in listed.rows] == ["B", " ", "A"]
@@ -168,14 +170,14 @@ async def test_filter_applies_while_typing(three_sessions: AppContext, opened: A
         await listed.press("slash")
         await listed.type("cut")
         assert len(listed.rows) == 1 and listed.chosen == "beta"
-        assert '1 of 3 sessions with "cut"' in listed.text
+        assert '1 of 3 sessions matching "cut"' in listed.text
         await listed.press("enter")
         assert len(listed.rows) == 1
         await listed.press("escape")
         assert len(listed.rows) == 3
         await listed.press("slash")
         await listed.type("zz4")
-        assert 'nothing holds "zz4"' in listed.text
+        assert 'no session matches "zz4"' in listed.text
         assert "outcome" not in listed.text
         await listed.press("escape")
         assert len(listed.rows) == 3
@@ -197,7 +199,7 @@ async def test_session_can_be_renamed(three_sessions: AppContext, opened: Any, k
         await listed.press("s", "g", key)
         await listed.type("-1")
         await listed.press("enter")
-        await listed.until(lambda: "alpha is now alpha-1" in listed.word)
+        await listed.until(lambda: "renamed alpha to alpha-1" in listed.word)
         await listed.until(lambda: listed.chosen == "alpha-1")
         assert (paths.folder() / "alpha-1.json").exists()
 
@@ -237,7 +239,7 @@ async def test_delete_asks_for_confirmation_once(three_sessions: AppContext, ope
         assert "Delete beta" in listed.word
         await listed.press(key)
         await listed.until(lambda: len(listed.rows) == 2)
-        assert listed.word == "beta is deleted"
+        assert listed.word == "deleted beta"
         assert listed.chosen == "alpha"
 
 
@@ -248,17 +250,17 @@ async def test_export_asks_before_overwriting_a_file(three_sessions: AppContext,
         assert seen.app.screen.query_one(ActionBar).purpose == "export"
         await listed.press("enter")
         path = three_sessions.folder / "gamma.md"
-        await listed.until(lambda: "written: " in listed.word)
+        await listed.until(lambda: "wrote " in listed.word)
         assert path.read_text().startswith("# Benchmark report: tiny-bert")
         path.write_text("mine")
         await listed.press("E", "enter")
-        await listed.until(lambda: "is there already" in listed.word)
-        assert "E write over  esc keep" in listed.text
+        await listed.until(lambda: "already exists" in listed.word)
+        assert "E overwrite  esc keep" in listed.text
         await listed.press("escape", "E", "enter")
-        await listed.until(lambda: "is there already" in listed.word)
+        await listed.until(lambda: "already exists" in listed.word)
         assert path.read_text() == "mine"
         await listed.press("E")
-        await listed.until(lambda: "written: " in listed.word)
+        await listed.until(lambda: "wrote " in listed.word)
         assert path.read_text() != "mine"
 
 
@@ -276,7 +278,7 @@ async def test_session_file_can_be_imported(three_sessions: AppContext, opened: 
         await listed.press("i")
         await listed.type("delta.json")
         await listed.press("enter")
-        await listed.until(lambda: "imported as delta" in listed.word and len(listed.rows) == 4)
+        await listed.until(lambda: "imported delta" in listed.word and len(listed.rows) == 4)
         assert listed.chosen == "delta"
 
 
@@ -288,7 +290,7 @@ async def test_running_session_is_listed_first_and_cannot_be_deleted(
         listed = await LibraryPilot(seen).begin()
         assert "▶ running" in listed.rows[0] and "beta" in listed.rows[0]
         await listed.press("X")
-        assert "a sweep that runs can't be deleted" in listed.word
+        assert "beta is still running; stop it in the Monitor before deleting it" in listed.word
         await listed.press("m")
         await listed.type("2")
         await listed.press("enter")
@@ -362,16 +364,16 @@ async def test_resume_asks_first_while_another_sweep_is_running(
     async with opened(app_context=there) as seen:
         listed = await LibraryPilot(seen).begin()
         await listed.press("u")
-        assert "a sweep that runs needs no resuming" in listed.word
+        assert "beta is still running; enter opens it" in listed.word
         await listed.press("j")
         assert listed.chosen == "omega"
         await listed.press("u")
-        await listed.until(lambda: "Another sweep runs on this machine" in listed.word)
+        await listed.until(lambda: "Another sweep is running on this machine" in listed.word)
         assert resumed == []
         await listed.press("escape")
         assert listed.word == "" and resumed == []
         await listed.press("u")
-        await listed.until(lambda: "Another sweep runs on this machine" in listed.word)
+        await listed.until(lambda: "Another sweep is running on this machine" in listed.word)
         await listed.press("u")
         await listed.until(lambda: bool(listed.messages))
         assert resumed == [path]
@@ -389,12 +391,38 @@ async def test_failed_resume_shows_the_reason(three_sessions: AppContext, opened
         assert listed.messages == []
 
 
+async def test_questions_and_hints_name_mapped_keys(
+    three_sessions: AppContext, opened: Any, engine: Any, make_story: Any
+) -> None:
+    make_story(paths.folder() / "omega.json").begin(name="omega", batch_sizes=(1, 2)).case(0).start(1).close()
+    engine.path = paths.folder() / "beta.json"
+    keys = {"library.delete": "f5", "library.export": "f6", "library.resume": "f7", "library.mark": "f8"}
+    preferences = Preferences(Settings(keys=keys))
+    mapped = replace(three_sessions, running=lambda: [engine], preferences=preferences)
+    async with opened(app_context=mapped) as seen:
+        listed = await LibraryPilot(seen).begin()
+        assert "f8 marks sessions to compare" in listed.text
+        await listed.press("c")
+        assert "mark two or more sessions with f8" in listed.word
+        await listed.press("j")
+        assert listed.chosen == "omega" and "to run: f7, or benchtui run" in listed.text
+        await listed.press("f5")
+        assert "f5: delete.  esc: keep." in listed.word and "f5 delete  esc keep" in listed.text
+        await listed.press("escape", "f7")
+        await listed.until(lambda: "f7: resume anyway.  esc: back." in listed.word)
+        (mapped.folder / "omega.md").write_text("mine")
+        await listed.press("escape", "f6", "enter")
+        await listed.until(lambda: "f6: overwrite.  esc: keep." in listed.word)
+        await listed.press("f6")
+        await listed.until(lambda: "wrote " in listed.word)
+
+
 async def test_help_lists_the_keys_and_closes(three_sessions: AppContext, opened: Any) -> None:
     async with opened(app_context=three_sessions) as seen:
         listed = await LibraryPilot(seen).begin()
         await listed.press("question_mark")
         assert isinstance(seen.app.screen, Page)
-        assert "Mark for comparing: the first marked is the base, A" in listed.text
+        assert "Mark for comparison: the first marked is the base, A" in listed.text
         await listed.press("escape")
         assert isinstance(seen.app.screen, Library)
 

@@ -137,10 +137,25 @@ async def test_invalid_settings_file_does_not_prevent_startup(
 
 
 async def test_messages_name_mapped_keys(opened: Any, app_context: Any) -> None:
-    keys = {"sweep.start": "f5", "sweep.help": "f2, h", "sweep.switch": "pgdn"}
+    keys = {"sweep.start": "f5", "sweep.help": "f2, h", "sweep.switch": "pgdn", "sweep.yes": "f7"}
     mine = replace(app_context, preferences=Preferences(Settings(keys=keys)))
     async with opened(app_context=mine) as seen:
-        welcome = "f5 starts this sweep. enter changes a line, o opens another sweep, f2 explains the rest."
+        welcome = "f5 starts this sweep. enter edits a value, o opens another sweep, f2 shows all keys."
         assert welcome in seen.text
         await seen.press("down", "up")
-        assert "pgdn: on or off" in seen.text
+        assert "pgdn toggles it" in seen.text
+        await seen.press("right", "pagedown", "q")
+        assert "f7: quit anyway.  esc: back." in seen.text
+        await seen.press("f7")
+    assert seen.app.return_value.how == "closed"
+
+
+async def test_running_sweep_is_opened_by_the_mapped_key(opened: Any, app_context: Any, engine: Any) -> None:
+    preferences = Preferences(Settings(keys={"app.monitor": "f9"}))
+    mine = replace(app_context, preferences=preferences, running=lambda: [engine])
+    async with opened(app_context=mine) as seen:
+        for _ in range(100):
+            await seen.pilot.pause(0.02)
+            if "f9 opens it" in seen.text:
+                return
+        raise AssertionError(seen.text)
