@@ -80,10 +80,10 @@ class Totals:
 class CaseGrid:
     """All combinations of a sweep's axes by index, disabled ones included."""
 
-    def __init__(self, sweep: Sweep, precedents: HistoryEstimator) -> None:
+    def __init__(self, sweep: Sweep, estimator: HistoryEstimator) -> None:
         self.sweep = sweep
         self.count = sweep.axes.count
-        self.precedents = precedents
+        self.estimator = estimator
         self._off = exclusion_matcher(sweep.exclude)
         self._axes = [(field, getattr(sweep.axes, field)) for field in reversed(AXES)]
 
@@ -107,11 +107,11 @@ class CaseGrid:
             return GridCase(config, "off")
         if reason := unsupported_reason(config) or incompatible_reason(config, self.sweep):
             return GridCase(config, "skipped", reason)
-        return GridCase(config, "on", prediction=self.precedents.predict(config, self.sweep))
+        return GridCase(config, "on", prediction=self.estimator.predict(config, self.sweep))
 
     def survey(self, size: int = SLICE) -> Iterator[Totals]:
         """Yield the totals after each slice. The last ones cover all cases and the repeat of an A/A pair."""
-        totals = Totals(self.count, self.precedents.sessions)
+        totals = Totals(self.count, self.estimator.sessions)
         repeat_s: float | None = None
         while not totals.complete:
             for index in range(totals.processed, min(totals.processed + size, self.count)):

@@ -98,8 +98,8 @@ class Editor(Screen[None]):
         """Update the navigation bar, and catch up on changes made while another screen was shown."""
         self._panel("small").show("")
         self._panel("places").show("sweep")
-        self._cases.look()
-        self.query_one(TitleBar).look()
+        self._cases.reload_history()
+        self.query_one(TitleBar).check_engines()
         self.draw()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -117,7 +117,7 @@ class Editor(Screen[None]):
     @on(Input.Changed)
     def _try_text(self, event: Input.Changed) -> None:
         if self._typing == "entry":
-            self.state.attempt(event.value)
+            self.state.preview(event.value)
             self.draw()
 
     @on(Input.Submitted)
@@ -137,7 +137,7 @@ class Editor(Screen[None]):
         """Start the sweep and show it. Ask first if another one is running on this machine."""
         totals = self._cases.totals
         if totals is not None and totals.complete and not totals.on:
-            self.state.say("nothing to measure: all cases are skipped or off", "warning")
+            self.state.show_message("nothing to measure: all cases are skipped or off", "warning")
             self.draw()
         elif not self._busy:
             self._start(anyway=False)
@@ -145,7 +145,7 @@ class Editor(Screen[None]):
     def action_edit(self) -> None:
         """Edit the value of the selected entry; among the cases, toggle one."""
         if self.state.in_cases:
-            self.state.switch_cases(self._cases.cell, self._cases.here())
+            self.state.toggle_cases(self._cases.cell, self._cases.case_exclusion())
         else:
             self._type("entry", self.state.form.row.text)
         self.draw()
@@ -155,16 +155,16 @@ class Editor(Screen[None]):
         if self.state.in_cases or not self.state.cursor.entry.values:
             self.action_edit()
         else:
-            self.state.switch()
+            self.state.toggle()
         self.draw()
 
     def action_switch_alike(self) -> None:
         """Toggle all cases that share the value under the cursor."""
         if self.state.in_cases:
-            self.state.switch_cases(self._cases.cell, self._cases.alike())
+            self.state.toggle_cases(self._cases.cell, self._cases.value_exclusion())
         else:
             cases, alike = keymap.key("sweep.cases"), keymap.key("sweep.switch_alike")
-            self.state.say(f"{cases} moves to the cases, where {alike} toggles all that share a value")
+            self.state.show_message(f"{cases} moves to the cases, where {alike} toggles all that share a value")
         self.draw()
 
     def action_change(self, what: Literal["reset", "undo", "redo"]) -> None:
@@ -182,19 +182,19 @@ class Editor(Screen[None]):
         """Ask for a path, and save. Apply the typed value first."""
         if self._typing == "path" or (self._typing and not self._accept()):
             return
-        self._type("path", self.state.name_to_save(self._app_context.folder))
+        self._type("path", self.state.suggested_path(self._app_context.folder))
         self.draw()
 
     def action_other_pane(self) -> None:
         """Switch between entries and cases. Apply the typed value first."""
         if self._typing != "path" and (not self._typing or self._accept()):
             self.state.in_cases = not self.state.in_cases
-            self.state.say("")
+            self.state.show_message("")
         self.draw()
 
     def action_agree(self) -> None:
         """Confirm the open question."""
-        self.state.agree()
+        self.state.confirm()
         self.draw()
 
     def action_back(self) -> None:
@@ -204,7 +204,7 @@ class Editor(Screen[None]):
         elif self.state.question is None:
             self.state.in_cases = False
         self.state.question = None
-        self.state.say("")
+        self.state.show_message("")
         self.draw()
 
     def action_move(self, rows: int) -> None:
@@ -213,7 +213,7 @@ class Editor(Screen[None]):
             return
         if self.state.in_cases:
             self._cases.move(rows)
-            self.state.say("")
+            self.state.show_message("")
         else:
             self.state.move(rows)
         self.draw()
@@ -222,7 +222,7 @@ class Editor(Screen[None]):
         """Move to another value of the entry, or to another option of the case."""
         if self.state.in_cases:
             self._cases.turn(by)
-            self.state.say("")
+            self.state.show_message("")
         else:
             self.state.turn(by)
         self.draw()
@@ -251,7 +251,7 @@ class Editor(Screen[None]):
             return
         state = self.state
         with self.app.batch_update():
-            self.query_one(TitleBar).tell(state.draft)
+            self.query_one(TitleBar).show_draft(state.draft)
             self._panel("entries").show(state.form)
             self._cases.show(state.sweep, state.in_cases)
             self._panel("hint").show(hint_of(state, self._cases.cell, self._typing))
@@ -259,7 +259,7 @@ class Editor(Screen[None]):
 
     def _type(self, what: Typing, text: str) -> None:
         self._typing = what
-        self.state.say("")
+        self.state.show_message("")
         self._put_field()
         self.query_one(Field).open(text)
 
@@ -273,7 +273,7 @@ class Editor(Screen[None]):
 
     def _accept(self) -> bool:
         """Apply the typed value. Return False if it isn't allowed."""
-        accepted = self.state.set(self.query_one(Field).value)
+        accepted = self.state.set_value(self.query_one(Field).value)
         if accepted:
             self._stop_typing()
         self.draw()
@@ -284,14 +284,14 @@ class Editor(Screen[None]):
         self.query_one(Field).close()
 
     def _give_up(self) -> None:
-        self.state.draft.keep(self.state.draft.sweep)
+        self.state.draft.mark_saved(self.state.draft.sweep)
         self.call_later(self.app.run_action, "app.leave")
 
     @work(group="start")
     async def _start(self, anyway: bool) -> None:
         """Start an engine in the background. Unless ``anyway``, ask first if another one is running."""
         self._busy, sweep = True, self.state.draft.sweep
-        self.state.say("starting the engine")
+        self.state.show_message("starting the engine")
         self.draw()
         try:
             others = [] if anyway else await asyncio.to_thread(self._app_context.running)
@@ -300,13 +300,13 @@ class Editor(Screen[None]):
                 return
             engine = await asyncio.to_thread(self._app_context.start, sweep)
         except BenchtuiError as error:
-            self.state.say(str(error), "bad")
+            self.state.show_message(str(error), "bad")
             return
         finally:
             self._busy = False
             self.draw()
-        self.state.draft.keep(sweep)
-        self.state.say("")
+        self.state.draft.mark_saved(sweep)
+        self.state.show_message("")
         self.post_message(Opened(engine.path, engine))
 
     @property

@@ -16,8 +16,7 @@ from benchtui.sessions.library.summaries import SummaryCache
 from benchtui.sessions.replay.loading import AbandonedError
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Line, line
-from benchtui.tui.library import actions
-from benchtui.tui.library import rows as shelf
+from benchtui.tui.library import actions, rows
 from benchtui.tui.library.card import Card, card_lines
 from benchtui.tui.library.header import (
     Heading,
@@ -33,7 +32,7 @@ from benchtui.tui.library.rows import Item
 from benchtui.tui.library.selection import LibrarySelection
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
-from benchtui.tui.shell.navigation import ComparisonAsked, EditAsked, Opened, Place
+from benchtui.tui.shell.navigation import ComparisonRequested, EditRequested, Opened, Place
 from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.action_bar import ActionBar
 from benchtui.tui.widgets.key_bar import KeyBar
@@ -86,9 +85,9 @@ class Library(Screen[None]):
         self._app_context = app_context
         self._symbols = symbols
         self._selection = LibrarySelection()
-        self._catalogue: SummaryCache | None = None
-        self._looked = False
-        self._there = True
+        self._summaries: SummaryCache | None = None
+        self._loaded = False
+        self._mounted = True
 
     def compose(self) -> ComposeResult:
         """Lay out the heading, the list and the session card, the action bar, and the key bar."""
@@ -112,7 +111,7 @@ class Library(Screen[None]):
 
     def on_unmount(self) -> None:
         """Stop reading session files."""
-        self._there = False
+        self._mounted = False
 
     def on_resize(self, event: events.Resize) -> None:
         """Redraw once the panels have their new sizes."""
@@ -124,7 +123,7 @@ class Library(Screen[None]):
 
     def action_look(self) -> None:
         """Reload the list of sessions and engines."""
-        self._look()
+        self._reload()
 
     def action_move(self, rows: int) -> None:
         """Move the selection by rows."""
@@ -133,7 +132,7 @@ class Library(Screen[None]):
 
     def action_follow(self, rows: int) -> None:
         """Move the selection by rows, wrapping around at the ends."""
-        self._selection.follow(rows)
+        self._selection.move_wrapping(rows)
         self._say()
 
     def action_sort(self) -> None:
@@ -143,7 +142,7 @@ class Library(Screen[None]):
 
     def action_mark(self) -> None:
         """Toggle the mark of the selected session, and move to the next one."""
-        fits = self._selection.mark()
+        fits = self._selection.toggle_mark()
         self._selection.move(1 if fits else 0)
         self._say("" if fits else "all letters are in use: no more sessions can be marked")
 
@@ -175,7 +174,7 @@ class Library(Screen[None]):
     def action_edit(self) -> None:
         """Edit the sweep of the selected session."""
         if item := self._item():
-            self.post_message(EditAsked(item.path))
+            self.post_message(EditRequested(item.path))
 
     def action_compare(self) -> None:
         """Compare the marked sessions. The first one marked is the base."""
@@ -183,7 +182,7 @@ class Library(Screen[None]):
         if len(chosen) < 2:
             self._say(f"mark two or more sessions with {keymap.key('library.mark')}; the first is the base")
         else:
-            self.post_message(ComparisonAsked(tuple(item.path for item in chosen)))
+            self.post_message(ComparisonRequested(tuple(item.path for item in chosen)))
 
     def action_ask(self, purpose: str) -> None:
         """Open the input for an action. If the action waits for confirmation, confirm it instead."""
@@ -234,7 +233,7 @@ class Library(Screen[None]):
         """Show the session that an action started, or reload the list."""
         done = event.done
         if done.session is not None:
-            self._selection.choose(done.session)
+            self._selection.select(done.session)
         if done.session is not None and done.engine is not None:
             self.post_message(Opened(done.session, done.engine))
         else:
@@ -246,29 +245,29 @@ class Library(Screen[None]):
         self._draw()
 
     @work(group="look", exclusive=True)
-    async def _look(self) -> None:
+    async def _reload(self) -> None:
         """List all sessions, then read those without a cached summary."""
-        if self._catalogue is None:
-            self._catalogue = await asyncio.to_thread(SummaryCache)
-        self._selection.take(await asyncio.to_thread(shelf.items, self._app_context, self._catalogue))
-        self._looked = True
+        if self._summaries is None:
+            self._summaries = await asyncio.to_thread(SummaryCache)
+        self._selection.update(await asyncio.to_thread(rows.items, self._app_context, self._summaries))
+        self._loaded = True
         self._draw()
         unread = [item for item in self._selection.found if item.summary is None and item.engine is None]
         if unread:
-            await self._read_on(self._catalogue, unread)
+            await self._read_summaries(self._summaries, unread)
 
-    async def _read_on(self, catalogue: SummaryCache, unread: list[Item]) -> None:
+    async def _read_summaries(self, summaries: SummaryCache, unread: list[Item]) -> None:
         drawn_s = 0.0
         for item in unread:
             try:
-                known = await asyncio.to_thread(catalogue.read, item.path, lambda: self._there)
+                known = await asyncio.to_thread(summaries.read, item.path, lambda: self._mounted)
             except AbandonedError:
                 return
-            self._selection.take(shelf.with_summary(self._selection.found, item.path, known))
+            self._selection.update(rows.with_summary(self._selection.found, item.path, known))
             if time.monotonic() - drawn_s > DRAW_S or item is unread[-1]:
                 self._draw()
                 drawn_s = time.monotonic()
-        await asyncio.to_thread(catalogue.save)
+        await asyncio.to_thread(summaries.save)
 
     def _draw(self) -> None:
         """Redraw what changed, if the view is visible."""
@@ -291,20 +290,20 @@ class Library(Screen[None]):
     def _lines(self, longest: int) -> Lines:
         selection, signs = self._selection, self._symbols
         if not selection.rows:
-            told = self._instead()
-            return Lines(len(told), lambda index, width: told[index], -1)
+            lines = self._placeholder()
+            return Lines(len(lines), lambda index, width: lines[index], -1)
 
         def made(index: int, width: int) -> Line:
             item = selection.rows[index]
             mark = signs.chosen if index == selection.at else " "
-            cells = shelf.row(item, selection.letter(item), signs)
+            cells = rows.row(item, selection.letter(item), signs)
             return arrangement(width, longest).line(cells, width, signs, mark)
 
         return Lines(len(selection.rows), made, selection.at)
 
-    def _instead(self) -> list[Line]:
+    def _placeholder(self) -> list[Line]:
         """Return the lines shown in place of an empty list."""
-        if not self._looked:
+        if not self._loaded:
             return [line(("reading the library", "muted"))]
         if self._selection.words:
             return unmatched_lines(self._selection.words)

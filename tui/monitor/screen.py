@@ -22,7 +22,7 @@ from benchtui.tui.monitor.layout import MonitorLayout, panels
 from benchtui.tui.monitor.requests import EngineRequests, Request
 from benchtui.tui.monitor.status_line import QUIT, QUIT_KEYS, STOP, STOP_KEYS, Prompt, StatusLine
 from benchtui.tui.shell import gc_control
-from benchtui.tui.shell.navigation import EditAsked, ExitReason, How, Opened
+from benchtui.tui.shell.navigation import EditRequested, ExitReason, How, Opened
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.refresh_rate import Meter, RefreshRate
 from benchtui.tui.shell.terminal import TerminalHandle
@@ -218,11 +218,11 @@ class Monitor(Screen[None]):
 
     def action_edit(self) -> None:
         """Edit the sweep of this session as a new one."""
-        self.post_message(EditAsked(self.feed.path))
+        self.post_message(EditRequested(self.feed.path))
 
     def tick(self) -> None:
         """Read new events, adjust the timer, and redraw what changed."""
-        self._pace.cost.read(self.feed.poll)
+        self._pace.cost.time_reading(self.feed.poll)
         gc_control.disable() if self.feed.reading else gc_control.freeze_and_enable()
         if self.feed.cache.waits:
             self.run_worker(self._hold())
@@ -231,7 +231,7 @@ class Monitor(Screen[None]):
         if self._leaving and not self.feed.running:
             self._leave()
         self._keep_pace()
-        self._meter.weigh(self._link.bytes_written, self.feed.session.host.latest("engine_cpu_percent"))
+        self._meter.update(self._link.bytes_written, self.feed.session.host.latest("engine_cpu_percent"))
         self.status_line.aside = self._meter.words
         if self._settled or self._clock() - self._drew_s >= self._period_s + READING_S:
             self.draw()
@@ -244,7 +244,7 @@ class Monitor(Screen[None]):
         if not self.is_current or self._link.congested:
             return
         self._drew_s = self._clock()
-        self._pace.cost.drew()
+        self._pace.cost.count_frame()
         with self.app.batch_update():
             keys = self.status_line.keys(self._frozen, self.picture.zoomed is not None)
             self.query_one(KeyBar).show(keys, fixed=self.status_line.question is not None)
@@ -336,10 +336,10 @@ class Monitor(Screen[None]):
         """Set the timer to the current refresh rate, or faster while reading."""
         hz = CATCHING_UP_HZ
         if self._settled:
-            self._pace.cost.look()
+            self._pace.cost.update()
             hz = self._pace.hz(self.feed.measuring, self.feed.processors)
             self._period_s = 1 / hz
-        self._meter.due_in(1 / hz)
+        self._meter.schedule_next(1 / hz)
         if hz != self._hz:
             if self._timer is not None:
                 self._timer.stop()

@@ -149,7 +149,7 @@ async def test_charts_update_while_the_sweep_is_running(story: Any, engine: Any,
     story.begin(batch_sizes=(1, 2, 4)).case(0)
     async with opened(story.path, engine) as seen:
         await press(seen, "3")
-        assert "1 case has a figure for samples/s yet; 2 are to come" in seen.text
+        assert "1 case has a value for samples/s so far; 2 pending" in seen.text
         story.case(1).start(2).prepare(2).steps(2, [9.0] * 10)
         seen.app._feed.poll()
         await refresh(seen)

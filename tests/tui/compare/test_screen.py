@@ -10,7 +10,7 @@ import pytest
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.tui.compare.screen import Compare
 from benchtui.tui.pages.page import Page
-from benchtui.tui.shell.navigation import ComparisonAsked
+from benchtui.tui.shell.navigation import ComparisonRequested
 from benchtui.tui.widgets.long_list import LongList
 
 Pair = Callable[..., tuple[Path, ...]]
@@ -44,7 +44,7 @@ class Shown:
         self.paths = paths
 
     async def begin(self) -> "Shown":
-        self.seen.app.post_message(ComparisonAsked(self.paths))
+        self.seen.app.post_message(ComparisonRequested(self.paths))
         await self.until(lambda: isinstance(self.seen.app.screen, Compare) and "reading" not in self.text)
         await self.seen.pilot.pause()
         return self

@@ -53,23 +53,23 @@ def test_session_without_its_first_event_is_rejected(tmp_path: Path) -> None:
 def test_invalid_text_raises_and_changes_nothing(path: Path, entry: str, text: str, told: str) -> None:
     draft = Draft.of(path)
     with pytest.raises(BenchtuiError) as caught:
-        draft.tried(entry, text)
+        draft.with_entry(entry, text)
     assert str(caught.value).startswith(told)
     assert not draft.changed
 
 
 def test_too_many_cases_are_rejected(path: Path) -> None:
     draft = Draft.of(path)
-    draft.take(draft.tried("axes.batch_size", "1..9000"))
+    draft.apply(draft.with_entry("axes.batch_size", "1..9000"))
     with pytest.raises(BenchtuiError, match="at most 100,000"):
-        draft.tried("axes.sequence_length", "1..9000")
+        draft.with_entry("axes.sequence_length", "1..9000")
 
 
 def test_every_change_can_be_undone_and_redone(path: Path) -> None:
     draft = Draft.of(path)
-    draft.take(draft.tried("axes.batch_size", "16"))
-    draft.take(draft.tried("axes.precision", ""))
-    draft.take(draft.without(Exclusion(batch_size=16, precision="bf16")))
+    draft.apply(draft.with_entry("axes.batch_size", "16"))
+    draft.apply(draft.with_entry("axes.precision", ""))
+    draft.apply(draft.with_cases_off(Exclusion(batch_size=16, precision="bf16")))
     draft.open("quick")
     seen = []
     while draft.undo():
@@ -79,29 +79,29 @@ def test_every_change_can_be_undone_and_redone(path: Path) -> None:
         pass
     assert draft.sweep == load_sweep("quick")
     draft.undo()
-    draft.take(draft.tried("name", "other"))
+    draft.apply(draft.with_entry("name", "other"))
     assert not draft.redo()
 
 
 def test_setting_the_same_value_is_not_a_change(path: Path) -> None:
     draft = Draft.of(path)
-    draft.take(draft.tried("axes.batch_size", "1..8*2"))
+    draft.apply(draft.with_entry("axes.batch_size", "1..8*2"))
     assert not draft.undo()
 
 
 def test_last_case_cannot_be_disabled(path: Path) -> None:
     draft = Draft.of(path)
-    draft.take(draft.without(Exclusion(precision="fp32")))
+    draft.apply(draft.with_cases_off(Exclusion(precision="fp32")))
     with pytest.raises(BenchtuiError, match="exclude: leaves no case"):
-        draft.without(Exclusion(precision="bf16"))
-    draft.take(draft.again(Exclusion(precision="fp32")))
+        draft.with_cases_off(Exclusion(precision="bf16"))
+    draft.apply(draft.with_cases_on(Exclusion(precision="fp32")))
     assert draft.sweep.exclude == ()
 
 
 def test_saved_file_keeps_comments_and_equals_the_draft(path: Path) -> None:
     draft = Draft.of(path)
-    draft.take(draft.tried("axes.batch_size", "1, 2"))
-    draft.take(draft.without(Exclusion(precision="bf16", batch_size=2)))
+    draft.apply(draft.with_entry("axes.batch_size", "1, 2"))
+    draft.apply(draft.with_cases_off(Exclusion(precision="bf16", batch_size=2)))
     assert draft.changed
     draft.save(path)
     assert not draft.changed
@@ -113,29 +113,31 @@ def test_saved_file_keeps_comments_and_equals_the_draft(path: Path) -> None:
 
 def test_undo_works_past_a_save(path: Path) -> None:
     draft = Draft.of(path)
-    draft.take(draft.tried("axes.batch_size", "1, 2"))
+    draft.apply(draft.with_entry("axes.batch_size", "1, 2"))
     draft.save(path)
     draft.undo()
-    assert draft.changed and draft.objection(path) is None
+    assert draft.changed and draft.overwrite_warning(path) is None
     draft.save(path)
     assert path.read_text() == FILE
 
 
 def test_unnamed_sweep_keeps_its_name_when_saved_to_another_file(path: Path) -> None:
     draft = Draft.of(path)
-    draft.take(draft.tried("axes.precision", "bf16"))
+    draft.apply(draft.with_entry("axes.precision", "bf16"))
     draft.save(path.with_name("other.toml"))
     assert not draft.changed and draft.state.origin.path == path.with_name("other.toml")
 
 
 def test_overwriting_another_or_a_changed_file_needs_confirmation(path: Path) -> None:
     draft = Draft.of(path)
-    assert draft.objection(path) is None
-    assert draft.objection(path.with_name("new.toml")) is None
+    assert draft.overwrite_warning(path) is None
+    assert draft.overwrite_warning(path.with_name("new.toml")) is None
     path.with_name("there.toml").write_text("x")
-    assert draft.objection(path.with_name("there.toml")) == (f"{path.with_name('there.toml')} already exists")
+    assert draft.overwrite_warning(path.with_name("there.toml")) == (
+        f"{path.with_name('there.toml')} already exists"
+    )
     path.write_text(FILE + "# more\n")
-    assert draft.objection(path) == f"{path} has been changed by another program"
+    assert draft.overwrite_warning(path) == f"{path} has been changed by another program"
 
 
 def test_saving_keeps_file_mode_and_symlinks(path: Path) -> None:
@@ -143,7 +145,7 @@ def test_saving_keeps_file_mode_and_symlinks(path: Path) -> None:
     link = path.with_name("link.toml")
     link.symlink_to(path)
     draft = Draft.of(link)
-    draft.take(draft.tried("axes.batch_size", "4"))
+    draft.apply(draft.with_entry("axes.batch_size", "4"))
     draft.save(link)
     assert link.is_symlink() and path.stat().st_mode & 0o777 == 0o640
     assert load_sweep(str(path)).axes.batch_size == (4,)

@@ -20,7 +20,7 @@ from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.help import help_lines
 from benchtui.tui.pages.page import Page
 from benchtui.tui.shell.context import AppContext
-from benchtui.tui.shell.navigation import EditAsked, ExitReason
+from benchtui.tui.shell.navigation import EditRequested, ExitReason
 
 FILE = '# mine\nmodel = "tiny-bert"\n[axes]\nprecision = ["fp32", "bf16"]\nbatch_size = [1, 2]\n'
 
@@ -447,14 +447,14 @@ async def test_typed_path_is_opened_and_an_invalid_one_shows_an_error(opened: An
 async def test_another_view_can_open_its_sweep_in_the_editor(opened: Any, story: Any, tmp_path: Path) -> None:
     story.begin(batch_sizes=(3, 5))
     async with opened(story.path) as seen:
-        seen.app.post_message(EditAsked(story.path))
+        seen.app.post_message(EditRequested(story.path))
         await seen.look()
         assert sweep_of(seen).axes.batch_size == (3, 5)
         await seen.press("4")
-        seen.app.post_message(EditAsked("gpt2-train"))
+        seen.app.post_message(EditRequested("gpt2-train"))
         await seen.look()
         assert sweep_of(seen).name == "gpt2-train"
-        seen.app.post_message(EditAsked(tmp_path / "gone.json"))
+        seen.app.post_message(EditRequested(tmp_path / "gone.json"))
         await seen.look()
         assert "no such file or preset" in hint(seen) and sweep_of(seen).name == "gpt2-train"
 

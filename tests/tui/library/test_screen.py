@@ -12,7 +12,7 @@ from benchtui.sessions.library import operations, paths
 from benchtui.tui.library.screen import Library
 from benchtui.tui.pages.page import Page
 from benchtui.tui.shell.context import AppContext
-from benchtui.tui.shell.navigation import ComparisonAsked, EditAsked, Opened
+from benchtui.tui.shell.navigation import ComparisonRequested, EditRequested, Opened
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.settings import Settings
 from benchtui.tui.widgets.action_bar import ActionBar
@@ -48,7 +48,7 @@ class LibraryPilot:
         post = seen.app.post_message
 
         def note(message: Any) -> bool:
-            if isinstance(message, Opened | ComparisonAsked | EditAsked):
+            if isinstance(message, Opened | ComparisonRequested | EditRequested):
                 self.messages.append(message)
                 return True
             return bool(post(message))

@@ -43,7 +43,7 @@ def names(found: list[Item]) -> list[str]:
 
 def selection(found: list[Item] | None = None) -> LibrarySelection:
     made = LibrarySelection()
-    made.take(THREE if found is None else found)
+    made.update(THREE if found is None else found)
     return made
 
 
@@ -90,9 +90,9 @@ def test_move_stops_at_the_ends_and_move_wrapping_wraps_around() -> None:
     made = selection()
     made.move(-1)
     assert made.at == 0
-    made.follow(-1)
+    made.move_wrapping(-1)
     assert made.at == 2
-    made.follow(1)
+    made.move_wrapping(1)
     assert made.at == 0
     made.move(100)
     assert made.at == 2
@@ -104,14 +104,14 @@ def test_selected_session_stays_selected_after_sorting_and_refreshing() -> None:
     assert made.chosen is not None
     name = made.chosen.name
     made.sort()
-    made.take([item("new", 30), *THREE])
+    made.update([item("new", 30), *THREE])
     assert made.chosen.name == name
 
 
 def test_neighbor_is_selected_after_a_deletion() -> None:
     made = selection()
     made.move(1)
-    made.take([each for each in THREE if each.name != "gamma"])
+    made.update([each for each in THREE if each.name != "gamma"])
     assert made.chosen is not None
     assert made.chosen.name == "alpha"
 
@@ -119,18 +119,18 @@ def test_neighbor_is_selected_after_a_deletion() -> None:
 def test_first_marked_session_is_the_base() -> None:
     made = selection()
     made.move(2)
-    made.mark()
+    made.toggle_mark()
     made.move(-2)
-    made.mark()
+    made.toggle_mark()
     assert names(made.marked) == ["alpha", "beta"]
     assert [made.letter(each) for each in made.rows] == ["B", "", "A"]
-    made.mark()
+    made.toggle_mark()
     assert names(made.marked) == ["alpha"]
 
 
 def test_single_marked_session_is_compared_with_the_selected_one() -> None:
     made = selection()
-    made.mark()
+    made.toggle_mark()
     assert names(made.to_compare) == ["beta"]
     made.move(1)
     assert names(made.to_compare) == ["beta", "gamma"]
@@ -138,31 +138,31 @@ def test_single_marked_session_is_compared_with_the_selected_one() -> None:
 
 def test_marks_survive_the_filter_and_disappear_with_their_session() -> None:
     made = selection()
-    made.mark()
+    made.toggle_mark()
     made.filter("alpha")
     assert names(made.marked) == ["beta"]
     made.clear()
     assert made.words == "" and made.marked
     made.clear()
     assert not made.marked
-    made.mark()
-    made.take(THREE[:1])
+    made.toggle_mark()
+    made.update(THREE[:1])
     assert not made.marked
 
 
 def test_number_of_marks_is_limited_to_the_number_of_letters() -> None:
     made = selection([item(f"s{number}", 1) for number in range(27)])
     for _ in range(26):
-        assert made.mark()
+        assert made.toggle_mark()
         made.move(1)
-    assert not made.mark()
+    assert not made.toggle_mark()
 
 
 def test_empty_library_has_no_selection() -> None:
     made = selection([])
     made.move(1)
-    made.follow(1)
-    assert made.mark()
+    made.move_wrapping(1)
+    assert made.toggle_mark()
     assert made.chosen is None and made.to_compare == []
 
 

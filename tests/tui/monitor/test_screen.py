@@ -375,7 +375,7 @@ async def test_the_screen_tells_its_cost_when_asked(story: Any, engine: Any, ope
     story.begin().telemetry()
     async with opened(story.path, engine) as seen:
         await seen.press("D")
-        assert "measuring the screen" in seen.panel("log")[-1]
+        assert "measuring the UI" in seen.panel("log")[-1]
         await seen.press("D")
         assert "measuring" not in seen.panel("log")[-1]
 

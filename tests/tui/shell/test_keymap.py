@@ -25,7 +25,7 @@ def test_listing_shows_mapped_keys() -> None:
     assert mark.split()[1:3] == ["insert", "ctrl+k"]
     (back,) = [line for line in listed if "case.back" in line]
     assert back.split()[1:3] == ["f9", "esc"]
-    assert listed[-1] == "always: esc goes back, ctrl+q and ctrl+c leave the app"
+    assert listed[-1] == "always: esc goes back, ctrl+q and ctrl+c quit"
 
 
 def test_keys_are_shown_under_their_common_names() -> None:
@@ -37,8 +37,8 @@ def test_quit_and_back_keys_cannot_be_remapped() -> None:
     kept, problems = keymap.valid_entries({**wanted, "monitor.back": "f6"})
     assert kept == {"monitor.sort": "f5", "monitor.back": "f6,escape"}
     assert problems == [
-        "keys: monitor.skip = 'ctrl+q': ctrl+q always leaves the app",
-        "keys: monitor.again = ' ': no key is given",
+        "keys: monitor.skip = 'ctrl+q': ctrl+q always quits",
+        "keys: monitor.again = ' ': no key given",
         "keys: monitor.add = 'esc': esc always goes back",
     ]
 
@@ -56,33 +56,33 @@ def test_unknown_key_is_reported(given: str) -> None:
     kept, problems = keymap.valid_entries({"monitor.skip": given})
     assert not kept
     assert problems == [
-        f"keys: monitor.skip = {given!r}: {given!r} is no key; such as f5, space, pgdn, ctrl+k, or a letter"
+        f"keys: monitor.skip = {given!r}: {given!r} is not a key; use one such as f5, space, pgdn, ctrl+k, or a letter"
     ]
 
 
 def test_each_invalid_entry_is_reported_in_one_line() -> None:
     lines = keymap.problems({"monitor.skp": "f5", "monitor.sort": "x"}, OWNERS)
-    assert lines[0] == "keys: no action 'monitor.skp'; `benchtui keys` lists them"
-    assert lines[1:] == ["keys: x would do monitor.skip and monitor.sort; the mapped one wins"]
+    assert lines[0] == "keys: unknown action 'monitor.skp'; list all actions with `benchtui keys`"
+    assert lines[1:] == ["keys: x is bound to monitor.skip and monitor.sort; the mapped one takes precedence"]
     assert keymap.problems({"monitor.skip": "f5"}, OWNERS) == []
 
 
 def test_conflict_with_an_app_key_is_reported_once() -> None:
     assert keymap.problems({"app.theme": "f9", "library.mark": "f9"}, OWNERS) == [
-        "keys: f9 would do library.mark and app.theme; library.mark wins where it is there"
+        "keys: f9 is bound to library.mark and app.theme; library.mark takes precedence where available"
     ]
     assert keymap.problems({"monitor.sort": "t"}, OWNERS) == [
-        "keys: t would do monitor.sort and app.theme; monitor.sort wins where it is there"
+        "keys: t is bound to monitor.sort and app.theme; monitor.sort takes precedence where available"
     ]
     assert keymap.problems({"monitor.sort": "f9", "monitor.skip": "f9"}, OWNERS) == [
-        "keys: f9 would do monitor.skip and monitor.sort; give one of them another"
+        "keys: f9 is bound to monitor.skip and monitor.sort; map one of them to another key"
     ]
 
 
 def test_replay_key_that_overrides_a_monitor_key_is_no_conflict() -> None:
     assert keymap.problems({"replay.moment": "f9"}, OWNERS) == []
     assert keymap.problems({"monitor.sort": "right_square_bracket"}, OWNERS) == [
-        "keys: ] would do replay.step and monitor.sort; the mapped one wins"
+        "keys: ] is bound to replay.step and monitor.sort; the mapped one takes precedence"
     ]
 
 
@@ -120,7 +120,7 @@ async def test_key_conflict_is_reported_and_the_app_starts(
         for _ in range(20):
             await seen.pilot.pause(0.05)
         told = [toast.message for toast in seen.app._notifications]
-        assert told == ["keys: x would do monitor.skip and monitor.sort; the mapped one wins"]
+        assert told == ["keys: x is bound to monitor.skip and monitor.sort; the mapped one takes precedence"]
         await seen.press("x")
         assert engine.told == [] and "▴case" in seen.panel("header")[0]
 

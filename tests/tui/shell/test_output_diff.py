@@ -35,7 +35,9 @@ def crop(chops: Any, spans: Any, ends: Any) -> NewCells:
 
 def written(painted: TerminalContent, *lines: str) -> str:
     """Return what a full-screen update writes."""
-    update = painted.less(LayoutUpdate([[strip(text)] for text in lines], Region(0, 0, 12, len(lines))))
+    update = painted.without_unchanged(
+        LayoutUpdate([[strip(text)] for text in lines], Region(0, 0, 12, len(lines)))
+    )
     assert isinstance(update, NewLines)
     return update.render_segments(CONSOLE)
 
@@ -65,7 +67,9 @@ def cells(painted: TerminalContent, y: int, left: int, text: str) -> str:
     """Return what an update of some cells writes on a screen with two lines."""
     chops: Any = [{}, {}]
     chops[y] = {left: strip(text)}
-    update = painted.less(ChopsUpdate(chops, [(y, left, left + len(text))], [[left + len(text)]] * 2))
+    update = painted.without_unchanged(
+        ChopsUpdate(chops, [(y, left, left + len(text))], [[left + len(text)]] * 2)
+    )
     assert isinstance(update, NewCells)
     return update.render_segments(CONSOLE)
 
@@ -100,14 +104,16 @@ def test_line_with_too_many_writes_becomes_unknown() -> None:
 def test_cells_with_another_style_are_written() -> None:
     painted = TerminalContent()
     written(painted, "one")
-    bold = painted.less(LayoutUpdate([[Strip([Segment("one", Style(bold=True))])]], Region(0, 0, 12, 1)))
+    bold = painted.without_unchanged(
+        LayoutUpdate([[Strip([Segment("one", Style(bold=True))])]], Region(0, 0, 12, 1))
+    )
     assert isinstance(bold, NewLines) and "one" in bold.render_segments(CONSOLE)
     assert "one" in written(painted, "one")
 
 
 def test_update_that_is_never_rendered_changes_no_tracked_line() -> None:
     painted = TerminalContent()
-    painted.less(LayoutUpdate([[strip("one")]], Region(0, 0, 12, 1)))
+    painted.without_unchanged(LayoutUpdate([[strip("one")]], Region(0, 0, 12, 1)))
     assert "one" in written(painted, "one")
 
 
@@ -129,9 +135,9 @@ def test_unknown_updates_pass_through_and_clear_the_tracked_content() -> None:
     strange = ChopsUpdate([], [], [])
     strange.more = 1  # type: ignore[attr-defined]
     written(painted, "one")
-    assert painted.less(None) is None
+    assert painted.without_unchanged(None) is None
     assert written(painted, "one") == ""
-    assert painted.less(strange) is strange
+    assert painted.without_unchanged(strange) is strange
     assert "one" in written(painted, "one")
 
 
@@ -140,8 +146,8 @@ async def test_installed_textual_produces_the_expected_updates(story: Any, opene
     painted = TerminalContent()
     async with opened(story.path) as seen:
         compositor = seen.app.screen._compositor
-        whole = painted.less(compositor.render_update(full=True))
+        whole = painted.without_unchanged(compositor.render_update(full=True))
         seen.app.screen.query_one("#keys").refresh()
         compositor.update_widgets({seen.app.screen.query_one("#keys")})
-        part = painted.less(compositor.render_update())
+        part = painted.without_unchanged(compositor.render_update())
     assert (type(whole), type(part)) == (NewLines, NewCells)

@@ -26,11 +26,11 @@ class Machine:
         while self.now_s < until_s:
             period_s = 1 / min(self.cost.most_hz, 2.0)
             self.now_s += period_s
-            self.cost.read(partial(self.use, reading * period_s))
+            self.cost.time_reading(partial(self.use, reading * period_s))
             for _ in range(frames):
-                self.cost.drew()
+                self.cost.count_frame()
                 self.use(draw_s)
-            self.cost.look()
+            self.cost.update()
         return self.cost.most_hz
 
 
@@ -66,5 +66,5 @@ def test_cost_before_the_first_update_is_ignored() -> None:
     machine = Machine()
     machine.use(5.0)
     machine.now_s = 6.0
-    machine.cost.look()
+    machine.cost.update()
     assert machine.draw_for(1, draw_s=0.001) == 10.0

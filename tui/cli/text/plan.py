@@ -11,9 +11,9 @@ from benchtui.tui.editor.case_grid import CaseGrid, GridCase, basis_text, memory
 SIGNS = symbols.UNICODE
 
 
-def plan_lines(sweep: Sweep, precedents: HistoryEstimator) -> Iterator[str]:
+def plan_lines(sweep: Sweep, estimator: HistoryEstimator) -> Iterator[str]:
     """Yield a line per case, then the totals."""
-    matrix = CaseGrid(sweep, precedents)
+    matrix = CaseGrid(sweep, estimator)
     digits = len(f"{matrix.count:,}")
     yield clean(
         f"{sweep.name}: {sweep.task} of {sweep.model}, weights {sweep.weights}, dataset {sweep.dataset}"
