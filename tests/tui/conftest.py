@@ -375,7 +375,7 @@ def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no test's screen draw less often because the machine is busy."""
-    monkeypatch.setattr(DrawingCost, "look", lambda cost: None)
+    monkeypatch.setattr(DrawingCost, "update", lambda cost: None)
 
 
 @pytest.fixture

@@ -181,7 +181,7 @@ def _invalid_reason(key: str, name: str) -> str | None:
     *modifiers, last = key.split("+") if len(key) > 1 else [key]
     if set(modifiers) <= set(MODIFIERS) and (len(last) == 1 or last in NAMED or key_to_character(last)):
         return None
-    return f"{key!r} is not a key; use one such as f5, space, pgdn, ctrl+k, or a letter"
+    return f"{key!r} is not a key; use f5, space, pgdn, ctrl+k, or a letter"
 
 
 def _clashes(bindings: Iterable[Bound], keymap: Mapping[str, str]) -> list[str]:

@@ -363,7 +363,7 @@ async def test_dear_pictures_are_drawn_less_often_and_that_is_told(
         cost.most_hz = 0.75
 
     story.begin().start(0)
-    monkeypatch.setattr(DrawingCost, "look", look)
+    monkeypatch.setattr(DrawingCost, "update", look)
     async with opened(story.path, engine) as seen:
         assert seen.panel("heading")[1].endswith("quiet, 0.75 Hz")
         story.finish(0)

@@ -56,7 +56,7 @@ def test_unknown_key_is_reported(given: str) -> None:
     kept, problems = keymap.valid_entries({"monitor.skip": given})
     assert not kept
     assert problems == [
-        f"keys: monitor.skip = {given!r}: {given!r} is not a key; use one such as f5, space, pgdn, ctrl+k, or a letter"
+        f"keys: monitor.skip = {given!r}: {given!r} is not a key; use f5, space, pgdn, ctrl+k, or a letter"
     ]
 
 
