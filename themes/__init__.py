@@ -42,7 +42,7 @@ class Theme:
     """Whether the colors are the terminal's own sixteen."""
 
 
-COLOURS = tuple(field.name for field in fields(Theme) if field.type is str and field.name != "name")
+COLORS = tuple(field.name for field in fields(Theme) if field.type is str and field.name != "name")
 """Names of a theme's colors, without those of the lines."""
 
 
@@ -58,9 +58,9 @@ def load(name: str) -> Theme:
     if name not in names():
         raise KeyError(name)
     table = tomllib.loads((_folder() / f"{name}.toml").read_text("utf-8"))
-    colours = table["colours"]
-    lines = tuple(colours.pop("lines"))
-    return Theme(name=name, dark=table["dark"], ansi=table.get("ansi", False), lines=lines, **colours)
+    colors = table["colours"]
+    lines = tuple(colors.pop("lines"))
+    return Theme(name=name, dark=table["dark"], ansi=table.get("ansi", False), lines=lines, **colors)
 
 
 def _folder() -> resources.abc.Traversable:

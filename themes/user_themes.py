@@ -11,9 +11,9 @@ from typing import Any
 import platformdirs
 
 from benchtui.sessions.files.input_file import read_text
-from benchtui.themes import COLOURS, DEFAULT, LIGHT, LINES, TERMINAL, Theme, load, names
+from benchtui.themes import COLORS, DEFAULT, LIGHT, LINES, TERMINAL, Theme, load, names
 
-SHIPPED = "shipped"
+BUNDLED = "bundled"
 
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
 _HUES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
@@ -27,7 +27,7 @@ class ThemeSet:
     themes: dict[str, Theme]
     """Themes by name: the default, the other bundled ones, the user's own."""
     sources: dict[str, str]
-    """Source of each theme: its file, or ``shipped``."""
+    """Source of each theme: its file, or ``bundled``."""
     problems: dict[str, str]
     """Error of each invalid file, by theme name: one line that begins with the file."""
 
@@ -39,13 +39,13 @@ def folder() -> Path:
 
 def load_all(place: Path | None = None) -> ThemeSet:
     """Load all bundled themes and those in a folder, by default the user's configuration folder."""
-    found = ThemeSet({name: load(name) for name in names()}, dict.fromkeys(names(), SHIPPED), {})
+    found = ThemeSet({name: load(name) for name in names()}, dict.fromkeys(names(), BUNDLED), {})
     for path in sorted((place or folder()).glob("*.toml")):
         try:
-            found.themes[path.stem] = _own(path)
+            found.themes[path.stem] = _load_file(path)
             found.sources[path.stem] = str(path)
         except OSError as error:
-            found.problems[path.stem] = f"{path}: it can't be read: {error.strerror}"
+            found.problems[path.stem] = f"{path}: can't be read: {error.strerror}"
         except (ValueError, RecursionError) as error:
             found.problems[path.stem] = f"{path}: {error}"
     return found
@@ -56,7 +56,7 @@ def unknown_reason(name: str) -> str | None:
     found = load_all()
     if name in found.themes:
         return None
-    return found.problems.get(name) or f"{name!r} is not known; themes: {', '.join(found.themes)}"
+    return found.problems.get(name) or f"unknown theme {name!r}; available: {', '.join(found.themes)}"
 
 
 def parse(name: str, text: str) -> Theme:
@@ -66,47 +66,47 @@ def parse(name: str, text: str) -> Theme:
         ValueError: With one line that says what is wrong and what is allowed.
     """
     table = tomllib.loads(text)
-    _refuse_unknown(table, "", ("dark", "ansi", "colours"))
-    ansi, colours = _flag(table, "ansi", False), table.get("colours", {})
+    _reject_unknown(table, "", ("dark", "ansi", "colours"))
+    ansi, colors = _flag(table, "ansi", False), table.get("colours", {})
     dark = _flag(table, "dark", True)
-    if not isinstance(colours, dict):
-        raise ValueError(f"colours: {colours!r} is no table; allowed: [colours] with {', '.join(COLOURS)}")
-    _refuse_unknown(colours, "colours.", (*COLOURS, "lines"))
-    given = {key: _colour(f"colours.{key}", value, ansi) for key, value in colours.items() if key != "lines"}
+    if not isinstance(colors, dict):
+        raise ValueError(f"colours: {colors!r} is not a table; use [colours] with {', '.join(COLORS)}")
+    _reject_unknown(colors, "colours.", (*COLORS, "lines"))
+    given = {key: _color(f"colours.{key}", value, ansi) for key, value in colors.items() if key != "lines"}
     base = load(TERMINAL if ansi else DEFAULT if dark else LIGHT)
-    lines = _lines(colours["lines"], ansi) if "lines" in colours else base.lines
+    lines = _lines(colors["lines"], ansi) if "lines" in colors else base.lines
     return replace(base, name=name, dark=dark, ansi=ansi, lines=lines, **given)
 
 
-def _own(path: Path) -> Theme:
+def _load_file(path: Path) -> Theme:
     if path.stem in names():
-        raise ValueError(f"a theme named {path.stem} ships with benchtui; give the file another name")
+        raise ValueError(f"a theme named {path.stem} is bundled with benchtui; rename the file")
     return parse(path.stem, read_text(path))
 
 
-def _refuse_unknown(table: Mapping[str, object], where: str, known: Iterable[str]) -> None:
+def _reject_unknown(table: Mapping[str, object], where: str, known: Iterable[str]) -> None:
     unknown = sorted(set(table) - set(known))
     if unknown:
-        raise ValueError(f"{where}{unknown[0]} is not known; allowed: {', '.join(known)}")
+        raise ValueError(f"unknown entry {where}{unknown[0]}; allowed: {', '.join(known)}")
 
 
-def _flag(table: Mapping[str, Any], key: str, usual: bool) -> bool:
-    value = table.get(key, usual)
+def _flag(table: Mapping[str, Any], key: str, default: bool) -> bool:
+    value = table.get(key, default)
     if not isinstance(value, bool):
-        raise ValueError(f"{key}: {value!r} is not allowed; allowed: true, false")
+        raise ValueError(f"{key}: {value!r} is not a boolean; use true or false")
     return value
 
 
-def _colour(where: str, value: object, ansi: bool) -> str:
-    good = value in ANSI if ansi else isinstance(value, str) and bool(_HEX.fullmatch(value))
-    if not good or not isinstance(value, str):
+def _color(where: str, value: object, ansi: bool) -> str:
+    valid = value in ANSI if ansi else isinstance(value, str) and bool(_HEX.fullmatch(value))
+    if not valid or not isinstance(value, str):
         allowed = ", ".join(ANSI) if ansi else '"#rrggbb"'
-        raise ValueError(f"{where}: {value!r} is no colour; allowed: {allowed}")
+        raise ValueError(f"{where}: {value!r} is not a color; allowed: {allowed}")
     return value
 
 
 def _lines(values: object, ansi: bool) -> tuple[str, ...]:
     """Return ``LINES`` colors, repeating the list if it has fewer."""
     if not isinstance(values, list) or not values:
-        raise ValueError(f"colours.lines: {values!r} is not allowed; allowed: a list of colours")
-    return tuple(islice(cycle(_colour("colours.lines", value, ansi) for value in values), LINES))
+        raise ValueError(f"colours.lines: {values!r} is not a non-empty list of colors")
+    return tuple(islice(cycle(_color("colours.lines", value, ansi) for value in values), LINES))

@@ -27,7 +27,7 @@ from benchtui.tui.live.feed import Clock, Feed
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.shell import gc_control, keymap
 from benchtui.tui.shell.context import AppContext
-from benchtui.tui.shell.navigation import PLACES, ComparisonAsked, EditAsked, ExitReason, Opened, Place
+from benchtui.tui.shell.navigation import PLACES, ComparisonRequested, EditRequested, ExitReason, Opened, Place
 from benchtui.tui.shell.terminal import Terminal, TerminalHandle
 from benchtui.tui.widgets.role_styles import textual_theme, variables
 
@@ -138,7 +138,7 @@ class BenchtuiApp(App[ExitReason]):
     def on_resize(self, event: events.Resize) -> None:
         """Pass the new size to the terminal's output diff."""
         if self._link.terminal is not None:
-            self._link.terminal.painted.resized(event.size)
+            self._link.terminal.content.resized(event.size)
 
     async def on_opened(self, event: Opened) -> None:
         """Show the chosen session."""
@@ -151,12 +151,12 @@ class BenchtuiApp(App[ExitReason]):
             await self.remove_mode("charts")
         await self._recreate("monitor")
 
-    async def on_comparison_asked(self, event: ComparisonAsked) -> None:
+    async def on_comparison_requested(self, event: ComparisonRequested) -> None:
         """Compare the chosen sessions."""
         self._compared = event.paths
         await self._recreate("compare")
 
-    async def on_edit_asked(self, event: EditAsked) -> None:
+    async def on_edit_requested(self, event: EditRequested) -> None:
         """Edit the chosen sweep."""
         self._source, editor = event.source, self._editor
         await self.action_go("sweep")
@@ -222,12 +222,12 @@ class BenchtuiApp(App[ExitReason]):
 
     async def _report_setting_problems(self) -> None:
         """Show a notification for each setting that can't be applied."""
-        for line in await asyncio.to_thread(self._preferences.mistakes, key_owners):
+        for line in await asyncio.to_thread(self._preferences.all_problems, key_owners):
             self.notify(clean(line), severity="warning", markup=False, timeout=10)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         terminal = self._link.terminal
-        super()._display(screen, terminal.painted.less(renderable) if terminal else renderable)
+        super()._display(screen, terminal.content.without_unchanged(renderable) if terminal else renderable)
 
     def _mode(self, place: Place) -> str:
         """Return the Textual mode of a view, registering it if needed."""

@@ -32,13 +32,13 @@ from benchtui.sessions.sweep.model import (
 )
 from benchtui.sessions.sweep.options import LARGEST, OPTIONS, Axes, Baseline, Config, Exclusion, Option
 from benchtui.sessions.sweep.plan import included_configs
+from benchtui.sessions.sweep.quantities import parse_quantity
 
 Table = dict[str, Any]
 Parser = Callable[[Any, str], Any]
 
 _PRESETS = resources.files("benchtui.sessions.sweep") / "presets"
-_NUMBER = r"(\d+(?:\.\d+)?)"
-_DURATION = re.compile(rf"(?:{_NUMBER} *h)? *(?:{_NUMBER} *m)? *(?:{_NUMBER} *s)?")
+_DURATION_UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MACHINE = re.compile(r"[A-Za-z0-9_][\w.:/#+=-]{0,199}", re.ASCII)
 _ADDRESS = re.compile(r"auto|(?:ray://)?(?:[\w.-]+|\[[0-9A-Fa-f:]+\]):\d{1,5}", re.ASCII)
@@ -348,8 +348,8 @@ def _duration_s(value: object, where: str) -> float:
     seconds = 0.0
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         seconds = value
-    elif isinstance(value, str) and (match := _DURATION.fullmatch(value.strip())):
-        seconds = sum(float(part or 0) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True))
+    elif isinstance(value, str):
+        seconds = parse_quantity(value, _DURATION_UNITS_S) or 0.0
     if not 0 < seconds <= LARGEST:
         raise BenchtuiError(
             f'{where}: {quoted(value)} is not a time; write seconds, or such as "90s", "10m", "1h30m"'

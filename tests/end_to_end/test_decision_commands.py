@@ -7,7 +7,7 @@ import pytest
 
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep.toml_reader import load_sweep
-from benchtui.tui.cli.optimal import wanted_sweep
+from benchtui.tui.cli.optimal import requested_sweep
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -22,7 +22,7 @@ def test_first_line_names_the_best_case(benchtui: Run) -> None:
     assert lines[0].startswith("throughput: cuda:0 fp32 compile=off bs=32 seq=128: 616.49 samples/s")
     assert lines[1].startswith("  next: cuda:0 amp-fp16 compile=off bs=32 seq=128: 618.65 samples/s")
     assert lines[2] == "  0.997 × (no interval) the throughput: unsure: no interval"
-    assert lines[3].endswith("a lead that isn't established or is within 2%; the simpler case is chosen")
+    assert lines[3].endswith("its lead isn't significant or is within 2%; the simpler case is recommended")
     assert (
         "34.58 × (no interval) the throughput of the baseline, cpu fp32 compile=off bs=8 seq=128: "
         in ran.stdout
@@ -32,9 +32,9 @@ def test_first_line_names_the_best_case(benchtui: Run) -> None:
 def test_unsatisfiable_constraints_exit_with_1_and_name_the_tight_one(benchtui: Run) -> None:
     ran = benchtui("optimal", REPORT, "--objective", "latency", "--max-vram", "0.5GB")
     assert ran.returncode == 1
-    assert "no case to choose for latency" in ran.stdout
-    assert "--max-vram alone widened to 746.88MB would let cuda:0 fp32" in ran.stdout
-    assert "cpu fp32 compile=off bs=8 seq=128: no VRAM: ran on the CPU" in ran.stdout
+    assert "no case found for latency" in ran.stdout
+    assert "relaxing --max-vram to 746.88MB would admit cuda:0 fp32" in ran.stdout
+    assert "cpu fp32 compile=off bs=8 seq=128: no VRAM: it ran on cpu" in ran.stdout
     widened = benchtui("optimal", REPORT, "--max-vram", "746.88MB")
     assert widened.returncode == 0
 
@@ -97,7 +97,7 @@ def test_imported_table_gives_the_answer_of_its_report(benchtui: Run) -> None:
 
 def test_sweep_from_a_table_without_a_dataset_is_rejected_unwritten(benchtui: Run, home: Path) -> None:
     assert benchtui("import", CSV, "-o", "gpt2.json").returncode == 0
-    said = "imported from training-csv, which doesn't say its dataset: the sweep can't be run; name it: "
+    said = "the results imported from training-csv don't include the dataset; set it with: "
     for arguments in (
         ("optimal", "./gpt2.json", "--toml", "best.toml"),
         ("run", "--optimal-from", "./gpt2.json"),
@@ -107,7 +107,7 @@ def test_sweep_from_a_table_without_a_dataset_is_rejected_unwritten(benchtui: Ru
         assert ran.stderr.strip().count("\n") == 0
         assert said in ran.stderr
     assert not (home / "best.toml").exists()
-    sweep = wanted_sweep(None, ("dataset=sample",), chosen=str(home / "gpt2.json"), need="throughput")
+    sweep = requested_sweep(None, ("dataset=sample",), optimal_from=str(home / "gpt2.json"), need="throughput")
     assert (sweep.dataset, sweep.axes.precision) == ("sample", ("amp-fp16",))
 
 
@@ -117,7 +117,7 @@ def test_cases_of_another_tool_cannot_become_a_sweep(benchtui: Run, home: Path) 
     assert benchtui("import", "commands.json", "-o", "commands-session.json").returncode == 0
     ran = benchtui("run", "--optimal-from", "./commands-session.json", "--objective", "latency")
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert "cases of hyperfine, another tool, which benchtui can't run" in ran.stderr
+    assert "the cases were imported from hyperfine; benchtui can't run them" in ran.stderr
 
 
 def test_job_of_unknown_cost_has_no_answer(benchtui: Run) -> None:
@@ -134,8 +134,11 @@ def test_job_of_unknown_cost_has_no_answer(benchtui: Run) -> None:
         (("optimal", REPORT, "--max-p99", "50 parsecs"), "is not a time such as 50ms; units: us, ms, s"),
         (("optimal", REPORT, "--max-power", "-3W"), "'-3W' is not a power such as 300W"),
         (("optimal", REPORT, "--toml", "no/where.toml"), "can't be written: No such file"),
-        (("run",), "give a SWEEP, --optimal-from SESSION or --resume"),
-        (("run", "quick", "--optimal-from", REPORT), "give a SWEEP, --optimal-from SESSION or --resume"),
+        (("run",), "specify exactly one of SWEEP, --optimal-from SESSION and --resume"),
+        (
+            ("run", "quick", "--optimal-from", REPORT),
+            "specify exactly one of SWEEP, --optimal-from SESSION and --resume",
+        ),
         (("import", CSV), "Missing option '-o'"),
         (("import", CSV, "-o", "x.json", "--from", "vllm"), "--from: 'vllm' is not known; allowed: optimum-be"),
         (("import", CSV, "-o", "x.json", "--from", "hyperfine"), "gpt2-training-results.csv: not valid JSON: "),

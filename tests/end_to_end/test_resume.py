@@ -46,7 +46,7 @@ def test_resume_runs_the_remaining_cases_into_the_same_session(benchtui: Run, cu
     ran = benchtui("run", "--resume", cut.stem, "--json")
     assert ran.returncode == 0, ran.stderr
     lines = ran.stderr.splitlines()
-    assert lines[0].startswith("resumed after ") and lines[0].endswith(": 2 of 3 cases left, 1 begin again")
+    assert lines[0].startswith("resumed after ") and lines[0].endswith(": 2 of 3 cases left, 1 to be rerun")
     assert not any("bs=1 " in line for line in lines), "what was measured before isn't told again"
     assert lines[-1] == f"3 cases: 3 ok; session {cut}"
     assert [json.loads(line)["batch_size"] for line in ran.stdout.splitlines()] == [2, 3]
@@ -75,7 +75,7 @@ def test_interrupted_resume_can_be_resumed_again(benchtui: Run, cut: Path, comma
     os.kill(process.pid, signal.SIGINT)
     _, rest = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert rest.splitlines()[-1].endswith(f"; benchtui run --resume {cut} goes on")
+    assert rest.splitlines()[-1].endswith(f"; resume: benchtui run --resume {cut}")
     assert benchtui("run", "--resume", "latest").returncode == 0
     assert [case.state for case in Session.load(cut).cases] == ["ok"] * 3
 

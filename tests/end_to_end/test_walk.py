@@ -35,7 +35,7 @@ def test_whole_workflow_works_with_the_keyboard_alone(
     app.press("q", r"d: detach")
     app.press("d")
     assert app.wait_for_exit() == 0
-    assert "the sweep goes on: benchtui attach" in app.text.replace("\n", "")
+    assert "the sweep is still running; attach: benchtui attach" in app.text.replace("\n", "")
 
     app = open_app("attach", columns=columns, rows=rows)
     finish(app)

@@ -106,7 +106,7 @@ def test_the_command_tells_of_a_full_disk_in_one_line(home: Path, command: str, 
     _, rest = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
     (line,) = (line for line in rest.splitlines() if "1 case: " in line)
-    assert "the engine is gone and the record was cut off: " in line
+    assert "the engine died and the session was cut off: " in line
     assert "the session can't be written any further: File too large" in line
     assert "Traceback" not in rest
 

@@ -90,7 +90,7 @@ def test_stop_says_so_where_the_engine_is_still_ending(
     time.sleep(0.5)
     ran = CliRunner().invoke(engine.stop, [])
     assert ran.exit_code == 1
-    assert ran.output == f"still ending after 0.5 s; session {watched.engine.path}\n"
+    assert ran.output == f"the engine is still running after 0.5 s; session {watched.engine.path}\n"
     watched.until_ended()
 
 

@@ -67,8 +67,8 @@ def view(command: str) -> Iterator[Callable[[], Viewer]]:
 
 SIGNALS = (
     (signal.SIGKILL, -9, b""),
-    (signal.SIGTERM, 0, b"the sweep goes on: benchtui attach "),
-    (signal.SIGINT, 0, b"the sweep goes on: benchtui attach "),
+    (signal.SIGTERM, 0, b"the sweep is still running; attach: benchtui attach "),
+    (signal.SIGINT, 0, b"the sweep is still running; attach: benchtui attach "),
     (signal.SIGHUP, 0, b""),
 )
 

@@ -317,7 +317,7 @@ def theme(dice: random.Random) -> bytes:
         good = dice.choice(user_themes.ANSI) if ansi else f"#{dice.randrange(16**6):06x}"
         return draw.text() if dice.random() < 0.02 else good
 
-    colours: dict[str, Any] = {key: colour() for key in themes.COLOURS if dice.random() < 0.9}
+    colours: dict[str, Any] = {key: colour() for key in themes.COLORS if dice.random() < 0.9}
     if dice.random() < 0.7:
         colours["lines"] = [colour() for _ in range(dice.choice((0, 1, 3, 20)))]
     if dice.random() < 0.05:

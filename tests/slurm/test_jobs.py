@@ -128,7 +128,7 @@ def test_over_its_time_limit_a_job_is_put_back_and_goes_on_to_the_end(desk: Desk
     events = read(desk.session(job)).events
     ends = [event.outcome for event in events if isinstance(event, SessionFinished)]
     assert ends == ["interrupted", "completed"]
-    assert desk.log(job).count("out of time: back into the queue") == 1
+    assert desk.log(job).count("time limit reached: requeuing the job") == 1
 
 
 def test_a_cancelled_job_closes_its_session_and_is_not_put_back(desk: Desk, slurm: Slurm) -> None:
@@ -172,5 +172,5 @@ def test_a_job_of_two_nodes_has_ray_on_both_and_goes_on_when_it_is_put_back(desk
 def test_what_slurm_refuses_is_told_in_a_line(desk: Desk) -> None:
     done = desk.benchtui("slurm", "own.toml", "--partition", "nope", "--submit")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("benchtui: --submit: sbatch refuses the job: ")
+    assert done.stderr.startswith("benchtui: --submit: sbatch rejected the job: ")
     assert done.stderr.count("\n") == 1 and "nvalid partition" in done.stderr

@@ -14,15 +14,15 @@ def put(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def test_themes_of_the_folder_stand_behind_those_that_ship(tmp_path: Path) -> None:
+def test_user_themes_are_listed_after_bundled_ones(tmp_path: Path) -> None:
     path = put(tmp_path, "night", NIGHT)
     found = user_themes.load_all(tmp_path)
     assert list(found.themes) == [*themes.names(), "night"]
-    assert found.sources["night"] == str(path) and found.sources[themes.DEFAULT] == user_themes.SHIPPED
+    assert found.sources["night"] == str(path) and found.sources[themes.DEFAULT] == user_themes.BUNDLED
     assert not found.problems
 
 
-def test_what_a_theme_leaves_out_is_that_of_ours(tmp_path: Path) -> None:
+def test_missing_colors_come_from_the_bundled_theme(tmp_path: Path) -> None:
     put(tmp_path, "night", NIGHT)
     put(tmp_path, "paper", "dark = false\n")
     put(tmp_path, "mine", 'ansi = true\n[colours]\naccent = "ansi_bright_red"\n')
@@ -39,17 +39,17 @@ def test_what_a_theme_leaves_out_is_that_of_ours(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("dark = ", "Invalid value"),
-        ("dark = 1\n", "dark: 1 is not allowed; allowed: true, false"),
-        ('name = "x"\n', "name is not known; allowed: dark, ansi, colours"),
-        ('[colours]\nacent = "#ffffff"\n', "colours.acent is not known"),
-        ('[colours]\naccent = "red"\n', "colours.accent: 'red' is no colour; allowed: \"#rrggbb\""),
-        ("[colours]\naccent = 3\n", "colours.accent: 3 is no colour"),
+        ("dark = 1\n", "dark: 1 is not a boolean; use true or false"),
+        ('name = "x"\n', "unknown entry name; allowed: dark, ansi, colours"),
+        ('[colours]\nacent = "#ffffff"\n', "unknown entry colours.acent"),
+        ('[colours]\naccent = "red"\n', "colours.accent: 'red' is not a color; allowed: \"#rrggbb\""),
+        ("[colours]\naccent = 3\n", "colours.accent: 3 is not a color"),
         ('ansi = true\n[colours]\naccent = "#ffffff"\n', "allowed: ansi_default"),
-        ("[colours]\nlines = []\n", "colours.lines: [] is not allowed"),
-        ("colours = 3\n", "colours: 3 is no table"),
+        ("[colours]\nlines = []\n", "colours.lines: [] is not a non-empty list of colors"),
+        ("colours = 3\n", "colours: 3 is not a table"),
     ],
 )
-def test_what_is_no_theme_is_told_in_one_line(tmp_path: Path, text: str, said: str) -> None:
+def test_invalid_theme_is_reported_in_one_line(tmp_path: Path, text: str, said: str) -> None:
     path = put(tmp_path, "odd", text)
     found = user_themes.load_all(tmp_path)
     assert list(found.themes) == themes.names()
@@ -57,22 +57,24 @@ def test_what_is_no_theme_is_told_in_one_line(tmp_path: Path, text: str, said: s
     assert "\n" not in found.problems["odd"]
 
 
-def test_other_files_that_are_no_themes(tmp_path: Path) -> None:
+def test_unreadable_theme_files_are_reported(tmp_path: Path) -> None:
     put(tmp_path, themes.DEFAULT, NIGHT)
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
     (tmp_path / "folder.toml").mkdir()
     (tmp_path / "readme.txt").write_text("no theme")
     found = user_themes.load_all(tmp_path)
     assert set(found.problems) == {themes.DEFAULT, "bytes", "folder"}
-    assert "ships with benchtui" in found.problems[themes.DEFAULT]
+    assert "is bundled with benchtui" in found.problems[themes.DEFAULT]
     assert user_themes.load_all(tmp_path / "nowhere").problems == {}
 
 
-def test_why_a_theme_cannot_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_reason_explains_why_a_theme_is_unavailable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     user_themes.folder().mkdir(parents=True)
     put(user_themes.folder(), "odd", "dark = 1\n")
     put(user_themes.folder(), "night", NIGHT)
     assert user_themes.unknown_reason("night") is None and user_themes.unknown_reason(themes.DEFAULT) is None
     assert "odd.toml: dark: 1" in (user_themes.unknown_reason("odd") or "")
-    assert "'nihgt' is not known; themes: benchtui-dark" in (user_themes.unknown_reason("nihgt") or "")
+    assert "unknown theme 'nihgt'; available: benchtui-dark" in (user_themes.unknown_reason("nihgt") or "")

@@ -37,7 +37,7 @@ from benchtui.tui.panels.case_table import CaseTable
 from benchtui.tui.replay.player import ReplayTarget, Start
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
-from benchtui.tui.shell.navigation import ComparisonAsked, ExitReason
+from benchtui.tui.shell.navigation import ComparisonRequested, ExitReason
 from benchtui.tui.shell.refresh_rate import DrawingCost
 from benchtui.tui.widgets.panel import Panel
 
@@ -329,7 +329,7 @@ class Stage:
         """Go to the place."""
         seen = Seen(pilot.app, pilot, self.clock)  # type: ignore[arg-type]
         if place == "compare":
-            seen.app.post_message(ComparisonAsked(tuple(each.path for each in paths.entries()[:2])))
+            seen.app.post_message(ComparisonRequested(tuple(each.path for each in paths.entries()[:2])))
         await seen.settle(*([LEAD[place]] if place in LEAD else []))
         return seen
 
@@ -375,7 +375,7 @@ def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def fixed_refresh_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the refresh rate independent of the load of the machine."""
-    monkeypatch.setattr(DrawingCost, "look", lambda cost: None)
+    monkeypatch.setattr(DrawingCost, "update", lambda cost: None)
 
 
 @pytest.fixture

@@ -54,4 +54,4 @@ async def test_user_themes_are_listed_and_broken_ones_reported(opened: Any, conf
     async with opened(theme="night") as seen:
         assert seen.app.screen.styles.background.hex == "#000010"
         told = [notification.message for notification in seen.app._notifications]
-        assert len(told) == 1 and "odd.toml: dark: 1 is not allowed" in told[0]
+        assert len(told) == 1 and "odd.toml: dark: 1 is not a boolean" in told[0]

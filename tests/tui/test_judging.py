@@ -43,19 +43,19 @@ def recorded(home: Path, make_story: Any) -> Any:
     ("by", "rounds", "options", "status", "said"),
     [
         (1.0, 3, (), 0, None),
-        (1.0, 3, ("--fail-on-unsure",), 0, "no case is surely more than 0% slower; 0 UNSURE"),
-        (1.0, 1, ("--fail-on", "0%"), 0, "no case is surely more than 0% slower; 2 UNSURE"),
-        (1.0, 1, ("--fail-on-unsure",), 1, "no case is surely more than 0% slower; 2 UNSURE (fails)"),
+        (1.0, 3, ("--fail-on-unsure",), 0, "no case is significantly more than 0% slower; 0 UNSURE"),
+        (1.0, 1, ("--fail-on", "0%"), 0, "no case is significantly more than 0% slower; 2 UNSURE"),
+        (1.0, 1, ("--fail-on-unsure",), 1, "no case is significantly more than 0% slower; 2 UNSURE (fails)"),
         (1.0, 1, ("--fail-on", "5%", "--fail-on-unsure"), 1, "more than 5% slower; 2 UNSURE (fails)"),
-        (1.3, 3, ("--fail-on", "5%"), 1, "new: 2 cases surely more than 5% slower, such as cuda:0"),
+        (1.3, 3, ("--fail-on", "5%"), 1, "new: 2 cases significantly more than 5% slower, such as cuda:0"),
         (1.3, 3, ("--fail-on", "5%"), 1, "; 0 UNSURE"),
-        (1.3, 3, ("--fail-on-unsure",), 1, "new: 2 cases surely more than 0% slower"),
+        (1.3, 3, ("--fail-on-unsure",), 1, "new: 2 cases significantly more than 0% slower"),
         (
             1.3,
             3,
             ("--fail-on", "40%", "--fail-on-unsure"),
             0,
-            "no case is surely more than 40% slower; 0 UNSURE",
+            "no case is significantly more than 40% slower; 0 UNSURE",
         ),
     ],
 )
@@ -84,7 +84,7 @@ def test_same_within_option_sets_the_margin(recorded: Any, margin: str | None, w
 def test_margin_must_be_a_percentage(recorded: Any, command: tuple[str, ...], margin: str) -> None:
     recorded()
     done = run(*command, "--same-within", margin)
-    assert "is not a percentage from 0 to below 1000, such as 5%" in str(done.exception)
+    assert "is not a percentage from 0 to less than 1000, such as 5%" in str(done.exception)
 
 
 def lengths_of(make_story: Any) -> Path:

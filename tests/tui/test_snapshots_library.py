@@ -9,7 +9,7 @@ import pytest
 from benchtui.sessions.library import operations, paths
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.shell.context import AppContext
-from benchtui.tui.shell.navigation import ComparisonAsked
+from benchtui.tui.shell.navigation import ComparisonRequested
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 THEMES = pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
@@ -56,7 +56,7 @@ def test_library_snapshot(shelf: AppContext, snap_compare: Any, theme: str, size
 def test_comparison_snapshot(shelf: AppContext, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
     async def compare(pilot: Any) -> None:
         folder = paths.folder()
-        pilot.app.post_message(ComparisonAsked((folder / "before.json", folder / "after.json")))
+        pilot.app.post_message(ComparisonRequested((folder / "before.json", folder / "after.json")))
         await settled(pilot)
 
     app = BenchtuiApp(shelf, theme=theme)

@@ -41,12 +41,12 @@ ROLE_OF = {verdict: role for verdict, (_, role) in SIGNS.items()}
 class ChartSelection:
     """Selected metric, axis, line, x value, scale, and filter."""
 
-    figure: PlotMetric = SAMPLES
+    metric: PlotMetric = SAMPLES
     axis: str = "batch_size"
     line: tuple[object, ...] = ()
     x: int | None = None
     logarithmic: bool = False
-    wanted: str = ""
+    filter_text: str = ""
     """Words that a line's label must contain, all of them."""
 
 
@@ -79,19 +79,19 @@ class LineChart:
         self._all = 0
         """Number of lines before filtering."""
         self.chart = Chart(SAMPLES, self.choice.axis, ())
-        self.renew()
+        self.update()
 
-    def renew(self) -> None:
+    def update(self) -> None:
         """Rebuild the chart from the current session, and keep the selection valid."""
         choice = self.choice
         axes = axes_of(case.config for case in self._session.cases)
         choice.axis = choice.axis if choice.axis in axes else axes[0]
-        found = chart(self._session.cases, self._known, choice.figure, choice.axis)
+        found = chart(self._session.cases, self._known, choice.metric, choice.axis)
         self._letters = {line.key: place for place, line in enumerate(found.lines)}
         self._all = len(found.lines)
-        wanted = choice.wanted.lower().split()
+        wanted = choice.filter_text.lower().split()
         kept = tuple(line for line in found.lines if all(word in line.label.lower() for word in wanted))
-        self.chart = Chart(choice.figure, choice.axis, kept)
+        self.chart = Chart(choice.metric, choice.axis, kept)
         if kept and self.line is None:
             choice.line = kept[0].key
         if self.line is not None and self.point is None:
@@ -113,22 +113,22 @@ class LineChart:
         """Case of the selected point."""
         return self.point.case if self.point else None
 
-    def next_figure(self, by: int) -> None:
+    def next_metric(self, by: int) -> None:
         """Switch to another metric that at least one case has."""
-        figures = available_metrics(self._session.cases, self._known)
-        at = figures.index(self.choice.figure) if self.choice.figure in figures else 0
-        self.choice.figure = figures[(at + by) % len(figures)]
-        self.renew()
+        metrics = available_metrics(self._session.cases, self._known)
+        at = metrics.index(self.choice.metric) if self.choice.metric in metrics else 0
+        self.choice.metric = metrics[(at + by) % len(metrics)]
+        self.update()
 
     def next_axis(self) -> str:
         """Switch to the next axis with several values. Return a message if there is only one."""
         axes = axes_of(case.config for case in self._session.cases)
         if axes == (self.choice.axis,):
-            return f"{_words(self.choice.axis)} is the only axis of numbers with several values"
+            return f"{_words(self.choice.axis)} is the only numeric axis with several values"
         at = axes.index(self.choice.axis) if self.choice.axis in axes else -1
         self.choice.axis = axes[(at + 1) % len(axes)]
         self.choice.line, self.choice.x = (), None
-        self.renew()
+        self.update()
         return ""
 
     def move_line(self, by: int) -> None:
@@ -137,7 +137,7 @@ class LineChart:
         if keys:
             at = keys.index(self.choice.line) if self.choice.line in keys else 0
             self.choice.line = keys[min(max(at + by, 0), len(keys) - 1)]
-            self.renew()
+            self.update()
 
     def move_point(self, by: int) -> None:
         """Select another point of the line."""
@@ -149,14 +149,14 @@ class LineChart:
     @property
     def title(self) -> str:
         """Chart title: metric and axis."""
-        return f"{title(self.choice.figure)} over {_words(self.choice.axis)}"
+        return f"{title(self.choice.metric)} over {_words(self.choice.axis)}"
 
     @property
     def notes(self) -> list[str]:
         """Active filter and scale, in words."""
         choice = self.choice
-        kept = [f"filter {choice.wanted}", f"{len(self.chart.lines)} of {self._all} lines"]
-        return [*(kept if choice.wanted else []), *(["logarithmic"] if choice.logarithmic else [])]
+        kept = [f"filter {choice.filter_text}", f"{len(self.chart.lines)} of {self._all} lines"]
+        return [*(kept if choice.filter_text else []), *(["logarithmic"] if choice.logarithmic else [])]
 
     def readout(self) -> list[Span]:
         """Render the selected point, its value, and its verdict."""
@@ -179,7 +179,7 @@ class LineChart:
 
     def plot(self) -> Plot:
         """Build the plot."""
-        chosen, figure = self.line, self.choice.figure
+        chosen, figure = self.line, self.choice.metric
         last = [line for line in self.chart.lines if line is not chosen] + ([chosen] if chosen else [])
         curves = tuple(self._curve(line, line is chosen) for line in last)
         at = self.point
@@ -220,10 +220,10 @@ class LineChart:
 
     def _titles(self) -> tuple[str, ...]:
         short = WORDS[self.choice.axis].rstrip("=")
-        return (short, title(self.choice.figure), "state", "from", "to", "n")
+        return (short, title(self.choice.metric), "state", "from", "to", "n")
 
     def _said(self, point: Point) -> list[Span]:
-        figure, value = self.choice.figure, point.value
+        figure, value = self.choice.metric, point.value
         if value is None:
             return [self._state(point)]
         unit = "" if figure.unit == "1/s" else f" {figure.unit}"
@@ -235,7 +235,7 @@ class LineChart:
         return [(format_metric(figure, value.middle, self._symbols), "bright"), (f"{name}{bounds}", "muted")]
 
     def _row(self, point: Point) -> tuple[Span, ...]:
-        figure, value, symbols = self.choice.figure, point.value or Value(0), self._symbols
+        figure, value, symbols = self.choice.metric, point.value or Value(0), self._symbols
         known = point.value is not None
         low, high = (
             format_metric(figure, bound, symbols) if known and bound is not None else symbols.absent
@@ -258,7 +258,7 @@ class LineChart:
             return (self._symbols.absent, "muted")
         if point.value is None:
             return self._state(point)
-        return (format_metric(self.choice.figure, point.value.middle, self._symbols), "plain")
+        return (format_metric(self.choice.metric, point.value.middle, self._symbols), "plain")
 
     def _state(self, point: Point) -> Span:
         state = point.case.state
@@ -291,18 +291,17 @@ class LineChart:
 
     def _hint(self) -> str:
         if not self.chart.lines:
-            return (
-                f"no line has {self.choice.wanted!r}: {key('charts.filter')} changes the filter, esc drops it"
-            )
+            change = f"{key('charts.filter')} changes the filter, esc clears it"
+            return f"no line matches {self.choice.filter_text!r}: {change}"
         count = len(self.chart.drawable)
         if count > 1:
             return ""
         pending = sum(case.finished is None for case in self._session.cases)
-        name = self.choice.figure.name
+        name = self.choice.metric.name
         if pending:
-            return f"{count or 'no'} case has a figure for {name} yet; {pending} are to come"
-        ways = f"{key('charts.figure')} shows another, {key('app.monitor')} tells how the cases ended"
-        return f"{count or 'no'} case has a figure for {name}: {ways}"
+            return f"{count or 'no'} case has a value for {name} so far; {pending} pending"
+        more = f"{key('charts.figure')} shows another metric, {key('app.monitor')} shows how the cases ended"
+        return f"{count or 'no'} case has a value for {name}: {more}"
 
 
 def letter_of(place: int) -> Span:

@@ -11,6 +11,7 @@ from benchtui.tui.drawing.listing import Listing
 from benchtui.tui.drawing.markdown_table import heading, pipe_table
 from benchtui.tui.drawing.plot import Curve, Dot, Plot
 from benchtui.tui.drawing.styled_text import Span
+from benchtui.tui.shell.keymap import key
 
 
 class ParetoChart:
@@ -22,7 +23,7 @@ class ParetoChart:
         self._symbols = symbols
         self._cost = COSTS[0]
         self._chosen = 0
-        self._wanted = ""
+        self._filter_text = ""
         self._logarithmic = False
         self._all: tuple[ParetoPoint, ...] = ()
         self._fronts: dict[int, tuple[ParetoPoint, ...]] = {}
@@ -30,12 +31,12 @@ class ParetoChart:
         self._labels: dict[int, str] = {}
         """Label of each case, by index."""
 
-    def renew(self, wanted: str, logarithmic: bool) -> None:
+    def update(self, filter_text: str, logarithmic: bool) -> None:
         """Rebuild the front from the current session, with a filter and a scale."""
-        self._wanted, self._logarithmic = wanted, logarithmic
+        self._filter_text, self._logarithmic = filter_text, logarithmic
         cases = self._session.cases
         labels = line_labels([case.config for case in cases])
-        words = wanted.lower().split()
+        words = filter_text.lower().split()
         self._labels = {case.index: label for case, label in zip(cases, labels, strict=True)}
         kept = [case for case in cases if all(word in self._labels[case.index].lower() for word in words)]
         self._all = pareto_points(kept, self._known, self._cost)
@@ -54,7 +55,7 @@ class ParetoChart:
         others = [*COSTS[at + 1 :], *COSTS[:at]]
         found = next((cost for cost in others if pareto_points(self._session.cases, self._known, cost)), None)
         if found is None:
-            return f"no case has another figure than {self._cost.name} to weigh samples/s against"
+            return f"no cost other than {self._cost.name} has been measured"
         self._cost, self._chosen = found, 0
         return ""
 
@@ -71,7 +72,7 @@ class ParetoChart:
     def notes(self) -> list[str]:
         """Number of cases on the front, with the active filter and scale."""
         count = f"{len(self._front)} of {len(self._all)} cases"
-        filtered = [f"filter {self._wanted}"] if self._wanted else []
+        filtered = [f"filter {self._filter_text}"] if self._filter_text else []
         return [*filtered, count, *(["logarithmic"] if self._logarithmic else [])]
 
     def readout(self) -> list[Span]:
@@ -131,9 +132,10 @@ class ParetoChart:
         if len(self._all) > 1:
             return ""
         count = len(self._all)
-        if self._wanted:
-            return f"{count or 'no'} case with {self._wanted!r} has both figures: / changes the filter"
-        return f"{count or 'no'} case has samples/s and {self._cost.name} yet; a front needs two"
+        if self._filter_text:
+            change = f"{key('charts.filter')} changes the filter"
+            return f"{count or 'no'} case matching {self._filter_text!r} has both values: {change}"
+        return f"{count or 'no'} case has samples/s and {self._cost.name} so far; a front needs two"
 
 
 def _dot(trade: ParetoPoint) -> Dot:

@@ -28,7 +28,7 @@ from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.nav_bar import place_lines
 from benchtui.tui.widgets.panel import Panel, small_lines
 
-RENEW_S = 1.0
+REFRESH_S = 1.0
 
 Heading = tuple[tuple[Span, ...], ...]
 """Chart title, active filter and scale, and the selected point."""
@@ -40,21 +40,21 @@ class Charts(Screen[None]):
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "charts",
-        ("f", "figure", "figure(1)", "Next figure"),
-        ("F", "figure_before", "figure(-1)", "Figure before"),
-        ("x", "axis", "axis", "Next axis", "of a Pareto front, what throughput is weighed against"),
+        ("f", "figure", "figure(1)", "Next metric"),
+        ("F", "figure_before", "figure(-1)", "Previous metric"),
+        ("x", "axis", "axis", "Next axis", "or, on the Pareto front, the next cost"),
         ("down,j", "down", "move_line(1)", "Next line, or next case of the front"),
-        ("up,k", "up", "move_line(-1)", "Line before"),
+        ("up,k", "up", "move_line(-1)", "Previous line"),
         ("home,g", "first", "move_line(-100000)", "First line"),
         ("end,G", "last", "move_line(100000)", "Last line"),
         ("right", "right", "move_point(1)", "Next point of the line"),
-        ("left", "left", "move_point(-1)", "Point before"),
-        ("enter", "detail", "detail", "All about the chosen case"),
-        ("p", "pareto", "pareto", "Pareto front, or lines", "the cases that no other beats"),
+        ("left", "left", "move_point(-1)", "Previous point"),
+        ("enter", "detail", "detail", "Details of the selected case"),
+        ("p", "pareto", "pareto", "Pareto front or lines", "the front: cases that no other case dominates"),
         ("l", "logarithmic", "logarithmic", "Logarithmic or linear"),
-        ("slash", "filter", "filter", "Filter the lines", "by words such as fp16; esc drops them"),
+        ("slash", "filter", "filter", "Filter the lines", "by words such as fp16; esc clears them"),
         ("y", "copy", "copy", "Copy the table as markdown", "to the clipboard, over SSH too"),
-        ("escape", "back", "back", "Back", "from the filter, from the front, then to the Monitor"),
+        ("escape", "back", "back", "Back", "clear the filter, leave the front, then go to the Monitor"),
         ("question_mark,f1", "help", "help", "Help"),
         ("q", "quit", "app.leave", "Quit"),
     )
@@ -64,7 +64,7 @@ class Charts(Screen[None]):
         self._feed = feed
         self._symbols = symbols
         self._link = link
-        self._begin()
+        self._reset()
         self._pareto = False
         self._busy = False
         self._drew_s = 0.0
@@ -93,7 +93,7 @@ class Charts(Screen[None]):
         self._panel("small").show("")
         self._panel("places").show("charts")
         self.query_one(Input).cursor_blink = False
-        self.set_interval(RENEW_S, self.tick)
+        self.set_interval(REFRESH_S, self.tick)
         self.call_after_refresh(self.tick)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -107,12 +107,12 @@ class Charts(Screen[None]):
     def tick(self) -> None:
         """Compute metrics that are new since the last tick, and redraw."""
         if self.is_current and not self._busy:
-            self.run_worker(self._learn())
+            self.run_worker(self._update_metrics())
 
     def action_figure(self, by: int) -> None:
         """Show another metric; from the front, return to the lines."""
         if not self._pareto:
-            self._lines.next_figure(by)
+            self._lines.next_metric(by)
         self._pareto = False
         self._draw("")
 
@@ -153,7 +153,7 @@ class Charts(Screen[None]):
     @on(Input.Changed)
     def filter_by(self, event: Input.Changed) -> None:
         """Show only lines that contain the typed words."""
-        self._lines.choice.wanted = event.value
+        self._lines.choice.filter_text = event.value
         self._draw("")
 
     @on(Input.Submitted)
@@ -197,21 +197,21 @@ class Charts(Screen[None]):
 
         open_help(self, self._symbols, charts_help)
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         self._session = self._feed.session
-        self._figures = CaseMetrics(self._session)
+        self._metrics = CaseMetrics(self._session)
         self._judge = CaseVerdicts(self._session, self._feed.judging)
-        self._taken = 0
-        self._lines = LineChart(self._session, self._figures.of, self._symbols, self._judge)
-        self._front = ParetoChart(self._session, self._figures.of, self._symbols)
+        self._judged = 0
+        self._lines = LineChart(self._session, self._metrics.of, self._symbols, self._judge)
+        self._front = ParetoChart(self._session, self._metrics.of, self._symbols)
 
-    async def _learn(self) -> None:
+    async def _update_metrics(self) -> None:
         self._busy = True
         if self._session is not self._feed.session:  # the session was reloaded
-            self._begin()
+            self._reset()
         try:
-            while self._session.started is not None and await self._figures.compute_batch():
-                if time.monotonic() - self._drew_s > RENEW_S:
+            while self._session.started is not None and await self._metrics.compute_batch():
+                if time.monotonic() - self._drew_s > REFRESH_S:
                     self._draw()
         finally:
             self._busy = False
@@ -224,12 +224,12 @@ class Charts(Screen[None]):
             return
         self._drew_s = time.monotonic()
         ended = self._feed.ended
-        for case in ended[self._taken :]:
+        for case in ended[self._judged :]:
             self._judge.add_ended(case)
-        self._taken = len(ended)
-        self._lines.renew()
+        self._judged = len(ended)
+        self._lines.update()
         if self._pareto:
-            self._front.renew(self._lines.choice.wanted, self._lines.choice.logarithmic)
+            self._front.update(self._lines.choice.filter_text, self._lines.choice.logarithmic)
         shown = self._front if self._pareto else self._lines
         with self.app.batch_update():
             self.set_class(self._pareto, "-pareto")
@@ -241,8 +241,8 @@ class Charts(Screen[None]):
             self._panel("keys").show(self._keys())
 
     def _keys(self) -> Keys:
-        other, back = ("against", "lines") if self._pareto else ("axis", "Pareto")
-        always = (("q", "quit"), ("?", "help"), ("f", "figure"))
+        other, back = ("cost", "lines") if self._pareto else ("axis", "Pareto")
+        always = (("q", "quit"), ("?", "help"), ("f", "metric"))
         return (*always, ("x", other), ("p", back), ("/", "filter"), ("enter", "detail"))
 
     def _panel(self, name: str) -> Panel[Any]:

@@ -15,35 +15,31 @@ from benchtui.tui.cli.options import ascii_option, theme_option
 
 COMMANDS = {
     "attach": ("watch", "attach", "Watch a running sweep."),
-    "compare": ("compare", "compare", "Hold sessions against each other, case by case."),
-    "completion": ("setup", "completion", "Print the completion script of a shell."),
-    "continue": ("engine", "go_on", "Let a paused sweep go on."),
-    "demo": ("watch", "demo", "Play a session that was recorded for a first look, as if it ran now."),
-    "doctor": ("setup", "doctor", "Say what this machine can measure, and why not."),
+    "compare": ("compare", "compare", "Compare sessions case by case."),
+    "completion": ("setup", "completion", "Print a shell completion script."),
+    "continue": ("engine", "unpause", "Continue a paused sweep."),
+    "demo": ("watch", "demo", "Replay a bundled demo session."),
+    "doctor": ("setup", "doctor", "Check what this machine can measure."),
     "export": (
         "export",
         "export",
-        "Write the report of a session, its results or its steps; of several, the comparison with the first.",
+        "Export the report, results or steps of a session, or a comparison of several.",
     ),
-    "import": ("import_results", "import_results", "Turn the results of another tool into a session."),
-    "keys": ("setup", "keys", "List what every key does, by the id under which config.toml can map it anew."),
-    "optimal": ("optimal", "optimal", "Say which of the measured cases to run, and how sure that is."),
-    "pause": ("engine", "pause", "Let a running sweep start no further case; what runs is finished first."),
-    "plan": ("run", "plan", "Say what a sweep would measure, before it is started."),
-    "replay": ("watch", "replay", "Play a recorded session again."),
-    "run": ("run", "run", "Run a sweep without the app, or go on with one that was stopped or cut off."),
+    "import": ("import_results", "import_results", "Convert the results of another tool to a session."),
+    "keys": ("setup", "keys", "List all key bindings, with the action IDs to remap them in config.toml."),
+    "optimal": ("optimal", "optimal", "Recommend which of the measured cases to run, and how certain that is."),
+    "pause": ("engine", "pause", "Pause a running sweep once its current cases have finished."),
+    "plan": ("run", "plan", "Show what a sweep would measure, without starting it."),
+    "replay": ("watch", "replay", "Replay a recorded session."),
+    "run": ("run", "run", "Run a sweep without the app, or resume one that was stopped or cut off."),
     "sessions": (
         "sessions",
         "sessions",
-        "List the recorded sessions and those that run; rename, annotate, delete them, add one.",
+        "List recorded and running sessions; rename, annotate, delete or add one.",
     ),
-    "slurm": ("slurm", "slurm", "Print a batch script that has Slurm run a sweep."),
-    "stop": (
-        "engine",
-        "stop",
-        "Stop a running sweep: the only one that runs, or the one that writes SESSION.",
-    ),
-    "themes": ("setup", "list_themes", "List the themes of the app, and where each is from."),
+    "slurm": ("slurm", "slurm", "Print or submit a Slurm batch script that runs a sweep."),
+    "stop": ("engine", "stop", "Stop a running sweep."),
+    "themes": ("setup", "list_themes", "List the color themes of the app and their sources."),
 }
 """Module, attribute and summary of each command.
 
@@ -89,8 +85,8 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return completions of the first word."""
-        own = [CompletionItem(name, help=_short(name)) for name in COMMANDS if name.startswith(incomplete)]
-        return [*own, *click.Command.shell_complete(self, ctx, incomplete)]
+        commands = [CompletionItem(name, help=_short(name)) for name in COMMANDS if name.startswith(incomplete)]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 def _short(name: str, limit: int = 45) -> str:
@@ -119,7 +115,7 @@ def main() -> None:
         sys.stderr.close()  # the reading end of the pipe is closed: no one to report to
         sys.exit(CASE_FAILED)
     except OSError as error:
-        fail(_refused(error), USAGE)
+        fail(_os_error_text(error), USAGE)
 
 
 @click.group(
@@ -132,17 +128,17 @@ def main() -> None:
 @ascii_option
 @click.pass_context
 def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
-    """Which configuration to run a transformer model in, on this machine, and how you know.
+    """Find the best configuration for a transformer model on this machine, and how certain that is.
 
-    `benchtui SWEEP` runs a sweep, a TOML file or the name of a preset, and shows it live; without SWEEP
-    you edit one and start it.
+    `benchtui SWEEP` runs a sweep (a TOML file or the name of a preset) and shows it live. Without SWEEP, the
+    app opens the sweep editor.
     """
-    looks = {"theme": theme, "ascii_only": ascii_only}
-    context.default_map = dict.fromkeys(("open", "attach"), looks)
+    appearance = {"theme": theme, "ascii_only": ascii_only}
+    context.default_map = dict.fromkeys(("open", "attach"), appearance)
     if context.invoked_subcommand is None:
         from benchtui.tui.cli.watch import open_app  # imported on use, like any other command
 
-        context.invoke(open_app, sweep=None, overrides=(), session_path=None, **looks)
+        context.invoke(open_app, sweep=None, overrides=(), session_path=None, **appearance)
 
 
 def _open_closed_streams() -> None:
@@ -153,21 +149,21 @@ def _open_closed_streams() -> None:
     """
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:
-            nothing = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
-            if nothing != number:
-                os.dup2(nothing, number)
-                os.close(nothing)
-            lasting = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  (open until the process exits)
-            setattr(sys, name, lasting)
+            descriptor = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+            if descriptor != number:
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  (open until the process exits)
+            setattr(sys, name, stream)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a Latin-1 terminal has no "≈"; print the rest anyway
 
 
-def _refused(error: OSError) -> str:
+def _os_error_text(error: OSError) -> str:
     """Describe an OS error. One without a file is from stdout, which is then redirected to /dev/null."""
     if error.filename:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # buffered output is flushed once more at exit
     if error.errno == errno.EBADF:
         return "standard output is closed"
-    return f"standard output can't be written: {error.strerror}"
+    return f"can't write to standard output: {error.strerror}"

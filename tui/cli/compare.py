@@ -13,7 +13,7 @@ from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.stats.ratios import Verdict
 from benchtui.tui.cli.options import complete_session, parse_percentage, printable, same_within_option
-from benchtui.tui.cli.sessions import write
+from benchtui.tui.cli.text.output import write_document
 
 if TYPE_CHECKING:
     from benchtui.sessions.compare.align import SessionComparison
@@ -31,13 +31,13 @@ REGRESSION = 1
     "threshold",
     callback=parse_percentage,
     metavar="PERCENT",
-    help="Exit with 1 when a case surely takes longer by more than this, or isn't measured any more.",
+    help="Exit with 1 if a case is significantly slower by more than this, or is no longer measured.",
 )
 @click.option(
     "--fail-on-unsure",
     "unsure_fails",
     is_flag=True,
-    help="Exit with 1 when a case is UNSURE, too; --fail-on is 0% where it isn't given.",
+    help="Also exit with 1 if a case is UNSURE; --fail-on then defaults to 0%.",
 )
 @same_within_option
 def compare(
@@ -48,28 +48,29 @@ def compare(
     unsure_fails: bool,
     same_within: float | None,
 ) -> None:
-    """Hold sessions against each other, case by case.
+    """Compare sessions case by case.
 
-    BASE and NEW are paths, names of the library, or `latest`. A ratio says how many times as fast NEW is: above
-    1 it is faster. What differs between machines and settings comes first. Verdicts: FASTER and SLOWER (the
-    whole 99% interval lies beyond 0.5%), SAME (the whole 95% interval lies within --same-within), UNSURE (all
-    else, with the smallest difference that could have been told). Exit status with --fail-on: 0 no case fails,
-    1 some case does, 2 wrong usage or nothing to compare; UNSURE fails with --fail-on-unsure alone.
+    BASE and NEW are paths, library names, or `latest`. A ratio is the speed of NEW relative to BASE: above 1,
+    NEW is faster. Differences between machines and settings are listed first. Verdicts: FASTER and SLOWER (the
+    whole 99% interval lies beyond 0.5%), SAME (the whole 95% interval lies within --same-within), UNSURE
+    (otherwise, with the smallest difference that could have been detected). Exit status with --fail-on: 0 if no
+    case fails, 1 if one does, 2 for invalid usage or nothing to compare. UNSURE fails only with
+    --fail-on-unsure.
     """
     paths = [resolve(session) for session in sessions]
     if output:
         check_output(output, paths)
     found = compare_sessions(load_sessions(paths, VerdictSettings(same_within=same_within)))
     gated = threshold is not None or unsure_fails
-    without = [each for each in found.against if not each.compared]
-    if not found.comparable or (without and gated):
-        raise BenchtuiError(nothing_in_common(without[0]))
-    write(_laid_out(found, form), output, paths)
+    uncompared = [each for each in found.against if not each.compared]
+    if not found.comparable or (uncompared and gated):
+        raise BenchtuiError(nothing_in_common(uncompared[0]))
+    write_document(_formatted(found, form), output, paths)
     if gated:
         _gate(found, threshold or 0.0, unsure_fails)
 
 
-def _laid_out(found: "SessionComparison", form: str) -> str:
+def _formatted(found: "SessionComparison", form: str) -> str:
     if form == "json":
         from benchtui.sessions.report.compare_json import as_json  # import only what this format needs
 
@@ -89,7 +90,7 @@ def _gate(found: "SessionComparison", threshold: float, unsure_fails: bool) -> N
 
     failed = [line for each in found.against if (line := gate_line(each, threshold))]
     unsure = sum(each.count(Verdict.UNSURE) for each in found.against)
-    for line in failed or [f"no case is surely more than {100 * threshold:g}% slower"]:
+    for line in failed or [f"no case is significantly more than {100 * threshold:g}% slower"]:
         click.echo(
             printable(f"{line}; {unsure} UNSURE{' (fails)' if unsure and unsure_fails else ''}"), err=True
         )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ENGINE_EXIT_TIMEOUT_S = 45.0
 """Seconds to wait for an engine to exit; it may itself be waiting for processes it killed."""
-_LOOK_S = 0.05
+_POLL_S = 0.05
 
 _running_argument = click.argument("session", required=False, shell_complete=complete_session)
 
@@ -23,37 +23,41 @@ _running_argument = click.argument("session", required=False, shell_complete=com
 @click.command()
 @_running_argument
 def stop(session: str | None) -> None:
-    """Stop a running sweep: the only one that runs, or the one that writes SESSION.
+    """Stop a running sweep.
 
-    Returns once its engine has ended; with status 1 where that takes longer than 45 seconds.
+    SESSION is its path or library name; it may be omitted if only one sweep is running. Returns once the engine
+    has exited, or with status 1 after 45 seconds.
     """
-    engine = _meant(session)
+    engine = _select_engine(session)
     engine.stop()
     due_s = time.monotonic() + ENGINE_EXIT_TIMEOUT_S
     while engine.alive():
         if time.monotonic() > due_s:
             click.echo(
-                printable(f"still ending after {ENGINE_EXIT_TIMEOUT_S:g} s; session {engine.path}"), err=True
+                printable(
+                    f"the engine is still running after {ENGINE_EXIT_TIMEOUT_S:g} s; session {engine.path}"
+                ),
+                err=True,
             )
             raise SystemExit(1)
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
     click.echo(printable(f"stopped; session {engine.path}"), err=True)
 
 
 @click.command()
 @_running_argument
 def pause(session: str | None) -> None:
-    """Let a running sweep start no further case; what runs is finished first."""
-    engine = _meant(session)
+    """Pause a running sweep once its current cases have finished."""
+    engine = _select_engine(session)
     engine.pause()
-    click.echo(printable(f"paused; `benchtui continue` goes on; session {engine.path}"), err=True)
+    click.echo(printable(f"paused; continue with `benchtui continue`; session {engine.path}"), err=True)
 
 
 @click.command("continue")
 @_running_argument
-def go_on(session: str | None) -> None:
-    """Let a paused sweep go on."""
-    engine = _meant(session)
+def unpause(session: str | None) -> None:
+    """Continue a paused sweep."""
+    engine = _select_engine(session)
     engine.go_on()
     click.echo(printable(f"continued; session {engine.path}"), err=True)
 
@@ -67,13 +71,18 @@ def resumed_engine(session: str, retry_failed: bool, anyway: bool) -> "Engine | 
         return None
 
 
-def _meant(session: str | None) -> "Engine":
+def _select_engine(session: str | None) -> "Engine":
     """Return the engine that writes this session, or else the only one. Raises BenchtuiError if unclear."""
     running = client.running()
+    names = ", ".join(str(engine.path) for engine in running) or "none"
     if session:
-        wanted = paths.resolve(session).absolute()
-        running = [engine for engine in running if engine.path == wanted]
-    if len(running) != 1:
-        names = ", ".join(str(engine.path) for engine in running) or "none"
-        raise BenchtuiError(f"{len(running)} sweeps fit, and one must be meant; running: {names}")
+        path = paths.resolve(session).absolute()
+        found = next((engine for engine in running if engine.path == path), None)
+        if found is None:
+            raise BenchtuiError(f"{path}: not a running sweep; running: {names}")
+        return found
+    if not running:
+        raise BenchtuiError("no sweep is running")
+    if len(running) > 1:
+        raise BenchtuiError(f"{len(running)} sweeps are running; name one: {names}")
     return running[0]

@@ -21,10 +21,10 @@ from benchtui.tui.cli.options import (
     JudgingOptions,
     baseline_option,
     complete_session,
-    judging,
     same_within_option,
+    verdict_settings,
 )
-from benchtui.tui.cli.sessions import write
+from benchtui.tui.cli.text.output import write_document
 from benchtui.tui.shell import gc_control
 
 if TYPE_CHECKING:
@@ -65,20 +65,20 @@ _OPTIONS = (
         type=click.Choice(FORMS),
         default="md",
         show_default=True,
-        help="md and html: the report; csv, json and parquet: the results, a row a case.",
+        help="md, html: the report; csv, json, parquet: the results, one row per case.",
     ),
-    click.option("--steps", is_flag=True, help="Every recorded step in place of the results."),
+    click.option("--steps", is_flag=True, help="Export every recorded step instead of the results."),
     click.option(
         "--figures",
         type=click.Path(path_type=Path, file_okay=False),
         metavar="DIR",
-        help="Folder for the figures, as SVG and PNG.",
+        help="Folder to write the figures to, as SVG and PNG.",
     ),
     click.option(
         "--price",
         type=click.FloatRange(0, 1e9, min_open=True),
         metavar="PER_HOUR",
-        help="Price of an hour of the machine: the report says what a million samples cost.",
+        help="Price of the machine per hour; the report then includes the cost per million samples.",
     ),
     baseline_option,
     same_within_option,
@@ -88,34 +88,36 @@ _OPTIONS = (
         is_eager=True,
         expose_value=False,
         callback=_print_schema,
-        help="Print the JSON Schema of this instead.",
+        help="Print a JSON Schema instead.",
     ),
 )
 
 
-def options(command: Command) -> Command:
+def export_options(command: Command) -> Command:
     """Add the options that fill ``ExportOptions`` to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
-def check(wanted: ExportOptions, sessions: int) -> None:
-    """Raise BenchtuiError for options that exclude each other."""
+def check_options(wanted: ExportOptions, sessions: int) -> None:
+    """Raise BenchtuiError for options that can't be combined."""
     form, steps, several = wanted.form, wanted.steps, sessions > 1
-    alone = f"{sessions} sessions: --format {form}, --steps and --figures take one"
-    no_steps = f"--steps with --format {form}: steps come as {', '.join(STEP_FORMS)}"
-    priceless = "--price: costs are in the report of one session, md or html"
+    only_md = f"a comparison of {sessions} sessions can't be exported with --format {form}; use --format md"
+    single = f"--steps and --figures require a single session, not {sessions}"
+    step_form = f"--steps can't be exported with --format {form}; use {', '.join(STEP_FORMS)}"
+    no_price = "--price applies only to the report of a single session: use --format md or html"
     rules = (
-        (several and (form != "md" or steps or wanted.figures), alone),
-        (steps and form not in STEP_FORMS, no_steps),
-        (steps and wanted.figures, "--figures with --steps: figures go with results; leave one of the two out"),
-        (wanted.price and (form not in REPORTS or several), priceless),
-        (form == "parquet" and not wanted.output, "--format parquet without -o: it is no text; name a file"),
+        (several and form != "md", only_md),
+        (several and (steps or wanted.figures), single),
+        (steps and form not in STEP_FORMS, step_form),
+        (steps and wanted.figures, "--figures can't be combined with --steps; export them separately"),
+        (wanted.price and (form not in REPORTS or several), no_price),
+        (form == "parquet" and not wanted.output, "--format parquet is binary: name an output file with -o"),
     )
-    refused = next((why for broken, why in rules if broken), None)
-    if refused:
-        raise BenchtuiError(refused)
+    problem = next((text for violated, text in rules if violated), None)
+    if problem:
+        raise BenchtuiError(problem)
 
 
 def schema(of: str) -> str:
@@ -151,31 +153,31 @@ def _export_steps(path: Path, wanted: ExportOptions) -> None:
 def _export_results(path: Path, wanted: ExportOptions) -> None:
     session = Session.load(path, keep_steps=False)
     session.judge_by(wanted.judging)
-    found = _pictures(session, path, wanted) if wanted.figures or wanted.form == "html" else []
+    found = _plots(session, path, wanted) if wanted.figures or wanted.form == "html" else []
     if wanted.form == "parquet" and wanted.output:
         from benchtui.sessions.export.case_export import write_parquet  # only this format needs it
 
         write_parquet(session, wanted.output, (path,))
         return
-    pieces = _pieces(session, wanted, found)
+    chunks = _text_chunks(session, wanted, found)
     with _opened(wanted.output, path) as out:
-        out.writelines(piece.encode() for piece in pieces)
+        out.writelines(chunk.encode() for chunk in chunks)
 
 
-def _pictures(session: Session, path: Path, wanted: ExportOptions) -> "list[RenderedPlot]":
+def _plots(session: Session, path: Path, wanted: ExportOptions) -> "list[RenderedPlot]":
     """Return the plots, written to a folder if one is given. Print those without data to stderr."""
     from benchtui.sessions.plots import render  # import matplotlib only for plots
 
-    found, lacking = render.render_plots(session, png=wanted.figures is not None)
+    found, skipped = render.render_plots(session, png=wanted.figures is not None)
     if wanted.figures:
         render.write(found, wanted.figures, (path,))
-    if lacking:
-        reasons = "; ".join(f"{each.name} ({each.reason})" for each in lacking)
-        click.echo(f"figures left out: {reasons}", err=True)
+    if skipped:
+        reasons = "; ".join(f"{each.name} ({each.reason})" for each in skipped)
+        click.echo(f"figures skipped: {reasons}", err=True)
     return found
 
 
-def _pieces(session: Session, wanted: ExportOptions, found: "list[RenderedPlot]") -> Iterable[str]:
+def _text_chunks(session: Session, wanted: ExportOptions, found: "list[RenderedPlot]") -> Iterable[str]:
     """Return the text to write, the HTML page in chunks."""
     if wanted.form in ("csv", "json"):
         from benchtui.sessions.export import case_export  # import only what this format needs
@@ -208,7 +210,7 @@ def _opened(output: Path | None, session: Path) -> Iterator[IO[bytes]]:
 
 @click.command()
 @click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=complete_session)
-@options
+@export_options
 def export(
     sessions: tuple[str, ...],
     output: Path | None,
@@ -216,20 +218,20 @@ def export(
     steps: bool,
     figures: Path | None,
     price: float | None,
-    **judged: Unpack[JudgingOptions],
+    **judging: Unpack[JudgingOptions],
 ) -> None:
-    """Write the report of a session, its results or its steps; of several, the comparison with the first.
+    """Export the report, results or steps of a session, or a comparison of several.
 
-    SESSION is a path, a name of the library, or `latest`.
+    SESSION is a path, a library name, or `latest`. Several sessions are compared with the first.
     """
     from benchtui.sessions.report import compare
 
-    wanted = ExportOptions(form, output, steps, figures, price, judging(judged))
-    check(wanted, len(sessions))
+    wanted = ExportOptions(form, output, steps, figures, price, verdict_settings(judging))
+    check_options(wanted, len(sessions))
     paths = [library.resolve(session) for session in sessions]
     if output:
         check_output(output, paths)
     if len(paths) == 1:
         export_one(paths[0], wanted)
     else:
-        write(compare.markdown(compare_sessions(load_sessions(paths, wanted.judging))), output, paths)
+        write_document(compare.markdown(compare_sessions(load_sessions(paths, wanted.judging))), output, paths)

@@ -17,14 +17,14 @@ from benchtui.tui.drawing.format import amount
     "path",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
-    help="Session file to write; one that exists is never overwritten.",
+    help="Session file to write; an existing file is never overwritten.",
 )
-@click.option("--from", "kind", help="The tool that wrote FILE; without it the content tells.")
+@click.option("--from", "kind", help="Tool that wrote FILE; by default detected from its content.")
 def import_results(source: Path, path: Path, kind: str | None) -> None:
-    """Turn the results of another tool into a session.
+    """Convert the results of another tool to a session.
 
-    FILE is from one of: optimum-benchmark (JSON), llama-bench (-o json or jsonl), hyperfine (--export-json), a
-    batch-sweep runner (JSONL), or a table of training runs (CSV). What it doesn't say stays unknown.
+    FILE is the output of optimum-benchmark (JSON), llama-bench (-o json or jsonl), hyperfine (--export-json), a
+    batch-sweep runner (JSONL), or a table of training runs (CSV). Anything it doesn't state stays unknown.
     """
     found = registry.read(source, kind)
     session_writer.write(found, path)

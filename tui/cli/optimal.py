@@ -1,6 +1,5 @@
 """``benchtui optimal``: choose which of the measured cases to run."""
 
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,23 +13,23 @@ from benchtui.sessions.advice.constraints import Constraints
 from benchtui.sessions.advice.objectives import Need, Objective
 from benchtui.sessions.advice.optimal import decide, lengths, single_case_sweep
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.files.output_file import write_text
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import UNKNOWN, Sweep, toml_writer
+from benchtui.sessions.sweep.quantities import parse_quantity
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
 from benchtui.tui.cli.options import (
     baseline_option,
     complete_session,
-    judging,
     printable,
     same_within_option,
+    verdict_settings,
 )
-from benchtui.tui.cli.text import optimal as deciding
+from benchtui.tui.cli.text import optimal as output
+from benchtui.tui.cli.text.output import write_document
 
 NOTHING_FITS = 1
 
-_NUMBER = re.compile(r"(\d+(?:\.\d+)?) *([A-Za-z]+)")
-_LARGEST = 1e12
+_LARGEST = 1e15
 _SIZES_MB = {"mb": 1.0, "gb": 1000.0, "mib": 2**20 / 1e6, "gib": 2**30 / 1e6}
 _TIMES_MS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 _POWERS_W = {"w": 1.0, "kw": 1000.0}
@@ -43,14 +42,12 @@ def _quantity(what: str, units: dict[str, float], example: str) -> _Callback:
     """Return an option callback that parses a number with a unit into the unit whose factor is 1."""
 
     def convert(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
-        match = _NUMBER.fullmatch((text or "").strip())
-        factor = units.get(match[2].lower()) if match else None
         if text is None:
             return None
-        if match is None or factor is None or not 0 < float(match[1]) < _LARGEST:
-            known = ", ".join(units)
-            raise click.BadParameter(f"{text!r} is not a {what} such as {example}; units: {known}")
-        return float(match[1]) * factor
+        value = parse_quantity(text.lower(), units)
+        if value is None or not 0 < value < _LARGEST:
+            raise click.BadParameter(f"{text!r} is not a {what} such as {example}; units: {', '.join(units)}")
+        return value
 
     return convert
 
@@ -61,9 +58,9 @@ objective_option = click.option(
     type=click.Choice(["throughput", "latency", "memory", "energy", "steadiness", "balanced"]),
     default="throughput",
     show_default=True,
-    help="What to look for: samples/s, the time of a step, samples/s per MB of peak memory, joules a sample,"
-    " the least spread of the steps over their mean, or the least product of time a sample, time of a step,"
-    " peak memory and joules.",
+    help="What to optimize: samples/s, step time, samples/s per MB of peak memory, joules per sample, the"
+    " spread of step times relative to their mean, or the product of time per sample, step time, peak memory"
+    " and joules.",
 )
 _size = _quantity("size", _SIZES_MB, "8GB")
 _time = _quantity("time", _TIMES_MS, "50ms")
@@ -82,18 +79,22 @@ class _Limits(TypedDict):
 @click.command()
 @click.argument("session", shell_complete=complete_session)
 @objective_option
-@click.option("--max-vram", "vram_mb", callback=_size, help="Peak memory on the device, such as 8GB.")
-@click.option("--max-p99", "p99_ms", callback=_time, help="p99 of the steps, such as 50ms.")
-@click.option("--max-latency", "latency_ms", callback=_time, help="Median step, such as 50ms.")
-@click.option("--max-power", "power_w", callback=_power, help="Mean power, such as 300W.")
-@click.option("--steps", type=click.IntRange(1, 10**9), help="Length of the job: its first step compiles.")
+@click.option("--max-vram", "vram_mb", callback=_size, help="Maximum peak memory on the device, such as 8GB.")
+@click.option("--max-p99", "p99_ms", callback=_time, help="Maximum p99 of the step time, such as 50ms.")
+@click.option("--max-latency", "latency_ms", callback=_time, help="Maximum median step time, such as 50ms.")
+@click.option("--max-power", "power_w", callback=_power, help="Maximum mean power, such as 300W.")
 @click.option(
-    "--sequence-length", "length", type=click.IntRange(1), help="Choose from cases of this length alone."
+    "--steps",
+    type=click.IntRange(1, 10**9),
+    help="Number of steps of the job, including the first, which compiles.",
 )
+@click.option("--sequence-length", "length", type=click.IntRange(1), help="Consider only cases of this length.")
 @baseline_option
 @same_within_option
 @click.option("--json", "as_json", is_flag=True, help="Print the decision as JSON.")
-@click.option("--toml", "toml_path", metavar="FILE", help="Write a sweep of that one case; - is stdout.")
+@click.option(
+    "--toml", "toml_path", metavar="FILE", help="Write a sweep with only the recommended case; - is stdout."
+)
 def optimal(
     session: str,
     need: Need,
@@ -105,44 +106,44 @@ def optimal(
     same_within: float | None,
     **limits: Unpack[_Limits],
 ) -> None:
-    """Say which of the measured cases to run, and how sure that is.
+    """Recommend which of the measured cases to run, and how certain that is.
 
-    SESSION is a path, a name of the library, or `latest`. A case that lacks a figure which a constraint looks
-    at is left out. Exit status 1: no case keeps to the constraints.
+    SESSION is a path, a library name, or `latest`. A case without the metric that a constraint needs is
+    excluded. Exit status 1 if no case meets the constraints.
     """
     loaded = sessions.load(session)
-    loaded.judge_by(judging({"baseline": baseline, "same_within": same_within}))
+    loaded.judge_by(verdict_settings({"baseline": baseline, "same_within": same_within}))
     objective = Objective(need, Constraints(**limits), steps, length)
-    wishes = [objective] if toml_path else _by_length(objective, lengths(loaded))
-    decisions = [decide(loaded, each) for each in wishes]
+    objectives = [objective] if toml_path else _by_length(objective, lengths(loaded))
+    decisions = [decide(loaded, each) for each in objectives]
     text = _sweep_text(loaded, objective) if toml_path and decisions[0].best else None
     if as_json:
-        click.echo(deciding.json_text(decisions), err=toml_path == "-")
+        click.echo(output.json_text(decisions), err=toml_path == "-")
     else:
         for decision in decisions:
-            for line in deciding.lines(loaded, decision):
+            for line in output.lines(loaded, decision):
                 click.echo(printable(line), err=toml_path == "-")
     if text is not None and toml_path is not None:
-        _write(text, toml_path)
+        write_document(text, None if toml_path == "-" else Path(toml_path), over=False)
     sys.exit(0 if all(decision.best for decision in decisions) else NOTHING_FITS)
 
 
 class BestCaseOptions(TypedDict):
     """Options that select the best case of a recorded session."""
 
-    chosen: str | None
+    optimal_from: str | None
     need: Need
 
 
-def wanted_sweep(sweep: str | None, overrides: tuple[str, ...], **choice: Unpack[BestCaseOptions]) -> Sweep:
+def requested_sweep(sweep: str | None, overrides: tuple[str, ...], **options: Unpack[BestCaseOptions]) -> Sweep:
     """Return the sweep to run: the named one, or the best case of a session."""
-    session = choice["chosen"]
+    session = options["optimal_from"]
     if (sweep is None) is (session is None):
-        raise click.UsageError("give a SWEEP, --optimal-from SESSION or --resume SESSION, one of them")
+        raise click.UsageError("specify exactly one of SWEEP, --optimal-from SESSION and --resume SESSION")
     if session is None:
         return load_sweep(str(sweep), overrides)
-    text = _sweep_text(sessions.load(session), Objective(choice["need"]), overrides)
-    return parse_sweep(text, f"{session}: its best case", overrides)
+    text = _sweep_text(sessions.load(session), Objective(options["need"]), overrides)
+    return parse_sweep(text, f"best case of {session}", overrides)
 
 
 def _by_length(objective: Objective, lengths: tuple[int, ...]) -> list[Objective]:
@@ -155,16 +156,17 @@ def _by_length(objective: Objective, lengths: tuple[int, ...]) -> list[Objective
 def _sweep_text(session: Session, objective: Objective, overrides: tuple[str, ...] = ()) -> str:
     """Return the best case as a sweep, checked with overrides. Raises BenchtuiError if it can't run."""
     if session.cases and all(case.config.label for case in session.cases):
-        raise BenchtuiError(f"cases of {session.start.source}, another tool, which benchtui can't run")
+        raise BenchtuiError(f"the cases were imported from {session.start.source}; benchtui can't run them")
     known = lengths(session)
     if objective.sequence_length is None and len(known) > 1:
         named = ", ".join(map(str, known))
         raise BenchtuiError(
-            f"cases of {len(known)} sequence lengths, which are other work: name one of {named}"
+            f"the session has {len(known)} sequence lengths, whose cases can't be compared;"
+            f" choose one with `benchtui optimal --sequence-length`: {named}"
         )
     best = decide(session, objective).best
     if best is None:
-        raise BenchtuiError("the session has no measured case to choose")
+        raise BenchtuiError("the session has no measured case to choose from")
     text = toml_writer.toml_of(single_case_sweep(session.start.sweep, best.config))
     _require_named(session, parse_sweep(text, f"{best.name}: can't be run again", overrides))
     return text
@@ -172,18 +174,10 @@ def _sweep_text(session: Session, objective: Objective, overrides: tuple[str, ..
 
 def _require_named(session: Session, sweep: Sweep) -> None:
     """Raise BenchtuiError for a sweep from imported results that lack its model or dataset."""
-    unsaid = [key for key in ("model", "dataset") if getattr(sweep, key) == UNKNOWN]
-    if unsaid:
-        settings = " ".join(f"--set {key}=…" for key in unsaid)
+    missing = [key for key in ("model", "dataset") if getattr(sweep, key) == UNKNOWN]
+    if missing:
+        settings = " ".join(f"--set {key}=…" for key in missing)
         raise BenchtuiError(
-            f"imported from {session.start.source}, which doesn't say its {' or '.join(unsaid)}:"
-            f" the sweep can't be run; name it: benchtui run --optimal-from SESSION {settings}"
+            f"the results imported from {session.start.source} don't include the {' or '.join(missing)};"
+            f" set it with: benchtui run --optimal-from SESSION {settings}"
         )
-
-
-def _write(text: str, path: str) -> None:
-    """Print a document, or write it to a new file."""
-    if path == "-":
-        click.echo(text, nl=False)
-        return
-    write_text(Path(path), text, over=False)

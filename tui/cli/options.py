@@ -52,42 +52,38 @@ resume_option = click.option(
     "resumed",
     metavar="SESSION",
     shell_complete=complete_session,
-    help="Go on with a session that was stopped or cut off: a path, a name of the library, or `latest`.",
+    help="Resume a session that was stopped or cut off: a path, a library name, or `latest`.",
 )
 retry_option = click.option(
-    "--retry-failed", is_flag=True, help="With --resume: begin cases again that failed or took too long."
+    "--retry-failed", is_flag=True, help="With --resume: rerun cases that failed or timed out."
 )
 anyway_option = click.option(
-    "--anyway", is_flag=True, help="With --resume: go on although machine or software have changed."
+    "--anyway", is_flag=True, help="With --resume: resume even if the machine or its software has changed."
 )
 session_option = click.option(
     "-o",
     "--output",
     "session_path",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Session file to write; without it one in the library is made.",
+    help="Session file to write; by default a new one in the library.",
 )
 
 
-def known_theme(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
+def check_theme(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
     """Check the theme before anything is started."""
     from benchtui.themes import user_themes  # imported late to keep start-up fast
 
-    if name is not None and (refusal := user_themes.unknown_reason(name)):
-        raise click.BadParameter(refusal)
+    if name is not None and (reason := user_themes.unknown_reason(name)):
+        raise click.BadParameter(reason)
     return name
 
 
-theme_option = click.option(
-    "--theme", callback=known_theme, help="Colours of the screen; `benchtui themes` lists them."
-)
-ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters alone.")
+theme_option = click.option("--theme", callback=check_theme, help="Color theme; `benchtui themes` lists them.")
+ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only.")
 plain_option = click.option(
-    "--plain", "as_lines", is_flag=True, help="Print the same facts as lines; needs no terminal."
+    "--plain", "as_lines", is_flag=True, help="Print lines instead of opening the app; needs no terminal."
 )
-speed_option = click.option(
-    "--speed", type=click.FloatRange(0.25, 64), help="How fast to play; 1 is as it was."
-)
+speed_option = click.option("--speed", type=click.FloatRange(0.25, 64), help="Playback speed; 1 is real time.")
 
 
 baseline_option = click.option(
@@ -95,7 +91,7 @@ baseline_option = click.option(
     "baseline",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Case to hold the others against, such as precision=fp32; repeat it for several options.",
+    help="Case to compare the others with, such as precision=fp32; repeat for several options.",
 )
 
 
@@ -108,7 +104,7 @@ def parse_percentage(_context: click.Context, _parameter: click.Parameter, text:
     except ValueError:
         percent = -1.0
     if not 0 <= percent < 1000:
-        raise click.BadParameter(f"{text!r} is not a percentage from 0 to below 1000, such as 5%")
+        raise click.BadParameter(f"{text!r} is not a percentage from 0 to less than 1000, such as 5%")
     return percent / 100
 
 
@@ -117,7 +113,7 @@ same_within_option = click.option(
     "same_within",
     callback=parse_percentage,
     metavar="PERCENT",
-    help="Margin within which a whole interval must lie for cases to be called the same.  [default: 2%]",
+    help="Margin that must contain the whole interval for two cases to count as the same.  [default: 2%]",
 )
 
 
@@ -128,15 +124,15 @@ class JudgingOptions(TypedDict):
     same_within: float | None
 
 
-def judging(judged: JudgingOptions) -> "VerdictSettings":
+def verdict_settings(options: JudgingOptions) -> "VerdictSettings":
     """Parse the options of ``JudgingOptions``. Raises BenchtuiError naming the invalid option."""
     from benchtui.sessions.state.judging import VerdictSettings  # imported late to keep start-up fast
     from benchtui.sessions.sweep.toml_reader import baseline_from
 
-    return VerdictSettings(baseline_from(judged["baseline"]), judged["same_within"])
+    return VerdictSettings(baseline_from(options["baseline"]), options["same_within"])
 
 
-class Resume(TypedDict):
+class ResumeOptions(TypedDict):
     """Session to resume, and how."""
 
     resumed: str | None

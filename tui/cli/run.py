@@ -18,9 +18,9 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep.toml_reader import load_sweep
 from benchtui.tui.cli.engine import resumed_engine
 from benchtui.tui.cli.exit_status import exit_status_of
-from benchtui.tui.cli.optimal import BestCaseOptions, objective_option, wanted_sweep
+from benchtui.tui.cli.optimal import BestCaseOptions, objective_option, requested_sweep
 from benchtui.tui.cli.options import (
-    Resume,
+    ResumeOptions,
     anyway_option,
     complete_sweep,
     printable,
@@ -35,7 +35,7 @@ from benchtui.tui.cli.text.plan import plan_lines
 from benchtui.tui.cli.watch import start_engine
 
 
-class RunOptions(BestCaseOptions, Resume):
+class RunOptions(BestCaseOptions, ResumeOptions):
     """Values that ``run`` accepts besides a sweep file."""
 
 
@@ -43,7 +43,9 @@ class RunOptions(BestCaseOptions, Resume):
 @click.argument("sweep", required=False, shell_complete=complete_sweep)
 @set_option
 @session_option
-@click.option("--optimal-from", "chosen", metavar="SESSION", help="Run the best case of a session instead.")
+@click.option(
+    "--optimal-from", "optimal_from", metavar="SESSION", help="Run the best case of a session instead."
+)
 @objective_option
 @resume_option
 @retry_option
@@ -54,17 +56,17 @@ def run(
     overrides: tuple[str, ...],
     session_path: Path | None,
     as_json: bool,
-    **asked: Unpack[RunOptions],
+    **options: Unpack[RunOptions],
 ) -> None:
-    """Run a sweep without the app, or go on with one that was stopped or cut off.
+    """Run a sweep without the app, or resume one that was stopped or cut off.
 
-    Progress goes to standard error. Exit status: 0 all cases measured (out of memory is a result), 1 some
-    case failed, 2 wrong usage or input, 130 interrupted.
+    Progress is printed to standard error. Exit status: 0 if all cases were measured (out of memory is a
+    result), 1 if a case failed, 2 for invalid usage or input, 130 if interrupted.
     """
     early: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: early.append(number))
-    engine = _begin(sweep, overrides, session_path, asked)
+    engine = _start_or_resume(sweep, overrides, session_path, options)
     if engine is None:
         return
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -81,21 +83,21 @@ def run(
     sys.exit(exit_status_of(session))
 
 
-def _begin(
-    sweep: str | None, overrides: tuple[str, ...], session_path: Path | None, asked: RunOptions
+def _start_or_resume(
+    sweep: str | None, overrides: tuple[str, ...], session_path: Path | None, options: RunOptions
 ) -> "Engine | None":
     """Start the requested engine; None if the session to resume has no case left."""
-    if asked["resumed"] is None:
-        if asked["retry_failed"] or asked["anyway"]:
-            raise click.UsageError("--retry-failed and --anyway need --resume SESSION")
-        loaded = wanted_sweep(sweep, overrides, chosen=asked["chosen"], need=asked["need"])
+    if options["resumed"] is None:
+        if options["retry_failed"] or options["anyway"]:
+            raise click.UsageError("--retry-failed and --anyway require --resume SESSION")
+        loaded = requested_sweep(sweep, overrides, optimal_from=options["optimal_from"], need=options["need"])
         return start_engine(loaded, session_path)
-    if sweep or overrides or session_path or asked["chosen"]:
+    if sweep or overrides or session_path or options["optimal_from"]:
         raise click.UsageError(
-            "--resume goes on with a session's own sweep in its own file; SWEEP, --set, -o and --optimal-from"
-            " can't stand beside it"
+            "--resume uses the sweep and the file of the session; it can't be combined with SWEEP, --set, -o"
+            " or --optimal-from"
         )
-    return resumed_engine(asked["resumed"], asked["retry_failed"], asked["anyway"])
+    return resumed_engine(options["resumed"], options["retry_failed"], options["anyway"])
 
 
 def _stop(engine: "Engine") -> None:
@@ -108,10 +110,10 @@ def _stop(engine: "Engine") -> None:
 @sweep_argument
 @set_option
 def plan(sweep: str, overrides: tuple[str, ...]) -> None:
-    """Say what a sweep would measure, before it is started.
+    """Show what a sweep would measure, without starting it.
 
-    Every case with its time in seconds and its peak memory, learned from earlier sessions of this machine;
-    those marked with ? are guesses.
+    Lists every case with its predicted time in seconds and peak memory, based on earlier sessions on this
+    machine. Values marked with ? are guesses.
     """
     loaded = load_sweep(sweep, overrides)
     for line in plan_lines(loaded, history.load_history(paths.entries(), loaded, platform.node())):

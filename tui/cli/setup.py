@@ -15,7 +15,10 @@ BROKEN = 1
 
 @click.command()
 def doctor() -> None:
-    """Say what this machine can measure, and why not."""
+    """Check what this machine can measure.
+
+    Everything that is missing or broken is listed with its reason.
+    """
     broken = False
     for finding in client.check_machine():
         broken = broken or finding.state == "broken"
@@ -28,27 +31,29 @@ _STATES = {"ok": "ok     ", "absent": "absent ", "broken": "BROKEN "}
 
 @click.command("themes")
 def list_themes() -> None:
-    """List the themes of the app, and where each is from.
+    """List the color themes of the app and their sources.
 
-    Own themes are TOML files in the folder of the user's configuration, which this command names.
+    User themes are TOML files in a configuration folder, whose path is printed last.
     """
     found = user_themes.load_all()
     for name, source in found.sources.items():
         click.echo(f"{printable(name):20}  {printable(source)}")
     for problem in found.problems.values():
         click.echo(printable(problem), err=True)
-    click.echo(f"own themes: *.toml in {printable(str(user_themes.folder()))}", err=True)
+    click.echo(f"user themes: *.toml in {printable(str(user_themes.folder()))}", err=True)
 
 
 @click.command()
 def keys() -> None:
-    """List what every key does, by the id under which config.toml can map it anew."""
+    """List all key bindings, with the action IDs to remap them in config.toml."""
     from benchtui.tui.app import key_owners  # Textual, which the other commands don't need
     from benchtui.tui.shell import keymap, settings
 
     known, problems = settings.read(settings.path())
     owners = key_owners()
-    click.echo("\n".join([*keymap.listing(known.keys, owners), f"map them in {settings.path()}, table [keys]"]))
+    click.echo(
+        "\n".join([*keymap.listing(known.keys, owners), f"remap them in {settings.path()}, table [keys]"])
+    )
     for problem in (*problems, *keymap.problems(known.keys, owners)):
         click.echo(f"benchtui: {printable(problem)}", err=True)
 
@@ -56,7 +61,7 @@ def keys() -> None:
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the completion script of a shell.
+    """Print a shell completion script.
 
     For bash: eval "$(benchtui completion bash)"
     """

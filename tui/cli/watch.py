@@ -24,7 +24,6 @@ from benchtui.tui.cli.options import (
     ascii_option,
     baseline_option,
     complete_session,
-    judging,
     plain_option,
     printable,
     same_within_option,
@@ -33,17 +32,18 @@ from benchtui.tui.cli.options import (
     speed_option,
     sweep_argument,
     theme_option,
+    verdict_settings,
 )
 from benchtui.tui.replay.player import ReplayTarget, Start
 
 EXIT_MESSAGES = {
-    "detached": "the sweep goes on: benchtui attach {path}",
-    "stopped": "stopped; what was measured: benchtui export {path}; to go on: benchtui run --resume {path}",
-    "finished": "the report: benchtui export {path}",
-    "cut off": "the engine is gone and the record was cut off; what was measured: benchtui export {path}; "
-    "to go on: benchtui run --resume {path}",
+    "detached": "the sweep is still running; attach: benchtui attach {path}",
+    "stopped": "stopped; export the results: benchtui export {path}; resume: benchtui run --resume {path}",
+    "finished": "finished; export the report: benchtui export {path}",
+    "cut off": "the engine died and the session was cut off; export the results: benchtui export {path}; "
+    "resume: benchtui run --resume {path}",
     "closed": "session {path}",
-    "lost": "the terminal is gone; session {path}",
+    "lost": "the terminal was closed; session {path}",
 }
 """Message printed when the app exits, by exit reason."""
 
@@ -59,37 +59,37 @@ def show(
     path: Path | None,
     start: "Start | None" = None,
     judging: "VerdictSettings | None" = None,
-    **look: Unpack[AppearanceOptions],
+    **appearance: Unpack[AppearanceOptions],
 ) -> None:
     """Show a session in the app, then exit with the sweep's exit status."""
     gc.disable()  # until the first frame: the objects being loaded contain no garbage
     from benchtui.tui.app import run_app  # import Textual only if something is shown
 
-    ascii_only = look["ascii_only"] or "utf" not in (sys.stdout.encoding or "").lower()
-    ending = run_app(
+    ascii_only = appearance["ascii_only"] or "utf" not in (sys.stdout.encoding or "").lower()
+    exit_reason = run_app(
         engine=engine,
         session_path=path,
         start=start,
-        theme=look["theme"],
+        theme=appearance["theme"],
         ascii_only=ascii_only,
         judging=judging,
     )
-    if ending.path is None:
+    if exit_reason.path is None:
         return
-    click.echo(printable(EXIT_MESSAGES[ending.how].format(path=ending.path)), err=True)
-    if ending.how in ("finished", "stopped"):
-        sys.exit(exit_status_of(Session.load(ending.path)))
-    sys.exit(CASE_FAILED if ending.how == "cut off" else 0)
+    click.echo(printable(EXIT_MESSAGES[exit_reason.how].format(path=exit_reason.path)), err=True)
+    if exit_reason.how in ("finished", "stopped"):
+        sys.exit(exit_status_of(Session.load(exit_reason.path)))
+    sys.exit(CASE_FAILED if exit_reason.how == "cut off" else 0)
 
 
 def print_session(
-    path: Path, engine: "Engine | None", speed: float | None = None, moment: str | None = None
+    path: Path, engine: "Engine | None", speed: float | None = None, position: str | None = None
 ) -> "Session":
     """Print a session's events as lines and return the session."""
     from benchtui.tui.cli.text import progress  # numpy, which no screen waits for
 
     session = Session(keep_steps=False)
-    for line in progress.lines(path, engine, session, progress.moment_to_session_time(path, moment), speed):
+    for line in progress.lines(path, engine, session, progress.session_time_of(path, position), speed):
         click.echo(printable(line))
     if session.started is None:
         raise BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
@@ -97,18 +97,23 @@ def print_session(
     return session
 
 
-def check_plain(as_lines: bool, judged: JudgingOptions) -> None:
+def check_plain(as_lines: bool, judging: JudgingOptions) -> None:
     """Reject ``--plain`` with options that change ratios, since it prints none."""
-    if as_lines and any(judged.values()):
-        raise click.UsageError("--plain prints no ratios: --baseline and --same-within have no effect there")
+    if as_lines and any(judging.values()):
+        raise click.UsageError(
+            "--baseline and --same-within can't be combined with --plain, which prints no ratios"
+        )
 
 
 def require_terminal() -> None:
     """Exit with an error if the app can't draw on this terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        fail("the app needs a terminal; without one use `benchtui run SWEEP`", USAGE)
+        fail("the app needs a terminal; without one, use `benchtui run SWEEP`", USAGE)
     if os.environ.get("TERM", "dumb") == "dumb":
-        fail("the app needs a terminal that can move its cursor, and TERM is dumb; use `benchtui run`", USAGE)
+        fail(
+            "the app needs a terminal that can move its cursor, but TERM is dumb; use `benchtui run SWEEP`",
+            USAGE,
+        )
 
 
 @click.command()
@@ -123,13 +128,13 @@ def attach(
     as_lines: bool,
     theme: str | None,
     ascii_only: bool,
-    **judged: Unpack[JudgingOptions],
+    **judging: Unpack[JudgingOptions],
 ) -> None:
     """Watch a running sweep.
 
-    SESSION is a path or a name of the library; without it the newest that runs.
+    SESSION is a path or a library name; by default the newest running session.
     """
-    check_plain(as_lines, judged)
+    check_plain(as_lines, judging)
     if not as_lines:
         require_terminal()
     path = paths.resolve(session) if session else None
@@ -137,19 +142,20 @@ def attach(
     path = path or (engine.path if engine else None)
     if path is None:
         fail(
-            "no sweep is running; `benchtui SWEEP` starts one, `benchtui sessions` lists the recorded ones",
+            "no sweep is running; start one with `benchtui SWEEP`, or list the recorded ones with"
+            " `benchtui sessions`",
             USAGE,
         )
     elif as_lines:
         sys.exit(exit_status_of(print_session(path, engine)))
     else:
-        show(engine, path, judging=judging(judged), theme=theme, ascii_only=ascii_only)
+        show(engine, path, judging=verdict_settings(judging), theme=theme, ascii_only=ascii_only)
 
 
 @click.command()
 @click.argument("session", shell_complete=complete_session)
 @speed_option
-@click.option("--from", "moment", metavar="MOMENT", help="Where to begin: 90, 1:30, 50% or 'case 3'.")
+@click.option("--from", "position", metavar="POSITION", help="Position to start at: 90, 1:30, 50% or 'case 3'.")
 @plain_option
 @theme_option
 @ascii_option
@@ -158,39 +164,39 @@ def attach(
 def replay(
     session: str,
     speed: float | None,
-    moment: str | None,
+    position: str | None,
     as_lines: bool,
     theme: str | None,
     ascii_only: bool,
-    **judged: Unpack[JudgingOptions],
+    **judging: Unpack[JudgingOptions],
 ) -> None:
-    """Play a recorded session again.
+    """Replay a recorded session.
 
-    SESSION is a path, a name of the library, `latest` or `demo`. With --plain its events are printed, all at
-    once or, with --speed, as they came.
+    SESSION is a path, a library name, `latest` or `demo`. With --plain, its events are printed: all at once, or
+    at their original pace with --speed.
     """
-    check_plain(as_lines, judged)
+    check_plain(as_lines, judging)
     path = paths.resolve(session)
     engine = client.find(path)
     if as_lines:
-        print_session(path, engine, speed, moment)
+        print_session(path, engine, speed, position)
         return
-    start = Start(speed or 1.0, ReplayTarget.parse(moment) if moment else None)
+    start = Start(speed or 1.0, ReplayTarget.parse(position) if position else None)
     require_terminal()
-    show(engine, path, start, judging(judged), theme=theme, ascii_only=ascii_only)
+    show(engine, path, start, verdict_settings(judging), theme=theme, ascii_only=ascii_only)
 
 
 @click.command()
 @speed_option
 @theme_option
 @ascii_option
-def demo(speed: float | None, **look: Unpack[AppearanceOptions]) -> None:
-    """Play a session that was recorded for a first look, as if it ran now.
+def demo(speed: float | None, **appearance: Unpack[AppearanceOptions]) -> None:
+    """Replay a bundled demo session.
 
     Needs neither a GPU nor a model.
     """
     require_terminal()
-    show(None, paths.demo_path(), Start(speed or 1.0), **look)
+    show(None, paths.demo_path(), Start(speed or 1.0), **appearance)
 
 
 @click.command("open", hidden=True)

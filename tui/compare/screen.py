@@ -176,7 +176,8 @@ class Compare(PlaceScreen):
         name, found = event.text.strip(), self._compared
         if event.purpose == "export" and name and found is not None:
             place = self._app_context.folder / Path(name).expanduser()
-            self._action_bar.run(partial(actions.write, partial(_text, found), place, self._paths))
+            write = partial(actions.write_document, partial(_text, found), place, self._paths)
+            self._action_bar.run(partial(write, action="compare.export"))
 
     @work(group="load", exclusive=True)
     async def _load(self) -> None:

@@ -112,9 +112,9 @@ def plot_lines(plot: Plot, width: int, height: int, symbols: Symbols) -> Sequenc
     for curve in plot.curves:
         _draw(frame, curve, symbols)
     if plot.chosen is not None:
-        _bring_out(frame, plot)
+        _highlight_chosen(frame, plot)
     title = crop([(" " * (room + 2), "plain"), (plot.title, "muted")], width, symbols)
-    lines = [title, *_field(frame, room, symbols), *_foot(frame, plot, room, symbols)]
+    lines = [title, *_canvas_lines(frame, room, symbols), *_x_axis_lines(frame, plot, room, symbols)]
     return [*lines, line((f"{plot.x_title:>{width}}", "muted"))] if titled else lines
 
 
@@ -159,21 +159,21 @@ def _draw(frame: _Frame, curve: Curve, symbols: Symbols) -> None:
             canvas.sign(frame.column(dot.x), frame.row(dot.y), curve.letter, curve.role)
 
 
-def _bring_out(frame: _Frame, plot: Plot) -> None:
+def _highlight_chosen(frame: _Frame, plot: Plot) -> None:
     chosen = plot.chosen
     if chosen is not None:
         letter = plot.curves[-1].letter
         frame.canvas.sign(frame.column(chosen.x), frame.row(chosen.y), letter, "chosen")
 
 
-def _field(frame: _Frame, room: int, symbols: Symbols) -> Iterable[Line]:
+def _canvas_lines(frame: _Frame, room: int, symbols: Symbols) -> Iterable[Line]:
     ticks = {frame.row(tick): tick_text(tick) for tick in frame.y.ticks}
     for row, drawn in enumerate(frame.canvas.lines()):
         mark = symbols.tick if row in ticks else symbols.axis
         yield line((f"{ticks.get(row, ''):>{room}} ", "muted"), (mark, "faint"), *drawn)
 
 
-def _foot(frame: _Frame, plot: Plot, room: int, symbols: Symbols) -> Sequence[Line]:
+def _x_axis_lines(frame: _Frame, plot: Plot, room: int, symbols: Symbols) -> Sequence[Line]:
     """Render the horizontal axis with outcome markers and labels."""
     width = frame.canvas.width
     axis: list[Span] = [(symbols.track, "faint")] * width
@@ -182,9 +182,9 @@ def _foot(frame: _Frame, plot: Plot, room: int, symbols: Symbols) -> Sequence[Li
     for lost in plot.lost:
         _mark(axis, frame.column(lost.x), lost)
     texts = labels(frame.x.ticks, frame.column, width)
-    held = None if plot.chosen is None else frame.column(plot.chosen.x)
+    chosen_column = None if plot.chosen is None else frame.column(plot.chosen.x)
     corner = (" " * (room + 1), "plain"), (symbols.corner, "faint")
-    return [line(*corner, *axis), line((" " * (room + 2), "plain"), *_written(texts, held))]
+    return [line(*corner, *axis), line((" " * (room + 2), "plain"), *_label_spans(texts, chosen_column))]
 
 
 def _mark(axis: list[Span], column: int, lost: OutcomeMarker) -> None:
@@ -196,10 +196,10 @@ def _mark(axis: list[Span], column: int, lost: OutcomeMarker) -> None:
         axis[column + offset] = (letter, lost.role)
 
 
-def _written(texts: Sequence[tuple[int, str]], held: int | None) -> list[Span]:
+def _label_spans(texts: Sequence[tuple[int, str]], chosen_column: int | None) -> list[Span]:
     """Position the labels, highlighting that of the selected point."""
     pieces: list[Span] = []
     for start, text in texts:
-        chosen = held is not None and start <= held < start + len(text)
+        chosen = chosen_column is not None and start <= chosen_column < start + len(text)
         pieces += [(" " * (start - width_of(pieces)), "plain"), (text, "bright" if chosen else "muted")]
     return pieces

@@ -42,7 +42,7 @@ class Totals:
     cases: int
     sessions: int
     """Number of earlier sessions that the predictions are based on."""
-    looked_at: int = 0
+    processed: int = 0
     off: int = 0
     skipped: int = 0
     seconds: float = 0.0
@@ -55,16 +55,16 @@ class Totals:
     @property
     def on(self) -> int:
         """Number of cases to be measured, among those processed."""
-        return self.looked_at - self.off - self.skipped
+        return self.processed - self.off - self.skipped
 
     @property
     def complete(self) -> bool:
         """Whether all cases have been processed."""
-        return self.looked_at == self.cases
+        return self.processed == self.cases
 
     def add(self, cell: GridCase) -> None:
         """Add a case to the totals."""
-        self.looked_at += 1
+        self.processed += 1
         self.off += cell.status == "off"
         self.skipped += cell.status == "skipped"
         if cell.prediction is None:
@@ -80,10 +80,10 @@ class Totals:
 class CaseGrid:
     """All combinations of a sweep's axes by index, disabled ones included."""
 
-    def __init__(self, sweep: Sweep, precedents: HistoryEstimator) -> None:
+    def __init__(self, sweep: Sweep, estimator: HistoryEstimator) -> None:
         self.sweep = sweep
         self.count = sweep.axes.count
-        self.precedents = precedents
+        self.estimator = estimator
         self._off = exclusion_matcher(sweep.exclude)
         self._axes = [(field, getattr(sweep.axes, field)) for field in reversed(AXES)]
 
@@ -107,22 +107,22 @@ class CaseGrid:
             return GridCase(config, "off")
         if reason := unsupported_reason(config) or incompatible_reason(config, self.sweep):
             return GridCase(config, "skipped", reason)
-        return GridCase(config, "on", prediction=self.precedents.predict(config, self.sweep))
+        return GridCase(config, "on", prediction=self.estimator.predict(config, self.sweep))
 
     def survey(self, size: int = SLICE) -> Iterator[Totals]:
         """Yield the totals after each slice. The last ones cover all cases and the repeat of an A/A pair."""
-        totals = Totals(self.count, self.precedents.sessions)
-        again_s: float | None = None
+        totals = Totals(self.count, self.estimator.sessions)
+        repeat_s: float | None = None
         while not totals.complete:
-            for index in range(totals.looked_at, min(totals.looked_at + size, self.count)):
+            for index in range(totals.processed, min(totals.processed + size, self.count)):
                 cell = self.cell(index)
                 totals.add(cell)
-                if again_s is None and cell.prediction and self._once_more(cell.config):
-                    again_s = cell.prediction.seconds
-            totals.seconds += (again_s or 0.0) * totals.complete
+                if repeat_s is None and cell.prediction and self._may_repeat(cell.config):
+                    repeat_s = cell.prediction.seconds
+            totals.seconds += (repeat_s or 0.0) * totals.complete
             yield copy(totals)
 
-    def _once_more(self, config: Config) -> bool:
+    def _may_repeat(self, config: Config) -> bool:
         """Return whether a case may be the one that an A/A pair repeats."""
         rules = self.sweep.measure
         return rules.aa and (rules.baseline is None or rules.baseline.matches(config))
@@ -132,19 +132,19 @@ def totals_text(totals: Totals, sweep: Sweep, symbols: Symbols) -> str:
     """Format the number of cases and their total time."""
     dot = f" {symbols.dot} "
     if not totals.complete:
-        return f"{totals.cases:,} cases{dot}{totals.looked_at:,} looked at so far"
+        return f"{totals.cases:,} cases{dot}{totals.processed:,} checked so far"
     counts = [f"{totals.on:,} of {totals.cases:,} case{'s' * (totals.cases != 1)}"]
     counts += [f"{totals.off:,} off"] if totals.off else []
     counts += [f"{totals.skipped:,} skipped"] if totals.skipped else []
-    counts += ["more as batch_size = auto looks for them"] if sweep.axes.batch_size_auto else []
-    counts += ["the baseline once more"] if sweep.measure.aa else []
+    counts += ["plus those that batch_size = auto adds"] if sweep.axes.batch_size_auto else []
+    counts += ["plus a repeated baseline"] if sweep.measure.aa else []
     return dot.join([*counts, time_text(totals, symbols)])
 
 
 def time_text(totals: Totals, symbols: Symbols) -> str:
     """Format the total time, marked as approximate unless all of it was measured."""
     if totals.unknown == totals.on:
-        return "time not known"
+        return "time unknown"
     sign = "" if totals.guessed + totals.near == 0 else f"{symbols.about} "
     more = f" and {totals.unknown:,} of unknown time" if totals.unknown else ""
     return f"{sign}{duration(totals.seconds)}{more}"
@@ -154,11 +154,11 @@ def basis_text(totals: Totals) -> str:
     """Format what the predictions are based on."""
     if totals.guessed == 0 and totals.sessions == 0:
         return ""
-    learned = f"learned from {totals.sessions} earlier session{'s' * (totals.sessions != 1)}"
+    learned = f"based on {totals.sessions} earlier session{'s' * (totals.sessions != 1)}"
     if totals.guessed == 0:
         return learned
     if totals.sessions == 0:
-        return "? is a guess: nothing like it was measured here"
+        return "? is a guess: nothing similar was measured here"
     return f"{learned}; {totals.guessed:,} guessed (?)"
 
 

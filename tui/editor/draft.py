@@ -48,7 +48,7 @@ class Draft:
     """Editable sweep with undo for all changes, including opening another sweep."""
 
     state: State
-    kept: Sweep
+    saved: Sweep
     """Sweep as last opened, saved, or started. Anything that differs from it is unsaved."""
     _before: list[State] = field(default_factory=list)
     _after: list[State] = field(default_factory=list)
@@ -67,9 +67,9 @@ class Draft:
     @property
     def changed(self) -> bool:
         """Whether there are unsaved changes."""
-        return self.state.sweep != self.kept
+        return self.state.sweep != self.saved
 
-    def tried(self, entry: str, text: str) -> State:
+    def with_entry(self, entry: str, text: str) -> State:
         """Return the state with an entry changed. An empty text restores the entry's default.
 
         Raises:
@@ -80,18 +80,18 @@ class Draft:
             texts[entry] = text.strip()
         return self._with(texts, self.sweep.exclude)
 
-    def without(self, exclusion: Exclusion) -> State:
+    def with_cases_off(self, exclusion: Exclusion) -> State:
         """Return the state with cases disabled. Raises BenchtuiError if none would be left."""
         exclude = exclusions.exclude_cases(self.sweep.exclude, self.sweep.axes, exclusion)
         return self._with(self.state.texts, exclude)
 
-    def again(self, exclusion: Exclusion) -> State:
+    def with_cases_on(self, exclusion: Exclusion) -> State:
         """Return the state with cases enabled."""
         return self._with(
             self.state.texts, exclusions.switched_on(self.sweep.exclude, self.sweep.axes, exclusion)
         )
 
-    def take(self, state: State) -> None:
+    def apply(self, state: State) -> None:
         """Switch to a changed state, and record the previous one for undo."""
         if state == self.state:
             return
@@ -101,8 +101,8 @@ class Draft:
 
     def open(self, source: str | Path) -> None:
         """Open another sweep. If it can't be read, raise BenchtuiError and change nothing."""
-        self.take(load_state(source))
-        self.keep(self.sweep)
+        self.apply(load_state(source))
+        self.mark_saved(self.sweep)
 
     def undo(self) -> bool:
         """Undo the last change. Return False if there is none."""
@@ -112,9 +112,9 @@ class Draft:
         """Redo the last undone change. Return False if there is none."""
         return self._step(self._after, self._before)
 
-    def keep(self, sweep: Sweep) -> None:
+    def mark_saved(self, sweep: Sweep) -> None:
         """Record a sweep as saved, started, or discarded, so that it doesn't count as unsaved."""
-        self.kept = sweep
+        self.saved = sweep
 
     def text(self) -> str:
         """Return the source's TOML text with the changes applied.
@@ -128,20 +128,22 @@ class Draft:
         as_it_was = exclude == _state(origin).sweep.exclude
         text = toml_writer.rewrite_toml(origin.text, self.state.texts, before, None if as_it_was else exclude)
         if _state(replace(origin, text=text)).sweep != self.sweep:
-            raise BenchtuiError(f"{origin.title}: is written in a way that can't be changed in place")
+            raise BenchtuiError(
+                f"{origin.title}: can't be edited in place because of its TOML layout; edit the file directly"
+            )
         return text
 
-    def objection(self, path: Path) -> str | None:
+    def overwrite_warning(self, path: Path) -> str | None:
         """Return why overwriting a file needs confirmation, or None if it doesn't."""
         try:
             there = read_text(path)
         except FileNotFoundError:
             return None
         except (OSError, ValueError):
-            return f"{path} exists"
+            return f"{path} already exists"
         if path != self.state.origin.path:
-            return f"{path} exists"
-        return None if there == self.state.origin.text else f"{path} was changed by another program"
+            return f"{path} already exists"
+        return None if there == self.state.origin.text else f"{path} has been changed by another program"
 
     def save(self, path: Path) -> None:
         """Write the sweep to a file atomically, and make that its source. Raises BenchtuiError."""
@@ -151,7 +153,7 @@ class Draft:
         self.state = replace(self.state, origin=now)
         for states in (self._before, self._after):
             states[:] = [replace(each, origin=now) if each.origin == before else each for each in states]
-        self.keep(self.sweep)
+        self.mark_saved(self.sweep)
 
     def _with(self, texts: Mapping[str, str], exclude: Exclusions) -> State:
         origin = self.state.origin

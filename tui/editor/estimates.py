@@ -19,7 +19,7 @@ class HistoryCache:
         self._known: dict[tuple[object, ...], HistoryEstimator] = {}
         self._library: tuple[tuple[Path, bool], ...] = ()
 
-    def precedents(self, sweep: Sweep) -> HistoryEstimator:
+    def estimator(self, sweep: Sweep) -> HistoryEstimator:
         """Return the estimator for a sweep; an empty one if the library can't be read."""
         try:
             entries = self._app_context.recorded()

@@ -12,7 +12,7 @@ from benchtui.tui.drawing.format import clean
 from benchtui.tui.editor.draft import State, default_texts
 
 RANGE = "numbers: 32, a list 1,4,32, or a range a..b, a..b+step, a..b*factor"
-TIME = "seconds, or such as 90s, 10m, 1h30m; empty: "
+TIME = "seconds, or 90s, 10m, 1h30m; empty: "
 GROUPS = {
     "axes": "Axes",
     "measure": "Measure",
@@ -58,38 +58,38 @@ def _of_axis(option: Option) -> FormField:
 
 
 _DESCRIBED = (
-    FormField("name", "what the session file is named after"),
+    FormField("name", "name of the session file"),
     FormField("model", "hub id, local folder, or a bundled architecture"),
     FormField("weights", "random: the same architecture without a download", get_args(Weights)),
-    FormField("task", 'what a step is; "file.py:function" for one of your own', TASKS),
-    FormField("dataset", "sample: bundled text; synthetic: drawn token ids; hub id, file or folder"),
+    FormField("task", 'what a step does; "file.py:function" for your own', TASKS),
+    FormField("dataset", "sample: bundled text; synthetic: random token ids; hub id, file or folder"),
     *map(_of_axis, OPTIONS),
-    FormField("measure.warmup", "steps that aren't counted; auto: until they are stable"),
-    FormField("measure.iterations", "measured steps; with until the least number of them"),
-    FormField("measure.until", "go on until the 95% interval is this narrow: 1%, or auto"),
-    FormField("measure.max_time", f"most time to measure a case: {TIME}no limit"),
-    FormField("measure.timeout", f"a case is killed after this long, loading included: {TIME}10m"),
-    FormField("measure.mode", "throughput: a GPU is synchronised around blocks of steps only", get_args(Mode)),
-    FormField("measure.rounds", "how often all cases are run, in alternating order"),
-    FormField("measure.aa", "the baseline once more: what two equal cases differ by", FLAG),
+    FormField("measure.warmup", "uncounted steps; auto: until step times are stable"),
+    FormField("measure.iterations", "measured steps; the minimum if until is set"),
+    FormField("measure.until", "measure until the 95% interval is this narrow: 1%, or auto"),
+    FormField("measure.max_time", f"maximum time to measure a case: {TIME}no limit"),
+    FormField("measure.timeout", f"a case is killed after this time, including loading: {TIME}10m"),
+    FormField("measure.mode", "throughput: synchronize a GPU only around blocks of steps", get_args(Mode)),
+    FormField("measure.rounds", "how many times to run all cases, in alternating order"),
+    FormField("measure.aa", "repeat the baseline, to see how much identical cases differ", FLAG),
     FormField(
         "measure.retries",
-        "how often a disturbed case is repeated",
+        "how many times to repeat a disturbed case",
         ("0", "1", "2"),
-        unset="throttled ones twice",
+        unset="throttled cases twice",
     ),
-    FormField("measure.caches", "shared: compile into one cache of the session", get_args(Caches)),
-    FormField("measure.peaks", "what devices do at most, measured before the first case", FLAG),
-    FormField("measure.baseline", "what others are compared with: precision=fp32, batch_size=1"),
-    FormField("run.parallel", "cases on different GPUs side by side", FLAG),
+    FormField("measure.caches", "shared: all cases use one compile cache", get_args(Caches)),
+    FormField("measure.peaks", "measure the peak rates of devices before the first case", FLAG),
+    FormField("measure.baseline", "case to compare the others with: precision=fp32, batch_size=1"),
+    FormField("run.parallel", "run cases on different GPUs in parallel", FLAG),
     FormField("run.executor", "ray: on the nodes of a Ray cluster", get_args(ExecutorKind)),
-    FormField("run.address", "of the Ray cluster: auto, host:port, ray://host:port"),
-    FormField("run.place", "which nodes may be used, as axes.machine names them", unset="all"),
-    FormField("run.lost", "repeat: a case whose node was lost, on another one", get_args(WhenLost)),
-    FormField("run.repeat_on_each", "the baseline case on each of the nodes that share the cases", FLAG),
-    FormField("train.accumulation", "batches whose gradients are added up in a step"),
-    FormField("train.learning_rate", "of AdamW"),
-    FormField("train.activation_checkpointing", "compute activations again in the backward pass", FLAG),
+    FormField("run.address", "address of the Ray cluster: auto, host:port, ray://host:port"),
+    FormField("run.place", "nodes that may be used, named as in axes.machine", unset="all"),
+    FormField("run.lost", "repeat: rerun a case on another node if its node is lost", get_args(WhenLost)),
+    FormField("run.repeat_on_each", "repeat the baseline on each node that shares the cases", FLAG),
+    FormField("train.accumulation", "batches of accumulated gradients per step"),
+    FormField("train.learning_rate", "learning rate of AdamW"),
+    FormField("train.activation_checkpointing", "recompute activations in the backward pass", FLAG),
     FormField("generate.new_tokens", "tokens added to each prompt"),
     FormField("env", "environment variables of the measured processes: NAME=value, NAME=value"),
 )
@@ -105,7 +105,7 @@ def unused(entry: FormField, sweep: Sweep) -> str | None:
     """Return why the sweep's task ignores an entry, or None if it doesn't."""
     tasks = {"train": "lm-train", "generate": "generate"}
     task = tasks.get(entry.key.partition(".")[0])
-    return f"of task {task} alone" if task and task != sweep.task else None
+    return f"only for task {task}" if task and task != sweep.task else None
 
 
 def values_of(entry: FormField, text: str) -> tuple[str, ...]:

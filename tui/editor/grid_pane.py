@@ -139,12 +139,12 @@ DRAWN_EVERY = 20
 class CasesPane(Vertical):
     """Case grid with its totals. The screen handles its key bindings."""
 
-    def __init__(self, learning: HistoryCache, symbols: Symbols, *, id: str | None = None) -> None:
+    def __init__(self, history: HistoryCache, symbols: Symbols, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._symbols = symbols
-        self._learning = learning
-        self._precedents = HistoryEstimator()
-        self._subject: tuple[object, ...] | None = None
+        self._history = history
+        self._estimator = HistoryEstimator()
+        self._workload: tuple[object, ...] | None = None
         """Workload key of the loaded history."""
         self._view: MatrixView | None = None
         self.totals: Totals | None = None
@@ -161,12 +161,12 @@ class CasesPane(Vertical):
 
     def show(self, sweep: Sweep, focused: bool) -> None:
         """Show a sweep. Totals and predictions from earlier sessions follow asynchronously."""
-        if workload_key(sweep) != self._subject:
-            self._subject = workload_key(sweep)
-            self._learn(sweep)
+        if workload_key(sweep) != self._workload:
+            self._workload = workload_key(sweep)
+            self._load_history(sweep)
         before = self._view
-        if before is None or before.matrix.sweep != sweep or before.matrix.precedents is not self._precedents:
-            matrix, self.totals = CaseGrid(sweep, self._precedents), None
+        if before is None or before.matrix.sweep != sweep or before.matrix.estimator is not self._estimator:
+            matrix, self.totals = CaseGrid(sweep, self._estimator), None
             self._survey(matrix)
         else:
             matrix = before.matrix
@@ -174,9 +174,9 @@ class CasesPane(Vertical):
         self._view = MatrixView(matrix, *place, focused)
         self.move(0)
 
-    def look(self) -> None:
+    def reload_history(self) -> None:
         """Reload the history on the next ``show``, since there may be new sessions."""
-        self._subject = None
+        self._workload = None
 
     def move(self, rows: int) -> None:
         """Move the cursor by cases."""
@@ -201,12 +201,12 @@ class CasesPane(Vertical):
         """Case under the cursor; None if there is no sweep yet."""
         return self._view.matrix.cell(self._view.chosen) if self._view else None
 
-    def here(self) -> Exclusion | None:
+    def case_exclusion(self) -> Exclusion | None:
         """Return an exclusion that matches only the case under the cursor."""
         view = self._view
         return exclusion_of(view.matrix.axes, view.matrix.config(view.chosen)) if view else None
 
-    def alike(self) -> Exclusion | None:
+    def value_exclusion(self) -> Exclusion | None:
         """Return an exclusion that matches all cases with the value under the cursor."""
         view = self._view
         if view is None:
@@ -219,9 +219,9 @@ class CasesPane(Vertical):
         self._panel("matrix").show(self._view)
 
     @work(exclusive=True, group="learn")
-    async def _learn(self, sweep: Sweep) -> None:
+    async def _load_history(self, sweep: Sweep) -> None:
         """Load the history for a sweep, then redraw."""
-        self._precedents = await asyncio.to_thread(self._learning.precedents, sweep)
+        self._estimator = await asyncio.to_thread(self._history.estimator, sweep)
         if self._view is not None:
             self.show(self._view.matrix.sweep, self._view.focused)
 

@@ -91,9 +91,7 @@ def choice_lines(choices: Choices, width: int, height: int, symbols: Symbols) ->
         if place == choices.chosen:
             at = len(rows)
         rows.append(_offer(offer, place == choices.chosen, width, symbols))
-    return _window(rows, at, height) or [
-        line(("nothing here has that in its name; enter opens it as a path", "muted"))
-    ]
+    return _window(rows, at, height) or [line(("no name matches; enter opens the text as a path", "muted"))]
 
 
 def _window(rows: Sequence[Line], at: int, height: int) -> Sequence[Line]:
@@ -110,7 +108,7 @@ def _offer(offer: SweepFile, chosen: bool, width: int, symbols: Symbols) -> Line
 
 
 PROMPT = "open: "
-ABOUT = "a part of a name, or a path to a TOML file or a session"
+ABOUT = "part of a name, or a path to a TOML file or session"
 
 
 class OpenDialog(Screen[str | None]):
@@ -121,8 +119,8 @@ class OpenDialog(Screen[str | None]):
         "open",
         ("down", "down", "move(1)", "Down"),
         ("up", "up", "move(-1)", "Up"),
-        ("pagedown", "page_down", "move(10)", "Ten down"),
-        ("pageup", "page_up", "move(-10)", "Ten up"),
+        ("pagedown", "page_down", "move(10)", "Down by ten"),
+        ("pageup", "page_up", "move(-10)", "Up by ten"),
         ("escape", "back", "back", "Back"),
     )
 

@@ -22,7 +22,7 @@ from benchtui.tui.editor.grid_pane import CasesPane
 from benchtui.tui.editor.state import SAVE_AS, EditorState, Typing, hint_of, keys_of
 from benchtui.tui.editor.title_bar import TitleBar
 from benchtui.tui.shell import keymap
-from benchtui.tui.shell.context import AppContext
+from benchtui.tui.shell.context import ANOTHER_SWEEP_RUNNING, AppContext
 from benchtui.tui.shell.navigation import Opened, Place
 from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.input_field import Field
@@ -34,33 +34,33 @@ from benchtui.tui.widgets.panel import Panel, small_lines
 KEYS = keymap.table(
     "sweep",
     ("s", "start", "start", "Start the sweep"),
-    ("enter,e", "type", "edit", "Type the value", "checked at each keystroke; esc: as it was"),
-    ("space", "switch", "switch", "Switch the value or the case", "on or off; or take the next value"),
+    ("enter,e", "type", "edit", "Edit the value", "validated at each keystroke; esc restores it"),
+    ("space", "switch", "switch", "Toggle the value or the case", "or select the next value"),
     (
         "a",
         "switch_alike",
         "switch_alike",
-        "Switch all alike",
-        "cases that share the value under the cursor",
+        "Toggle all similar cases",
+        "those that share the value under the cursor",
     ),
-    ("d,delete", "reset", "change('reset')", "Back to the default"),
+    ("d,delete", "reset", "change('reset')", "Reset to the default"),
     ("o", "open", "open", "Open another sweep", "a preset, a TOML file, or the sweep of a session"),
     ("w,ctrl+s", "save", "save", "Save as a TOML file", "comments are kept"),
-    ("u", "undo", "change('undo')", "Take back", "opening a sweep as well"),
-    ("ctrl+r,U", "redo", "change('redo')", "Make again"),
-    ("tab", "cases", "other_pane", "To the cases, or back to the entries"),
-    ("y", "yes", "agree", "Yes", "where something is asked"),
-    ("escape", "back", "back", "Back", "from what is typed or asked, and from the cases"),
-    ("down,j", "down", "move(1)", "Down", "a line, or a case"),
+    ("u", "undo", "change('undo')", "Undo", "including opening a sweep"),
+    ("ctrl+r,U", "redo", "change('redo')", "Redo"),
+    ("tab", "cases", "other_pane", "Switch between entries and cases"),
+    ("y", "yes", "agree", "Confirm", "when a question is open"),
+    ("escape", "back", "back", "Back", "from the input, the question or the cases"),
+    ("down,j", "down", "move(1)", "Down", "by a row or a case"),
     ("up,k", "up", "move(-1)", "Up"),
-    ("pagedown", "page_down", "move(10)", "Ten down"),
-    ("pageup", "page_up", "move(-10)", "Ten up"),
+    ("pagedown", "page_down", "move(10)", "Down by ten"),
+    ("pageup", "page_up", "move(-10)", "Up by ten"),
     ("home,g", "first", "move(-1000000)", "First"),
     ("end,G", "last", "move(1000000)", "Last"),
-    ("right,l", "right", "turn(1)", "Next value", "of the line, or next option of the case"),
-    ("left,h", "left", "turn(-1)", "Value before"),
+    ("right,l", "right", "turn(1)", "Next value", "or next option of the case"),
+    ("left,h", "left", "turn(-1)", "Previous value"),
     ("question_mark,f1", "help", "help", "Help"),
-    ("q", "quit", "leave", "Quit", "asks where changes would be lost"),
+    ("q", "quit", "leave", "Quit", "asks first if changes would be lost"),
 )
 WHILE_TYPING = ("back", "move", "other_pane", "save", "help", "leave")
 WHILE_ASKED = ("agree", "back", "help", "leave")
@@ -98,8 +98,8 @@ class Editor(Screen[None]):
         """Update the navigation bar, and catch up on changes made while another screen was shown."""
         self._panel("small").show("")
         self._panel("places").show("sweep")
-        self._cases.look()
-        self.query_one(TitleBar).look()
+        self._cases.reload_history()
+        self.query_one(TitleBar).check_engines()
         self.draw()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -117,7 +117,7 @@ class Editor(Screen[None]):
     @on(Input.Changed)
     def _try_text(self, event: Input.Changed) -> None:
         if self._typing == "entry":
-            self.state.attempt(event.value)
+            self.state.preview(event.value)
             self.draw()
 
     @on(Input.Submitted)
@@ -137,7 +137,7 @@ class Editor(Screen[None]):
         """Start the sweep and show it. Ask first if another one is running on this machine."""
         totals = self._cases.totals
         if totals is not None and totals.complete and not totals.on:
-            self.state.say("no case would be measured: all are skipped or switched off", "warning")
+            self.state.show_message("nothing to measure: all cases are skipped or off", "warning")
             self.draw()
         elif not self._busy:
             self._start(anyway=False)
@@ -145,7 +145,7 @@ class Editor(Screen[None]):
     def action_edit(self) -> None:
         """Edit the value of the selected entry; among the cases, toggle one."""
         if self.state.in_cases:
-            self.state.switch_cases(self._cases.cell, self._cases.here())
+            self.state.toggle_cases(self._cases.cell, self._cases.case_exclusion())
         else:
             self._type("entry", self.state.form.row.text)
         self.draw()
@@ -155,16 +155,16 @@ class Editor(Screen[None]):
         if self.state.in_cases or not self.state.cursor.entry.values:
             self.action_edit()
         else:
-            self.state.switch()
+            self.state.toggle()
         self.draw()
 
     def action_switch_alike(self) -> None:
         """Toggle all cases that share the value under the cursor."""
         if self.state.in_cases:
-            self.state.switch_cases(self._cases.cell, self._cases.alike())
+            self.state.toggle_cases(self._cases.cell, self._cases.value_exclusion())
         else:
-            tab, alike = keymap.key("sweep.cases"), keymap.key("sweep.switch_alike")
-            self.state.say(f"{tab} leads to the cases: there {alike} switches all that share a value")
+            cases, alike = keymap.key("sweep.cases"), keymap.key("sweep.switch_alike")
+            self.state.show_message(f"{cases} moves to the cases, where {alike} toggles all that share a value")
         self.draw()
 
     def action_change(self, what: Literal["reset", "undo", "redo"]) -> None:
@@ -182,19 +182,19 @@ class Editor(Screen[None]):
         """Ask for a path, and save. Apply the typed value first."""
         if self._typing == "path" or (self._typing and not self._accept()):
             return
-        self._type("path", self.state.name_to_save(self._app_context.folder))
+        self._type("path", self.state.suggested_path(self._app_context.folder))
         self.draw()
 
     def action_other_pane(self) -> None:
         """Switch between entries and cases. Apply the typed value first."""
         if self._typing != "path" and (not self._typing or self._accept()):
             self.state.in_cases = not self.state.in_cases
-            self.state.say("")
+            self.state.show_message("")
         self.draw()
 
     def action_agree(self) -> None:
         """Confirm the open question."""
-        self.state.agree()
+        self.state.confirm()
         self.draw()
 
     def action_back(self) -> None:
@@ -204,7 +204,7 @@ class Editor(Screen[None]):
         elif self.state.question is None:
             self.state.in_cases = False
         self.state.question = None
-        self.state.say("")
+        self.state.show_message("")
         self.draw()
 
     def action_move(self, rows: int) -> None:
@@ -213,7 +213,7 @@ class Editor(Screen[None]):
             return
         if self.state.in_cases:
             self._cases.move(rows)
-            self.state.say("")
+            self.state.show_message("")
         else:
             self.state.move(rows)
         self.draw()
@@ -222,7 +222,7 @@ class Editor(Screen[None]):
         """Move to another value of the entry, or to another option of the case."""
         if self.state.in_cases:
             self._cases.turn(by)
-            self.state.say("")
+            self.state.show_message("")
         else:
             self.state.turn(by)
         self.draw()
@@ -242,7 +242,7 @@ class Editor(Screen[None]):
 
     def ask_leave(self) -> None:
         """Ask whether to leave despite unsaved changes."""
-        self.state.ask("The changes are neither saved nor started.", "leave all the same", self._give_up)
+        self.state.ask("Your changes are neither saved nor started.", "quit anyway", self._give_up)
         self.draw()
 
     def draw(self) -> None:
@@ -251,7 +251,7 @@ class Editor(Screen[None]):
             return
         state = self.state
         with self.app.batch_update():
-            self.query_one(TitleBar).tell(state.draft)
+            self.query_one(TitleBar).show_draft(state.draft)
             self._panel("entries").show(state.form)
             self._cases.show(state.sweep, state.in_cases)
             self._panel("hint").show(hint_of(state, self._cases.cell, self._typing))
@@ -259,7 +259,7 @@ class Editor(Screen[None]):
 
     def _type(self, what: Typing, text: str) -> None:
         self._typing = what
-        self.state.say("")
+        self.state.show_message("")
         self._put_field()
         self.query_one(Field).open(text)
 
@@ -273,7 +273,7 @@ class Editor(Screen[None]):
 
     def _accept(self) -> bool:
         """Apply the typed value. Return False if it isn't allowed."""
-        accepted = self.state.set(self.query_one(Field).value)
+        accepted = self.state.set_value(self.query_one(Field).value)
         if accepted:
             self._stop_typing()
         self.draw()
@@ -284,32 +284,29 @@ class Editor(Screen[None]):
         self.query_one(Field).close()
 
     def _give_up(self) -> None:
-        self.state.draft.keep(self.state.draft.sweep)
+        self.state.draft.mark_saved(self.state.draft.sweep)
         self.call_later(self.app.run_action, "app.leave")
 
     @work(group="start")
     async def _start(self, anyway: bool) -> None:
         """Start an engine in the background. Unless ``anyway``, ask first if another one is running."""
         self._busy, sweep = True, self.state.draft.sweep
-        self.state.say("starting engine")
+        self.state.show_message("starting the engine")
         self.draw()
         try:
             others = [] if anyway else await asyncio.to_thread(self._app_context.running)
             if others:
-                again = partial(self._start, anyway=True)
-                self.state.ask(
-                    "Another sweep runs on this machine, and two slow each other.", "start all the same", again
-                )
+                self.state.ask(ANOTHER_SWEEP_RUNNING, "start anyway", partial(self._start, anyway=True))
                 return
             engine = await asyncio.to_thread(self._app_context.start, sweep)
         except BenchtuiError as error:
-            self.state.say(str(error), "bad")
+            self.state.show_message(str(error), "bad")
             return
         finally:
             self._busy = False
             self.draw()
-        self.state.draft.keep(sweep)
-        self.state.say("")
+        self.state.draft.mark_saved(sweep)
+        self.state.show_message("")
         self.post_message(Opened(engine.path, engine))
 
     @property

@@ -18,11 +18,11 @@ from benchtui.tui.widgets.message_line import Log
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Question that waits for ``y`` or ``esc``."""
+    """Question that waits for the keys of ``sweep.yes`` or ``sweep.back``."""
 
     text: str
     yes: str
-    """What ``y`` does, in one or two words."""
+    """What confirming does, in one or two words."""
     act: Callable[[], object]
 
 
@@ -30,8 +30,8 @@ class EditorState:
     """Draft with a cursor. A change that isn't allowed shows a message."""
 
     def __init__(self, source: str | Path = DEFAULT_PRESET) -> None:
-        self.word, self.role = _welcome(), "bright"
-        self.draft = self._begun(source)
+        self.message, self.message_role = _welcome(), "bright"
+        self.draft = self._open_draft(source)
         self.cursor = Cursor()
         self.trial: State | None = None
         """State with the text being typed applied; None if there is none."""
@@ -49,23 +49,23 @@ class EditorState:
         """Sweep whose cases are shown. It includes the text being typed, if valid."""
         return (self.trial or self.draft.state).sweep
 
-    def say(self, word: str, role: str = "plain") -> None:
+    def show_message(self, message: str, role: str = "plain") -> None:
         """Show a message until the next key press."""
-        self.word, self.role = clean(word), role
+        self.message, self.message_role = clean(message), role
 
     def open(self, source: str | Path) -> None:
         """Open another sweep. This can be undone."""
-        if self._done(lambda: self.draft.open(source)):
-            self.say(f"opened {self.draft.state.origin.title}; {key('sweep.undo')} leads back")
+        if self._try(lambda: self.draft.open(source)):
+            self.show_message(f"opened {self.draft.state.origin.title}; {key('sweep.undo')} undoes this")
 
     def save(self, name: str, folder: Path) -> None:
         """Save to a path relative to a folder. Ask first if other content would be overwritten."""
         path = folder / Path(name).expanduser()
-        objection = self.draft.objection(path) if name else None
+        warning = self.draft.overwrite_warning(path) if name else None
         if not name:
-            self.say("no name given, nothing saved", "warning")
-        elif objection is not None:
-            self.ask(f"{clean(objection)}.", "overwrite it", lambda: self._save(path))
+            self.show_message("not saved: no file name given", "warning")
+        elif warning is not None:
+            self.ask(f"{clean(warning)}.", "overwrite", lambda: self._save(path))
         else:
             self._save(path)
 
@@ -73,7 +73,7 @@ class EditorState:
         """Show a question until it is answered."""
         self.question = Prompt(text, yes, act)
 
-    def agree(self) -> None:
+    def confirm(self) -> None:
         """Confirm the open question."""
         question, self.question = self.question, None
         if question is not None:
@@ -81,89 +81,89 @@ class EditorState:
 
     def undo(self) -> None:
         """Undo the last change."""
-        self.say("taken back" if self.draft.undo() else "nothing to take back")
+        self.show_message("undone" if self.draft.undo() else "nothing to undo")
 
     def redo(self) -> None:
         """Redo the last undone change."""
-        self.say("made again" if self.draft.redo() else "nothing to make again")
+        self.show_message("redone" if self.draft.redo() else "nothing to redo")
 
     def move(self, lines: int) -> None:
         """Move the cursor by rows."""
         self.cursor.move(self.form, lines)
-        self.say("")
+        self.show_message("")
 
     def turn(self, by: int) -> None:
         """Move to another value. For a single-value entry, set the next one."""
         entry = self.cursor.entry
         if entry.values and not entry.several:
-            self.set(self.form.value_after(by))
+            self.set_value(self.form.value_after(by))
         else:
             self.cursor.turn(self.form, by)
-            self.say("")
+            self.show_message("")
 
-    def switch(self) -> None:
+    def toggle(self) -> None:
         """Toggle the value under the cursor. For a single-value entry, set the next one."""
         row, value = self.form.row, self.form.value_at_cursor
         if value is None or not row.entry.several:
             self.turn(1)
         elif text := toggled(row.entry, row.text, value):
-            self.set(text)
+            self.set_value(text)
         else:
-            self.say("at least one value has to stay on", "warning")
+            self.show_message("at least one value must stay on", "warning")
 
-    def set(self, text: str) -> bool:
+    def set_value(self, text: str) -> bool:
         """Set the entry's text; empty restores the default. If invalid, show a message and return False."""
-        return self._done(lambda: self.draft.take(self.draft.tried(self.cursor.entry.key, text)))
+        return self._try(lambda: self.draft.apply(self.draft.with_entry(self.cursor.entry.key, text)))
 
     def reset(self) -> None:
         """Restore the entry's default."""
-        self.set("")
+        self.set_value("")
 
-    def attempt(self, text: str) -> None:
+    def preview(self, text: str) -> None:
         """Preview the text being typed. If it isn't allowed, keep the previous preview."""
         try:
-            self.trial = self.draft.tried(self.cursor.entry.key, text)
+            self.trial = self.draft.with_entry(self.cursor.entry.key, text)
         except BenchtuiError as error:
-            self.say(str(error), "warning")
+            self.show_message(str(error), "warning")
         else:
-            self.say("")
+            self.show_message("")
 
-    def switch_cases(self, cell: GridCase | None, exclusion: Exclusion | None) -> None:
+    def toggle_cases(self, cell: GridCase | None, exclusion: Exclusion | None) -> None:
         """Disable the cases that match; enable them if the one under the cursor is disabled."""
         if cell is not None and exclusion is not None:
-            change = self.draft.again if cell.status == "off" else self.draft.without
-            self._done(lambda: self.draft.take(change(exclusion)))
+            change = self.draft.with_cases_on if cell.status == "off" else self.draft.with_cases_off
+            self._try(lambda: self.draft.apply(change(exclusion)))
 
-    def name_to_save(self, folder: Path) -> str:
+    def suggested_path(self, folder: Path) -> str:
         """Return the suggested path to save to, relative to a folder if inside it."""
         origin = self.draft.state.origin
         path = origin.path or folder / f"{origin.stem}.toml"
         return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
     def _save(self, path: Path) -> None:
-        if self._done(lambda: self.draft.save(path)):
-            self.say(f"saved {path}")
+        if self._try(lambda: self.draft.save(path)):
+            self.show_message(f"saved {path}")
 
-    def _done(self, change: Callable[[], None]) -> bool:
+    def _try(self, change: Callable[[], None]) -> bool:
         try:
             change()
         except BenchtuiError as error:
-            self.say(str(error), "warning")
+            self.show_message(str(error), "warning")
             return False
-        self.say("")
+        self.show_message("")
         return True
 
-    def _begun(self, source: str | Path) -> Draft:
+    def _open_draft(self, source: str | Path) -> Draft:
         try:
             return Draft.of(source)
         except BenchtuiError as error:
-            self.say(str(error), "warning")
+            self.show_message(str(error), "warning")
             return Draft.of(DEFAULT_PRESET)
 
 
 def _welcome() -> str:
-    ways = f"{key('sweep.type')} changes a line, {key('sweep.open')} opens another sweep"
-    return f"{key('sweep.start')} starts this sweep. {ways}, {key('sweep.help')} explains the rest."
+    more = f"{key('sweep.type')} edits a value, {key('sweep.open')} opens another sweep"
+    return f"{key('sweep.start')} starts this sweep. {more}, {key('sweep.help')} shows all keys."
 
 
 Typing = Literal["", "entry", "path"]
@@ -171,12 +171,12 @@ Typing = Literal["", "entry", "path"]
 SAVE_AS = "save as: "
 BASES = {
     "measured": "measured in an earlier session on this machine",
-    "near": "by cases of other options in earlier sessions on this machine",
-    "guess": "a guess, for nothing like it was measured on this machine yet",
+    "near": "estimated from cases with other options in earlier sessions on this machine",
+    "guess": "guessed, because nothing similar was measured on this machine yet",
 }
 MAX_INLINE_LENGTH = 40
 """Length above which a value is repeated in the hint line, since its row may truncate it."""
-RAN_OUT = "a case of these options that was no larger ran out of memory"
+RAN_OUT = "a case with these options and no larger size ran out of memory"
 
 
 def hint_of(state: EditorState, cell: GridCase | None, typing: Typing) -> Log:
@@ -184,9 +184,10 @@ def hint_of(state: EditorState, cell: GridCase | None, typing: Typing) -> Log:
     if typing == "path":
         return Log(word=SAVE_AS, role="bright")
     if state.question is not None:
-        return Log(word=f"{state.question.text}  y: {state.question.yes}.  esc: back.", role="warning")
-    if state.word:
-        return Log(word=state.word, role=state.role)
+        yes = f"{key('sweep.yes')}: {state.question.yes}"
+        return Log(word=f"{state.question.text}  {yes}.  esc: back.", role="warning")
+    if state.message:
+        return Log(word=state.message, role=state.message_role)
     if state.in_cases:
         return Log(word=_case(cell) if cell else "", role="muted")
     return Log(word=_line(state.form.row), role="muted")
@@ -209,21 +210,23 @@ def _line(row: FormRow) -> str:
     if len(row.text) > MAX_INLINE_LENGTH:
         return f"{row.entry.label}: {row.text}"
     if row.unused:
-        return f"{about}; {row.unused}, {key('sweep.reset')} takes it out"
+        return f"{about}; {row.unused}, {key('sweep.reset')} removes it"
     if not row.values:
         return about
     switch = key("sweep.switch")
     return f"{about}; " + (
-        f"arrows choose, {switch}: on or off" if row.entry.several else f"{switch}: the next value"
+        f"arrows select a value, {switch} toggles it"
+        if row.entry.several
+        else f"{switch} selects the next value"
     )
 
 
 def _case(cell: GridCase) -> str:
     name = clean(cell.config.name)
     if cell.status == "off":
-        return f"{name}: switched off, {key('sweep.switch')} switches it on"
+        return f"{name}: off; {key('sweep.switch')} turns it on"
     if cell.prediction is None:
-        return f"{name}: skipped, {cell.reason}"
+        return f"{name}: skipped: {cell.reason}"
     if cell.prediction.ran_out:
         return f"{name}: {RAN_OUT}"
     time, memory = cell.prediction.time_basis, cell.prediction.memory_basis

@@ -41,11 +41,11 @@ def title_lines(title: Title, width: int, height: int, symbols: Symbols) -> list
 def running_text(running: tuple[str, ...]) -> str:
     """Format the sessions running on this machine, and the key that shows them."""
     if len(running) == 1:
-        return f"{running[0]} is running on this machine: {key('app.monitor')} shows it"
-    return f"{len(running)} sweeps are running on this machine: {key('app.monitor')} shows the newest"
+        return f"{running[0]} is running on this machine: {key('app.monitor')} opens it"
+    return f"{len(running)} sweeps are running on this machine: {key('app.monitor')} opens the newest"
 
 
-LOOK_S = 3.0
+POLL_S = 3.0
 """Seconds between checks for running engines."""
 
 
@@ -59,22 +59,22 @@ class TitleBar(Panel[Title]):
 
     def on_mount(self) -> None:
         """Check for engines now and periodically."""
-        self.look()
-        self.set_interval(LOOK_S, self.look)
+        self.check_engines()
+        self.set_interval(POLL_S, self.check_engines)
 
-    def tell(self, draft: Draft) -> None:
+    def show_draft(self, draft: Draft) -> None:
         """Show the current sweep."""
         state, running = draft.state, self._title.running
         self._title = Title(clean(state.sweep.name), clean(state.origin.title), draft.changed, running)
         self.show(self._title)
 
-    def look(self) -> None:
+    def check_engines(self) -> None:
         """Check for running engines, unless another screen is shown."""
         if self.screen.is_current:
-            self._look()
+            self._poll()
 
     @work(exclusive=True)
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         with suppress(BenchtuiError):  # if none can be reached, none is shown
             engines = await asyncio.to_thread(self._app_context.running)
             running = tuple(clean(self._app_context.name_of(engine.path)) for engine in engines)

@@ -9,10 +9,11 @@ from benchtui.sessions.library import operations
 from benchtui.sessions.replay import loading
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.tui.library.rows import Item
-from benchtui.tui.shell.context import AppContext
+from benchtui.tui.shell.context import ANOTHER_SWEEP_RUNNING, AppContext
+from benchtui.tui.shell.keymap import key
 from benchtui.tui.widgets.action_bar import ActionResult, Confirmation, Work
 
-ASKED = {
+INPUT_LABELS = {
     "filter": "filter:",
     "rename": "new name:",
     "note": "note:",
@@ -24,60 +25,69 @@ WITHOUT_A_SESSION = ("filter", "import")
 """Purposes that don't need a selected session."""
 
 
-def initial_text(purpose: str, item: Item | None, words: str) -> str:
-    """Return the initial text of the input. ``words`` is the current filter."""
+def initial_text(purpose: str, item: Item | None, filter_text: str) -> str:
+    """Return the initial text of the input, given the current filter."""
     if purpose == "filter":
-        return words
+        return filter_text
     if item is None:
         return ""
     return {"rename": item.path.stem, "note": item.note, "export": f"{item.path.stem}.md"}.get(purpose, "")
 
 
-def work(purpose: str, item: Item | None, text: str, here: AppContext, busy: Collection[Path]) -> Work:
+def action_for(
+    purpose: str, item: Item | None, text: str, app_context: AppContext, running_paths: Collection[Path]
+) -> Work:
     """Return the action for the typed text. Paths are relative to the working folder."""
-    place = here.folder / Path(text).expanduser()
+    place = app_context.folder / Path(text).expanduser()
     if purpose == "import" or item is None:
         return partial(_import, place)
-    works: dict[str, Work] = {
-        "rename": partial(_rename, item, text, busy),
+    actions: dict[str, Work] = {
+        "rename": partial(_rename, item, text, running_paths),
         "note": partial(_note, item, text),
-        "export": partial(write, partial(_report, item, here.judging), place, (item.path,)),
+        "export": partial(write_document, partial(_report, item, app_context.judging), place, (item.path,)),
     }
-    return works[purpose]
+    return actions[purpose]
 
 
-def delete_prompt(item: Item, busy: Collection[Path]) -> Confirmation:
+def delete_prompt(item: Item, running_paths: Collection[Path]) -> Confirmation:
     """Return the question to ask before deleting a session."""
-    text = f"Delete {item.name} and its note?  X: delete.  esc: keep."
-    return Confirmation("X", text, "delete", partial(_delete, item, busy))
+    text = f"Delete {item.name} and its note?  {key('library.delete')}: delete.  esc: keep."
+    return Confirmation("X", text, "delete", partial(_delete, item, running_paths))
 
 
-def resuming(item: Item, app_context: AppContext, anyway: bool = False) -> ActionResult | Confirmation:
+def resume(item: Item, app_context: AppContext, anyway: bool = False) -> ActionResult | Confirmation:
     """Start an engine that resumes a session. Unless ``anyway``, ask first if another one is running.
 
     Raises:
         BenchtuiError: if the session can't be resumed.
     """
     if not anyway and app_context.running():
-        text = "Another sweep runs on this machine, and two slow each other.  u: all the same.  esc: back."
-        return Confirmation("u", text, "resume all the same", partial(resuming, item, app_context, True))
-    return ActionResult(f"{item.name} goes on", item.path, app_context.resume(item.path))
+        text = f"{ANOTHER_SWEEP_RUNNING}  {key('library.resume')}: resume anyway.  esc: back."
+        return Confirmation("u", text, "resume anyway", partial(resume, item, app_context, True))
+    return ActionResult(f"resumed {item.name}", item.path, app_context.resume(item.path))
 
 
-def write(
-    make: Callable[[], str], place: Path, inputs: Collection[Path], over: bool = False
+def write_document(
+    make: Callable[[], str],
+    place: Path,
+    inputs: Collection[Path],
+    *,
+    over: bool = False,
+    action: str = "library.export",
 ) -> ActionResult | Confirmation:
     """Write a document made from ``inputs``. If the file exists, ask first unless ``over``.
+
+    ``action`` is the ID of the action whose key confirms.
 
     Raises:
         BenchtuiError: if it can't be made or written, or if the path is a session file.
     """
     check_output(place, inputs)
     if place.exists() and not over:
-        text = f"{place} is there already.  E: write over it.  esc: keep."
-        return Confirmation("E", text, "write over", partial(write, make, place, inputs, True))
+        text = f"{place} already exists.  {key(action)}: overwrite.  esc: keep."
+        return Confirmation("E", text, "overwrite", partial(write_document, make, place, inputs, over=True))
     write_text(place, make(), inputs, over=over)
-    return ActionResult(f"written: {place}")
+    return ActionResult(f"wrote {place}")
 
 
 def _report(item: Item, judging: VerdictSettings) -> str:
@@ -88,21 +98,21 @@ def _report(item: Item, judging: VerdictSettings) -> str:
     return markdown(session)
 
 
-def _rename(item: Item, name: str, busy: Collection[Path]) -> ActionResult:
-    path = operations.rename(item.path, name, busy)
-    return ActionResult(f"{item.name} is now {path.stem}", path)
+def _rename(item: Item, name: str, running_paths: Collection[Path]) -> ActionResult:
+    path = operations.rename(item.path, name, running_paths)
+    return ActionResult(f"renamed {item.name} to {path.stem}", path)
 
 
 def _note(item: Item, text: str) -> ActionResult:
     operations.write_note(item.path, text)
-    return ActionResult(f"{item.name}: note {'kept' if text else 'removed'}")
+    return ActionResult(f"{item.name}: note {'saved' if text else 'removed'}")
 
 
-def _delete(item: Item, busy: Collection[Path]) -> ActionResult:
-    operations.delete(item.path, busy)
-    return ActionResult(f"{item.name} is deleted")
+def _delete(item: Item, running_paths: Collection[Path]) -> ActionResult:
+    operations.delete(item.path, running_paths)
+    return ActionResult(f"deleted {item.name}")
 
 
 def _import(place: Path) -> ActionResult:
     path = operations.import_session(place)
-    return ActionResult(f"imported as {path.stem}", path)
+    return ActionResult(f"imported {path.stem}", path)

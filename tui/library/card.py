@@ -36,7 +36,7 @@ def card_lines(card: Card, width: int, height: int, symbols: Symbols) -> list[Li
     head = justify([(item.name, "strong")], [(outcome, ROLES.get(outcome, "muted"))], width, symbols)
     lines = [made for fact in _facts(item, symbols) for made in _wrapped(fact, width)]
     if len(lines) >= height:
-        lines = [crop(_labelled(*fact), width, symbols) for fact in _facts(item, symbols)]
+        lines = [crop(_labeled(*fact), width, symbols) for fact in _facts(item, symbols)]
     return [head, *([BLANK] if height > len(lines) + 1 else []), *lines][:height]
 
 
@@ -44,10 +44,10 @@ def _wrapped(fact: Fact, width: int) -> list[Line]:
     """Wrap a fact to as many lines as it needs."""
     label, text, role = fact
     parts = wrap(text, max(width - LABEL, 10), break_on_hyphens=False)
-    return [line(*_labelled(label if place == 0 else "", part, role)) for place, part in enumerate(parts)]
+    return [line(*_labeled(label if place == 0 else "", part, role)) for place, part in enumerate(parts)]
 
 
-def _labelled(label: str, text: str, role: str) -> tuple[Span, Span]:
+def _labeled(label: str, text: str, role: str) -> tuple[Span, Span]:
     return (f"{label:<{LABEL}}", "muted"), (text, role)
 
 
@@ -119,7 +119,7 @@ def _axes(axes: Axes, symbols: Symbols) -> str:
         for axis in AXES
         if getattr(axes, axis) != getattr(Axes(), axis)
     )
-    return _joined(symbols, *shown, "batch size found by search" if axes.batch_size_auto else "")
+    return _joined(symbols, *shown, "batch size by search" if axes.batch_size_auto else "")
 
 
 def _values(values: tuple[object, ...]) -> str:

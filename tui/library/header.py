@@ -44,7 +44,7 @@ def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -
     """Render the number of sessions, the filter, and the sort order; below, the marked sessions."""
     left: list[Span] = [("Library", "strong"), (f"   {_amount(heading)}", "plain")]
     if heading.words:
-        left.append((f' with "{clean(heading.words)}"', "accent"))
+        left.append((f' matching "{clean(heading.words)}"', "accent"))
     right: list[Span] = [(f"by {heading.order}", "muted")] if heading.all else []
     return [justify(left, right, width, symbols), _marked(heading, symbols)][:height]
 
@@ -71,7 +71,7 @@ def header_lines(shown: Titles, width: int, height: int, symbols: Symbols) -> li
 def keys_of(rows: int, marked: int, resumable: bool) -> Keys:
     """Return the keys for a number of rows and marks. ``resumable`` refers to the selected session."""
     if not rows and not marked:
-        return (("1", "start a sweep"), ("i", "import"), ("r", "look again"), ("?", "help"), ("q", "quit"))
+        return (("1", "start a sweep"), ("i", "import"), ("r", "refresh"), ("?", "help"), ("q", "quit"))
     always = (("/", "filter"), ("?", "help"), ("q", "quit"))
     if marked:
         return (("c", "compare"), ("space", "mark"), ("esc", "unmark"), ("enter", "open"), *always)
@@ -82,16 +82,15 @@ def keys_of(rows: int, marked: int, resumable: bool) -> Keys:
 def empty_lines(folder: str) -> list[Line]:
     """Render how to get a first session, for an empty library."""
     return [
-        line(("no session yet", "strong")),
+        line(("no sessions yet", "strong")),
         BLANK,
         line(
-            (key("app.sweep"), "accent"),
-            ("  edit and start a sweep; its session is then listed here", "plain"),
+            (key("app.sweep"), "accent"), ("  edit and start a sweep; its session is then listed here", "plain")
         ),
-        line((key("library.import"), "accent"), ("  import a session file from elsewhere", "plain")),
+        line((key("library.import"), "accent"), ("  import a session file", "plain")),
         BLANK,
-        line(("without the screen: ", "muted"), ("benchtui run quick", "plain")),
-        line((f"sessions live in {clean(folder)}", "muted")),
+        line(("from the command line: ", "muted"), ("benchtui run quick", "plain")),
+        line((f"sessions are stored in {clean(folder)}", "muted")),
     ]
 
 
@@ -112,7 +111,7 @@ def _marked(heading: Heading, symbols: Symbols) -> Line:
     if not heading.all:
         return BLANK
     if not heading.marked:
-        return line((f"{key('library.mark')} marks sessions to compare; the first marked is the base", "muted"))
+        return line((f"{key('library.mark')} marks sessions to compare; the first is the base", "muted"))
     pieces: list[Span] = [("marked  ", "muted")]
     for place, name in enumerate(heading.marked):
         base = " (base)" if place == 0 else ""

@@ -81,7 +81,7 @@ class Item:
         return self.summary.best.samples_per_s if self.summary and self.summary.best else None
 
 
-def items(app_context: AppContext, catalogue: SummaryCache) -> list[Item]:
+def items(app_context: AppContext, summaries: SummaryCache) -> list[Item]:
     """List all sessions in the library or being written, with cached summaries only."""
     engines = {engine.path: engine for engine in app_context.running()}
     entries = {entry.path: entry for entry in app_context.recorded()}
@@ -92,7 +92,7 @@ def items(app_context: AppContext, catalogue: SummaryCache) -> list[Item]:
             clean(app_context.name_of(entry.path)),
             clean(operations.note_of(entry.path)),
             engines.get(entry.path),
-            None if entry.path in engines else catalogue.known(entry.path),
+            None if entry.path in engines else summaries.known(entry.path),
         )
         for entry in (*(entry for entry in elsewhere if entry), *entries.values())
     ]

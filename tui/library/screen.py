@@ -15,8 +15,7 @@ from benchtui.sessions.library.summaries import SummaryCache
 from benchtui.sessions.replay.loading import AbandonedError
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Line, line
-from benchtui.tui.library import actions
-from benchtui.tui.library import rows as shelf
+from benchtui.tui.library import actions, rows
 from benchtui.tui.library.card import Card, card_lines
 from benchtui.tui.library.header import (
     Heading,
@@ -33,7 +32,7 @@ from benchtui.tui.library.selection import LibrarySelection
 from benchtui.tui.pages.place_screen import PlaceScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
-from benchtui.tui.shell.navigation import ComparisonAsked, EditAsked, Opened
+from benchtui.tui.shell.navigation import ComparisonRequested, EditRequested, Opened
 from benchtui.tui.widgets.action_bar import ActionBar
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import Lines, LongList
@@ -44,23 +43,23 @@ DRAW_S = 0.1
 
 KEYS = keymap.table(
     "library",
-    ("enter", "open", "open", "Open the session", "in the Monitor; one that runs with its engine"),
-    ("R", "replay", "open(True)", "Play the session again", "from its beginning"),
-    ("u", "resume", "resume", "Resume the session", "runs what is left of one that was interrupted or cut off"),
-    ("space", "mark", "mark", "Mark for comparing", "the first marked is the base, A"),
-    ("c", "compare", "compare", "Compare the marked sessions", "a single one is compared with the chosen one"),
+    ("enter", "open", "open", "Open the session", "in the Monitor"),
+    ("R", "replay", "open(True)", "Replay the session", "from its beginning"),
+    ("u", "resume", "resume", "Resume the session", "run the remaining cases if it was interrupted or cut off"),
+    ("space", "mark", "mark", "Mark for comparison", "the first marked is the base, A"),
+    ("c", "compare", "compare", "Compare the marked sessions", "a single one with the selected one"),
     ("e", "edit", "edit", "Edit the session's sweep"),
     ("slash", "filter", "ask('filter')", "Filter", "by words of name, host, model, outcome or note"),
-    ("n", "next", "follow(1)", "Next of the shown sessions", "after the last one the first"),
-    ("N", "previous", "follow(-1)", "Session before"),
+    ("n", "next", "follow(1)", "Next session", "wraps around at the end"),
+    ("N", "previous", "follow(-1)", "Previous session, wrapping around"),
     ("s", "sort", "sort", "Sort by the next column"),
     ("m,f2", "rename", "ask('rename')", "Rename"),
-    ("o", "note", "ask('note')", "Note", "kept in a text file beside the session"),
-    ("X,delete", "delete", "delete", "Delete the session and its note", "after a question"),
+    ("o", "note", "ask('note')", "Note", "saved in a text file next to the session"),
+    ("X,delete", "delete", "delete", "Delete the session and its note", "asks first"),
     ("E", "export", "ask('export')", "Export the report", "to a markdown file"),
-    ("i", "import", "ask('import')", "Import a session file", "a copy goes into the library"),
-    ("r", "look", "look", "Look again for sessions"),
-    ("escape", "back", "back", "Back", "from what is asked, then from the filter, then from the marks"),
+    ("i", "import", "ask('import')", "Import a session file", "copies it into the library"),
+    ("r", "look", "look", "Refresh the list"),
+    ("escape", "back", "back", "Back", "close the input or question; clear the filter, then the marks"),
     *keymap.movement("session"),
     ("question_mark,f1", "help", "help", "Help"),
     ("q", "quit", "app.leave", "Quit"),
@@ -76,8 +75,8 @@ class Library(PlaceScreen):
     def __init__(self, app_context: AppContext, symbols: Symbols) -> None:
         super().__init__(app_context, symbols)
         self._selection = LibrarySelection()
-        self._catalogue: SummaryCache | None = None
-        self._looked = False
+        self._summaries: SummaryCache | None = None
+        self._loaded = False
 
     def content(self) -> ComposeResult:
         """Lay out the heading, the list, and the session card."""
@@ -95,7 +94,7 @@ class Library(PlaceScreen):
 
     def action_look(self) -> None:
         """Reload the list of sessions and engines."""
-        self._look()
+        self._reload()
 
     def action_move(self, rows: int) -> None:
         """Move the selection by rows."""
@@ -104,7 +103,7 @@ class Library(PlaceScreen):
 
     def action_follow(self, rows: int) -> None:
         """Move the selection by rows, wrapping around at the ends."""
-        self._selection.follow(rows)
+        self._selection.move_wrapping(rows)
         self._show_message()
 
     def action_sort(self) -> None:
@@ -114,9 +113,9 @@ class Library(PlaceScreen):
 
     def action_mark(self) -> None:
         """Toggle the mark of the selected session, and move to the next one."""
-        fits = self._selection.mark()
+        fits = self._selection.toggle_mark()
         self._selection.move(1 if fits else 0)
-        self._show_message("" if fits else "as many sessions as there are letters are marked")
+        self._show_message("" if fits else "all letters are in use: no more sessions can be marked")
 
     def action_back(self) -> None:
         """Close the open input or question; else clear the filter, then the marks."""
@@ -139,24 +138,24 @@ class Library(PlaceScreen):
         if self._action_bar.run_confirmed("u") or (item := self._item()) is None:
             return
         if item.engine is not None:
-            self._show_message(f"a sweep that runs needs no resuming; {keymap.key('library.open')} shows it")
+            self._show_message(f"{item.name} is still running; {keymap.key('library.open')} opens it")
         else:
-            self._action_bar.run(partial(actions.resuming, item, self._app_context))
+            self._action_bar.run(partial(actions.resume, item, self._app_context))
 
     def action_edit(self) -> None:
         """Edit the sweep of the selected session."""
         if item := self._item():
-            self.post_message(EditAsked(item.path))
+            self.post_message(EditRequested(item.path))
 
     def action_compare(self) -> None:
         """Compare the marked sessions. The first one marked is the base."""
         chosen = self._selection.to_compare
         if len(chosen) < 2:
             self._show_message(
-                f"mark two or more with {keymap.key('library.mark')}; the first marked is the base"
+                f"mark two or more sessions with {keymap.key('library.mark')}; the first is the base"
             )
         else:
-            self.post_message(ComparisonAsked(tuple(item.path for item in chosen)))
+            self.post_message(ComparisonRequested(tuple(item.path for item in chosen)))
 
     def action_ask(self, purpose: str) -> None:
         """Open the input for an action. If the action waits for confirmation, confirm it instead."""
@@ -165,16 +164,16 @@ class Library(PlaceScreen):
         item = self._selection.chosen if purpose in actions.WITHOUT_A_SESSION else self._item()
         if item is not None or purpose in actions.WITHOUT_A_SESSION:
             text = actions.initial_text(purpose, item, self._selection.words)
-            self._action_bar.ask(purpose, actions.ASKED[purpose], text)
+            self._action_bar.ask(purpose, actions.INPUT_LABELS[purpose], text)
 
     def action_delete(self) -> None:
         """Delete the selected session and its note, after a question."""
         if self._action_bar.run_confirmed("X") or (item := self._item()) is None:
             return
         if item.engine is not None:
-            self._show_message("a sweep that runs can't be deleted; the Monitor stops it")
+            self._show_message(f"{item.name} is still running; stop it in the Monitor before deleting it")
         else:
-            self._action_bar.confirm(actions.delete_prompt(item, self._selection.busy))
+            self._action_bar.confirm(actions.delete_prompt(item, self._selection.running_paths))
 
     def action_help(self) -> None:
         """Open the help page."""
@@ -195,44 +194,48 @@ class Library(PlaceScreen):
         """Run the action that the text was typed for."""
         text = event.text.strip()
         if event.purpose != "filter" and (text or event.purpose == "note"):
-            here, busy = self._app_context, self._selection.busy
-            self._action_bar.run(actions.work(event.purpose, self._selection.chosen, text, here, busy))
+            selection = self._selection
+            self._action_bar.run(
+                actions.action_for(
+                    event.purpose, selection.chosen, text, self._app_context, selection.running_paths
+                )
+            )
 
     @on(ActionBar.Finished)
     def finished(self, event: ActionBar.Finished) -> None:
         """Show the session that an action started, or reload the list."""
         done = event.done
         if done.session is not None:
-            self._selection.choose(done.session)
+            self._selection.select(done.session)
         if done.session is not None and done.engine is not None:
             self.post_message(Opened(done.session, done.engine))
         else:
             self.action_look()
 
     @work(group="look", exclusive=True)
-    async def _look(self) -> None:
+    async def _reload(self) -> None:
         """List all sessions, then read those without a cached summary."""
-        if self._catalogue is None:
-            self._catalogue = await asyncio.to_thread(SummaryCache)
-        self._selection.take(await asyncio.to_thread(shelf.items, self._app_context, self._catalogue))
-        self._looked = True
+        if self._summaries is None:
+            self._summaries = await asyncio.to_thread(SummaryCache)
+        self._selection.update(await asyncio.to_thread(rows.items, self._app_context, self._summaries))
+        self._loaded = True
         self._draw()
         unread = [item for item in self._selection.found if item.summary is None and item.engine is None]
         if unread:
-            await self._read_on(self._catalogue, unread)
+            await self._read_summaries(self._summaries, unread)
 
-    async def _read_on(self, catalogue: SummaryCache, unread: list[Item]) -> None:
+    async def _read_summaries(self, summaries: SummaryCache, unread: list[Item]) -> None:
         drawn_s = 0.0
         for item in unread:
             try:
-                known = await asyncio.to_thread(catalogue.read, item.path, lambda: not self._abandoned)
+                known = await asyncio.to_thread(summaries.read, item.path, lambda: not self._abandoned)
             except AbandonedError:
                 return
-            self._selection.take(shelf.with_summary(self._selection.found, item.path, known))
+            self._selection.update(rows.with_summary(self._selection.found, item.path, known))
             if time.monotonic() - drawn_s > DRAW_S or item is unread[-1]:
                 self._draw()
                 drawn_s = time.monotonic()
-        await asyncio.to_thread(catalogue.save)
+        await asyncio.to_thread(summaries.save)
 
     def _draw_content(self) -> None:
         selection, listing = self._selection, self.query_one(LongList)
@@ -250,20 +253,20 @@ class Library(PlaceScreen):
     def _lines(self, longest: int) -> Lines:
         selection, signs = self._selection, self._symbols
         if not selection.rows:
-            told = self._instead()
-            return Lines(len(told), lambda index, width: told[index], -1)
+            lines = self._placeholder()
+            return Lines(len(lines), lambda index, width: lines[index], -1)
 
         def made(index: int, width: int) -> Line:
             item = selection.rows[index]
             mark = signs.chosen if index == selection.at else " "
-            cells = shelf.row(item, selection.letter(item), signs)
+            cells = rows.row(item, selection.letter(item), signs)
             return arrangement(width, longest).line(cells, width, signs, mark)
 
         return Lines(len(selection.rows), made, selection.at)
 
-    def _instead(self) -> list[Line]:
+    def _placeholder(self) -> list[Line]:
         """Return the lines shown in place of an empty list."""
-        if not self._looked:
+        if not self._loaded:
             return [line(("reading the library", "muted"))]
         if self._selection.words:
             return unmatched_lines(self._selection.words)
@@ -277,7 +280,7 @@ class Library(PlaceScreen):
     def _item(self) -> Item | None:
         """Return the selected session. If there is none, show a message."""
         if self._selection.chosen is None:
-            self._show_message("no session to do that with")
+            self._show_message("no session selected")
         return self._selection.chosen
 
     def _show_message(self, word: str = "") -> None:

@@ -45,19 +45,19 @@ class LibrarySelection:
         return [*marked, self.chosen] if joins and self.chosen else marked
 
     @property
-    def busy(self) -> set[Path]:
+    def running_paths(self) -> set[Path]:
         """Files that engines are writing."""
         return {item.path for item in self.found if item.engine is not None}
 
-    def take(self, found: Sequence[Item]) -> None:
+    def update(self, found: Sequence[Item]) -> None:
         """Update the list of sessions, and keep the selection valid."""
         at = self.at
         self.found = list(found)
-        self._arrange()
+        self._update_rows()
         if self.rows and all(item.path != self._chosen for item in self.rows):
             self._chosen = self.rows[min(at, len(self.rows) - 1)].path  # neighbor of a removed session
 
-    def choose(self, path: Path) -> None:
+    def select(self, path: Path) -> None:
         """Select a session."""
         self._chosen = path
 
@@ -66,7 +66,7 @@ class LibrarySelection:
         if self.rows:
             self._chosen = self.rows[min(max(self.at + rows, 0), len(self.rows) - 1)].path
 
-    def follow(self, rows: int) -> None:
+    def move_wrapping(self, rows: int) -> None:
         """Move the selection by rows, wrapping around at the ends."""
         if self.rows:
             self._chosen = self.rows[(self.at + rows) % len(self.rows)].path
@@ -74,14 +74,14 @@ class LibrarySelection:
     def filter(self, words: str) -> None:
         """Show only sessions that match all words."""
         self.words = words
-        self._arrange()
+        self._update_rows()
 
     def sort(self) -> None:
         """Switch to the next sort order."""
         self.order = ORDERS[(ORDERS.index(self.order) + 1) % len(ORDERS)]
-        self._arrange()
+        self._update_rows()
 
-    def mark(self) -> bool:
+    def toggle_mark(self) -> bool:
         """Toggle the mark of the selected session. Return False if no letter is left."""
         item = self.chosen
         if item is None:
@@ -106,5 +106,5 @@ class LibrarySelection:
         marked = [each.path for each in self.marked]
         return LETTERS[marked.index(item.path)] if item.path in marked else ""
 
-    def _arrange(self) -> None:
+    def _update_rows(self) -> None:
         self.rows = shown(self.found, self.words, self.order)

@@ -22,7 +22,7 @@ from benchtui.tui.monitor.requests import EngineRequests, Request
 from benchtui.tui.monitor.status_line import QUIT, QUIT_KEYS, STOP, STOP_KEYS, KeyPrompt, StatusLine
 from benchtui.tui.shell import gc_control
 from benchtui.tui.shell.keymap import key
-from benchtui.tui.shell.navigation import EditAsked, ExitReason, How, Opened
+from benchtui.tui.shell.navigation import EditRequested, ExitReason, How, Opened
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.refresh_rate import Meter, RefreshRate
 from benchtui.tui.shell.terminal import TerminalHandle
@@ -221,11 +221,11 @@ class Monitor(PanelScreen[None]):
 
     def action_edit(self) -> None:
         """Edit the sweep of this session as a new one."""
-        self.post_message(EditAsked(self.feed.path))
+        self.post_message(EditRequested(self.feed.path))
 
     def tick(self) -> None:
         """Read new events, adjust the timer, and redraw what changed."""
-        self._refresh_rate.cost.read(self.feed.poll)
+        self._refresh_rate.cost.time_reading(self.feed.poll)
         gc_control.disable() if self.feed.reading else gc_control.freeze_and_enable()
         if self.feed.cache.has_pending_work:
             self.run_worker(self._run_cache())
@@ -234,7 +234,7 @@ class Monitor(PanelScreen[None]):
         if self._leaving and not self.feed.running:
             self._leave()
         self._adjust_timer()
-        self._meter.weigh(self._link.bytes_written, self.feed.session.host.latest("engine_cpu_percent"))
+        self._meter.update(self._link.bytes_written, self.feed.session.host.latest("engine_cpu_percent"))
         self.status_line.aside = self._meter.words
         if self._complete or self._clock() - self._drew_s >= self._period_s + READING_S:
             self.draw()
@@ -247,7 +247,7 @@ class Monitor(PanelScreen[None]):
         if not self.is_current or self._link.congested:
             return
         self._drew_s = self._clock()
-        self._refresh_rate.cost.drew()
+        self._refresh_rate.cost.count_frame()
         with self.app.batch_update():
             keys = self.status_line.keys(self._frozen, self.panel_layout.zoomed is not None)
             self.query_one(KeyBar).show(keys, fixed=self.status_line.question is not None)
@@ -347,10 +347,10 @@ class Monitor(PanelScreen[None]):
         """Set the timer to the current refresh rate, or faster while reading."""
         hz = CATCHING_UP_HZ
         if self._complete:
-            self._refresh_rate.cost.look()
+            self._refresh_rate.cost.update()
             hz = self._refresh_rate.hz(self.feed.measuring, self.feed.processors)
             self._period_s = 1 / hz
-        self._meter.due_in(1 / hz)
+        self._meter.schedule_next(1 / hz)
         if hz != self._hz:
             if self._timer is not None:
                 self._timer.stop()

@@ -14,6 +14,8 @@ from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.sweep import Sweep
 from benchtui.tui.shell.preferences import Preferences
 
+ANOTHER_SWEEP_RUNNING = "Another sweep is running on this machine; running both slows each down."
+
 
 @dataclass(frozen=True, slots=True)
 class AppContext:

@@ -31,18 +31,18 @@ TITLES = {
     "sweep": "Sweep",
     "open": "Opening a sweep",
     "monitor": "Monitor",
-    "replay": "Replay; the keys of the Monitor as well",
+    "replay": "Replay, in addition to the keys of the Monitor",
     "columns": "Choosing columns",
     "charts": "Charts",
-    "case": "A case",
+    "case": "Case details",
     "library": "Library",
     "compare": "Compare",
-    "nothing": "Monitor or Charts while no session is open",
-    "page": "Help, and other pages to read",
+    "nothing": "Monitor and Charts without an open session",
+    "page": "Help and other pages",
 }
 """Section titles by the first part of an action ID, in listing order."""
 
-_usual: dict[str, str] = {}
+_defaults: dict[str, str] = {}
 """Default keys by action ID, of all views imported so far."""
 _mapped: dict[str, str] = {}
 """Keys mapped by the user, by action ID."""
@@ -90,7 +90,7 @@ def set_user_map(wanted: Mapping[str, str]) -> None:
 
 def key(name: str) -> str:
     """Return the display name of an action's key, for text that mentions it."""
-    return _shown(_mapped.get(name, _usual[name]).split(",")[0])
+    return _shown(_mapped.get(name, _defaults[name]).split(",")[0])
 
 
 def bindings_of(owner: type) -> list[Bound]:
@@ -139,7 +139,7 @@ def listing(wanted: Mapping[str, str], owners: Iterable[type]) -> list[str]:
     for place, title in TITLES.items():
         rows = [each for each in known if each.id.startswith(f"{place}.")]
         lines += [title, *(_row(each, kept) for each in rows), ""]
-    return [*lines, f"always: {_shown(BACK)} goes back, {' and '.join(QUIT_KEYS)} leave the app"]
+    return [*lines, f"always: {_shown(BACK)} goes back, {' and '.join(QUIT_KEYS)} quit"]
 
 
 def valid_entries(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
@@ -151,7 +151,7 @@ def valid_entries(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]
     problems = []
     for name, given in wanted.items():
         keys = [LONG.get(each.strip(), each.strip()) for each in given.split(",")]
-        if problem := next(filter(None, (_refusal(each, name) for each in keys)), None):
+        if problem := next(filter(None, (_invalid_reason(each, name) for each in keys)), None):
             problems.append(f"keys: {name} = {given!r}: {problem}")
         else:
             kept[name] = ",".join([*keys, BACK] if _goes_back(name) and BACK not in keys else keys)
@@ -166,13 +166,17 @@ def problems(wanted: Mapping[str, str], owners: Sequence[type]) -> list[str]:
     kept, problems = valid_entries(wanted)
     app, *places = owners
     ids = {each.id for owner in owners for each in bindings_of(owner)}
-    unknown = [f"keys: no action {name!r}; `benchtui keys` lists them" for name in wanted if name not in ids]
+    unknown = [
+        f"keys: unknown action {name!r}; list all actions with `benchtui keys`"
+        for name in wanted
+        if name not in ids
+    ]
     clashes = dict.fromkeys(line for place in places for line in _clashes(bound(place, app), kept))
     return [*problems, *unknown, *clashes]
 
 
 def _binding(place: str, keys: str, name: str, action: str, does: str, about: str = "") -> Binding:
-    _usual[f"{place}.{name}"] = keys
+    _defaults[f"{place}.{name}"] = keys
     return Binding(keys, action, does, id=f"{place}.{name}", show=False, tooltip=about)
 
 
@@ -180,18 +184,18 @@ def _goes_back(name: str) -> bool:
     return name.endswith(".back")
 
 
-def _refusal(key: str, name: str) -> str | None:
+def _invalid_reason(key: str, name: str) -> str | None:
     """Return why a key can't be mapped to an action; None if it can."""
     if not key:
-        return "no key is given"
+        return "no key given"
     if key in QUIT_KEYS:
-        return f"{key} always leaves the app"
+        return f"{key} always quits"
     if key == BACK and not _goes_back(name):
         return f"{_shown(BACK)} always goes back"
     *modifiers, last = key.split("+") if len(key) > 1 else [key]
     if set(modifiers) <= set(MODIFIERS) and (len(last) == 1 or last in NAMED or key_to_character(last)):
         return None
-    return f"{key!r} is no key; such as f5, space, pgdn, ctrl+k, or a letter"
+    return f"{key!r} is not a key; use f5, space, pgdn, ctrl+k, or a letter"
 
 
 def _clashes(bindings: Iterable[Bound], keymap: Mapping[str, str]) -> list[str]:
@@ -203,17 +207,17 @@ def _clashes(bindings: Iterable[Bound], keymap: Mapping[str, str]) -> list[str]:
             other = taken.setdefault(name, each.id)
             if other != each.id and not {other, each.id}.isdisjoint(keymap):
                 wins = _winner(other, each.id, keymap)
-                problems.append(f"keys: {name} would do {other} and {each.id}; {wins}")
+                problems.append(f"keys: {name} is bound to {other} and {each.id}; {wins}")
     return problems
 
 
 def _winner(first: str, second: str, keymap: Mapping[str, str]) -> str:
     """Describe which of two actions gets their key. If one is the app's, it is the second."""
     if second.startswith("app.") and not first.startswith("app."):
-        return f"{first} wins where it is there"
+        return f"{first} takes precedence where available"
     if first in keymap and second in keymap:
-        return "give one of them another"
-    return "the mapped one wins"
+        return "map one of them to another key"
+    return "the mapped one takes precedence"
 
 
 def _row(each: Bound, kept: Mapping[str, str]) -> str:

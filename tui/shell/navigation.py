@@ -24,7 +24,7 @@ class Opened(Message):
         """Whether to play it from its beginning, as if live."""
 
 
-class ComparisonAsked(Message):
+class ComparisonRequested(Message):
     """Posted when sessions are chosen for comparison, the base first."""
 
     def __init__(self, paths: tuple[Path, ...]) -> None:
@@ -32,7 +32,7 @@ class ComparisonAsked(Message):
         self.paths = paths
 
 
-class EditAsked(Message):
+class EditRequested(Message):
     """Posted when a sweep is chosen for editing: a preset's name, a TOML file, or a session that ran it."""
 
     def __init__(self, source: str | Path) -> None:

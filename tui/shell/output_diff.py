@@ -16,7 +16,7 @@ from textual.strip import Strip
 SPANS = {"chops", "spans", "chop_ends"}
 WHOLE = {"strips", "region"}
 """Attributes of the two kinds of update, in the Textual versions tested."""
-NOTHING = Strip([])
+EMPTY = Strip([])
 LARGE = 0.25
 """Share of the screen's cells from which an update is compared with what is shown."""
 MOST_PARTS = 8
@@ -37,7 +37,7 @@ class TerminalContent:
             self.forget()
         self._size = size
 
-    def less(self, update: RenderableType | None) -> RenderableType | None:
+    def without_unchanged(self, update: RenderableType | None) -> RenderableType | None:
         """Reduce an update to what it changes; return any other unchanged."""
         if type(update) is ChopsUpdate and vars(update).keys() == SPANS:
             return NewCells(update, self)
@@ -51,15 +51,15 @@ class TerminalContent:
         """Discard the known content, so that everything is written again."""
         self._lines.clear()
 
-    def shows(self, y: int, left: int, part: Strip) -> bool:
+    def is_shown(self, y: int, left: int, part: Strip) -> bool:
         """Return whether these cells are already shown at this position."""
         return self._line(y).crop(left, left + part.cell_length).simplify() == part.simplify()
 
-    def note_line(self, y: int, line: Strip) -> None:
+    def record_line(self, y: int, line: Strip) -> None:
         """Record that a whole line has been written."""
         self._lines[y] = [(0, line)]
 
-    def note_cells(self, y: int, left: int, part: Strip) -> None:
+    def record_cells(self, y: int, left: int, part: Strip) -> None:
         """Record that cells of a line have been written. After too many, its content is unknown."""
         if y in self._lines:
             self._lines[y].append((left, part))
@@ -72,7 +72,7 @@ class TerminalContent:
         return self._size is not None and cells > LARGE * self._size.area
 
     def _line(self, y: int) -> Strip:
-        line = NOTHING
+        line = EMPTY
         for left, part in self._lines.get(y, ()):
             line = Strip.join([line.crop(0, left), part, line.crop(left + part.cell_length)])
         return line
@@ -81,9 +81,9 @@ class TerminalContent:
 class NewLines(LayoutUpdate):
     """Textual's full-screen update, without lines that are already shown."""
 
-    def __init__(self, update: LayoutUpdate, painted: TerminalContent) -> None:
+    def __init__(self, update: LayoutUpdate, content: TerminalContent) -> None:
         super().__init__(update.strips, update.region)
-        self._painted = painted
+        self._content = content
 
     def render_segments(self, console: Console) -> str:
         """Return the update as text with escape sequences."""
@@ -92,8 +92,8 @@ class NewLines(LayoutUpdate):
     def _sequences(self, console: Console) -> Iterator[str]:
         for y, strips in enumerate(self.strips, self.region.y):
             line = Strip.join(list(strips))
-            if not self._painted.shows(y, self.region.x, line):
-                self._painted.note_line(y, line)
+            if not self._content.is_shown(y, self.region.x, line):
+                self._content.record_line(y, line)
                 yield Control.move_to(self.region.x, y).segment.text
                 yield line.render(console)
 
@@ -101,23 +101,23 @@ class NewLines(LayoutUpdate):
 class NewCells(ChopsUpdate):
     """Textual's partial update, with spans cropped at both ends."""
 
-    def __init__(self, update: ChopsUpdate, painted: TerminalContent) -> None:
+    def __init__(self, update: ChopsUpdate, content: TerminalContent) -> None:
         super().__init__(update.chops, update.spans, update.chop_ends)
-        self._painted = painted
+        self._content = content
 
     def render_segments(self, console: Console) -> str:
         """Return the update as text with escape sequences."""
         return "".join(self._sequences(console))
 
     def _sequences(self, console: Console) -> Iterator[str]:
-        large = self._painted.is_large(self.spans)
+        large = self._content.is_large(self.spans)
         for y, start, stop in self.spans:
             for end, (x, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
                 left, right = max(start, x), min(stop, end)
                 if strip is not None and left < right:
                     part = strip.crop(left - x, right - x)
-                    if large and self._painted.shows(y, left, part):
+                    if large and self._content.is_shown(y, left, part):
                         continue
-                    self._painted.note_cells(y, left, part)
+                    self._content.record_cells(y, left, part)
                     yield Control.move_to(left, y).segment.text
                     yield part.render(console)

@@ -53,7 +53,7 @@ class Preferences:
         made.problems = problems
         return made
 
-    def mistakes(self, owners: Callable[[], Sequence[type]]) -> list[str]:
+    def all_problems(self, owners: Callable[[], Sequence[type]]) -> list[str]:
         """Return a message for everything in the settings file that can't be applied.
 
         ``owners`` returns the app and its screens. It imports them, and is called only if keys are mapped.
@@ -69,27 +69,27 @@ class Preferences:
     @property
     def theme(self) -> str | None:
         """Theme to start with; None for the default."""
-        said = (self.settings.theme,) if self.settings.theme else None
-        return (_counting(self._remembered.theme, said) or (None,))[0]
+        configured = (self.settings.theme,) if self.settings.theme else None
+        return (_effective(self._remembered.theme, configured) or (None,))[0]
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns of the case table."""
-        known = _counting(self._remembered.columns, self.settings.columns)
+        known = _effective(self._remembered.columns, self.settings.columns)
         return tuple(key for key in known or () if key in KEYS) or DEFAULT_COLUMNS
 
     @property
     def sorting(self) -> Sorting | None:
         """Sort order of the case table; None for queue order."""
-        said = (self.settings.sort,) if self.settings.sort else None
-        word = (_counting(self._remembered.sort, said) or ("",))[0]
+        configured = (self.settings.sort,) if self.settings.sort else None
+        word = (_effective(self._remembered.sort, configured) or ("",))[0]
         key = word.removeprefix("-")
         return Sorting(key, word.startswith("-")) if key in ("case", *KEYS) else None
 
     def choose_theme(self, name: str) -> None:
         """Save the theme."""
-        said = (self.settings.theme,) if self.settings.theme else None
-        self._remember(msgspec.structs.replace(self._remembered, theme=SavedSetting((name,), said)))
+        configured = (self.settings.theme,) if self.settings.theme else None
+        self._remember(msgspec.structs.replace(self._remembered, theme=SavedSetting((name,), configured)))
 
     def choose_columns(self, keys: tuple[str, ...]) -> None:
         """Save the columns of the case table."""
@@ -100,8 +100,8 @@ class Preferences:
     def choose_sorting(self, sorting: Sorting | None) -> None:
         """Save the sort order of the case table."""
         word = "" if sorting is None else f"{'-' * sorting.reverse}{sorting.key}"
-        said = (self.settings.sort,) if self.settings.sort else None
-        self._remember(msgspec.structs.replace(self._remembered, sort=SavedSetting((word,), said)))
+        configured = (self.settings.sort,) if self.settings.sort else None
+        self._remember(msgspec.structs.replace(self._remembered, sort=SavedSetting((word,), configured)))
 
     def _remember(self, remembered: Remembered) -> None:
         self._remembered = remembered
@@ -113,9 +113,9 @@ class Preferences:
                 file.write(msgspec.json.encode(remembered))
 
 
-def _counting(choice: SavedSetting | None, said: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def _effective(choice: SavedSetting | None, configured: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """Return the choice, unless the settings file has changed since."""
-    return choice.value if choice is not None and choice.instead_of == said else said
+    return choice.value if choice is not None and choice.instead_of == configured else configured
 
 
 def _read(state: Path | None) -> Remembered:

@@ -7,12 +7,12 @@ from typing import Literal
 
 from benchtui.themes.symbols import Symbols
 
-SHARE = 0.02
+CPU_SHARE = 0.02
 """Share of a processor that the screen may use during a case, as far as drawing less often helps."""
-MOST_HZ = (10.0, 5.0, 2.0, 1.5, 1.0, 0.75, 0.5)
+RATE_LIMITS_HZ = (10.0, 5.0, 2.0, 1.5, 1.0, 0.75, 0.5)
 """Limits on the rate, in Hz."""
 HYSTERESIS = 0.8
-"""Fraction of ``SHARE`` that a higher rate must stay within, so that the limit doesn't oscillate."""
+"""Fraction of ``CPU_SHARE`` that a higher rate must stay within, so that the limit doesn't oscillate."""
 EMA_WEIGHT = 0.3
 """Weight of the newest value in an exponential moving average."""
 
@@ -45,41 +45,41 @@ class DrawingCost:
         self._clock = clock
         self._reading = 0.0
         """CPU cost of reading, as a share of one processor."""
-        self._picture_s = 0.0
+        self._frame_s = 0.0
         self._begun: tuple[float, float] | None = None
         """Clock and CPU time at the start of the current interval."""
         self._read_s = 0.0
-        self._pictures = 0
-        self.most_hz = MOST_HZ[0]
-        """Highest rate limit at which reading and drawing together stay within ``SHARE``."""
+        self._frames = 0
+        self.most_hz = RATE_LIMITS_HZ[0]
+        """Highest rate limit at which reading and drawing together stay within ``CPU_SHARE``."""
 
-    def read(self, on: Callable[[], None]) -> None:
-        """Run ``on``, which reads the session, and count its CPU time."""
+    def time_reading(self, read: Callable[[], None]) -> None:
+        """Run ``read``, which reads the session, and count its CPU time."""
         before_s = self._used_s()
-        on()
+        read()
         self._read_s += self._used_s() - before_s
 
-    def drew(self) -> None:
+    def count_frame(self) -> None:
         """Count a frame."""
-        self._pictures += 1
+        self._frames += 1
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Update the costs with the interval since the last call.
 
         The first call only starts an interval, because a whole session may have been read before it.
         """
         now_s, used_s = self._clock(), self._used_s()
-        if self._begun is not None and self._pictures and now_s > self._begun[0]:
-            picture_s = (used_s - self._begun[1] - self._read_s) / self._pictures
-            self._picture_s += EMA_WEIGHT * (picture_s - self._picture_s)
+        if self._begun is not None and self._frames and now_s > self._begun[0]:
+            frame_s = (used_s - self._begun[1] - self._read_s) / self._frames
+            self._frame_s += EMA_WEIGHT * (frame_s - self._frame_s)
             self._reading += EMA_WEIGHT * (self._read_s / (now_s - self._begun[0]) - self._reading)
-            self.most_hz = next((hz for hz in MOST_HZ if self._affords(hz)), MOST_HZ[-1])
+            self.most_hz = next((hz for hz in RATE_LIMITS_HZ if self._affords(hz)), RATE_LIMITS_HZ[-1])
         self._begun = (now_s, used_s)
-        self._read_s, self._pictures = 0.0, 0
+        self._read_s, self._frames = 0.0, 0
 
     def _affords(self, hz: float) -> bool:
-        share = SHARE if hz <= self.most_hz else HYSTERESIS * SHARE
-        return self._reading + self._picture_s * hz <= share
+        share = CPU_SHARE if hz <= self.most_hz else HYSTERESIS * CPU_SHARE
+        return self._reading + self._frame_s * hz <= share
 
 
 class Meter:
@@ -93,7 +93,7 @@ class Meter:
         self._due_s: float | None = None
         self._late_s = 0.0
 
-    def due_in(self, seconds: float) -> None:
+    def schedule_next(self, seconds: float) -> None:
         """Record when the next frame is due, and how late this one is."""
         now_s = time.monotonic()
         if self._due_s is not None:
@@ -103,9 +103,9 @@ class Meter:
     def toggle(self, written: int | None) -> None:
         """Start or stop measuring."""
         self._before = None if self._before else Cost.now(written)
-        self.words = "measuring the screen" if self._before else ""
+        self.words = "measuring the UI" if self._before else ""
 
-    def weigh(self, written: int | None, engine_percent: float | None) -> None:
+    def update(self, written: int | None, engine_percent: float | None) -> None:
         """Update the text once a second has passed."""
         if self._before is None:
             return
@@ -119,7 +119,7 @@ class Meter:
 def cost_text(before: Cost, after: Cost, engine_percent: float | None, symbols: Symbols) -> str:
     """Format what the screen used between two moments, and the engine's CPU share."""
     span_s = max(after.at_s - before.at_s, 1e-6)
-    words = [f"screen {100 * (after.cpu_s - before.cpu_s) / span_s:.1f} % CPU"]
+    words = [f"UI {100 * (after.cpu_s - before.cpu_s) / span_s:.1f} % CPU"]
     if before.written is not None and after.written is not None:
         words.append(f"{(after.written - before.written) / span_s / 1000:.1f} kB/s")
     words.append(f"{resident_mb():.0f} MB")

@@ -41,9 +41,9 @@ def read(source: Path) -> tuple[Settings, tuple[str, ...]]:
     except FileNotFoundError:
         return Settings(), ()
     except OSError as error:
-        return Settings(), (f"{source}: {error.strerror}; none of it is used",)
+        return Settings(), (f"{source}: {error.strerror}; the file is ignored",)
     except (ValueError, RecursionError) as error:
-        return Settings(), (f"{source}: {error}; none of it is used",)
+        return Settings(), (f"{source}: {error}; the file is ignored",)
     known: dict[str, Any] = {}
     problems: list[str] = []
     for name, value in table.items():
@@ -57,16 +57,16 @@ def read(source: Path) -> tuple[Settings, tuple[str, ...]]:
 def _problem(name: str, value: object) -> str | None:
     """Return what is wrong with an entry's name, type or value; None if it is valid."""
     if name not in Settings.__struct_fields__:
-        return f"no entry {quoted(name)}; entries: {', '.join(Settings.__struct_fields__)}"
+        return f"unknown entry {quoted(name)}; allowed: {', '.join(Settings.__struct_fields__)}"
     try:
         msgspec.convert({name: value}, Settings)
     except msgspec.ValidationError as error:
         return f"{name} = {quoted(value)}: {error}".replace(f" - at `$.{name}`", "")
-    if name == "theme" and (refused := user_themes.unknown_reason(str(value))):
-        return f"theme: {refused}"
+    if name == "theme" and (reason := user_themes.unknown_reason(str(value))):
+        return f"theme: {reason}"
     allowed, given = _allowed(name), value if isinstance(value, list) else [value]
     wrong = [each for each in given if allowed and str(each) not in allowed]
-    return f"{name}: {quoted(wrong[0])} is not known; allowed: {', '.join(allowed)}" if wrong else None
+    return f"{name}: {quoted(wrong[0])} is not allowed; allowed: {', '.join(allowed)}" if wrong else None
 
 
 def _allowed(name: str) -> tuple[str, ...]:

@@ -22,11 +22,11 @@ class Terminal(LinuxDriver):
         self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
-        self.painted = TerminalContent()
+        self.content = TerminalContent()
 
     def resume_application_mode(self) -> None:
         """Take over the terminal again; its content is unknown."""
-        self.painted.forget()
+        self.content.forget()
         super().resume_application_mode()
 
     @property

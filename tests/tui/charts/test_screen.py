@@ -10,8 +10,8 @@ from benchtui.tui.pages.page import Page
 PRECISIONS = ("fp32", "fp16")
 
 
-def swept(story: Any, sizes: tuple[int, ...] = (1, 2, 4)) -> Any:
-    """A sweep of two precisions, all cases measured but for the last of the first, which had no room."""
+def record_sweep(story: Any, sizes: tuple[int, ...] = (1, 2, 4)) -> Any:
+    """Record a sweep of two precisions; the last case of the first ran out of memory."""
     story.begin(batch_sizes=sizes, precision=PRECISIONS)
     for number, config in enumerate(story.plan):
         if config.batch_size == sizes[-1] and config.precision == "fp32":
@@ -21,8 +21,8 @@ def swept(story: Any, sizes: tuple[int, ...] = (1, 2, 4)) -> Any:
     return story
 
 
-async def look(seen: Any) -> None:
-    """Have the Charts compute and draw what there is."""
+async def refresh(seen: Any) -> None:
+    """Let the Charts view compute and redraw."""
     await seen.pilot.pause()
     seen.app.screen.tick()
     await seen.app.workers.wait_for_complete()
@@ -31,11 +31,11 @@ async def look(seen: Any) -> None:
 
 async def press(seen: Any, *keys: str) -> None:
     await seen.pilot.press(*keys)
-    await look(seen)
+    await refresh(seen)
 
 
-async def test_lines_points_and_what_was_lost(story: Any, engine: Any, opened: Any) -> None:
-    swept(story)
+async def test_chart_shows_lines_points_and_lost_cases(story: Any, engine: Any, opened: Any) -> None:
+    record_sweep(story)
     async with opened(story.path, engine) as seen:
         await press(seen, "3")
         assert isinstance(seen.app.screen, Charts)
@@ -49,8 +49,8 @@ async def test_lines_points_and_what_was_lost(story: Any, engine: Any, opened: A
         assert len(rows) == 1 and rows[0].split()[0] == "4"
 
 
-async def test_arrows_choose_line_and_point(story: Any, engine: Any, opened: Any) -> None:
-    swept(story)
+async def test_arrows_select_line_and_point(story: Any, engine: Any, opened: Any) -> None:
+    record_sweep(story)
     async with opened(story.path, engine) as seen:
         await press(seen, "3")
         assert "fp32" in seen.panel("heading")[1] and "bs=1 " in seen.panel("heading")[1]
@@ -62,8 +62,8 @@ async def test_arrows_choose_line_and_point(story: Any, engine: Any, opened: Any
         assert "fp16" in seen.panel("heading")[1]
 
 
-async def test_figures_and_the_scale_change(story: Any, engine: Any, opened: Any) -> None:
-    swept(story)
+async def test_metric_and_scale_can_be_changed(story: Any, engine: Any, opened: Any) -> None:
+    record_sweep(story)
     async with opened(story.path, engine) as seen:
         await press(seen, "3", "f")
         assert "latency p50, ms over batch size" in seen.panel("heading")[0]
@@ -73,14 +73,14 @@ async def test_figures_and_the_scale_change(story: Any, engine: Any, opened: Any
         assert "logarithmic" in seen.panel("heading")[0]
 
 
-async def test_another_axis_where_there_is_one(story: Any, engine: Any, opened: Any) -> None:
-    swept(story)
+async def test_axis_changes_if_there_is_another_one(story: Any, engine: Any, opened: Any) -> None:
+    record_sweep(story)
     async with opened(story.path, engine) as seen:
         await press(seen, "3", "x")
-        assert "batch size is the only axis" in seen.panel("word")[0]
+        assert "batch size is the only numeric axis" in seen.panel("word")[0]
 
 
-async def test_lengths_are_an_axis(story: Any, engine: Any, opened: Any) -> None:
+async def test_sequence_length_is_an_axis(story: Any, engine: Any, opened: Any) -> None:
     story.begin(batch_sizes=(1, 2), sequence_length=(32, 64))
     for number in range(4):
         story.case(number)
@@ -90,8 +90,8 @@ async def test_lengths_are_an_axis(story: Any, engine: Any, opened: Any) -> None
         assert any("bs=2" in row for row in seen.panel("lines"))
 
 
-async def test_the_front_lists_the_cases_that_none_beats(story: Any, engine: Any, opened: Any) -> None:
-    swept(story)
+async def test_pareto_front_lists_the_nondominated_cases(story: Any, engine: Any, opened: Any) -> None:
+    record_sweep(story)
     async with opened(story.path, engine) as seen:
         await press(seen, "3", "p")
         assert "Pareto front: samples/s against latency p50, ms" in seen.panel("heading")[0]
@@ -105,15 +105,15 @@ async def test_the_front_lists_the_cases_that_none_beats(story: Any, engine: Any
         assert "samples/s over batch size" in seen.panel("heading")[0]
 
 
-async def test_a_filter_keeps_lines_with_its_words(story: Any, engine: Any, opened: Any) -> None:
-    swept(story)
+async def test_filter_shows_only_matching_lines(story: Any, engine: Any, opened: Any) -> None:
+    record_sweep(story)
     async with opened(story.path, engine) as seen:
         await press(seen, "3", "slash", *"fp16", "enter")
         assert "filter fp16   1 of 2 lines" in seen.panel("heading")[0]
         assert not any("fp32" in row for row in seen.panel("lines"))
         assert any(row.split()[:2] == ["▸b", "fp16"] for row in seen.panel("lines"))  # it keeps its letter
         await press(seen, "slash", "x")
-        assert "no line has 'fp16x'" in seen.text
+        assert "no line matches 'fp16x'" in seen.text
         await press(seen, "escape")
         assert (
             "filter" not in seen.panel("heading")[0] and len([row for row in seen.panel("lines") if row]) == 3
@@ -122,8 +122,8 @@ async def test_a_filter_keeps_lines_with_its_words(story: Any, engine: Any, open
         assert isinstance(seen.app.screen, Monitor)
 
 
-async def test_enter_shows_the_case_of_the_point(story: Any, engine: Any, opened: Any) -> None:
-    swept(story)
+async def test_enter_opens_the_case_of_the_selected_point(story: Any, engine: Any, opened: Any) -> None:
+    record_sweep(story)
     async with opened(story.path, engine) as seen:
         await press(seen, "3", "down", "right")
         await seen.pilot.press("enter")
@@ -135,8 +135,8 @@ async def test_enter_shows_the_case_of_the_point(story: Any, engine: Any, opened
         assert isinstance(seen.app.screen, Charts)
 
 
-async def test_the_table_is_copied_as_markdown(story: Any, engine: Any, opened: Any) -> None:
-    swept(story)
+async def test_table_is_copied_as_markdown(story: Any, engine: Any, opened: Any) -> None:
+    record_sweep(story)
     async with opened(story.path, engine) as seen:
         await press(seen, "3", "y")
         assert "| bs | samples/s |" in seen.app.clipboard
@@ -145,20 +145,20 @@ async def test_the_table_is_copied_as_markdown(story: Any, engine: Any, opened: 
         assert "| case on the front |" in seen.app.clipboard
 
 
-async def test_charts_grow_with_the_sweep(story: Any, engine: Any, opened: Any) -> None:
+async def test_charts_update_while_the_sweep_is_running(story: Any, engine: Any, opened: Any) -> None:
     story.begin(batch_sizes=(1, 2, 4)).case(0)
     async with opened(story.path, engine) as seen:
         await press(seen, "3")
-        assert "1 case has a figure for samples/s yet; 2 are to come" in seen.text
+        assert "1 case has a value for samples/s so far; 2 pending" in seen.text
         story.case(1).start(2).prepare(2).steps(2, [9.0] * 10)
         seen.app._feed.poll()
-        await look(seen)
+        await refresh(seen)
         assert "▶ running" in seen.text
         assert sum("a" in row for row in seen.panel("plot")[1:30]) >= 2
 
 
-async def test_help_and_quit(story: Any, opened: Any) -> None:
-    swept(story).end()
+async def test_help_opens_and_q_quits(story: Any, opened: Any) -> None:
+    record_sweep(story).end()
     async with opened(story.path, None) as seen:
         await press(seen, "3")
         await seen.pilot.press("question_mark")
@@ -170,8 +170,8 @@ async def test_help_and_quit(story: Any, opened: Any) -> None:
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40), (200, 50)])
-async def test_nothing_is_cut_off(story: Any, engine: Any, opened: Any, size: tuple[int, int]) -> None:
-    swept(story)
+async def test_no_text_is_truncated(story: Any, engine: Any, opened: Any, size: tuple[int, int]) -> None:
+    record_sweep(story)
     async with opened(story.path, engine, size=size) as seen:
         await press(seen, "3", "right")
         for figure in ("samples/s", "fp32", "fp16", "▲ oom", "p Pareto"):
@@ -179,15 +179,15 @@ async def test_nothing_is_cut_off(story: Any, engine: Any, opened: Any, size: tu
         assert "terminal too small" not in seen.text
 
 
-async def test_a_small_terminal_gets_a_word(story: Any, engine: Any, opened: Any) -> None:
-    swept(story)
+async def test_small_terminal_shows_a_message(story: Any, engine: Any, opened: Any) -> None:
+    record_sweep(story)
     async with opened(story.path, engine, size=(50, 18)) as seen:
         await press(seen, "3")
         assert "terminal too small" in seen.text
 
 
-async def test_ascii_uses_no_other_character(story: Any, engine: Any, opened: Any) -> None:
-    swept(story)
+async def test_ascii_mode_uses_only_ascii(story: Any, engine: Any, opened: Any) -> None:
+    record_sweep(story)
     async with opened(story.path, engine, ascii_only=True) as seen:
         await press(seen, "3", "f", "right")
         assert seen.text.isascii()

@@ -1,4 +1,4 @@
-"""The commands: which there are, and what their list costs."""
+"""The list of commands, which must not import any of them."""
 
 import subprocess
 import sys
@@ -10,13 +10,13 @@ from benchtui.tui.cli import COMMANDS, app
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_is_listed_with_the_first_sentence_of_its_help(name: str) -> None:
+def test_command_summary_is_the_first_sentence_of_its_help(name: str) -> None:
     command = app.get_command(click.Context(app), name)
     assert command is not None and command.name == name
     assert command.get_short_help_str(1000) == COMMANDS[name][2]
 
 
-def test_the_list_of_commands_loads_none_of_them() -> None:
+def test_listing_commands_imports_none_of_them() -> None:
     script = (
         "import sys\nfrom benchtui.tui.cli import app\napp(['--help'], standalone_mode=False)\n"
         "print(*sorted(name for name in sys.modules if name.startswith('benchtui.')), file=sys.stderr)"
@@ -30,6 +30,6 @@ def test_the_list_of_commands_loads_none_of_them() -> None:
     ]
 
 
-def test_commands_complete_without_being_loaded() -> None:
+def test_command_completion_imports_no_command() -> None:
     found = app.shell_complete(click.Context(app), "re")
-    assert [(item.value, item.help) for item in found] == [("replay", "Play a recorded session again.")]
+    assert [(item.value, item.help) for item in found] == [("replay", "Replay a recorded session.")]

@@ -1,4 +1,4 @@
-"""``benchtui export`` in all its forms, called as the command calls it."""
+"""``benchtui export`` in all formats, invoked through the command line."""
 
 import csv
 import json
@@ -26,7 +26,7 @@ def export(*arguments: object) -> Result:
     return CliRunner().invoke(app, ["export", *map(str, arguments)], catch_exceptions=False)
 
 
-def test_results_as_csv_and_json(session: Path, tmp_path: Path) -> None:
+def test_results_are_exported_as_csv_and_json(session: Path, tmp_path: Path) -> None:
     rows = list(csv.DictReader(export(session, "--format", "csv").stdout.splitlines()))
     found = json.loads(export(session, "--format", "json").stdout)
     assert len(rows) == len(found["cases"]) == 10
@@ -35,10 +35,10 @@ def test_results_as_csv_and_json(session: Path, tmp_path: Path) -> None:
     assert (tmp_path / "r.csv").read_bytes() == export(session, "--format", "csv").stdout_bytes
 
 
-def test_figures_are_linked_from_a_report_that_is_a_file(session: Path, tmp_path: Path) -> None:
+def test_report_written_to_a_file_links_its_plots(session: Path, tmp_path: Path) -> None:
     done = export(session, "--figures", tmp_path / "figures", "-o", tmp_path / "report.md")
     assert done.stdout == ""
-    assert done.stderr.startswith("figures left out: ")
+    assert done.stderr.startswith("figures skipped: ")
     assert done.stderr.count("\n") == 1
     text = (tmp_path / "report.md").read_text()
     assert "](figures/throughput.svg)" in text
@@ -46,19 +46,19 @@ def test_figures_are_linked_from_a_report_that_is_a_file(session: Path, tmp_path
         assert (tmp_path / "figures" / name).stat().st_size > 1000
 
 
-def test_a_report_to_standard_output_links_no_figures(session: Path, tmp_path: Path) -> None:
+def test_report_on_standard_output_links_no_plots(session: Path, tmp_path: Path) -> None:
     done = export(session, "--figures", tmp_path / "figures")
     assert done.stdout == export(session).stdout
     assert (tmp_path / "figures" / "throughput.svg").exists()
 
 
-def test_html_holds_its_figures_and_writes_them_too_where_asked(session: Path, tmp_path: Path) -> None:
+def test_html_embeds_its_plots_and_also_writes_them_if_requested(session: Path, tmp_path: Path) -> None:
     done = export(session, "--format", "html", "--figures", tmp_path / "figures")
     assert done.stdout.startswith("<!DOCTYPE html>")
     assert done.stdout.count("<svg") == len(list((tmp_path / "figures").glob("*.svg"))) > 0
 
 
-def test_steps_go_to_standard_output_or_a_file(session: Path, tmp_path: Path) -> None:
+def test_steps_are_written_to_standard_output_or_a_file(session: Path, tmp_path: Path) -> None:
     done = export(session, "--steps", "--format", "csv")
     assert done.stdout.startswith("case,round,phase,step,wall_ms,")
     export(session, "--steps", "--format", "csv", "-o", tmp_path / "steps.csv")
@@ -66,13 +66,13 @@ def test_steps_go_to_standard_output_or_a_file(session: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("of", SCHEMAS)
-def test_a_schema_needs_no_session(of: str) -> None:
+def test_schema_is_printed_without_a_session(of: str) -> None:
     done = export("--schema", of)
     assert done.exit_code == 0
     assert "$defs" in json.loads(done.stdout)
 
 
-def test_parquet_without_pyarrow_is_told(
+def test_parquet_without_pyarrow_reports_the_missing_package(
     session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
@@ -81,7 +81,7 @@ def test_parquet_without_pyarrow_is_told(
             export(session, "--format", "parquet", "-o", tmp_path / "r.parquet", *more)
 
 
-def test_the_session_itself_is_never_overwritten(session: Path, tmp_path: Path) -> None:
+def test_export_never_overwrites_the_session(session: Path, tmp_path: Path) -> None:
     before = session.read_bytes()
     link = tmp_path / "link.json"
     link.symlink_to(session)
@@ -91,7 +91,7 @@ def test_the_session_itself_is_never_overwritten(session: Path, tmp_path: Path) 
     assert session.read_bytes() == before
 
 
-def test_a_broken_session_leaves_the_file_of_before(tmp_path: Path) -> None:
+def test_failed_export_keeps_the_previous_file(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text("hello\n")
     (tmp_path / "out.csv").write_text("before")
     for more in ((), ("--steps",)):
@@ -103,19 +103,19 @@ def test_a_broken_session_leaves_the_file_of_before(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--steps",), "--steps with --format md: steps come as csv, json, parquet"),
-        (("--steps", "--format", "html"), "--steps with --format html"),
-        (("--steps", "--format", "csv", "--figures", "x"), "--figures with --steps"),
-        (("--format", "parquet"), "--format parquet without -o"),
-        (("--format", "csv", "--price", "2.5"), "--price: costs are in the report of one session"),
-        (("other.json", "--format", "csv"), "2 sessions: --format csv, --steps and --figures take one"),
-        (("other.json", "--figures", "x"), "2 sessions"),
+        (("--steps",), "--steps can't be exported with --format md; use csv, json, parquet"),
+        (("--steps", "--format", "html"), "--steps can't be exported with --format html"),
+        (("--steps", "--format", "csv", "--figures", "x"), "--figures can't be combined with --steps"),
+        (("--format", "parquet"), "--format parquet is binary: name an output file with -o"),
+        (("--format", "csv", "--price", "2.5"), "--price applies only to the report of a single session"),
+        (("other.json", "--format", "csv"), "2 sessions can't be exported with --format csv; use --format md"),
+        (("other.json", "--figures", "x"), "--steps and --figures require a single session, not 2"),
         (("-o", "nowhere/report.md"), "nowhere/report.md: can't be written: No such file"),
         (("--format", "parquet", "-o", "nowhere/r.parquet"), "nowhere/r.parquet: can't be written"),
         (("--format", "csv", "--figures", "s.json/x"), "s.json/x: can't create the folder for the figures"),
     ],
 )
-def test_what_doesnt_go_together_is_told(
+def test_conflicting_options_are_rejected(
     arguments: tuple[str, ...], said: str, session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "nowhere/r.parquet" in arguments:

@@ -8,12 +8,12 @@ from click.testing import CliRunner, Result
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.tui.cli import app
 
-TAKES = """#!/bin/bash
-cat > "$0.taken"
+ACCEPTING_SBATCH = """#!/bin/bash
+cat > "$0.script"
 echo "$*" > "$0.arguments"
 echo '42;cluster'
 """
-REFUSES = """#!/bin/bash
+REJECTING_SBATCH = """#!/bin/bash
 echo 'sbatch: error: invalid partition specified: nope' >&2
 echo 'sbatch: error: Batch job submission failed: Invalid partition name specified' >&2
 exit 1
@@ -22,7 +22,7 @@ exit 1
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with a sweep in it."""
+    """Return a working folder that contains a sweep."""
     (tmp_path / "own.toml").write_text('name = "mine"\nmodel = "none"\n[axes]\nbatch_size = [1, 2]\n')
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -32,8 +32,8 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["slurm", *arguments], standalone_mode=False)
 
 
-def sbatch(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> Path:
-    """Puts a program that plays sbatch first in the path."""
+def install_sbatch(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> Path:
+    """Install a fake sbatch at the front of PATH."""
     path = folder / "bin" / "sbatch"
     path.parent.mkdir()
     path.write_text(text)
@@ -42,7 +42,7 @@ def sbatch(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> Path:
     return path
 
 
-def test_a_sweep_file_is_named_by_its_absolute_path(folder: Path) -> None:
+def test_script_uses_the_absolute_path_of_a_sweep_file(folder: Path) -> None:
     done = run("own.toml", "--set", "batch_size=1..8*2", "--time", "2h", "-o", "s.json")
     assert done.exit_code == 0
     assert done.stderr == ""
@@ -55,13 +55,13 @@ def test_a_sweep_file_is_named_by_its_absolute_path(folder: Path) -> None:
     assert wanted in lines
 
 
-def test_a_preset_is_named_by_its_name_unless_there_is_a_file_of_that_name(folder: Path) -> None:
+def test_script_uses_a_preset_name_unless_a_file_has_that_name(folder: Path) -> None:
     assert "benchtui run quick --output" in run("quick").stdout
     (folder / "quick").write_text('model = "none"\n')
     assert f"benchtui run {folder}/quick --output" in run("quick").stdout
 
 
-def test_the_environment_is_that_of_the_command(folder: Path, command: str) -> None:
+def test_script_uses_the_environment_of_the_running_command(folder: Path, command: str) -> None:
     assert f'export PATH={Path(command).parent}:"$PATH"' in run("quick").stdout
 
 
@@ -70,12 +70,12 @@ def test_the_environment_is_that_of_the_command(folder: Path, command: str) -> N
     [
         (("quik",), "quik: no such file or preset (did you mean 'quick'?)"),
         (("own.toml", "--set", "batch_size=0"), "own.toml: axes.batch_size: 0 is not a whole number"),
-        (("quick", "--time", "soon"), "--time: 'soon' is not a time from 3m to 366d"),
+        (("quick", "--time", "soon"), "--time: 'soon' is not a time limit from 3m to 366d"),
         (("quick", "--gpus", "0"), "--gpus: '0' is not a number of GPUs"),
-        (("quick", "--sbatch", "mem"), "--sbatch: 'mem' is not an option of sbatch"),
+        (("quick", "--sbatch", "mem"), "--sbatch: 'mem' is not an sbatch option"),
     ],
 )
-def test_nothing_is_printed_of_what_is_refused(folder: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_invalid_options_print_no_script(folder: Path, arguments: tuple[str, ...], said: str) -> None:
     done = run(*arguments)
     assert isinstance(done.exception, BenchtuiError)
     assert str(done.exception).startswith(said)
@@ -83,41 +83,43 @@ def test_nothing_is_printed_of_what_is_refused(folder: Path, arguments: tuple[st
 
 
 @pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
-def test_several_nodes_need_ray(folder: Path) -> None:
+def test_several_nodes_require_ray(folder: Path) -> None:
     done = run("quick", "--nodes", "2")
-    assert str(done.exception).startswith("--nodes: several need Ray, which isn't installed here")
+    assert str(done.exception).startswith("--nodes 2 requires Ray, which isn't installed")
     assert done.stdout == ""
 
 
-def test_a_sweep_for_gpus_without_any_is_warned_of(folder: Path) -> None:
+def test_gpu_sweep_without_requested_gpus_prints_a_warning(folder: Path) -> None:
     cases = ("quick", "--set", "device=cpu,cuda:0")
-    assert run(*cases).stderr == "benchtui: cases on cuda:0, and no --gpus: the job may get no GPU\n"
+    assert run(*cases).stderr == (
+        "benchtui: the sweep has cases on cuda:0, but --gpus is not set: the job may get no GPU\n"
+    )
     assert run(*cases, "--gpus", "1").stderr == ""
     assert run(*cases, "--sbatch", "--gres=gpu:1").stderr == ""
 
 
-def test_a_job_is_submitted_as_it_would_be_printed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = sbatch(folder, monkeypatch, TAKES)
+def test_submit_passes_the_printed_script_to_sbatch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = install_sbatch(folder, monkeypatch, ACCEPTING_SBATCH)
     done = run("own.toml", "--submit")
     assert done.exit_code == 0
     assert done.stdout == f"job 42; session {folder}/mine-42.json\n"
-    assert Path(f"{path}.taken").read_text() == run("own.toml").stdout
+    assert Path(f"{path}.script").read_text() == run("own.toml").stdout
     assert Path(f"{path}.arguments").read_text() == "--parsable\n"
 
 
-def test_what_sbatch_has_against_a_job_is_told_in_a_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sbatch(folder, monkeypatch, REFUSES)
+def test_sbatch_error_is_reported_in_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install_sbatch(folder, monkeypatch, REJECTING_SBATCH)
     done = run("own.toml", "--partition", "nope", "--submit")
     assert isinstance(done.exception, BenchtuiError)
     assert str(done.exception) == (
-        "--submit: sbatch refuses the job: invalid partition specified: nope;"
+        "--submit: sbatch rejected the job: invalid partition specified: nope;"
         " Batch job submission failed: Invalid partition name specified"
     )
 
 
-def test_without_slurm_nothing_is_submitted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_submit_without_sbatch_fails(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(folder))
     done = run("own.toml", "--submit")
     assert str(done.exception) == (
-        "--submit: no sbatch on this machine; print the script and submit it where Slurm is"
+        "--submit: sbatch not found; print the script instead, and submit it on a machine with Slurm"
     )

@@ -10,7 +10,7 @@ import pytest
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.tui.compare.screen import Compare
 from benchtui.tui.pages.page import Page
-from benchtui.tui.shell.navigation import ComparisonAsked
+from benchtui.tui.shell.navigation import ComparisonRequested
 from benchtui.tui.widgets.long_list import LongList
 
 Pair = Callable[..., tuple[Path, ...]]
@@ -44,7 +44,7 @@ class Shown:
         self.paths = paths
 
     async def begin(self) -> "Shown":
-        self.seen.app.post_message(ComparisonAsked(self.paths))
+        self.seen.app.post_message(ComparisonRequested(self.paths))
         await self.until(lambda: isinstance(self.seen.app.screen, Compare) and "reading" not in self.text)
         await self.seen.pilot.pause()
         return self
@@ -209,13 +209,13 @@ async def test_E_exports_and_asks_before_overwriting(opened: Any, pair: Pair, ap
         path = app_context.folder / "a-vs-b.md"
         path.write_text("mine")
         await shown.press("E", "enter")
-        await shown.until(lambda: "is there already" in shown.word)
+        await shown.until(lambda: "already exists" in shown.word)
         await shown.press("escape")
         assert path.read_text() == "mine"
         await shown.press("E", "enter")
-        await shown.until(lambda: "is there already" in shown.word)
+        await shown.until(lambda: "already exists" in shown.word)
         await shown.press("E")
-        await shown.until(lambda: "written: " in shown.word)
+        await shown.until(lambda: "wrote " in shown.word)
         assert path.read_text().startswith("# Comparison: a and b")
 
 

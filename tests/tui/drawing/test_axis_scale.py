@@ -6,7 +6,7 @@ from benchtui.tui.drawing.axis_scale import labels, linear, logarithmic, of_valu
 
 
 @pytest.mark.parametrize(("least", "most", "count"), [(0, 13.7, 5), (0, 9.9e8, 7), (0, 0.0123, 3), (0, 0, 4)])
-def test_linear_ticks_are_round_and_hold_the_values(least: float, most: float, count: int) -> None:
+def test_linear_ticks_are_round_and_cover_the_values(least: float, most: float, count: int) -> None:
     scale = linear(least, most, count)
     assert scale.ticks[0] == 0 and scale.high >= most and 2 <= len(scale.ticks) <= max(count, 2)
     step = scale.ticks[1]
@@ -14,14 +14,14 @@ def test_linear_ticks_are_round_and_hold_the_values(least: float, most: float, c
 
 
 @pytest.mark.parametrize(("least", "most"), [(1.4, 60), (3, 3), (0.002, 90_000)])
-def test_logarithmic_ticks_hold_the_values(least: float, most: float) -> None:
+def test_logarithmic_ticks_cover_the_values(least: float, most: float) -> None:
     scale = logarithmic(least, most, 7)
     assert scale.low <= least <= most <= scale.high and scale.low < scale.high
     assert scale.share(scale.low) == 0 and scale.share(scale.high) == 1
     assert len(scale.ticks) <= 7
 
 
-def test_doubling_values_stand_at_equal_distances() -> None:
+def test_doubling_values_are_evenly_spaced() -> None:
     scale = of_values([8, 1, 4, 2])
     assert scale.logarithmic
     assert [round(3 * scale.share(value)) for value in (1, 2, 4, 8)] == [0, 1, 2, 3]
@@ -34,11 +34,11 @@ def test_doubling_values_stand_at_equal_distances() -> None:
     ("value", "text"),
     [(0, "0"), (1200, "1,200"), (0.05, "0.05"), (2.5, "2.5"), (2e6, "2M"), (5e9, "5G"), (1e18, "1e+18")],
 )
-def test_ticks_are_written_short(value: float, text: str) -> None:
+def test_tick_labels_are_short(value: float, text: str) -> None:
     assert tick_text(value) == text
 
 
-def test_labels_never_touch_and_keep_the_ends() -> None:
+def test_labels_never_touch_and_include_both_ends() -> None:
     texts = labels([1000, 1001, 1002, 1003], lambda tick: int(tick - 1000) * 4, 16)
     assert [text for _, text in texts][::3] == ["1,000"] and texts[-1][1] == "1,003"
     assert all(start + len(text) < after for (start, text), (after, _) in pairwise(texts))

@@ -4,19 +4,19 @@ from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.drawing import format
 
 
-def test_what_a_terminal_could_obey_is_taken_out() -> None:
+def test_control_characters_are_removed() -> None:
     assert format.clean("\x1b[31mred\x1b]0;t\x07\r\nnext\x9b\u202eleft") == "[31mred]0;t  nextleft"
 
 
-def test_other_scripts_pass() -> None:
+def test_other_scripts_are_kept() -> None:
     assert format.clean("模型 é ü") == "模型 é ü"
 
 
-def test_one_of_a_thing_is_no_plural() -> None:
+def test_amount_of_one_is_singular() -> None:
     assert [format.amount(count, "step") for count in (0, 1, 1234)] == ["0 steps", "1 step", "1,234 steps"]
 
 
-def test_text_is_padded_or_shortened_to_cells() -> None:
+def test_text_is_padded_or_shortened_to_a_width() -> None:
     assert format.fit("abc", 5, UNICODE) == "abc  "
     assert format.fit("abcdef", 4, UNICODE) == "abc…"
     assert format.fit("模型模型", 5, UNICODE) == "模型…"
@@ -28,7 +28,7 @@ def test_text_is_padded_or_shortened_to_cells() -> None:
     ("value", "shown"),
     [(None, "–"), (0.31234, "0.312"), (2.314, "2.31"), (12345.678, "12,345.68"), (123456.7, "123,457")],
 )
-def test_milliseconds(value: float | None, shown: str) -> None:
+def test_milliseconds_are_formatted(value: float | None, shown: str) -> None:
     assert format.milliseconds(value, UNICODE) == shown
 
 
@@ -36,18 +36,18 @@ def test_milliseconds(value: float | None, shown: str) -> None:
     ("seconds", "shown"),
     [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 m 00 s"), (72, "1 m 12 s"), (7500, "2 h 05 m")],
 )
-def test_durations_have_two_units_at_most(seconds: float, shown: str) -> None:
+def test_durations_have_at_most_two_units(seconds: float, shown: str) -> None:
     assert format.duration(seconds) == shown
 
 
 @pytest.mark.parametrize(
     ("mb", "shown"), [(None, "–"), (893.4, "893 MB"), (12_345, "12.3 GB"), (139_870, "140 GB")]
 )
-def test_sizes(mb: float | None, shown: str) -> None:
+def test_sizes_are_formatted(mb: float | None, shown: str) -> None:
     assert format.megabytes(mb, UNICODE) == shown
 
 
-def test_rates_and_percents() -> None:
+def test_rates_and_percentages_are_formatted() -> None:
     assert format.rate(3463.2, UNICODE) == "3,463.2"
     assert format.rate(123_456.7, UNICODE) == "123,457"
     assert [format.percent(value, UNICODE) for value in (None, 0.412, 12.34)] == ["–", "0.41", "12.3"]

@@ -34,31 +34,31 @@ def test_every_point_has_the_letter_of_its_line() -> None:
     assert shown[0].strip() == "samples/s" and shown[-1].strip() == "batch size"
 
 
-def test_the_scale_begins_at_zero_unless_it_is_logarithmic() -> None:
+def test_scale_starts_at_zero_unless_logarithmic() -> None:
     assert any(row.lstrip().startswith("0 ") for row in text(made()))
     assert not any(row.lstrip().startswith("0 ") for row in text(made(logarithmic=True)))
 
 
-def test_higher_values_stand_higher() -> None:
+def test_higher_values_are_drawn_higher() -> None:
     rows = text(made())
     first_a = next(number for number, row in enumerate(rows[1:]) if "a" in row)
     first_b = next(number for number, row in enumerate(rows[1:]) if "b" in row)
     assert first_a < first_b
 
 
-def test_what_was_lost_is_marked_on_the_axis_with_its_lines() -> None:
+def test_cases_without_a_value_are_marked_on_the_axis() -> None:
     lost = OutcomeMarker(8.0, "▲", "warning", "ab")
     (axis,) = [row for row in text(made(lost=(lost,))) if "└" in row]
     assert "▲ab" in axis and axis.index("▲") > 40
 
 
-def test_the_chosen_point_is_brought_out() -> None:
+def test_selected_point_is_highlighted() -> None:
     lines = list(plot_lines(made(curves=(B, A), chosen=A.dots[1]), 60, 16, UNICODE))
     assert roles(lines, "a") == {"line0", "chosen"}
     assert any(piece == "2" and role == "bright" for line in lines for piece, role in line)
 
 
-def test_no_line_is_wider_than_its_room_and_ascii_is_ascii() -> None:
+def test_lines_fit_the_width_and_ascii_mode_is_ascii() -> None:
     for width, height in ((24, 7), (38, 12), (60, 16), (140, 44)):
         for symbols in (UNICODE, ASCII):
             drawn = plot_lines(
@@ -69,7 +69,7 @@ def test_no_line_is_wider_than_its_room_and_ascii_is_ascii() -> None:
         assert "".join(text(made(), width, height, ASCII)).isascii()
 
 
-def test_with_one_value_on_the_axis_each_line_is_a_bar() -> None:
+def test_single_x_value_is_drawn_as_bars() -> None:
     one = made(
         curves=(Curve("a", "line0", (Dot(8, 100),)), Curve("b", "line1", (Dot(8, 50),))), x_values=(8.0,)
     )
@@ -78,12 +78,12 @@ def test_with_one_value_on_the_axis_each_line_is_a_bar() -> None:
     assert rows[2].count("━") == 2 * rows[3].count("━")
 
 
-def test_a_hint_stands_in_place_of_a_picture() -> None:
+def test_hint_replaces_the_plot() -> None:
     shown = text(made(curves=(), hint="one case has a figure yet"))
     assert "one case has a figure yet" in "".join(shown)
 
 
-def test_values_that_are_all_zero_or_huge_are_drawn() -> None:
+def test_zero_and_huge_values_are_drawn() -> None:
     for value in (0.0, 1e18, 1e-12):
         same = Curve("a", "line0", (Dot(1, value), Dot(2, value, value, value)))
         for logarithmic in (False, True):

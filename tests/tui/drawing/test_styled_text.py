@@ -11,28 +11,28 @@ LINES = st.lists(st.tuples(TEXT, st.sampled_from(["plain", "bad"])), max_size=4)
 )
 
 
-def test_neighbours_in_a_role_are_joined_and_empty_ones_dropped() -> None:
+def test_line_joins_neighbors_of_a_role_and_drops_empty_spans() -> None:
     assert line(("a", "plain"), ("", "bad"), ("b", "plain"), ("c", "bad")) == (("ab", "plain"), ("c", "bad"))
 
 
-def test_only_changed_cells_are_named() -> None:
+def test_changes_covers_only_changed_cells() -> None:
     old = line((f"{'x' * 30}12 ms", "plain"))
     new = line((f"{'x' * 30}13 ms", "plain"))
     assert changes(old, new, 40) == [(31, 32)]
     assert changes(old, old, 40) == []
 
 
-def test_a_change_of_role_is_a_change() -> None:
+def test_role_change_counts_as_a_change() -> None:
     assert changes(line(("ok", "good")), line(("ok", "bad")), 10) == [(0, 2)]
 
 
-def test_changes_far_apart_are_told_apart() -> None:
+def test_distant_changes_are_separate() -> None:
     old = line((f"1{'.' * 30}1", "plain"))
     new = line((f"2{'.' * 30}2", "plain"))
     assert changes(old, new, 40) == [(0, 1), (31, 32)]
 
 
-def test_a_wide_character_counts_two_cells() -> None:
+def test_wide_character_counts_as_two_cells() -> None:
     assert changes(line(("模a", "plain")), line(("模b", "plain")), 10) == [(2, 3)]
 
 
@@ -56,12 +56,12 @@ def test_a_combining_mark_at_the_start_of_a_span_changes_the_cell_before_it() ->
     assert changes(wide, other, 10) == [(0, 2)]
 
 
-def test_a_shorter_line_clears_the_rest() -> None:
+def test_shorter_line_clears_the_rest() -> None:
     assert changes(line(("abc", "plain")), line(("a", "plain")), 10) == [(1, 3)]
 
 
 @given(LINES, LINES)
-def test_spans_lie_apart_and_within_the_line(old: object, new: object) -> None:
+def test_changes_do_not_overlap_and_stay_within_the_line(old: object, new: object) -> None:
     spans = changes(old, new, 20)  # type: ignore[arg-type]
     ends = [0, *(end for span in spans for end in span)]
     assert ends == sorted(ends)
@@ -69,10 +69,10 @@ def test_spans_lie_apart_and_within_the_line(old: object, new: object) -> None:
 
 
 @given(LINES, st.integers(0, 30))
-def test_a_cropped_line_never_exceeds_its_width(pieces: object, width: int) -> None:
+def test_cropped_line_never_exceeds_its_width(pieces: object, width: int) -> None:
     assert width_of(crop(pieces, width, UNICODE)) <= width  # type: ignore[arg-type]
 
 
-def test_the_left_side_gives_way() -> None:
+def test_justify_shortens_the_left_side() -> None:
     drawn = justify([("a long name", "plain")], [("12 %", "plain")], 12, UNICODE)
     assert drawn == (("a long… 12 %", "plain"),)

@@ -19,12 +19,12 @@ def totals(of: Sweep, size: int = 250) -> Totals:
     return last
 
 
-def test_combinations_come_in_the_order_in_which_they_run() -> None:
+def test_combinations_are_listed_in_run_order() -> None:
     matrix = CaseGrid(sweep(), HistoryEstimator())
     assert [matrix.config(index) for index in range(matrix.count)] == [case.config for case in cases(sweep())]
 
 
-def test_a_cell_says_what_becomes_of_it() -> None:
+def test_grid_case_has_a_status() -> None:
     off = Exclusion(device="cuda:0", batch_size=4)
     matrix = CaseGrid(sweep(exclude=(off,)), HistoryEstimator())
     cells = [matrix.cell(index) for index in range(matrix.count)]
@@ -33,35 +33,35 @@ def test_a_cell_says_what_becomes_of_it() -> None:
     assert all(exclusion_matcher((off,))(cell.config) == (cell.status == "off") for cell in cells)
 
 
-def test_totals_are_the_same_in_slices_of_any_size() -> None:
+def test_totals_do_not_depend_on_the_slice_size() -> None:
     of = sweep(exclude=(Exclusion(batch_size=4),))
     assert totals(of, 1) == totals(of, 5) == totals(of)
     assert (totals(of).on, totals(of).off, totals(of).skipped) == (6, 4, 2)
 
 
-def test_a_baseline_that_is_run_again_takes_its_time() -> None:
+def test_repeated_baseline_adds_its_time_to_the_total() -> None:
     once, twice = totals(sweep()), totals(sweep(measure=Measure(aa=True)))
     first = CaseGrid(sweep(), HistoryEstimator()).cell(0).prediction
     assert first is not None and first.seconds is not None
     assert twice.seconds - once.seconds == pytest.approx(first.seconds)
 
 
-def test_totals_are_told_with_what_they_rest_on() -> None:
+def test_totals_text_includes_the_basis_of_the_predictions() -> None:
     text = totals_text(totals(sweep(exclude=(Exclusion(batch_size=4),))), sweep(), UNICODE)
     assert text.startswith("6 of 12 cases · 4 off · 2 skipped · ≈ ")
-    assert basis_text(totals(sweep())) == "? is a guess: nothing like it was measured here"
+    assert basis_text(totals(sweep())) == "? is a guess: nothing similar was measured here"
     own = sweep(task="mine.py:step")
-    assert totals_text(totals(own), own, ASCII).endswith("- time not known")
+    assert totals_text(totals(own), own, ASCII).endswith("- time unknown")
     assert basis_text(totals(own)) == ""
 
 
-def test_figures_carry_a_sign_of_what_they_rest_on() -> None:
+def test_predictions_are_marked_with_their_basis() -> None:
     guess = CaseGrid(sweep(), HistoryEstimator()).cell(0).prediction
     assert time_cell(guess, UNICODE).endswith("?") and memory_cell(guess, UNICODE) == "900?"
     assert time_cell(None, UNICODE) == "–"
 
 
-def test_a_hundred_thousand_cases_are_drawn_by_those_in_view() -> None:
+def test_only_visible_cases_of_a_large_grid_are_rendered() -> None:
     big = sweep(axes=Axes(batch_size=tuple(range(1, 317)), sequence_length=tuple(range(1, 317))))
     matrix = CaseGrid(big, HistoryEstimator())
     lines = matrix_lines(MatrixView(matrix, top=99_000, chosen=99_001, focused=True), 60, 12, UNICODE)
@@ -69,7 +69,7 @@ def test_a_hundred_thousand_cases_are_drawn_by_those_in_view() -> None:
     assert "".join(text for text, _ in lines[2]).startswith("▸✓ cpu")
 
 
-def test_options_are_cut_with_a_sign_where_there_is_no_room() -> None:
+def test_options_are_shortened_with_an_ellipsis() -> None:
     axes = Axes(compile=("off", "reduce-overhead"), device=("cuda:0",), batch_size=(1, 8))
     lines = matrix_lines(MatrixView(CaseGrid(sweep(axes=axes), HistoryEstimator())), 44, 5, UNICODE)
     texts = ["".join(text for text, _ in line) for line in lines]
@@ -77,7 +77,7 @@ def test_options_are_cut_with_a_sign_where_there_is_no_room() -> None:
     assert "reduce…" in texts[3] and texts[0].split()[-2:] == ["memory", "MB"]
 
 
-def test_the_plan_is_told_in_lines() -> None:
+def test_plan_is_printed_in_lines() -> None:
     lines = list(plan_lines(sweep(exclude=(Exclusion(batch_size=4),)), HistoryEstimator()))
     assert len(lines) == 1 + 1 + 12 + 2
     assert lines[4].split() == ["3", "off", "cpu", "fp32", "compile=off", "bs=4", "seq=128"]

@@ -19,13 +19,13 @@ def path(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_preset_is_opened_as_it_is_loaded() -> None:
+def test_draft_of_a_preset_equals_the_loaded_preset() -> None:
     draft = Draft.of("quick")
     assert draft.sweep == load_sweep("quick")
     assert (draft.state.origin.path, draft.changed) == (None, False)
 
 
-def test_a_session_gives_the_sweep_that_it_recorded(story: Any) -> None:
+def test_draft_of_a_session_is_its_recorded_sweep(story: Any) -> None:
     story.begin(batch_sizes=(1, 2, 4, 8))
     draft = Draft.of(story.path)
     assert draft.sweep.name == "trial" and draft.sweep.axes.batch_size == (1, 2, 4, 8)
@@ -33,7 +33,7 @@ def test_a_session_gives_the_sweep_that_it_recorded(story: Any) -> None:
     assert draft.state.origin.path is None
 
 
-def test_a_session_without_its_first_event_is_refused(tmp_path: Path) -> None:
+def test_session_without_its_first_event_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text('[\n{"event":"later","t":0},\n')
     with pytest.raises(BenchtuiError, match="not a session file"):
         Draft.of(tmp_path / "s.json")
@@ -50,26 +50,26 @@ def test_a_session_without_its_first_event_is_refused(tmp_path: Path) -> None:
         ("task", "clasify", "task: 'clasify' is not known (did you mean 'classify'?)"),
     ],
 )
-def test_a_wrong_text_says_why_and_changes_nothing(path: Path, entry: str, text: str, told: str) -> None:
+def test_invalid_text_raises_and_changes_nothing(path: Path, entry: str, text: str, told: str) -> None:
     draft = Draft.of(path)
     with pytest.raises(BenchtuiError) as caught:
-        draft.tried(entry, text)
+        draft.with_entry(entry, text)
     assert str(caught.value).startswith(told)
     assert not draft.changed
 
 
-def test_too_many_cases_are_refused(path: Path) -> None:
+def test_too_many_cases_are_rejected(path: Path) -> None:
     draft = Draft.of(path)
-    draft.take(draft.tried("axes.batch_size", "1..9000"))
+    draft.apply(draft.with_entry("axes.batch_size", "1..9000"))
     with pytest.raises(BenchtuiError, match="at most 100,000"):
-        draft.tried("axes.sequence_length", "1..9000")
+        draft.with_entry("axes.sequence_length", "1..9000")
 
 
-def test_every_change_can_be_taken_back_and_made_again(path: Path) -> None:
+def test_every_change_can_be_undone_and_redone(path: Path) -> None:
     draft = Draft.of(path)
-    draft.take(draft.tried("axes.batch_size", "16"))
-    draft.take(draft.tried("axes.precision", ""))
-    draft.take(draft.without(Exclusion(batch_size=16, precision="bf16")))
+    draft.apply(draft.with_entry("axes.batch_size", "16"))
+    draft.apply(draft.with_entry("axes.precision", ""))
+    draft.apply(draft.with_cases_off(Exclusion(batch_size=16, precision="bf16")))
     draft.open("quick")
     seen = []
     while draft.undo():
@@ -79,29 +79,29 @@ def test_every_change_can_be_taken_back_and_made_again(path: Path) -> None:
         pass
     assert draft.sweep == load_sweep("quick")
     draft.undo()
-    draft.take(draft.tried("name", "other"))
+    draft.apply(draft.with_entry("name", "other"))
     assert not draft.redo()
 
 
-def test_a_change_to_the_same_is_none(path: Path) -> None:
+def test_setting_the_same_value_is_not_a_change(path: Path) -> None:
     draft = Draft.of(path)
-    draft.take(draft.tried("axes.batch_size", "1..8*2"))
+    draft.apply(draft.with_entry("axes.batch_size", "1..8*2"))
     assert not draft.undo()
 
 
-def test_the_last_case_can_not_be_switched_off(path: Path) -> None:
+def test_last_case_cannot_be_disabled(path: Path) -> None:
     draft = Draft.of(path)
-    draft.take(draft.without(Exclusion(precision="fp32")))
+    draft.apply(draft.with_cases_off(Exclusion(precision="fp32")))
     with pytest.raises(BenchtuiError, match="exclude: leaves no case"):
-        draft.without(Exclusion(precision="bf16"))
-    draft.take(draft.again(Exclusion(precision="fp32")))
+        draft.with_cases_off(Exclusion(precision="bf16"))
+    draft.apply(draft.with_cases_on(Exclusion(precision="fp32")))
     assert draft.sweep.exclude == ()
 
 
-def test_saving_keeps_comments_and_says_what_the_screen_says(path: Path) -> None:
+def test_saved_file_keeps_comments_and_equals_the_draft(path: Path) -> None:
     draft = Draft.of(path)
-    draft.take(draft.tried("axes.batch_size", "1, 2"))
-    draft.take(draft.without(Exclusion(precision="bf16", batch_size=2)))
+    draft.apply(draft.with_entry("axes.batch_size", "1, 2"))
+    draft.apply(draft.with_cases_off(Exclusion(precision="bf16", batch_size=2)))
     assert draft.changed
     draft.save(path)
     assert not draft.changed
@@ -111,45 +111,47 @@ def test_saving_keeps_comments_and_says_what_the_screen_says(path: Path) -> None
     assert load_sweep(str(path)) == draft.sweep
 
 
-def test_undo_leads_back_beyond_saving(path: Path) -> None:
+def test_undo_works_past_a_save(path: Path) -> None:
     draft = Draft.of(path)
-    draft.take(draft.tried("axes.batch_size", "1, 2"))
+    draft.apply(draft.with_entry("axes.batch_size", "1, 2"))
     draft.save(path)
     draft.undo()
-    assert draft.changed and draft.objection(path) is None
+    assert draft.changed and draft.overwrite_warning(path) is None
     draft.save(path)
     assert path.read_text() == FILE
 
 
-def test_a_sweep_without_a_name_keeps_its_name_elsewhere(path: Path) -> None:
+def test_unnamed_sweep_keeps_its_name_when_saved_to_another_file(path: Path) -> None:
     draft = Draft.of(path)
-    draft.take(draft.tried("axes.precision", "bf16"))
+    draft.apply(draft.with_entry("axes.precision", "bf16"))
     draft.save(path.with_name("other.toml"))
     assert not draft.changed and draft.state.origin.path == path.with_name("other.toml")
 
 
-def test_another_file_or_a_foreign_change_is_asked_about(path: Path) -> None:
+def test_overwriting_another_or_a_changed_file_needs_confirmation(path: Path) -> None:
     draft = Draft.of(path)
-    assert draft.objection(path) is None
-    assert draft.objection(path.with_name("new.toml")) is None
+    assert draft.overwrite_warning(path) is None
+    assert draft.overwrite_warning(path.with_name("new.toml")) is None
     path.with_name("there.toml").write_text("x")
-    assert draft.objection(path.with_name("there.toml")) == f"{path.with_name('there.toml')} exists"
+    assert draft.overwrite_warning(path.with_name("there.toml")) == (
+        f"{path.with_name('there.toml')} already exists"
+    )
     path.write_text(FILE + "# more\n")
-    assert draft.objection(path) == f"{path} was changed by another program"
+    assert draft.overwrite_warning(path) == f"{path} has been changed by another program"
 
 
-def test_a_file_keeps_its_mode_and_a_link_stays_one(path: Path) -> None:
+def test_saving_keeps_file_mode_and_symlinks(path: Path) -> None:
     path.chmod(0o640)
     link = path.with_name("link.toml")
     link.symlink_to(path)
     draft = Draft.of(link)
-    draft.take(draft.tried("axes.batch_size", "4"))
+    draft.apply(draft.with_entry("axes.batch_size", "4"))
     draft.save(link)
     assert link.is_symlink() and path.stat().st_mode & 0o777 == 0o640
     assert load_sweep(str(path)).axes.batch_size == (4,)
 
 
-def test_what_can_not_be_written_is_told_and_leaves_nothing(path: Path) -> None:
+def test_failed_save_raises_and_leaves_no_file(path: Path) -> None:
     draft = Draft.of(path)
     with pytest.raises(BenchtuiError, match="can't be written: No such file"):
         draft.save(path.parent / "nowhere" / "x.toml")

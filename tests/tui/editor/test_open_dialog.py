@@ -5,7 +5,7 @@ from benchtui.tui.editor.open_dialog import list_sweeps
 SWEEP = 'model = "tiny-bert"\n[axes]\nbatch_size = [1, 2]\n'
 
 
-def test_presets_say_what_they_need(tmp_path: Path) -> None:
+def test_presets_are_listed_with_their_requirements(tmp_path: Path) -> None:
     found = {offer.name: offer for offer in list_sweeps(tmp_path)}
     assert "16 cases; cpu, cuda:0; no download" in found["quick"].about
     assert "downloads weights" in found["distilbert-sst2"].about
@@ -14,7 +14,7 @@ def test_presets_say_what_they_need(tmp_path: Path) -> None:
     assert found["quick"].source == "quick"
 
 
-def test_sweeps_of_the_folder_and_their_errors_are_listed(tmp_path: Path) -> None:
+def test_sweeps_in_the_folder_are_listed_with_their_errors(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(SWEEP)
     (tmp_path / "broken.toml").write_text("model = [")
     (tmp_path / "bad\x1b[2J.toml").write_bytes(b"\xff\xfe")

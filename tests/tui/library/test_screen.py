@@ -1,4 +1,4 @@
-"""The library's screen: every key, and what it shows of sessions that run, broke off or can't be read."""
+"""Library view: every key, and how running, cut-off and unreadable sessions are shown."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +12,9 @@ from benchtui.sessions.library import operations, paths
 from benchtui.tui.library.screen import Library
 from benchtui.tui.pages.page import Page
 from benchtui.tui.shell.context import AppContext
-from benchtui.tui.shell.navigation import ComparisonAsked, EditAsked, Opened
+from benchtui.tui.shell.navigation import ComparisonRequested, EditRequested, Opened
+from benchtui.tui.shell.preferences import Preferences
+from benchtui.tui.shell.settings import Settings
 from benchtui.tui.widgets.action_bar import ActionBar
 from benchtui.tui.widgets.long_list import LongList
 
@@ -20,40 +22,40 @@ ROWS = ["alpha", "beta", "gamma"]
 
 
 @pytest.fixture
-def shelf(app_context: AppContext, home: Path) -> AppContext:
-    """A machine whose library is this test's own."""
+def empty_library(app_context: AppContext, home: Path) -> AppContext:
+    """Return a context with an empty library of its own."""
     return replace(app_context, recorded=paths.entries)
 
 
 @pytest.fixture
-def three(shelf: AppContext, make_story: Any) -> AppContext:
-    """Three sessions: one ran well, one broke off, one was interrupted."""
+def three_sessions(empty_library: AppContext, make_story: Any) -> AppContext:
+    """Return a context with three sessions: completed, cut off, and interrupted."""
     for name, ending in zip(ROWS, ("completed", None, "interrupted"), strict=True):
         story = make_story(paths.folder() / f"{name}.json").begin(name=name, batch_sizes=(1, 2))
         story.case(0, 10.0, 20, "random weights").case(1, 16.0)
         if ending:
             story.end(ending)
         story.close()
-    return shelf
+    return empty_library
 
 
-class Listed:
-    """The library in an app, and what it asks of other places."""
+class LibraryPilot:
+    """Library view in a running app, and the messages it posts to other views."""
 
     def __init__(self, seen: Any) -> None:
         self.seen = seen
-        self.news: list[Any] = []
+        self.messages: list[Any] = []
         post = seen.app.post_message
 
         def note(message: Any) -> bool:
-            if isinstance(message, Opened | ComparisonAsked | EditAsked):
-                self.news.append(message)
+            if isinstance(message, Opened | ComparisonRequested | EditRequested):
+                self.messages.append(message)
                 return True
             return bool(post(message))
 
         seen.app.post_message = note
 
-    async def begin(self) -> "Listed":
+    async def begin(self) -> "LibraryPilot":
         await self.press("4")
         await self.until(lambda: "reading" not in self.text)
         return self
@@ -89,22 +91,24 @@ class Listed:
         return " ".join(self.seen.panel("log")).strip()
 
 
-async def test_an_empty_library_says_how_to_fill_it(shelf: AppContext, opened: Any) -> None:
-    async with opened(app_context=shelf) as seen:
-        listed = await Listed(seen).begin()
-        assert "no session yet" in listed.text
+async def test_empty_library_shows_how_to_add_a_session(empty_library: AppContext, opened: Any) -> None:
+    async with opened(app_context=empty_library) as seen:
+        listed = await LibraryPilot(seen).begin()
+        assert "no sessions yet" in listed.text
         assert "benchtui run quick" in listed.text
         assert "1 start a sweep" in listed.text
         for key in ("enter", "R", "e", "m", "o", "X", "E", "c", "n", "N", "s", "down", "G"):
             await listed.press(key)
         await listed.press("enter")
-        assert listed.word == "no session to do that with"
-        assert listed.news == []
+        assert listed.word == "no session selected"
+        assert listed.messages == []
 
 
-async def test_sessions_are_listed_with_outcome_and_best_figure(three: AppContext, opened: Any) -> None:
-    async with opened(app_context=three) as seen:
-        listed = await Listed(seen).begin()
+async def test_sessions_are_listed_with_outcome_and_best_throughput(
+    three_sessions: AppContext, opened: Any
+) -> None:
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
         assert "3 sessions" in listed.text
         gamma, beta, alpha = listed.rows
         assert gamma.split()[:2] == ["▸", "gamma"]
@@ -114,9 +118,9 @@ async def test_sessions_are_listed_with_outcome_and_best_figure(three: AppContex
         assert "⚑ random weights" in listed.text
 
 
-async def test_arrows_and_letters_choose(three: AppContext, opened: Any) -> None:
-    async with opened(app_context=three) as seen:
-        listed = await Listed(seen).begin()
+async def test_arrow_and_letter_keys_move_the_selection(three_sessions: AppContext, opened: Any) -> None:
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
         for keys, name in (
             (("j",), "beta"),
             (("G",), "alpha"),
@@ -133,38 +137,40 @@ async def test_arrows_and_letters_choose(three: AppContext, opened: Any) -> None
             assert name in seen.panel("card")[0]
 
 
-async def test_enter_opens_and_R_plays_again(three: AppContext, opened: Any) -> None:
-    async with opened(app_context=three) as seen:
-        listed = await Listed(seen).begin()
+async def test_enter_opens_and_R_replays_a_session(three_sessions: AppContext, opened: Any) -> None:
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
         await listed.press("j", "enter", "R", "e")
-        first, again, edit = listed.news
+        first, again, edit = listed.messages
         assert (first.path.stem, first.engine, first.replay) == ("beta", None, False)
         assert (again.path.stem, again.replay) == ("beta", True)
         assert edit.source == paths.folder() / "beta.json"
 
 
-async def test_marked_sessions_are_compared_the_first_being_the_base(three: AppContext, opened: Any) -> None:
-    async with opened(app_context=three) as seen:
-        listed = await Listed(seen).begin()
+async def test_marked_sessions_are_compared_with_the_first_as_base(
+    three_sessions: AppContext, opened: Any
+) -> None:
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
         await listed.press("c")
-        assert "mark two or more with space; the first marked is the base" in listed.word
+        assert "mark two or more sessions with space; the first is the base" in listed.word
         await listed.press("G", "space", "g", "space")
         assert "A alpha (base)   B gamma" in listed.text
         assert [row[1] for row in listed.rows] == ["B", " ", "A"]
         assert "c compare" in listed.text
         await listed.press("c")
-        assert [path.stem for path in listed.news[0].paths] == ["alpha", "gamma"]
+        assert [path.stem for path in listed.messages[0].paths] == ["alpha", "gamma"]
         await listed.press("escape")
         assert "(base)" not in listed.text
 
 
-async def test_the_filter_narrows_while_it_is_typed(three: AppContext, opened: Any) -> None:
-    async with opened(app_context=three) as seen:
-        listed = await Listed(seen).begin()
+async def test_filter_applies_while_typing(three_sessions: AppContext, opened: Any) -> None:
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
         await listed.press("slash")
         await listed.type("cut")
         assert len(listed.rows) == 1 and listed.chosen == "beta"
-        assert '1 of 3 sessions with "cut"' in listed.text
+        assert '1 of 3 sessions matching "cut"' in listed.text
         await listed.press("enter")
         assert len(listed.rows) == 1
         await listed.press("escape")
@@ -178,29 +184,29 @@ async def test_the_filter_narrows_while_it_is_typed(three: AppContext, opened: A
         assert isinstance(seen.app.screen, Library)
 
 
-async def test_s_goes_through_the_orders(three: AppContext, opened: Any) -> None:
-    async with opened(app_context=three) as seen:
-        listed = await Listed(seen).begin()
+async def test_s_cycles_through_the_sort_orders(three_sessions: AppContext, opened: Any) -> None:
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
         await listed.press("s")
         assert "by name" in listed.text
         assert "alpha" in listed.rows[0]
 
 
 @pytest.mark.parametrize("key", ["m", "f2"])
-async def test_a_session_is_renamed(three: AppContext, opened: Any, key: str) -> None:
-    async with opened(app_context=three) as seen:
-        listed = await Listed(seen).begin()
+async def test_session_can_be_renamed(three_sessions: AppContext, opened: Any, key: str) -> None:
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
         await listed.press("s", "g", key)
         await listed.type("-1")
         await listed.press("enter")
-        await listed.until(lambda: "alpha is now alpha-1" in listed.word)
+        await listed.until(lambda: "renamed alpha to alpha-1" in listed.word)
         await listed.until(lambda: listed.chosen == "alpha-1")
         assert (paths.folder() / "alpha-1.json").exists()
 
 
-async def test_a_name_that_is_taken_is_told(three: AppContext, opened: Any) -> None:
-    async with opened(app_context=three) as seen:
-        listed = await Listed(seen).begin()
+async def test_renaming_to_an_existing_name_shows_an_error(three_sessions: AppContext, opened: Any) -> None:
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
         await listed.press("m", *["backspace"] * 5)
         await listed.type("beta")
         await listed.press("enter")
@@ -208,9 +214,9 @@ async def test_a_name_that_is_taken_is_told(three: AppContext, opened: Any) -> N
         assert len(listed.rows) == 3
 
 
-async def test_a_note_is_written_shown_and_found(three: AppContext, opened: Any) -> None:
-    async with opened(app_context=three) as seen:
-        listed = await Listed(seen).begin()
+async def test_note_is_saved_shown_and_searchable(three_sessions: AppContext, opened: Any) -> None:
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
         await listed.press("o")
         await listed.type("new driver")
         await listed.press("enter")
@@ -221,9 +227,9 @@ async def test_a_note_is_written_shown_and_found(three: AppContext, opened: Any)
 
 
 @pytest.mark.parametrize("key", ["X", "delete"])
-async def test_deleting_asks_once(three: AppContext, opened: Any, key: str) -> None:
-    async with opened(app_context=three) as seen:
-        listed = await Listed(seen).begin()
+async def test_delete_asks_for_confirmation_once(three_sessions: AppContext, opened: Any, key: str) -> None:
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
         await listed.press(key)
         assert "Delete gamma and its note?" in listed.word
         assert "X delete  esc keep" in listed.text
@@ -233,38 +239,38 @@ async def test_deleting_asks_once(three: AppContext, opened: Any, key: str) -> N
         assert "Delete beta" in listed.word
         await listed.press(key)
         await listed.until(lambda: len(listed.rows) == 2)
-        assert listed.word == "beta is deleted"
+        assert listed.word == "deleted beta"
         assert listed.chosen == "alpha"
 
 
-async def test_a_report_is_written_and_nothing_overwritten_unasked(three: AppContext, opened: Any) -> None:
-    async with opened(app_context=three) as seen:
-        listed = await Listed(seen).begin()
+async def test_export_asks_before_overwriting_a_file(three_sessions: AppContext, opened: Any) -> None:
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
         await listed.press("E")
         assert seen.app.screen.query_one(ActionBar).purpose == "export"
         await listed.press("enter")
-        path = three.folder / "gamma.md"
-        await listed.until(lambda: "written: " in listed.word)
+        path = three_sessions.folder / "gamma.md"
+        await listed.until(lambda: "wrote " in listed.word)
         assert path.read_text().startswith("# Benchmark report: tiny-bert")
         path.write_text("mine")
         await listed.press("E", "enter")
-        await listed.until(lambda: "is there already" in listed.word)
-        assert "E write over  esc keep" in listed.text
+        await listed.until(lambda: "already exists" in listed.word)
+        assert "E overwrite  esc keep" in listed.text
         await listed.press("escape", "E", "enter")
-        await listed.until(lambda: "is there already" in listed.word)
+        await listed.until(lambda: "already exists" in listed.word)
         assert path.read_text() == "mine"
         await listed.press("E")
-        await listed.until(lambda: "written: " in listed.word)
+        await listed.until(lambda: "wrote " in listed.word)
         assert path.read_text() != "mine"
 
 
-async def test_a_session_file_is_imported(three: AppContext, opened: Any, make_story: Any) -> None:
-    story = make_story(three.folder / "delta.json").begin(name="delta")
+async def test_session_file_can_be_imported(three_sessions: AppContext, opened: Any, make_story: Any) -> None:
+    story = make_story(three_sessions.folder / "delta.json").begin(name="delta")
     story.case(0).end().close()
-    path = three.folder / "delta.json"
+    path = three_sessions.folder / "delta.json"
     path.write_text(path.read_text().replace('"id":"story"', '"id":"other"'))
-    async with opened(app_context=three) as seen:
-        listed = await Listed(seen).begin()
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
         await listed.press("i")
         await listed.type("none.json")
         await listed.press("enter")
@@ -272,54 +278,56 @@ async def test_a_session_file_is_imported(three: AppContext, opened: Any, make_s
         await listed.press("i")
         await listed.type("delta.json")
         await listed.press("enter")
-        await listed.until(lambda: "imported as delta" in listed.word and len(listed.rows) == 4)
+        await listed.until(lambda: "imported delta" in listed.word and len(listed.rows) == 4)
         assert listed.chosen == "delta"
 
 
-async def test_what_runs_stands_on_top_and_is_not_deleted(three: AppContext, opened: Any, engine: Any) -> None:
+async def test_running_session_is_listed_first_and_cannot_be_deleted(
+    three_sessions: AppContext, opened: Any, engine: Any
+) -> None:
     engine.path = paths.folder() / "beta.json"
-    async with opened(app_context=replace(three, running=lambda: [engine])) as seen:
-        listed = await Listed(seen).begin()
+    async with opened(app_context=replace(three_sessions, running=lambda: [engine])) as seen:
+        listed = await LibraryPilot(seen).begin()
         assert "▶ running" in listed.rows[0] and "beta" in listed.rows[0]
         await listed.press("X")
-        assert "a sweep that runs can't be deleted" in listed.word
+        assert "beta is still running; stop it in the Monitor before deleting it" in listed.word
         await listed.press("m")
         await listed.type("2")
         await listed.press("enter")
         await listed.until(lambda: "a running sweep can't be renamed" in listed.word)
         await listed.press("enter")
-        assert listed.news[0].engine is engine
+        assert listed.messages[0].engine is engine
 
 
-async def test_one_that_runs_elsewhere_is_listed_too(
-    three: AppContext, opened: Any, engine: Any, story: Any
+async def test_running_session_outside_the_library_is_listed(
+    three_sessions: AppContext, opened: Any, engine: Any, story: Any
 ) -> None:
     story.begin(name="elsewhere").start(0)
-    async with opened(app_context=replace(three, running=lambda: [engine])) as seen:
-        listed = await Listed(seen).begin()
+    async with opened(app_context=replace(three_sessions, running=lambda: [engine])) as seen:
+        listed = await LibraryPilot(seen).begin()
         assert len(listed.rows) == 4
         assert "trial" in listed.rows[0] and "▶ running" in listed.rows[0]
 
 
-async def test_a_file_that_breaks_off_in_its_middle_says_why(three: AppContext, opened: Any) -> None:
+async def test_truncated_session_file_shows_why_it_ended(three_sessions: AppContext, opened: Any) -> None:
     path = paths.folder() / "gamma.json"
     path.write_text(path.read_text() + '{"event":"steps"},\n')
-    async with opened(app_context=three) as seen:
-        listed = await Listed(seen).begin()
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
         assert "✗ unreadable" in listed.rows[0]
         assert "invalid steps event" in listed.text
 
 
-async def test_looking_again_finds_what_is_new(three: AppContext, opened: Any, make_story: Any) -> None:
-    async with opened(app_context=three) as seen:
-        listed = await Listed(seen).begin()
+async def test_refresh_finds_new_sessions(three_sessions: AppContext, opened: Any, make_story: Any) -> None:
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
         make_story(paths.folder() / "new.json").begin().case(0).end().close()
         await listed.press("r")
         await listed.until(lambda: len(listed.rows) == 4)
 
 
-async def test_u_goes_on_with_what_is_left(
-    three: AppContext, opened: Any, engine: Any, make_story: Any
+async def test_u_resumes_the_remaining_cases(
+    three_sessions: AppContext, opened: Any, engine: Any, make_story: Any
 ) -> None:
     path = paths.folder() / "omega.json"
     make_story(path).begin(name="omega", batch_sizes=(1, 2)).case(0).start(1).close()
@@ -329,19 +337,19 @@ async def test_u_goes_on_with_what_is_left(
         resumed.append(path)
         return engine
 
-    async with opened(app_context=replace(three, resume=resume)) as seen:
-        listed = await Listed(seen).begin()
+    async with opened(app_context=replace(three_sessions, resume=resume)) as seen:
+        listed = await LibraryPilot(seen).begin()
         assert listed.chosen == "omega"
         assert "1 to run: u, or benchtui run --resume omega" in listed.text
         assert "u resume" in listed.text
         await listed.press("u")
-        await listed.until(lambda: bool(listed.news))
+        await listed.until(lambda: bool(listed.messages))
         assert resumed == [path]
-        assert listed.news[0].path == path and listed.news[0].engine is engine
+        assert listed.messages[0].path == path and listed.messages[0].engine is engine
 
 
-async def test_resuming_beside_another_sweep_asks_first(
-    three: AppContext, opened: Any, engine: Any, make_story: Any
+async def test_resume_asks_first_while_another_sweep_is_running(
+    three_sessions: AppContext, opened: Any, engine: Any, make_story: Any
 ) -> None:
     path = paths.folder() / "omega.json"
     make_story(path).begin(name="omega", batch_sizes=(1, 2)).case(0).start(1).close()
@@ -352,56 +360,82 @@ async def test_resuming_beside_another_sweep_asks_first(
         resumed.append(path)
         return engine
 
-    there = replace(three, resume=resume, running=lambda: [engine])
+    there = replace(three_sessions, resume=resume, running=lambda: [engine])
     async with opened(app_context=there) as seen:
-        listed = await Listed(seen).begin()
+        listed = await LibraryPilot(seen).begin()
         await listed.press("u")
-        assert "a sweep that runs needs no resuming" in listed.word
+        assert "beta is still running; enter opens it" in listed.word
         await listed.press("j")
         assert listed.chosen == "omega"
         await listed.press("u")
-        await listed.until(lambda: "Another sweep runs on this machine" in listed.word)
+        await listed.until(lambda: "Another sweep is running on this machine" in listed.word)
         assert resumed == []
         await listed.press("escape")
         assert listed.word == "" and resumed == []
         await listed.press("u")
-        await listed.until(lambda: "Another sweep runs on this machine" in listed.word)
+        await listed.until(lambda: "Another sweep is running on this machine" in listed.word)
         await listed.press("u")
-        await listed.until(lambda: bool(listed.news))
+        await listed.until(lambda: bool(listed.messages))
         assert resumed == [path]
 
 
-async def test_what_can_not_be_resumed_says_why(three: AppContext, opened: Any) -> None:
+async def test_failed_resume_shows_the_reason(three_sessions: AppContext, opened: Any) -> None:
     def resume(path: Path) -> Any:
         raise NothingToResumeError(f"{path}: nothing is left to run")
 
-    async with opened(app_context=replace(three, resume=resume)) as seen:
-        listed = await Listed(seen).begin()
+    async with opened(app_context=replace(three_sessions, resume=resume)) as seen:
+        listed = await LibraryPilot(seen).begin()
         assert "u resume" not in listed.text
         await listed.press("u")
         await listed.until(lambda: "nothing is left to run" in listed.word)
-        assert listed.news == []
+        assert listed.messages == []
 
 
-async def test_help_names_the_keys_and_comes_back(three: AppContext, opened: Any) -> None:
-    async with opened(app_context=three) as seen:
-        listed = await Listed(seen).begin()
+async def test_questions_and_hints_name_mapped_keys(
+    three_sessions: AppContext, opened: Any, engine: Any, make_story: Any
+) -> None:
+    make_story(paths.folder() / "omega.json").begin(name="omega", batch_sizes=(1, 2)).case(0).start(1).close()
+    engine.path = paths.folder() / "beta.json"
+    keys = {"library.delete": "f5", "library.export": "f6", "library.resume": "f7", "library.mark": "f8"}
+    preferences = Preferences(Settings(keys=keys))
+    mapped = replace(three_sessions, running=lambda: [engine], preferences=preferences)
+    async with opened(app_context=mapped) as seen:
+        listed = await LibraryPilot(seen).begin()
+        assert "f8 marks sessions to compare" in listed.text
+        await listed.press("c")
+        assert "mark two or more sessions with f8" in listed.word
+        await listed.press("j")
+        assert listed.chosen == "omega" and "to run: f7, or benchtui run" in listed.text
+        await listed.press("f5")
+        assert "f5: delete.  esc: keep." in listed.word and "f5 delete  esc keep" in listed.text
+        await listed.press("escape", "f7")
+        await listed.until(lambda: "f7: resume anyway.  esc: back." in listed.word)
+        (mapped.folder / "omega.md").write_text("mine")
+        await listed.press("escape", "f6", "enter")
+        await listed.until(lambda: "f6: overwrite.  esc: keep." in listed.word)
+        await listed.press("f6")
+        await listed.until(lambda: "wrote " in listed.word)
+
+
+async def test_help_lists_the_keys_and_closes(three_sessions: AppContext, opened: Any) -> None:
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
         await listed.press("question_mark")
         assert isinstance(seen.app.screen, Page)
-        assert "Mark for comparing: the first marked is the base, A" in listed.text
+        assert "Mark for comparison: the first marked is the base, A" in listed.text
         await listed.press("escape")
         assert isinstance(seen.app.screen, Library)
 
 
-async def test_a_small_terminal_is_told(three: AppContext, opened: Any) -> None:
-    async with opened(app_context=three, size=(50, 18)) as seen:
+async def test_small_terminal_shows_a_message(three_sessions: AppContext, opened: Any) -> None:
+    async with opened(app_context=three_sessions, size=(50, 18)) as seen:
         await seen.pilot.press("4")
         await seen.pilot.pause()
         assert "terminal too small" in seen.text
 
 
-async def test_q_leaves(three: AppContext, opened: Any) -> None:
-    async with opened(app_context=three) as seen:
-        listed = await Listed(seen).begin()
+async def test_q_quits(three_sessions: AppContext, opened: Any) -> None:
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
         await listed.press("q")
     assert seen.app.return_value.how == "closed"

@@ -43,7 +43,7 @@ def names(found: list[Item]) -> list[str]:
 
 def selection(found: list[Item] | None = None) -> LibrarySelection:
     made = LibrarySelection()
-    made.take(THREE if found is None else found)
+    made.update(THREE if found is None else found)
     return made
 
 
@@ -59,11 +59,11 @@ def selection(found: list[Item] | None = None) -> LibrarySelection:
         ("samples/s", ["alpha", "gamma", "beta"]),
     ],
 )
-def test_each_order_puts_first_what_is_looked_for(order: str, expected: list[str]) -> None:
+def test_each_sort_order_lists_the_expected_session_first(order: str, expected: list[str]) -> None:
     assert names(shown(THREE, "", order)) == expected
 
 
-def test_there_is_a_case_for_each_order() -> None:
+def test_every_sort_order_is_tested() -> None:
     made, seen = selection(), []
     for _ in ORDERS:
         seen.append(made.order)
@@ -72,7 +72,7 @@ def test_there_is_a_case_for_each_order() -> None:
     assert made.order == ORDERS[0]
 
 
-def test_what_runs_comes_first_in_every_order(engine: Any) -> None:
+def test_running_sessions_come_first_in_every_order(engine: Any) -> None:
     running = item("zeta", 1, summary=None, engine=engine)
     for order in ORDERS:
         assert names(shown([*THREE, running], "", order))[0] == "zeta"
@@ -82,91 +82,91 @@ def test_what_runs_comes_first_in_every_order(engine: Any) -> None:
     ("words", "expected"),
     [("GPT", ["alpha"]), ("other", ["beta"]), ("update", ["alpha"]), ("bert box", ["gamma"]), ("none", [])],
 )
-def test_the_filter_looks_at_name_host_model_and_note(words: str, expected: list[str]) -> None:
+def test_filter_matches_name_host_model_and_note(words: str, expected: list[str]) -> None:
     assert names(shown(THREE, words, "date")) == expected
 
 
-def test_moving_stops_at_the_ends_and_following_goes_round() -> None:
+def test_move_stops_at_the_ends_and_move_wrapping_wraps_around() -> None:
     made = selection()
     made.move(-1)
     assert made.at == 0
-    made.follow(-1)
+    made.move_wrapping(-1)
     assert made.at == 2
-    made.follow(1)
+    made.move_wrapping(1)
     assert made.at == 0
     made.move(100)
     assert made.at == 2
 
 
-def test_the_chosen_session_stays_chosen_in_another_order_and_after_a_look() -> None:
+def test_selected_session_stays_selected_after_sorting_and_refreshing() -> None:
     made = selection()
     made.move(1)
     assert made.chosen is not None
     name = made.chosen.name
     made.sort()
-    made.take([item("new", 30), *THREE])
+    made.update([item("new", 30), *THREE])
     assert made.chosen.name == name
 
 
-def test_after_a_deletion_its_neighbour_is_chosen() -> None:
+def test_neighbor_is_selected_after_a_deletion() -> None:
     made = selection()
     made.move(1)
-    made.take([each for each in THREE if each.name != "gamma"])
+    made.update([each for each in THREE if each.name != "gamma"])
     assert made.chosen is not None
     assert made.chosen.name == "alpha"
 
 
-def test_the_first_marked_session_is_the_base() -> None:
+def test_first_marked_session_is_the_base() -> None:
     made = selection()
     made.move(2)
-    made.mark()
+    made.toggle_mark()
     made.move(-2)
-    made.mark()
+    made.toggle_mark()
     assert names(made.marked) == ["alpha", "beta"]
     assert [made.letter(each) for each in made.rows] == ["B", "", "A"]
-    made.mark()
+    made.toggle_mark()
     assert names(made.marked) == ["alpha"]
 
 
-def test_the_chosen_session_joins_a_single_mark() -> None:
+def test_single_marked_session_is_compared_with_the_selected_one() -> None:
     made = selection()
-    made.mark()
+    made.toggle_mark()
     assert names(made.to_compare) == ["beta"]
     made.move(1)
     assert names(made.to_compare) == ["beta", "gamma"]
 
 
-def test_marks_outlive_the_filter_and_go_with_their_session() -> None:
+def test_marks_survive_the_filter_and_disappear_with_their_session() -> None:
     made = selection()
-    made.mark()
+    made.toggle_mark()
     made.filter("alpha")
     assert names(made.marked) == ["beta"]
     made.clear()
     assert made.words == "" and made.marked
     made.clear()
     assert not made.marked
-    made.mark()
-    made.take(THREE[:1])
+    made.toggle_mark()
+    made.update(THREE[:1])
     assert not made.marked
 
 
-def test_there_are_no_more_marks_than_letters() -> None:
+def test_number_of_marks_is_limited_to_the_number_of_letters() -> None:
     made = selection([item(f"s{number}", 1) for number in range(27)])
     for _ in range(26):
-        assert made.mark()
+        assert made.toggle_mark()
         made.move(1)
-    assert not made.mark()
+    assert not made.toggle_mark()
 
 
-def test_an_empty_library_has_nothing_to_choose() -> None:
+def test_empty_library_has_no_selection() -> None:
     made = selection([])
     made.move(1)
-    made.follow(1)
-    assert made.mark()
+    made.move_wrapping(1)
+    assert made.toggle_mark()
     assert made.chosen is None and made.to_compare == []
 
 
-def test_a_row_says_how_a_session_ended(engine: Any) -> None:
+def test_row_shows_the_outcome_of_a_session(engine: Any) -> None:
     states = {
         "completed": item("a"),
         "running": item("a", engine=engine, summary=None),

@@ -361,7 +361,7 @@ async def test_expensive_frames_are_drawn_less_often_and_this_is_shown(
         cost.most_hz = 0.75
 
     story.begin().start(0)
-    monkeypatch.setattr(DrawingCost, "look", look)
+    monkeypatch.setattr(DrawingCost, "update", look)
     async with opened(story.path, engine) as seen:
         assert seen.panel("heading")[1].endswith("quiet, 0.75 Hz")
         story.finish(0)
@@ -373,7 +373,7 @@ async def test_the_overhead_is_shown_on_request(story: Any, engine: Any, opened:
     story.begin().telemetry()
     async with opened(story.path, engine) as seen:
         await seen.press("D")
-        assert "measuring the screen" in seen.panel("log")[-1]
+        assert "measuring the UI" in seen.panel("log")[-1]
         await seen.press("D")
         assert "measuring" not in seen.panel("log")[-1]
 

@@ -1,4 +1,4 @@
-"""When Python looks for garbage."""
+"""Garbage collection is off during start-up and while a session is read."""
 
 import gc
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ from benchtui.tui.shell import gc_control
 
 
 @pytest.fixture(autouse=True)
-def as_before() -> Iterator[None]:
+def restore_gc() -> Iterator[None]:
     yield
     gc.enable()
     gc.unfreeze()
 
 
-def test_what_there_is_when_looking_begins_is_never_looked_at_again() -> None:
+def test_objects_alive_when_gc_is_enabled_are_frozen() -> None:
     gc_control.disable()
     assert not gc.isenabled()
     gc_control.freeze_and_enable()
@@ -27,14 +27,14 @@ def test_what_there_is_when_looking_begins_is_never_looked_at_again() -> None:
 
 
 @pytest.fixture
-def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a byte be read at each look: a machine however slow doesn't come to the end of a record."""
+def slow_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read one byte at a time, so that even a slow machine sees a partly read session."""
     monkeypatch.setattr("benchtui.tui.live.feed.BATCH_BYTES", 1)
     monkeypatch.setattr("benchtui.tui.live.feed.READ_BUDGET_S", -1.0)
 
 
-@pytest.mark.usefixtures("slowly")
-async def test_nobody_looks_while_a_record_is_read(
+@pytest.mark.usefixtures("slow_reading")
+async def test_gc_is_disabled_while_a_session_is_read(
     story: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     story.begin().case(0).case(1).end()
@@ -47,8 +47,8 @@ async def test_nobody_looks_while_a_record_is_read(
         assert gc.isenabled()
 
 
-@pytest.mark.usefixtures("slowly")
-async def test_leaving_a_record_half_read_has_garbage_collected_again(story: Any, opened: Any) -> None:
+@pytest.mark.usefixtures("slow_reading")
+async def test_leaving_a_partly_read_session_enables_gc(story: Any, opened: Any) -> None:
     story.begin().case(0).end()
     async with opened(story.path):
         assert not gc.isenabled()

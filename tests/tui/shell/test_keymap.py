@@ -1,4 +1,4 @@
-"""Keys by id: all are listed, a map of the user's is followed, and the way out can't be mapped away."""
+"""Key bindings: all are listed, user mappings apply, and quit and back keys can't be remapped."""
 
 from dataclasses import replace
 from typing import Any
@@ -19,26 +19,26 @@ def test_every_key_of_the_monitor_and_the_app_is_listed_once() -> None:
     assert {"monitor.skip", "app.theme", "columns.done", "replay.share_30", "library.mark"} <= set(lines)
 
 
-def test_the_list_shows_keys_as_they_are_mapped() -> None:
+def test_listing_shows_mapped_keys() -> None:
     listed = keymap.listing({"library.mark": "insert, ctrl+k", "case.back": "f9"}, OWNERS)
     (mark,) = [line for line in listed if "library.mark" in line]
     assert mark.split()[1:3] == ["insert", "ctrl+k"]
     (back,) = [line for line in listed if "case.back" in line]
     assert back.split()[1:3] == ["f9", "esc"]
-    assert listed[-1] == "always: esc goes back, ctrl+q and ctrl+c leave the app"
+    assert listed[-1] == "always: esc goes back, ctrl+q and ctrl+c quit"
 
 
-def test_keys_are_shown_as_a_reader_knows_them() -> None:
+def test_keys_are_shown_under_their_common_names() -> None:
     assert keymap.shown("question_mark,f1,slash,escape,plus,ctrl+z,K") == "?  f1  /  esc  +  ctrl+z  K"
 
 
-def test_the_ways_out_are_kept() -> None:
+def test_quit_and_back_keys_cannot_be_remapped() -> None:
     wanted = {"monitor.skip": "ctrl+q", "monitor.sort": "f5", "monitor.again": " ", "monitor.add": "esc"}
     kept, problems = keymap.valid_entries({**wanted, "monitor.back": "f6"})
     assert kept == {"monitor.sort": "f5", "monitor.back": "f6,escape"}
     assert problems == [
-        "keys: monitor.skip = 'ctrl+q': ctrl+q always leaves the app",
-        "keys: monitor.again = ' ': no key is given",
+        "keys: monitor.skip = 'ctrl+q': ctrl+q always quits",
+        "keys: monitor.again = ' ': no key given",
         "keys: monitor.add = 'esc': esc always goes back",
     ]
 
@@ -46,51 +46,51 @@ def test_the_ways_out_are_kept() -> None:
 @pytest.mark.parametrize(
     "given", ["f5", "pgdn", "del", "/", "question_mark", "ctrl+k", "shift+f3", "ä", "K, f6"]
 )
-def test_keys_may_be_written_as_they_are_shown(given: str) -> None:
+def test_displayed_key_names_are_accepted(given: str) -> None:
     kept, problems = keymap.valid_entries({"monitor.skip": given})
     assert not problems and kept["monitor.skip"].split(",")[0] not in ("pgdn", "del")
 
 
 @pytest.mark.parametrize("given", ["hyperspace", "f99", "strg+k", "ctrl+", "a b"])
-def test_a_key_that_there_is_not_is_told(given: str) -> None:
+def test_unknown_key_is_reported(given: str) -> None:
     kept, problems = keymap.valid_entries({"monitor.skip": given})
     assert not kept
     assert problems == [
-        f"keys: monitor.skip = {given!r}: {given!r} is no key; such as f5, space, pgdn, ctrl+k, or a letter"
+        f"keys: monitor.skip = {given!r}: {given!r} is not a key; use f5, space, pgdn, ctrl+k, or a letter"
     ]
 
 
-def test_mistakes_are_told_a_line_each() -> None:
+def test_each_invalid_entry_is_reported_in_one_line() -> None:
     lines = keymap.problems({"monitor.skp": "f5", "monitor.sort": "x"}, OWNERS)
-    assert lines[0] == "keys: no action 'monitor.skp'; `benchtui keys` lists them"
-    assert lines[1:] == ["keys: x would do monitor.skip and monitor.sort; the mapped one wins"]
+    assert lines[0] == "keys: unknown action 'monitor.skp'; list all actions with `benchtui keys`"
+    assert lines[1:] == ["keys: x is bound to monitor.skip and monitor.sort; the mapped one takes precedence"]
     assert keymap.problems({"monitor.skip": "f5"}, OWNERS) == []
 
 
-def test_a_clash_with_a_key_of_every_place_is_told_once() -> None:
+def test_conflict_with_an_app_key_is_reported_once() -> None:
     assert keymap.problems({"app.theme": "f9", "library.mark": "f9"}, OWNERS) == [
-        "keys: f9 would do library.mark and app.theme; library.mark wins where it is there"
+        "keys: f9 is bound to library.mark and app.theme; library.mark takes precedence where available"
     ]
     assert keymap.problems({"monitor.sort": "t"}, OWNERS) == [
-        "keys: t would do monitor.sort and app.theme; monitor.sort wins where it is there"
+        "keys: t is bound to monitor.sort and app.theme; monitor.sort takes precedence where available"
     ]
     assert keymap.problems({"monitor.sort": "f9", "monitor.skip": "f9"}, OWNERS) == [
-        "keys: f9 would do monitor.skip and monitor.sort; give one of them another"
+        "keys: f9 is bound to monitor.skip and monitor.sort; map one of them to another key"
     ]
 
 
-def test_what_a_replay_has_in_place_of_a_key_of_the_monitor_is_no_clash() -> None:
+def test_replay_key_that_overrides_a_monitor_key_is_no_conflict() -> None:
     assert keymap.problems({"replay.moment": "f9"}, OWNERS) == []
     assert keymap.problems({"monitor.sort": "right_square_bracket"}, OWNERS) == [
-        "keys: ] would do replay.step and monitor.sort; the mapped one wins"
+        "keys: ] is bound to replay.step and monitor.sort; the mapped one takes precedence"
     ]
 
 
-def test_keys_may_change_places() -> None:
+def test_two_actions_can_swap_keys() -> None:
     assert keymap.problems({"monitor.earlier": "J", "monitor.later": "K"}, OWNERS) == []
 
 
-async def test_a_mapped_key_works_and_the_help_shows_it(
+async def test_mapped_key_works_and_is_shown_in_the_help(
     story: Any, engine: Any, opened: Any, app_context: Any
 ) -> None:
     story.begin().start(0)
@@ -110,7 +110,7 @@ async def test_a_mapped_key_works_and_the_help_shows_it(
         assert "d: detach" in seen.panel("log")[-1]
 
 
-async def test_a_clash_is_told_and_the_app_goes_on(
+async def test_key_conflict_is_reported_and_the_app_starts(
     story: Any, engine: Any, opened: Any, app_context: Any
 ) -> None:
     story.begin().start(0)
@@ -120,12 +120,12 @@ async def test_a_clash_is_told_and_the_app_goes_on(
         for _ in range(20):
             await seen.pilot.pause(0.05)
         told = [toast.message for toast in seen.app._notifications]
-        assert told == ["keys: x would do monitor.skip and monitor.sort; the mapped one wins"]
+        assert told == ["keys: x is bound to monitor.skip and monitor.sort; the mapped one takes precedence"]
         await seen.press("x")
         assert engine.commands == [] and "▴case" in seen.panel("header")[0]
 
 
-async def test_a_file_with_a_mistake_never_keeps_the_app_from_starting(
+async def test_invalid_settings_file_does_not_prevent_startup(
     story: Any, opened: Any, app_context: Any
 ) -> None:
     preferences = Preferences()
@@ -136,11 +136,26 @@ async def test_a_file_with_a_mistake_never_keeps_the_app_from_starting(
         assert [toast.message for toast in seen.app._notifications] == ["config.toml: hz: [oops] is not known"]
 
 
-async def test_sentences_name_the_keys_as_they_are_mapped(opened: Any, app_context: Any) -> None:
-    keys = {"sweep.start": "f5", "sweep.help": "f2, h", "sweep.switch": "pgdn"}
+async def test_messages_name_mapped_keys(opened: Any, app_context: Any) -> None:
+    keys = {"sweep.start": "f5", "sweep.help": "f2, h", "sweep.switch": "pgdn", "sweep.yes": "f7"}
     mine = replace(app_context, preferences=Preferences(Settings(keys=keys)))
     async with opened(app_context=mine) as seen:
-        welcome = "f5 starts this sweep. enter changes a line, o opens another sweep, f2 explains the rest."
+        welcome = "f5 starts this sweep. enter edits a value, o opens another sweep, f2 shows all keys."
         assert welcome in seen.text
         await seen.press("down", "up")
-        assert "pgdn: on or off" in seen.text
+        assert "pgdn toggles it" in seen.text
+        await seen.press("right", "pagedown", "q")
+        assert "f7: quit anyway.  esc: back." in seen.text
+        await seen.press("f7")
+    assert seen.app.return_value.how == "closed"
+
+
+async def test_running_sweep_is_opened_by_the_mapped_key(opened: Any, app_context: Any, engine: Any) -> None:
+    preferences = Preferences(Settings(keys={"app.monitor": "f9"}))
+    mine = replace(app_context, preferences=preferences, running=lambda: [engine])
+    async with opened(app_context=mine) as seen:
+        for _ in range(100):
+            await seen.pilot.pause(0.02)
+            if "f9 opens it" in seen.text:
+                return
+        raise AssertionError(seen.text)

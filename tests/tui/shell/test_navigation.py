@@ -1,4 +1,4 @@
-"""What holds in every place: footers are short and whole, and words are in colours for reading."""
+"""Common to every view: key bars are short and complete, and text uses readable colors."""
 
 from dataclasses import replace
 from typing import Any
@@ -20,7 +20,7 @@ def around(app_context: Any) -> Any:
 
 @pytest.mark.parametrize("place", EVERYWHERE)
 @pytest.mark.parametrize("ascii_only", [False, True])
-async def test_the_footer_is_short_and_whole(stage: Any, around: Any, place: str, ascii_only: bool) -> None:
+async def test_key_bar_is_short_and_complete(stage: Any, around: Any, place: str, ascii_only: bool) -> None:
     async with stage.app(place, around, ascii_only=ascii_only).run_test(size=(80, 24)) as pilot:
         seen = await stage.enter(place, pilot)
         keys = seen.app.screen.query_one(KeyBar)._told
@@ -33,9 +33,7 @@ async def test_the_footer_is_short_and_whole(stage: Any, around: Any, place: str
 
 @pytest.mark.parametrize("place", EVERYWHERE)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_no_word_is_in_the_colour_of_lines(
-    stage: Any, around: Any, place: str, size: tuple[int, int]
-) -> None:
+async def test_no_text_uses_the_line_color(stage: Any, around: Any, place: str, size: tuple[int, int]) -> None:
     async with stage.app(place, around).run_test(size=size) as pilot:
         seen = await stage.enter(place, pilot)
         screen = seen.app.screen
@@ -45,7 +43,7 @@ async def test_no_word_is_in_the_colour_of_lines(
         assert not [word for word in words if any(letter.isalnum() for letter in word)]
 
 
-async def test_the_chosen_row_can_be_read_in_the_terminals_own_colours(stage: Any, around: Any) -> None:
+async def test_selected_row_is_readable_in_terminal_colors(stage: Any, around: Any) -> None:
     async with stage.app("monitor", around, theme="terminal").run_test(size=(80, 24)) as pilot:
         seen = await stage.enter("monitor", pilot)
         await seen.settle("G")

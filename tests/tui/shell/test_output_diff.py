@@ -1,4 +1,4 @@
-"""The seam to Textual's output, on a terminal emulator."""
+"""Output diff between Textual and the terminal, checked on a terminal emulator."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def strip(text: str) -> Strip:
 
 
 def painted(update: NewCells) -> tuple[list[str], str]:
-    """The screen after an update over dots, and what was written."""
+    """Return the screen after an update over dots, and the text written."""
     screen = pyte.Screen(12, 2)
     stream = pyte.Stream(screen)
     stream.feed("............\r\n............")
@@ -34,13 +34,15 @@ def crop(chops: Any, spans: Any, ends: Any) -> NewCells:
 
 
 def written(painted: TerminalContent, *lines: str) -> str:
-    """What a paint of the whole screen writes."""
-    update = painted.less(LayoutUpdate([[strip(text)] for text in lines], Region(0, 0, 12, len(lines))))
+    """Return what a full-screen update writes."""
+    update = painted.without_unchanged(
+        LayoutUpdate([[strip(text)] for text in lines], Region(0, 0, 12, len(lines)))
+    )
     assert isinstance(update, NewLines)
     return update.render_segments(CONSOLE)
 
 
-def test_only_the_changed_cells_are_written() -> None:
+def test_only_changed_cells_are_written() -> None:
     chops = [{0: strip("abcdef"), 6: strip("ghijkl")}, {0: strip("mnopqrstuvwx")}]
     ends = [[6, 12], [12]]
     display, written = painted(crop(chops, [(0, 4, 8), (1, 10, 11)], ends))
@@ -48,12 +50,12 @@ def test_only_the_changed_cells_are_written() -> None:
     assert not set("abcdijklmnopqrstuvx") & set(written.replace("\x1b", "").replace("H", ""))
 
 
-def test_half_of_a_wide_character_is_not_written_beyond_the_span() -> None:
+def test_wide_character_at_the_span_end_is_not_half_written() -> None:
     display, _ = painted(crop([{0: strip("ab模cdefghij")}, {}], [(0, 4, 6)], [[12], []]))
     assert display[0] == "....cd......"
 
 
-def test_lines_that_stand_there_already_are_not_written_again() -> None:
+def test_lines_already_shown_are_not_rewritten() -> None:
     painted = TerminalContent()
     assert "one" in written(painted, "one", "two")
     assert written(painted, "one", "two") == ""
@@ -62,15 +64,17 @@ def test_lines_that_stand_there_already_are_not_written_again() -> None:
 
 
 def cells(painted: TerminalContent, y: int, left: int, text: str) -> str:
-    """What a paint of some cells of a screen with two lines writes."""
+    """Return what an update of some cells writes on a screen with two lines."""
     chops: Any = [{}, {}]
     chops[y] = {left: strip(text)}
-    update = painted.less(ChopsUpdate(chops, [(y, left, left + len(text))], [[left + len(text)]] * 2))
+    update = painted.without_unchanged(
+        ChopsUpdate(chops, [(y, left, left + len(text))], [[left + len(text)]] * 2)
+    )
     assert isinstance(update, NewCells)
     return update.render_segments(CONSOLE)
 
 
-def test_cells_over_a_line_are_known_too() -> None:
+def test_cells_written_over_a_line_are_tracked() -> None:
     painted = TerminalContent()
     assert "three" in cells(painted, 1, 4, "three")
     written(painted, "one two three")
@@ -79,7 +83,7 @@ def test_cells_over_a_line_are_known_too() -> None:
     assert "one two three" in written(painted, "one two three")
 
 
-def test_a_paint_of_most_of_the_screen_writes_no_cells_that_stand_there() -> None:
+def test_large_update_skips_cells_already_shown() -> None:
     painted = TerminalContent()
     painted.resized(Size(12, 1))
     written(painted, "one two four")
@@ -88,7 +92,7 @@ def test_a_paint_of_most_of_the_screen_writes_no_cells_that_stand_there() -> Non
     assert "two" in cells(painted, 0, 4, "two")
 
 
-def test_a_line_written_over_and_over_is_no_longer_known() -> None:
+def test_line_with_too_many_writes_becomes_unknown() -> None:
     painted = TerminalContent()
     written(painted, "one", "two")
     for digit in "123456789":
@@ -97,21 +101,23 @@ def test_a_line_written_over_and_over_is_no_longer_known() -> None:
     assert "9ne" in again and "two" not in again
 
 
-def test_cells_in_another_style_are_written() -> None:
+def test_cells_with_another_style_are_written() -> None:
     painted = TerminalContent()
     written(painted, "one")
-    bold = painted.less(LayoutUpdate([[Strip([Segment("one", Style(bold=True))])]], Region(0, 0, 12, 1)))
+    bold = painted.without_unchanged(
+        LayoutUpdate([[Strip([Segment("one", Style(bold=True))])]], Region(0, 0, 12, 1))
+    )
     assert isinstance(bold, NewLines) and "one" in bold.render_segments(CONSOLE)
     assert "one" in written(painted, "one")
 
 
-def test_an_update_that_was_never_written_leaves_the_lines_as_they_were() -> None:
+def test_update_that_is_never_rendered_changes_no_tracked_line() -> None:
     painted = TerminalContent()
-    painted.less(LayoutUpdate([[strip("one")]], Region(0, 0, 12, 1)))
+    painted.without_unchanged(LayoutUpdate([[strip("one")]], Region(0, 0, 12, 1)))
     assert "one" in written(painted, "one")
 
 
-def test_another_size_and_a_terminal_taken_over_have_all_written_again() -> None:
+def test_resize_and_terminal_resume_rewrite_everything() -> None:
     painted = TerminalContent()
     painted.resized(Size(12, 1))
     written(painted, "one")
@@ -124,24 +130,24 @@ def test_another_size_and_a_terminal_taken_over_have_all_written_again() -> None
     assert "one" in written(painted, "one")
 
 
-def test_updates_of_another_make_pass_as_they_are_and_leave_nothing_known() -> None:
+def test_unknown_updates_pass_through_and_clear_the_tracked_content() -> None:
     painted = TerminalContent()
     strange = ChopsUpdate([], [], [])
     strange.more = 1  # type: ignore[attr-defined]
     written(painted, "one")
-    assert painted.less(None) is None
+    assert painted.without_unchanged(None) is None
     assert written(painted, "one") == ""
-    assert painted.less(strange) is strange
+    assert painted.without_unchanged(strange) is strange
     assert "one" in written(painted, "one")
 
 
-async def test_the_installed_textual_is_one_that_this_works_with(story: Any, opened: Any) -> None:
+async def test_installed_textual_produces_the_expected_updates(story: Any, opened: Any) -> None:
     story.begin()
     painted = TerminalContent()
     async with opened(story.path) as seen:
         compositor = seen.app.screen._compositor
-        whole = painted.less(compositor.render_update(full=True))
+        whole = painted.without_unchanged(compositor.render_update(full=True))
         seen.app.screen.query_one("#keys").refresh()
         compositor.update_widgets({seen.app.screen.query_one("#keys")})
-        part = painted.less(compositor.render_update())
+        part = painted.without_unchanged(compositor.render_update())
     assert (type(whole), type(part)) == (NewLines, NewCells)

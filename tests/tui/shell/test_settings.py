@@ -1,4 +1,4 @@
-"""The user's file: read entry by entry, its mistakes told in a line each, and never in the way."""
+"""Settings file: parsed entry by entry; invalid entries are reported and never stop the app."""
 
 from pathlib import Path
 
@@ -10,11 +10,11 @@ from benchtui.tui.table.columns import DEFAULT_COLUMNS
 from benchtui.tui.table.layout import Sorting
 
 
-def test_without_a_file_everything_is_as_usual(tmp_path: Path) -> None:
+def test_missing_file_gives_the_defaults(tmp_path: Path) -> None:
     assert read(tmp_path / "config.toml") == (Settings(), ())
 
 
-def test_a_whole_file(tmp_path: Path) -> None:
+def test_complete_file_is_parsed(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text(
         'theme = "okabe-ito"\nhz = 5\ncolumns = ["state", "p50"]\nsort = "-samples"\nquiet = "off"\n'
@@ -30,17 +30,17 @@ def test_a_whole_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "told"),
     [
-        ('colour = "red"', "no entry 'colour'; entries: theme, hz"),
-        ('theme = "pink"', "theme: 'pink' is not known; themes: benchtui-dark"),
+        ('colour = "red"', "unknown entry 'colour'; allowed: theme, hz"),
+        ('theme = "pink"', "theme: unknown theme 'pink'; available: benchtui-dark"),
         ('hz = "fast"', "hz = 'fast': Expected `float | null`, got `str`"),
-        ("hz = 3", "hz: 3 is not known; allowed: 0.5"),
-        ('columns = ["p50", "colour"]', "columns: 'colour' is not known; allowed: state, p50"),
-        ('sort = "notes"', "sort: 'notes' is not known"),
+        ("hz = 3", "hz: 3 is not allowed; allowed: 0.5"),
+        ('columns = ["p50", "colour"]', "columns: 'colour' is not allowed; allowed: state, p50"),
+        ('sort = "notes"', "sort: 'notes' is not allowed"),
         ('quiet = "loud"', "quiet = 'loud'"),
         ("keys = 3", "keys = 3: Expected `object`"),
     ],
 )
-def test_a_mistake_is_one_line_and_leaves_the_rest_in_force(tmp_path: Path, entry: str, told: str) -> None:
+def test_invalid_entry_is_reported_and_the_others_apply(tmp_path: Path, entry: str, told: str) -> None:
     path = tmp_path / "config.toml"
     path.write_text(f"hz = 5\n{entry}\n" if not entry.startswith("hz") else f"{entry}\nsort = 'p50'\n")
     settings, (problem,) = read(path)
@@ -48,14 +48,14 @@ def test_a_mistake_is_one_line_and_leaves_the_rest_in_force(tmp_path: Path, entr
     assert settings.hz == 5 or settings.sort == "p50"
 
 
-def test_a_file_that_is_no_toml_is_told_and_not_used(tmp_path: Path) -> None:
+def test_invalid_toml_is_reported_and_ignored(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text("theme = ")
     settings, (problem,) = read(path)
-    assert settings == Settings() and "none of it is used" in problem
+    assert settings == Settings() and "the file is ignored" in problem
 
 
-def test_what_was_chosen_in_the_app_is_remembered_apart_from_the_users_file(tmp_path: Path) -> None:
+def test_choices_made_in_the_app_are_saved_outside_the_settings_file(tmp_path: Path) -> None:
     state = tmp_path / "state" / "screen.json"
     first = Preferences(Settings(columns=("p50",)), state)
     first.choose_theme("okabe-ito")
@@ -67,27 +67,27 @@ def test_what_was_chosen_in_the_app_is_remembered_apart_from_the_users_file(tmp_
     assert [path.name for path in state.parent.iterdir()] == ["screen.json"]
 
 
-def test_a_newer_word_of_the_users_file_counts_again(tmp_path: Path) -> None:
+def test_changed_settings_file_overrides_saved_choices(tmp_path: Path) -> None:
     state = tmp_path / "screen.json"
     Preferences(Settings(theme="benchtui-light"), state).choose_theme("okabe-ito")
     assert Preferences(Settings(theme="benchtui-light"), state).theme == "okabe-ito"
     assert Preferences(Settings(theme="high-contrast"), state).theme == "high-contrast"
 
 
-def test_sorting_can_be_switched_off_for_good(tmp_path: Path) -> None:
+def test_disabled_sorting_is_saved(tmp_path: Path) -> None:
     state = tmp_path / "screen.json"
     Preferences(Settings(sort="p50"), state).choose_sorting(None)
     assert Preferences(Settings(sort="p50"), state).sorting is None
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"columns": {"value": ["gone"]}}', "\xff"])
-def test_a_state_that_makes_no_sense_is_forgotten(tmp_path: Path, content: str) -> None:
+def test_invalid_state_file_is_ignored(tmp_path: Path, content: str) -> None:
     state = tmp_path / "screen.json"
     state.write_text(content, "latin-1")
     preferences = Preferences(None, state)
     assert preferences.columns == DEFAULT_COLUMNS and preferences.sorting is None
 
 
-def test_a_state_that_cannot_be_written_disturbs_nobody(tmp_path: Path) -> None:
+def test_unwritable_state_file_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     Preferences(None, tmp_path / "file" / "screen.json").choose_theme("okabe-ito")

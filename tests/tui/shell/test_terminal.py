@@ -1,4 +1,4 @@
-"""The app in a real pseudo-terminal: what it writes, and that it goes when the terminal goes."""
+"""The app in a real pseudo-terminal: what it writes, and that it exits with the terminal."""
 
 import os
 import pty
@@ -59,7 +59,7 @@ def gone(pid: int, within_s: float) -> bool:
 
 @pytest.mark.terminal
 @pytest.mark.parametrize("hearing", ["hears", "deaf"])
-def test_without_its_terminal_the_screen_goes(story: Any, hearing: str) -> None:
+def test_app_exits_when_its_terminal_disappears(story: Any, hearing: str) -> None:
     story.begin().start(0)
     pid, terminal = launch(story.path, hearing)
     assert b"cases" in read_until(terminal, b"cases")
@@ -69,7 +69,7 @@ def test_without_its_terminal_the_screen_goes(story: Any, hearing: str) -> None:
 
 
 @pytest.mark.terminal
-def test_a_polite_end_gives_the_terminal_back(story: Any) -> None:
+def test_sigterm_restores_the_terminal(story: Any) -> None:
     story.begin().start(0)
     pid, terminal = launch(story.path, "hears")
     read_until(terminal, b"cases")
@@ -80,7 +80,7 @@ def test_a_polite_end_gives_the_terminal_back(story: Any) -> None:
 
 
 @pytest.mark.terminal
-def test_detaching_leaves_the_terminal_as_it_was(story: Any) -> None:
+def test_detaching_restores_the_terminal(story: Any) -> None:
     story.begin().start(0)
     pid, terminal = launch(story.path, "hears")
     read_until(terminal, b"cases")
@@ -92,7 +92,7 @@ def test_detaching_leaves_the_terminal_as_it_was(story: Any) -> None:
 
 
 @pytest.mark.terminal
-def test_a_screen_on_which_nothing_changes_writes_next_to_nothing(story: Any) -> None:
+def test_unchanged_screen_writes_almost_nothing(story: Any) -> None:
     story.begin().start(0).prepare(0).steps(0, [10.0] * 20)
     pid, terminal = launch(story.path, "hears")
     read_until(terminal, b"theme")

@@ -17,16 +17,15 @@ GAP = "  "
 
 def comparison_text(compared: SessionComparison) -> str:
     """Return the whole comparison, differences first."""
-    said = report(compared, short_columns)
+    texts = report(compared, short_columns)
     lines = [*_systems(compared), ""]
     differences = differing(compared)
-    lines += ["differences:", *table_lines(differences)] if differences else [said.alike]
-    lines += [said.silence] if differences and said.silence else []
-    for block in said.against:
-        above = "ratio above 1: the new session is the faster one"
-        lines += ["", f"{block.title}   ({above})", *block.leads]
+    lines += ["differences:", *table_lines(differences)] if differences else [texts.alike]
+    lines += [texts.silence] if differences and texts.silence else []
+    for block in texts.against:
+        lines += ["", f"{block.title}   (ratio above 1: the new session is faster)", *block.leads]
         lines += [*(table_lines(block.table) if block.table else ()), *block.others]
-    lines += ["", *said.conclusion]
+    lines += ["", *texts.conclusion]
     return "\n".join(clean(line).rstrip() for line in lines) + "\n"
 
 
@@ -37,10 +36,12 @@ def gate_line(against: PairwiseComparison, threshold: float) -> str | None:
         return None
     slower = [row for row in failed if not row.lost]
     lost = len(failed) - len(slower)
-    words = [f"{count(len(slower), 'case')} surely more than {100 * threshold:g}% slower"] if slower else []
-    words += [f"{count(lost, 'case')} measured in A and not in {against.new_letter}"] if lost else []
+    parts = (
+        [f"{count(len(slower), 'case')} significantly more than {100 * threshold:g}% slower"] if slower else []
+    )
+    parts += [f"{count(lost, 'case')} measured in A but not in {against.new_letter}"] if lost else []
     first = failed[0].case.name
-    return f"{against.new.name}: {', '.join(words)}, such as {first}"
+    return f"{against.new.name}: {', '.join(parts)}, such as {first}"
 
 
 def table_lines(table: Table) -> Iterator[str]:
@@ -63,10 +64,11 @@ def _systems(compared: SessionComparison) -> Iterator[str]:
     width = max(cell_len(clean(side.name)) for _, side in sides)
     for letter, side in sides:
         role = "base" if letter == LETTERS[0] else "    "
-        yield f"{letter}  {role}  {_aligned(clean(side.name), width, right=False)}  {GAP.join(_about(side))}"
+        name = _aligned(clean(side.name), width, right=False)
+        yield f"{letter}  {role}  {name}  {GAP.join(_system_facts(side))}"
 
 
-def _about(side: ComparedSession) -> Sequence[str]:
+def _system_facts(side: ComparedSession) -> Sequence[str]:
     start, runtime = side.session.start, side.session.runtime
     gpus = dict.fromkeys(gpu.name for gpu in start.host.gpus)
     torch = f"torch {runtime.torch}" if runtime else None

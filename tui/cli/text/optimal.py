@@ -39,18 +39,18 @@ def lines(session: Session, decision: Decision) -> Iterator[str]:
     """Yield the decision as text, the answer first. Text from the session is not sanitized."""
     best = decision.best
     if best is None:
-        yield f"no case to choose for {_asked(decision)}"
-        yield from _in_the_way(decision)
+        yield f"no case found for {_objective_text(decision)}"
+        yield from _constraint_texts(decision)
     else:
-        yield f"{_asked(decision)}: {best.name}: {figures(best, decision)}"
+        yield f"{_objective_text(decision)}: {best.name}: {metrics_text(best, decision)}"
         yield from _against_next(decision)
         yield from _against_baseline(session, best)
         yield from (f"  marked: {mark}" for mark in best.case.marks)
-        yield from _listed("not beaten in all of samples/s, step and memory:", _front(decision))
-    yield from _listed("left out:", [f"{each.case.name}: {each.reason}" for each in decision.rejected])
+        yield from _listed("Pareto front of samples/s, step time and memory:", _front_texts(decision))
+    yield from _listed("excluded:", [f"{each.case.name}: {each.reason}" for each in decision.rejected])
 
 
-def figures(result: Result, decision: Decision) -> str:
+def metrics_text(result: Result, decision: Decision) -> str:
     """Format a case's metrics with units."""
     found = result.metrics
     kind = "mean" if found.latency_ms.median is None else "median"
@@ -61,7 +61,7 @@ def figures(result: Result, decision: Decision) -> str:
         _with(result.case.peak_memory_mb, "MB"),
         _with(*result.per_mb, ".2f") if decision.objective.need == "memory" else None,
         _with(found.energy_per_sample_j, "J/sample", ".4f"),
-        _job(result, decision.objective.steps),
+        _job_text(result, decision.objective.steps),
         f"n {found.latency_ms.n:,}",
     ]
     return ", ".join(part for part in parts if part)
@@ -100,7 +100,7 @@ def json_text(decisions: list[Decision]) -> str:
     return msgspec.json.format(msgspec.json.encode([document(each) for each in decisions])).decode()
 
 
-def _asked(decision: Decision) -> str:
+def _objective_text(decision: Decision) -> str:
     objective = decision.objective
     length = f" at {objective.sequence_length:,} tokens" if objective.sequence_length else ""
     steps = f" over {objective.steps:,} steps" if objective.steps else ""
@@ -110,22 +110,22 @@ def _asked(decision: Decision) -> str:
 def _against_next(decision: Decision) -> Iterator[str]:
     second, ahead = decision.runner_up, decision.ahead
     if second is None or ahead is None:
-        yield "  no other case to choose from"
+        yield "  no other case to compare with"
         return
-    yield f"  next: {second.name}: {figures(second, decision)}"
+    yield f"  next: {second.name}: {metrics_text(second, decision)}"
     yield f"  {ratio_with_interval(ahead)} {_QUANTITIES[decision.objective.need]}: {verdict_cell(ahead)}"
     if decision.leader is not None:
         yield (
-            f"  {decision.leader.name} has the better value, by a lead that isn't established or is within"
-            f" {100 * ahead.same_within:.2g}%; the simpler case is chosen"
+            f"  {decision.leader.name} has the better value, but its lead isn't significant or is within"
+            f" {100 * ahead.same_within:.2g}%; the simpler case is recommended"
         )
     if decision.tail is not None:
         best, other = decision.tail.best_ms, decision.tail.other_ms
-        yield f"  but its {decision.tail.name} is longer: {best:,.2f} against {other:,.2f} ms"
+        yield f"  but its {decision.tail.name} is longer: {best:,.2f} ms, compared with {other:,.2f} ms"
     if (why := why_unsure(ahead)) is not None:
         yield f"  unsure: {why}"
     others = [result.name for result in decision.ties if result is not second]
-    yield from _listed("  can't be distinguished from the best:", others)
+    yield from _listed("  not distinguishable from the best:", others)
 
 
 def _against_baseline(session: Session, best: Result) -> Iterator[str]:
@@ -139,29 +139,29 @@ def _against_baseline(session: Session, best: Result) -> Iterator[str]:
     if baseline and ratio:
         multiple = ratio_with_interval(ratio)
         yield f"  {multiple} the throughput of the baseline, {baseline.name}: {verdict_cell(ratio)}"
-    asks = costs(own, baseline)
-    if asks:
-        yield f"  it costs {asks}"
+    price = costs(own, baseline)
+    if price:
+        yield f"  it costs {price}"
     if unverified := unverified_note(own):
         yield f"  {unverified[0].lower()}{unverified[1:]}"
 
 
-def _front(decision: Decision) -> list[str]:
-    return [f"{result.name}: {figures(result, decision)}" for result in decision.front]
+def _front_texts(decision: Decision) -> list[str]:
+    return [f"{result.name}: {metrics_text(result, decision)}" for result in decision.front]
 
 
-def _in_the_way(decision: Decision) -> Iterator[str]:
-    yield from (_relaxed(each) for each in decision.relaxations)
+def _constraint_texts(decision: Decision) -> Iterator[str]:
+    yield from (_relaxation_text(each) for each in decision.relaxations)
     if not decision.relaxations and decision.objective.constraints != NONE:
-        yield "  no constraint is alone in the way"
+        yield "  relaxing any single constraint is not enough"
 
 
-def _relaxed(each: Relaxation) -> str:
+def _relaxation_text(each: Relaxation) -> str:
     option, unit = OPTIONS[each.field], KINDS[each.field].unit
     if each.value is None:
-        return f"  {option} alone is in the way: no case that keeps to the rest has that figure"
+        return f"  {option} excludes every case that meets the other constraints: none has that metric"
     least = ceil(100 * each.value) / 100  # rounded up, so that the printed limit admits the case
-    return f"  {option} alone widened to {least:.12g}{unit} would let {each.result.name} through"
+    return f"  relaxing {option} to {least:.12g}{unit} would admit {each.result.name}"
 
 
 def _listed(title: str, texts: list[str]) -> Iterator[str]:
@@ -169,15 +169,15 @@ def _listed(title: str, texts: list[str]) -> Iterator[str]:
         yield title
         yield from (f"  {text}" for text in texts[:MOST_LINES])
     if len(texts) > MOST_LINES:
-        yield f"  and {len(texts) - MOST_LINES:,} more; --json has them all"
+        yield f"  and {len(texts) - MOST_LINES:,} more; --json lists all"
 
 
-def _job(result: Result, steps: int | None) -> str | None:
+def _job_text(result: Result, steps: int | None) -> str | None:
     total_ms = job_ms(result, steps) if steps else None
     if total_ms is None:
         return None
     cold_s = (result.metrics.cold_cost_ms or 0.0) / 1000
-    return f"{steps:,} steps in {total_ms / 1000:,.2f} s, {cold_s:,.2f} s of it for the first"
+    return f"{steps:,} steps in {total_ms / 1000:,.2f} s, including {cold_s:,.2f} s for the first"
 
 
 def _with(value: float | None, unit: str, form: str = ".0f") -> str | None:

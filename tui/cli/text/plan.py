@@ -11,9 +11,9 @@ from benchtui.tui.editor.case_grid import CaseGrid, GridCase, basis_text, memory
 SIGNS = symbols.UNICODE
 
 
-def plan_lines(sweep: Sweep, precedents: HistoryEstimator) -> Iterator[str]:
+def plan_lines(sweep: Sweep, estimator: HistoryEstimator) -> Iterator[str]:
     """Yield a line per case, then the totals."""
-    matrix = CaseGrid(sweep, precedents)
+    matrix = CaseGrid(sweep, estimator)
     digits = len(f"{matrix.count:,}")
     yield clean(
         f"{sweep.name}: {sweep.task} of {sweep.model}, weights {sweep.weights}, dataset {sweep.dataset}"
@@ -33,5 +33,5 @@ def _case(cell: GridCase) -> str:
     if cell.status == "skipped":
         return f"{'skipped':>10} {'':>11}  {cell.config.name}: {cell.reason}"
     figures = f"{time_cell(cell.prediction, SIGNS):>11}{memory_cell(cell.prediction, SIGNS):>12}"
-    ran_out = ": ran out of memory before" if cell.prediction and cell.prediction.ran_out else ""
+    ran_out = ": ran out of memory in an earlier session" if cell.prediction and cell.prediction.ran_out else ""
     return f"{figures} {cell.config.name}{ran_out}"

@@ -36,9 +36,9 @@ from benchtui.sessions.stats.case_metrics import Metrics, metrics
 from benchtui.tui.drawing.format import amount
 from benchtui.tui.replay.player import ReplayTarget
 
-_PERIOD_S = 0.25
+_POLL_S = 0.25
 _BATCH_BYTES = 1 << 16
-_SAVED_S = 2.0
+_NEW_FILE_TIMEOUT_S = 2.0
 
 
 def follow(engine: Engine, session: Session) -> Iterator[AnyRecord]:
@@ -46,11 +46,11 @@ def follow(engine: Engine, session: Session) -> Iterator[AnyRecord]:
 
     Events from before the engine resumed the session are applied but not yielded.
     """
-    since_s = engine.resumed_s
-    own = since_s is None
+    resumed_s = engine.resumed_s
+    is_new = resumed_s is None
     for event in apply_events(engine.path, engine, session):
-        own = own or (isinstance(event, Resumed) and event.t == since_s)
-        if own:
+        is_new = is_new or (isinstance(event, Resumed) and event.t == resumed_s)
+        if is_new:
             yield event
 
 
@@ -63,7 +63,7 @@ def apply_events(path: Path, engine: Engine | None, session: Session) -> Iterato
             try:
                 events = tail.read(_BATCH_BYTES)
             except BenchtuiError:
-                if not (alive and _follows(tail)):
+                if not (alive and _wait_for_new_file(tail)):
                     raise
                 continue
             for event in events:
@@ -76,16 +76,16 @@ def apply_events(path: Path, engine: Engine | None, session: Session) -> Iterato
                     continue
                 if not alive:
                     return
-                time.sleep(_PERIOD_S)
+                time.sleep(_POLL_S)
     finally:
         tail.close()
 
 
-def _follows(tail: Tail) -> bool:
-    """Wait for a running engine to save the session to another file after this one was damaged."""
-    due_s = time.monotonic() + _SAVED_S
+def _wait_for_new_file(tail: Tail) -> bool:
+    """Wait for a running engine to save the session to another file, because this one was damaged."""
+    due_s = time.monotonic() + _NEW_FILE_TIMEOUT_S
     while not (followed := tail.follow()) and time.monotonic() < due_s:
-        time.sleep(_PERIOD_S)
+        time.sleep(_POLL_S)
     return followed
 
 
@@ -96,39 +96,39 @@ def lines(
 
     Starts at ``begin_s``. With a speed, waits between events as long as the recording did at that speed.
     """
-    marks, began = Markers(), time.monotonic()
+    markers, started_s = Markers(), time.monotonic()
     for event in apply_events(path, engine, session):
-        seen = len(marks.all)
+        seen = len(markers.all)
         if not isinstance(event, Steps):  # they yield outliers, which aren't printed
-            marks.add(event, session)
+            markers.add(event, session)
         if session.now_s < begin_s:
             continue
         if speed is not None:
-            time.sleep(max(0.0, (session.now_s - begin_s) / speed - (time.monotonic() - began)))
-        for text in _texts(session, event, marks.all[seen:]):
+            time.sleep(max(0.0, (session.now_s - begin_s) / speed - (time.monotonic() - started_s)))
+        for text in _texts(session, event, markers.all[seen:]):
             yield f"{session.now_s:9.1f} s  {text}"
 
 
-def moment_to_session_time(path: Path, moment: str | None) -> float:
-    """Return the session time of a moment given by the user. Raises BenchtuiError if it doesn't exist."""
-    if moment is None:
+def session_time_of(path: Path, position: str | None) -> float:
+    """Return the session time of a position given by the user. Raises BenchtuiError if it doesn't exist."""
+    if position is None:
         return 0.0
-    aim = ReplayTarget.parse(moment)
+    target = ReplayTarget.parse(position)
     timeline = Timeline(path)
     try:
         while not timeline.complete:
             timeline.read()
-        return aim.moment(timeline)
+        return target.moment(timeline)
     finally:
         timeline.close()
 
 
-def _texts(session: Session, event: AnyRecord, marks: Sequence[TimelineEvent]) -> Iterator[str]:
+def _texts(session: Session, event: AnyRecord, markers: Sequence[TimelineEvent]) -> Iterator[str]:
     text = progress_line(session, event)
     if text is not None:
         yield text.strip()
     else:
-        yield from (marker_text(mark, session) for mark in marks)
+        yield from (marker_text(marker, session) for marker in markers)
     match event:
         case SessionStarted():
             yield _machine_text(event.host)
@@ -159,51 +159,51 @@ def progress_line(session: Session, event: AnyRecord) -> str | None:
         case OrderChanged():
             return f"  new order of {len(event.cases)} pending cases"
         case Paused() | Continued():
-            return "  paused: no further case starts" if isinstance(event, Paused) else "  continued"
+            return "  paused: no new case starts" if isinstance(event, Paused) else "  continued"
         case NodeJoined() | NodeLost():
             return f"  node {event.node} {_node_text(event)}"
         case Resumed():
             left = f"{session.left} of {len(session.cases)} cases left"
-            return f"resumed after {event.t:,.1f} s: {left}, {len(event.cases)} begin again"
+            return f"resumed after {event.t:,.1f} s: {left}, {len(event.cases)} to be rerun"
     return None
 
 
 def _node_text(event: NodeJoined | NodeLost) -> str:
     if isinstance(event, NodeLost):
-        return f"is lost: {event.reason}"
-    return f"is there: {event.kind}, {event.host.processor or 'processor not known'}"
+        return f"lost: {event.reason}"
+    return f"joined: {event.kind}, {event.host.processor or 'unknown processor'}"
 
 
 def _start_text(session: Session, event: CaseStarted) -> str:
     case = session.cases[event.case]
     predicted = MemoryForecast(session.cases).predict(case.config)
     memory = f", predicted peak {predicted.peak_mb:,.0f} MB {predicted.quantity}" if predicted else ""
-    turn = f", round {event.round + 1}" if event.round else ""
+    round_text = f", round {event.round + 1}" if event.round else ""
     node = f" on {event.node}" if event.node else ""
-    return f"  starts: {case.name}{node}{turn}{memory}"
+    return f"  starts: {case.name}{node}{round_text}{memory}"
 
 
 def outcome_text(case: CaseState) -> str:
     """Format the outcome of a case: its metrics, or its state and reason."""
-    figures = metrics(case) if case.state == "ok" else None
-    if figures is None:
+    measured = metrics(case) if case.state == "ok" else None
+    if measured is None:
         reason = case.finished.reason if case.finished else None
         return f"{case.state}: {reason}" if reason else case.state
-    return _figures_text(case, figures)
+    return _metrics_text(case, measured)
 
 
-def _figures_text(case: CaseState, figures: Metrics) -> str:
-    latency = figures.latency_ms
-    centre = latency.mean if latency.median is None else latency.median
-    parts = [f"p50 {centre:,.2f} ms"]
+def _metrics_text(case: CaseState, measured: Metrics) -> str:
+    latency = measured.latency_ms
+    center = latency.mean if latency.median is None else latency.median
+    parts = [f"p50 {center:,.2f} ms"]
     if latency.interval_percent is not None:
         parts.append(f"±{latency.interval_percent:.1f}%")
     parts.append(f"n {latency.n}")
-    if figures.samples_per_s is not None:
-        parts.append(f"{figures.samples_per_s:,.1f} samples/s")
-    parts += _generation_texts(figures)
-    if figures.loss is not None:
-        parts.append(f"loss {figures.loss:.3f}")
+    if measured.samples_per_s is not None:
+        parts.append(f"{measured.samples_per_s:,.1f} samples/s")
+    parts += _generation_texts(measured)
+    if measured.loss is not None:
+        parts.append(f"loss {measured.loss:.3f}")
     memory = case.finished.memory if case.finished else None
     if memory and memory.peak_allocated_mb is not None:
         parts.append(f"VRAM {memory.peak_allocated_mb:,.0f} MB")
@@ -211,22 +211,24 @@ def _figures_text(case: CaseState, figures: Metrics) -> str:
         parts.append(f"VRAM {memory.peak_reserved_mb:,.0f} MB reserved")
     elif memory and memory.peak_rss_mb is not None:
         parts.append(f"RSS {memory.peak_rss_mb:,.0f} MB")
-    if figures.mean_power_w is not None:
-        parts.append(f"{figures.mean_power_w:,.0f} W")
+    if measured.mean_power_w is not None:
+        parts.append(f"{measured.mean_power_w:,.0f} W")
     return "  ".join(parts)
 
 
-def _generation_texts(figures: Metrics) -> list[str]:
+def _generation_texts(measured: Metrics) -> list[str]:
     """Format time to first token, time per output token and new tokens/s, for generation only."""
-    spreads = (
-        ("first token", figures.time_to_first_token_ms),
-        ("per token", figures.time_per_output_token_ms),
+    latencies = (
+        ("first token", measured.time_to_first_token_ms),
+        ("per token", measured.time_per_output_token_ms),
     )
     texts = [
-        f"{name} {spread.median:,.2f} ms" for name, spread in spreads if spread and spread.median is not None
+        f"{name} {latency.median:,.2f} ms"
+        for name, latency in latencies
+        if latency and latency.median is not None
     ]
-    if figures.new_tokens_per_s is not None:
-        texts.append(f"{figures.new_tokens_per_s:,.0f} new tokens/s")
+    if measured.new_tokens_per_s is not None:
+        texts.append(f"{measured.new_tokens_per_s:,.0f} new tokens/s")
     return texts
 
 
@@ -245,13 +247,13 @@ def summary_line(session: Session, path: Path, engine: Engine | None = None) -> 
         counts["unfinished"] = counts.pop("running")
     outcomes = ", ".join(f"{count} {state}" for state, count in counts.items())
     path = current_path(path, session.started.id) if session.started else path
-    onward = f"; benchtui run --resume {path} goes on" if session.left else ""
+    resume = f"; resume: benchtui run --resume {path}" if session.left else ""
     cases = amount(len(session.cases), "case")
-    return f"{cases}: {outcomes}{_cut_off_text(session, engine)}; session {path}{onward}"
+    return f"{cases}: {outcomes}{_cut_off_text(session, engine)}; session {path}{resume}"
 
 
 def _cut_off_text(session: Session, engine: Engine | None) -> str:
     if session.finished:
         return ""
-    said = engine.last_words() if engine else None
-    return "; the engine is gone and the record was cut off" + (f": {said}" if said else "")
+    reason = engine.last_words() if engine else None
+    return "; the engine died and the session was cut off" + (f": {reason}" if reason else "")

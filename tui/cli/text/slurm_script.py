@@ -12,6 +12,7 @@ import jinja2
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library.paths import safe_name
 from benchtui.sessions.sanitize import quoted, visible
+from benchtui.sessions.sweep.quantities import parse_quantity
 
 MOST_RESTARTS = 10
 """Times a job is requeued after reaching its time limit."""
@@ -22,7 +23,7 @@ LEAST_MIN, MOST_DAYS = 3, 366
 RAY_START_TIMEOUT_S = 300
 """Seconds that Ray may take to start on all nodes."""
 
-_TIME = re.compile(r"(?:(\d{1,9})d)? *(?:(\d{1,9})h)? *(?:(\d{1,9})m)? *(?:(\d{1,9})s)?", re.ASCII)
+_UNITS_S = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 _SLURM_TIME = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", re.ASCII)
 _GPUS = re.compile(r"(?:[A-Za-z][\w.-]*:)?[1-9]\d{0,3}", re.ASCII)
 _OPTION = re.compile(r"--[a-z][a-z-]*(?:=.*)?")
@@ -44,7 +45,7 @@ class Resources:
     nodes: int = 1
     shared: bool = False
     """Whether other jobs may run on the nodes."""
-    further: tuple[str, ...] = ()
+    extra_options: tuple[str, ...] = ()
     """Other options of sbatch, such as ``--mem=64G``."""
 
 
@@ -78,8 +79,8 @@ class Batch:
 
 def script(batch: Batch) -> str:
     """Render the batch script. Raises BenchtuiError for an invalid option."""
-    wanted = ("run.executor=ray", "run.address=auto", "run.lost=repeat") if batch.resources.nodes > 1 else ()
-    ray = [word for each in wanted for word in ("--set", each)]
+    settings = ("run.executor=ray", "run.address=auto", "run.lost=repeat") if batch.resources.nodes > 1 else ()
+    ray = [word for each in settings for word in ("--set", each)]
     named_by_job = f"$PWD/{shlex.quote(batch.title)}-$SLURM_JOB_ID.json"
     return _template().render(
         made_by=visible(batch.made_by),
@@ -88,7 +89,7 @@ def script(batch: Batch) -> str:
         session=shlex.quote(str(batch.session)) if batch.session else named_by_job,
         most_restarts=MOST_RESTARTS,
         nodes=batch.resources.nodes,
-        patience_s=RAY_START_TIMEOUT_S,
+        ray_start_timeout_s=RAY_START_TIMEOUT_S,
         run=shlex.join(("run", *batch.sweep, *ray)),
     )
 
@@ -101,8 +102,8 @@ def slurm_time(text: str) -> str:
     minutes = -(-_seconds(text.strip()) // 60)
     if not LEAST_MIN <= minutes <= MOST_DAYS * 24 * 60:
         raise BenchtuiError(
-            f"--time: {quoted(text)} is not a time from {LEAST_MIN}m to {MOST_DAYS}d;"
-            " write such as 90m, 2h, 1d12h, or as Slurm does: 90, 2:00:00, 1-12:00:00"
+            f"--time: {quoted(text)} is not a time limit from {LEAST_MIN}m to {MOST_DAYS}d;"
+            " use 90m, 2h, 1d12h, or Slurm's format: 90, 2:00:00, 1-12:00:00"
         )
     hours, minute = divmod(minutes, 60)
     days, hour = divmod(hours, 24)
@@ -110,56 +111,56 @@ def slurm_time(text: str) -> str:
 
 
 def _seconds(text: str) -> int:
-    """Parse a duration into seconds; 0 if invalid."""
-    match = _TIME.fullmatch(text) or _SLURM_TIME.fullmatch(text)
+    """Parse a time limit into seconds; 0 if invalid."""
+    match = _SLURM_TIME.fullmatch(text)
     if match is None:
-        return 0
-    first, second, third, fourth = (int(count or 0) for count in match.groups())
-    if match.re is _SLURM_TIME and not (match[1] or match[4]):
-        return 60 * second + third  # without days or a third field, Slurm's first is minutes
-    return 86400 * first + 3600 * second + 60 * third + fourth
+        return int(parse_quantity(text, _UNITS_S, whole=True) or 0)
+    days, first, second, third = (int(count or 0) for count in match.groups())
+    if not (match[1] or match[4]):
+        return 60 * first + second  # without days or a third field, Slurm's first is minutes
+    return 86400 * days + 3600 * first + 60 * second + third
 
 
 def _options(batch: Batch) -> Iterator[str]:
-    asked, several = batch.resources, batch.resources.nodes > 1
+    resources, several = batch.resources, batch.resources.nodes > 1
     yield f"--job-name={batch.title}"
     yield f"--chdir={batch.folder}"
     yield f"--output={batch.title}-%j.log"
     yield "--open-mode=append"
     named = {
-        "partition": asked.partition,
-        "account": asked.account,
-        "qos": asked.qos,
-        "constraint": asked.constraint,
-        "time": asked.time and slurm_time(asked.time),
-        "nodes": several and str(asked.nodes),
+        "partition": resources.partition,
+        "account": resources.account,
+        "qos": resources.qos,
+        "constraint": resources.constraint,
+        "time": resources.time and slurm_time(resources.time),
+        "nodes": several and str(resources.nodes),
         "ntasks-per-node": several and "1",
-        "gpus-per-node": asked.gpus and _gpus(asked.gpus),
+        "gpus-per-node": resources.gpus and _gpus(resources.gpus),
     }
     yield from (f"--{name}={value}" for name, value in named.items() if value)
-    if not asked.shared:
+    if not resources.shared:
         yield "--exclusive"
     yield "--requeue"
     yield f"--signal=B:USR1@{LEAD_S}"
-    yield from map(_option, asked.further)
+    yield from map(_option, resources.extra_options)
 
 
 def _gpus(text: str) -> str:
     if not _GPUS.fullmatch(text):
-        raise BenchtuiError(f"--gpus: {quoted(text)} is not a number of GPUs of each node, such as 2 or a100:2")
+        raise BenchtuiError(f"--gpus: {quoted(text)} is not a number of GPUs per node, such as 2 or a100:2")
     return text
 
 
 def _option(text: str) -> str:
     if not _OPTION.fullmatch(text):
-        raise BenchtuiError(f"--sbatch: {quoted(text)} is not an option of sbatch, such as --mem=64G")
+        raise BenchtuiError(f"--sbatch: {quoted(text)} is not an sbatch option, such as --mem=64G")
     return text
 
 
 def _line(option: str) -> str:
     """Format an option for the script, quoting its value if needed."""
     if not option.isprintable():
-        raise BenchtuiError(f"{quoted(option)}: a line of a batch script can't hold that")
+        raise BenchtuiError(f"{quoted(option)}: unprintable characters are not allowed in a batch script")
     name, equals, value = option.partition("=")
     return f"{name}{equals}{shlex.quote(value) if value else ''}"
 

@@ -27,7 +27,7 @@ CONFIGS = tuple(Config(device="cpu", batch_size=size) for size in (1, 2, 4))
 
 @pytest.fixture
 def session() -> Session:
-    """Two cases measured, of three."""
+    """Return a session that has just started, with three planned cases."""
     session = Session()
     sweep = Sweep(name="s", model="m")
     session.apply(SessionStarted(t=0.0, id="x", created="", sweep=sweep, plan=CONFIGS, host=Host()))
@@ -39,11 +39,11 @@ def line(session: Session, event: AnyEvent) -> str | None:
     return progress_line(session, event)
 
 
-def start(case: int, turn: int = 0) -> CaseStarted:
-    return CaseStarted(t=1.0, case=case, round=turn, config=CONFIGS[case])
+def start(case: int, round_index: int = 0) -> CaseStarted:
+    return CaseStarted(t=1.0, case=case, round=round_index, config=CONFIGS[case])
 
 
-def test_a_starting_case_tells_the_memory_predicted_where_that_is_known(session: Session) -> None:
+def test_start_line_includes_predicted_memory_if_known(session: Session) -> None:
     assert line(session, start(0)) == "  starts: cpu fp32 compile=off bs=1 seq=128"
     for case in range(2):
         memory = Memory(peak_rss_mb=1000.0 + 100 * CONFIGS[case].batch_size)
@@ -56,7 +56,7 @@ def test_a_starting_case_tells_the_memory_predicted_where_that_is_known(session:
 @pytest.mark.parametrize(
     ("event", "said"),
     [
-        (Paused(t=1.0), "paused: no further case starts"),
+        (Paused(t=1.0), "paused: no new case starts"),
         (Continued(t=1.0), "continued"),
         (OrderChanged(t=1.0, cases=(2, 1)), "new order of 2 pending cases"),
         (
@@ -69,7 +69,7 @@ def test_a_starting_case_tells_the_memory_predicted_where_that_is_known(session:
         ),
     ],
 )
-def test_what_happens_to_the_queue_is_a_line(session: Session, event: Any, said: str) -> None:
+def test_queue_events_are_printed_as_lines(session: Session, event: Any, said: str) -> None:
     assert line(session, event) == f"  {said}"
 
 
@@ -81,21 +81,21 @@ def test_what_happens_to_the_queue_is_a_line(session: Session, event: Any, said:
         (Memory(peak_rss_mb=700.0), "RSS 700 MB"),
     ],
 )
-def test_a_measured_case_tells_its_memory(session: Session, memory: Memory, said: str) -> None:
+def test_measured_case_line_includes_peak_memory(session: Session, memory: Memory, said: str) -> None:
     session.apply(start(0))
     session.apply(Steps(t=1.5, case=0, phase="measure", wall_ms=[1.0] * 10))
     ended = line(session, CaseFinished(t=2.0, case=0, outcome="ok", memory=memory))
     assert ended is not None and ended.endswith(f"  {said}")
 
 
-def test_a_resume_says_what_is_left(session: Session) -> None:
+def test_resume_line_includes_remaining_cases(session: Session) -> None:
     session.apply(CaseFinished(t=2.0, case=0, outcome="ok"))
     said = line(session, Resumed(t=3.0, created="", host=Host(), cases=(1,)))
-    assert said == "resumed after 3.0 s: 2 of 3 cases left, 1 begin again"
+    assert said == "resumed after 3.0 s: 2 of 3 cases left, 1 to be rerun"
 
 
-class Gone:
-    """An engine that has done its work."""
+class ExitedEngine:
+    """Engine that has exited."""
 
     def __init__(self, path: Path, resumed_s: float | None) -> None:
         self.path = path
@@ -105,7 +105,7 @@ class Gone:
         return False
 
 
-def test_who_resumes_is_told_what_is_new_and_folds_the_rest(tmp_path: Path) -> None:
+def test_follow_applies_old_events_and_yields_new_ones_after_a_resume(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     sweep = Sweep(name="s", model="m")
     first = [
@@ -120,9 +120,9 @@ def test_who_resumes_is_told_what_is_new_and_folds_the_rest(tmp_path: Path) -> N
         for event in events:
             journal.append(event)
         journal.close()
-    engine: Any = Gone(path, 4.0)
+    engine: Any = ExitedEngine(path, 4.0)
     session = Session()
     assert list(follow(engine, session)) == third
     assert session.done == 2 and session.finished == third[1]
-    engine = Gone(path, None)
+    engine = ExitedEngine(path, None)
     assert list(follow(engine, Session())) == [*first, *second, *third]

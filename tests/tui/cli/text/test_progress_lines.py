@@ -1,4 +1,4 @@
-"""The sweep as lines: what the Monitor shows, for those who can't or don't want to see a screen."""
+"""Sweep progress as plain lines, as printed by ``--plain``."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ def lines(path: Path, engine: Any = None, begin_s: float = 0.0, speed: float | N
     return list(progress.lines(path, engine, Session(), begin_s, speed))
 
 
-def test_a_record_as_lines_with_their_times(story: Any) -> None:
+def test_recorded_session_is_printed_as_lines_with_times(story: Any) -> None:
     story.begin().case(0, 10.0, 20, "random weights").telemetry(throttle="hw_thermal")
     story.start(1).wait(2.0).finish(1, "oom", reason="full").say("larger ones are skipped", "warning").end()
     said = lines(story.path)
@@ -31,14 +31,14 @@ def test_a_record_as_lines_with_their_times(story: Any) -> None:
     assert said[8:] == ["      4.2 s  warning: larger ones are skipped"]
 
 
-def test_lines_begin_at_a_moment(story: Any) -> None:
+def test_lines_start_at_the_given_time(story: Any) -> None:
     story.begin().case(0).wait(9.0).case(1).end()
     assert any("[1/3]" in line for line in lines(story.path))
-    later = lines(story.path, begin_s=progress.moment_to_session_time(story.path, "case 2"))
+    later = lines(story.path, begin_s=progress.session_time_of(story.path, "case 2"))
     assert "starts: cuda:0 fp32 compile=off bs=2" in later[0] and "[2/3]" in later[1]
 
 
-def test_lines_wait_as_long_as_passed_at_their_speed(story: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_are_paced_by_the_replay_speed(story: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
     monkeypatch.setattr("time.monotonic", lambda: sum(waited))
     monkeypatch.setattr("time.sleep", waited.append)
@@ -53,25 +53,23 @@ def test_lines_wait_as_long_as_passed_at_their_speed(story: Any, monkeypatch: py
     assert not waited
 
 
-def test_a_running_sweep_is_followed_to_its_end(
-    story: Any, engine: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_running_sweep_is_followed_to_its_end(story: Any, engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     story.begin().case(0)
     monkeypatch.setattr("time.sleep", lambda seconds: story.case(1).end())
     assert any("[2/3]" in line for line in lines(story.path, engine))
 
 
-def test_the_record_of_an_engine_that_died_ends_where_it_ends(story: Any, engine: Any) -> None:
+def test_session_of_a_dead_engine_ends_with_its_last_event(story: Any, engine: Any) -> None:
     story.begin().case(0)
     engine.is_alive = False
     assert "[1/3]" in lines(story.path, engine)[-1]
 
 
-def test_a_moment_that_is_not_there_is_refused(story: Any) -> None:
+def test_position_outside_the_session_is_rejected(story: Any) -> None:
     story.begin().case(0).end()
-    assert progress.moment_to_session_time(story.path, None) == 0.0
-    assert progress.moment_to_session_time(story.path, "50%") == Session.load(story.path).now_s / 2
+    assert progress.session_time_of(story.path, None) == 0.0
+    assert progress.session_time_of(story.path, "50%") == Session.load(story.path).now_s / 2
     with pytest.raises(BenchtuiError, match="case 3 never began"):
-        progress.moment_to_session_time(story.path, "case 3")
+        progress.session_time_of(story.path, "case 3")
     with pytest.raises(BenchtuiError, match="is no moment"):
-        progress.moment_to_session_time(story.path, "soon")
+        progress.session_time_of(story.path, "soon")

@@ -26,7 +26,7 @@ FULL = Resources(
     gpus="a100:2",
     nodes=4,
     shared=True,
-    further=("--mem=64G", "--comment=it's a test", "--reboot"),
+    extra_options=("--mem=64G", "--comment=it's a test", "--reboot"),
 )
 VARIANTS = [
     replace(PLAIN, resources=resources, name=name, folder=Path(folder), session=session, sweep=sweep)
@@ -43,7 +43,7 @@ def options(batch: Batch) -> list[str]:
     return [line.removeprefix("#SBATCH ") for line in script(batch).splitlines() if line.startswith("#SBATCH")]
 
 
-def test_only_what_was_asked_for_is_asked_of_slurm() -> None:
+def test_script_without_resources_has_only_default_options() -> None:
     assert options(PLAIN) == [
         "--job-name=quick",
         "--chdir=/home/ada/bench",
@@ -55,7 +55,7 @@ def test_only_what_was_asked_for_is_asked_of_slurm() -> None:
     ]
 
 
-def test_all_that_can_be_asked_for() -> None:
+def test_every_resource_becomes_an_sbatch_option() -> None:
     assert options(replace(PLAIN, resources=FULL))[4:] == [
         "--partition=gpu",
         "--account=physics",
@@ -73,7 +73,7 @@ def test_all_that_can_be_asked_for() -> None:
     ]
 
 
-def test_options_come_before_any_command() -> None:
+def test_sbatch_options_come_before_any_command() -> None:
     lines = script(replace(PLAIN, resources=FULL)).splitlines()
     assert lines[0] == "#!/bin/bash"
     commands = [number for number, line in enumerate(lines) if line and not line.startswith("#")]
@@ -81,13 +81,13 @@ def test_options_come_before_any_command() -> None:
     assert last < commands[0]
 
 
-def test_the_sweep_is_named_as_it_was_given() -> None:
+def test_sweep_argument_is_passed_unchanged() -> None:
     named = replace(PLAIN, sweep=("/home/ada/my sweep.toml", "--set", "batch_size=1..8*2"))
     wanted = """benchtui run '/home/ada/my sweep.toml' --set 'batch_size=1..8*2' --output "$session" &"""
     assert wanted in script(named)
 
 
-def test_a_session_is_named_after_sweep_and_job_unless_a_file_is_given() -> None:
+def test_session_is_named_after_sweep_and_job_unless_a_path_is_given() -> None:
     assert "\nsession=$PWD/quick-$SLURM_JOB_ID.json\n" in script(PLAIN)
     assert PLAIN.session_of("7") == Path("/home/ada/bench/quick-7.json")
     given = replace(PLAIN, session=Path("/data/a b.json"))
@@ -95,14 +95,14 @@ def test_a_session_is_named_after_sweep_and_job_unless_a_file_is_given() -> None
     assert given.session_of("7") == Path("/data/a b.json")
 
 
-def test_a_name_that_is_no_file_name_is_made_one() -> None:
+def test_sweep_name_is_sanitized_for_file_names() -> None:
     slashed = replace(PLAIN, name="gpt2/large: fp16")
     assert options(slashed)[0] == "--job-name=gpt2-large--fp16"
     assert slashed.session_of("7") == Path("/home/ada/bench/gpt2-large--fp16-7.json")
     assert options(replace(PLAIN, name="..."))[0] == "--job-name=sweep"
 
 
-def test_ray_is_started_for_several_nodes_alone() -> None:
+def test_ray_is_started_only_for_several_nodes() -> None:
     assert "ray" not in script(PLAIN).lower()
     several = script(replace(PLAIN, resources=Resources(nodes=2)))
     assert (
@@ -112,13 +112,13 @@ def test_ray_is_started_for_several_nodes_alone() -> None:
 
 
 @pytest.mark.parametrize("batch", VARIANTS, ids=range(len(VARIANTS)))
-def test_every_script_is_one_that_bash_can_read(batch: Batch) -> None:
+def test_script_is_valid_bash(batch: Batch) -> None:
     done = subprocess.run(["bash", "-n"], input=script(batch), text=True, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("batch", VARIANTS, ids=range(len(VARIANTS)))
-def test_shellcheck_has_nothing_to_say(batch: Batch) -> None:
+def test_shellcheck_reports_nothing(batch: Batch) -> None:
     done = subprocess.run(
         [Path(sys.executable).with_name("shellcheck"), "--severity=warning", "-"],
         input=script(batch),
@@ -149,7 +149,7 @@ def test_shellcheck_has_nothing_to_say(batch: Batch) -> None:
         ("0-00:03", "00:03:00"),
     ],
 )
-def test_a_time_limit_is_written_as_slurm_does(typed: str, limit: str) -> None:
+def test_time_limit_is_converted_to_slurm_format(typed: str, limit: str) -> None:
     assert slurm_time(typed) == limit
 
 
@@ -157,39 +157,46 @@ def test_a_time_limit_is_written_as_slurm_does(typed: str, limit: str) -> None:
     "typed",
     ["", "soon", "2m", "0", "-5", "2 hours", "1.5h", "367d", "1:2:3:4", "1-", "-1-2", "9" * 40, "٣h"],
 )
-def test_what_is_no_time_limit_is_refused_with_what_is(typed: str) -> None:
-    with pytest.raises(
-        BenchtuiError, match=r"^--time: .* is not a time from 3m to 366d; write such as 90m, 2h"
-    ):
+def test_invalid_time_limit_is_rejected_with_the_allowed_formats(typed: str) -> None:
+    with pytest.raises(BenchtuiError, match=r"^--time: .* is not a time limit from 3m to 366d; use 90m, 2h"):
         slurm_time(typed)
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (Resources(gpus="0"), "--gpus: '0' is not a number of GPUs of each node, such as 2 or a100:2"),
+        (Resources(gpus="0"), "--gpus: '0' is not a number of GPUs per node, such as 2 or a100:2"),
         (Resources(gpus="two"), "--gpus: 'two' is not a number of GPUs"),
         (Resources(gpus="a100"), "--gpus: 'a100' is not a number of GPUs"),
         (Resources(gpus="-1"), "--gpus: '-1' is not a number of GPUs"),
-        (Resources(further=("mem=64G",)), "--sbatch: 'mem=64G' is not an option of sbatch, such as --mem=64G"),
-        (Resources(further=("--mem 64G",)), "--sbatch: '--mem 64G' is not an option of sbatch"),
-        (Resources(further=("--mem=1\nreboot",)), "--sbatch: '--mem=1\\nreboot' is not an option of sbatch"),
-        (Resources(partition="gpu\nreboot"), "'--partition=gpu\\nreboot': a line of a batch script can't hold"),
-        (Resources(account="\x1b[2J"), "'--account=\\x1b[2J': a line of a batch script can't hold that"),
+        (
+            Resources(extra_options=("mem=64G",)),
+            "--sbatch: 'mem=64G' is not an sbatch option, such as --mem=64G",
+        ),
+        (Resources(extra_options=("--mem 64G",)), "--sbatch: '--mem 64G' is not an sbatch option"),
+        (Resources(extra_options=("--mem=1\nreboot",)), "--sbatch: '--mem=1\\nreboot' is not an sbatch option"),
+        (
+            Resources(partition="gpu\nreboot"),
+            "'--partition=gpu\\nreboot': unprintable characters are not allowed",
+        ),
+        (
+            Resources(account="\x1b[2J"),
+            "'--account=\\x1b[2J': unprintable characters are not allowed in a batch script",
+        ),
     ],
 )
-def test_what_slurm_can_not_be_asked_for_is_refused(asked: Resources, said: str) -> None:
+def test_invalid_resources_are_rejected(asked: Resources, said: str) -> None:
     with pytest.raises(BenchtuiError) as refused:
         script(replace(PLAIN, resources=asked))
     assert said in str(refused.value)
 
 
-def test_no_line_of_the_script_comes_from_the_command_line() -> None:
+def test_line_breaks_in_arguments_add_no_script_lines() -> None:
     text = script(replace(PLAIN, made_by="benchtui slurm quick --set 'name=x\nreboot'"))
     assert "reboot" not in [line.strip("'") for line in text.splitlines()]
     assert text.splitlines()[1] == "# Made by: benchtui slurm quick --set 'name=x reboot'"
 
 
-def test_a_folder_whose_name_breaks_a_line_is_refused() -> None:
-    with pytest.raises(BenchtuiError, match="a line of a batch script can't hold that"):
+def test_folder_name_with_a_line_break_is_rejected() -> None:
+    with pytest.raises(BenchtuiError, match="unprintable characters are not allowed in a batch script"):
         script(replace(PLAIN, folder=Path("/home/a\nb")))
