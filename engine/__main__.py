@@ -27,9 +27,9 @@ def main() -> int:
     if sys.argv[1:] == ["--station"]:
         return _serve()
     parser = argparse.ArgumentParser(prog="python -m benchtui.engine", description=__doc__)
-    parser.add_argument("--id", required=True, help="the engine's id, and that of a session it begins")
-    parser.add_argument("--resume", action="store_true", help="go on with the session of that file")
-    parser.add_argument("path", type=Path, help="the session file to be written")
+    parser.add_argument("--id", required=True, help="id of the engine and of a new session")
+    parser.add_argument("--resume", action="store_true", help="resume the session in that file")
+    parser.add_argument("path", type=Path, help="session file to write")
     arguments = parser.parse_args()
     try:
         supervisor = _supervisor(arguments.id, arguments.path, arguments.resume)
@@ -84,7 +84,7 @@ def _executor(run: Run) -> Executor:
         from benchtui.engine.executors.ray import join  # an optional extra
     except ModuleNotFoundError as error:
         raise BenchtuiError(
-            f"run.executor: 'ray' needs the extra: pip install 'benchtui[ray]' ({error})"
+            f"run.executor: 'ray' is not installed; run: pip install 'benchtui[ray]' ({error})"
         ) from error
     return join(run)
 

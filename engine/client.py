@@ -129,7 +129,7 @@ class RemoteEngine(Engine):
         """Return None: the log is on the other machine."""
 
     def _ask(self, command: Command) -> tuple[int, ...]:
-        raise BenchtuiError(f"the sweep runs on {self.host}, and takes commands there alone")
+        raise BenchtuiError(f"the engine runs on {self.host}; send the command from that machine")
 
 
 def start(sweep: Sweep, path: Path) -> Engine:
@@ -176,13 +176,13 @@ def _start(path: Path, asked: bytes, *options: str) -> Engine:
         process.wait()
         said = log.read_text("utf-8", "replace").strip().splitlines()
         raise BenchtuiError(
-            f"the engine didn't come up: {said[-1] if said else f'exit status {process.returncode}'}"
+            f"the engine failed to start: {said[-1] if said else f'exit status {process.returncode}'}"
         )
     if not answer.ok:
         process.wait()
         log.unlink(missing_ok=True)
         refused = NothingToResumeError if answer.nothing_left else BenchtuiError
-        raise refused(answer.error or "the engine didn't come up")
+        raise refused(answer.error or "the engine failed to start")
     process.returncode = 0  # it outlives us on purpose; this silences Popen's warning about a running child
     return Engine(session_id, path, process.pid, answer.resumed_s)
 

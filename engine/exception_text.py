@@ -12,7 +12,7 @@ def text_of(error: BaseException) -> str:
     try:
         text = str(error)
     except BaseException as raised:  # noqa: BLE001  (model or user code, which has already failed)
-        return f"(no text: its __str__ raised {type(raised).__name__})"
+        return f"(no message: __str__ raised {type(raised).__name__})"
     return sendable(text)
 
 

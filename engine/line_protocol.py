@@ -46,7 +46,7 @@ class Lines:
         del self._rest[:end]
         if len(self._rest) > LONGEST:
             self._pipe.close()
-            raise BenchtuiError(f"more than {LONGEST / 1e6:,.0f} MB without an end of line")
+            raise BenchtuiError(f"more than {LONGEST / 1e6:,.0f} MB without a newline")
         return whole.split(b"\n")[:-1]
 
     def _read_chunk(self) -> bool:

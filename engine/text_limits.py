@@ -65,4 +65,4 @@ def _is_long(text: str) -> bool:
 def _cut(text: str, where: str) -> str:
     whole = text.encode("utf-8", "replace")
     kept = whole[:LONGEST_BYTES].decode("utf-8", "ignore")
-    return f"{kept}… ({len(whole) / 1000:,.0f} kB in all, {where})"
+    return f"{kept}… ({len(whole) / 1000:,.0f} kB in total, {where})"

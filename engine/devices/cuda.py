@@ -106,7 +106,7 @@ class Cuda:
             torch.cuda.synchronize(self.torch_device)
         spans = [_span_us(event) for event in profiler.events() or () if _is_work(event)]
         if not spans:
-            raise BenchtuiError("the profiler saw no work on the device")
+            raise BenchtuiError("the profiler recorded no work on the device")
         return union_length(spans) / 1000 / steps
 
     def _uuid(self) -> str | None:

@@ -154,7 +154,10 @@ def _nice(hellos: Mapping[str, Hello]) -> list[str]:
     for name, hello in hellos.items():
         if hello.nice > 0:
             behind.setdefault(hello.nice, []).append(name)
-    return [f"other processes go first on {_names(names)}: nice {nice}" for nice, names in behind.items()]
+    return [
+        f"benchtui runs at nice {nice} on {_names(names)}: other processes have priority"
+        for nice, names in behind.items()
+    ]
 
 
 def _require_version(versions: Mapping[str, str]) -> None:
@@ -162,4 +165,6 @@ def _require_version(versions: Mapping[str, str]) -> None:
     for name, version in versions.items():
         if version == here:
             continue
-        raise BenchtuiError(f"node {name}: benchtui {version} there and {here} here; install the same on both")
+        raise BenchtuiError(
+            f"node {name} runs benchtui {version}, this machine {here}; install the same version on both"
+        )

@@ -106,11 +106,9 @@ def _nodes(run: Run) -> list[tuple[Member, Mapping[str, Any]]]:
     if wanted:
         return wanted
     if not members:
-        raise BenchtuiError(
-            f"run.address: the Ray cluster at {run.address!r} has no node with processors or GPUs"
-        )
+        raise BenchtuiError(f"run.address: the Ray cluster at {run.address!r} has no node with CPUs or GPUs")
     there = ", ".join(dict.fromkeys(word for member, _ in members for word in _words(member)))
-    raise BenchtuiError(f"run.place: no node of the cluster is {run.place!r}; there are: {there}")
+    raise BenchtuiError(f"run.place: no node of the cluster matches {run.place!r}; available: {there}")
 
 
 def _member(name: str, node: Mapping[str, Any]) -> Member:

@@ -99,7 +99,7 @@ class RemoteNode:
         """
         hello = self._next(deadline_s)
         if not isinstance(hello, Hello):
-            raise BenchtuiError(f"node {self.name}: what answers there is no station")
+            raise BenchtuiError(f"node {self.name}: unexpected reply; it isn't a node agent")
         rounds_s = [self._ping(deadline_s) for _ in range(PINGS)]
         _, self.offset_s = min(rounds_s)
         return hello
@@ -152,7 +152,7 @@ class RemoteNode:
     def heed(self) -> None:
         """Mark the node as lost if it has been silent for too long."""
         if not self.left_s:
-            self.lose(f"nothing was heard of it for {SILENT_S:g} s")
+            self.lose(f"no message for {SILENT_S:g} s")
 
     def lose(self, reason: str) -> None:
         """Mark the node as lost and end its cases."""
@@ -182,7 +182,7 @@ class RemoteNode:
             while not self._said:
                 ready = selector.select(max(0.0, deadline_s - monotonic()))
                 if not ready:
-                    raise BenchtuiError(f"node {self.name}: no station came up there in time")
+                    raise BenchtuiError(f"node {self.name}: the node agent didn't start in time")
                 self._said.extend(self._messages())
                 if self._lines.closed:
                     raise BenchtuiError(f"node {self.name}: {self._wire.why()}")
@@ -195,7 +195,7 @@ class RemoteNode:
         pong = self._next(deadline_s)
         answered_s = monotonic()
         if not isinstance(pong, Pong):
-            raise BenchtuiError(f"node {self.name}: what answers there is no station")
+            raise BenchtuiError(f"node {self.name}: unexpected reply; it isn't a node agent")
         return answered_s - asked_s, pong.here_s - (asked_s + answered_s) / 2
 
     def _messages(self) -> list[NodeEvent]:
@@ -203,7 +203,7 @@ class RemoteNode:
         try:
             return [event_decoder.decode(message) for message in self._lines.read(_MOST_CHUNKS)]
         except (BenchtuiError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise BenchtuiError(f"node {self.name} sent what is no message: {error}") from error
+            raise BenchtuiError(f"node {self.name} sent an invalid message: {error}") from error
 
     def _read(self) -> None:
         self._heard_s = monotonic()

@@ -33,7 +33,7 @@ class AgentProcess:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, env=env, bufsize=0
         )
         if self._process.stdin is None or self._process.stdout is None:
-            raise AssertionError("a station is started with pipes")
+            raise AssertionError("a node agent is started with pipes")
         self._input, self._output = self._process.stdin, self._process.stdout
 
     @property
@@ -52,7 +52,7 @@ class AgentProcess:
         self._errors.close()
         self._output.close()
         last = f": {visible(lines[-1], _LONGEST)}" if lines else ""
-        raise BenchtuiError(f"its station ended with exit status {status}{last}")
+        raise BenchtuiError(f"the node agent exited with status {status}{last}")
 
     def write(self, message: bytes) -> None:
         """Send a message to the node agent. Nothing is sent if it has ended."""
@@ -85,7 +85,7 @@ class PullTransport:
         self._fetch = fetch
         self._write = write
         self._close = close
-        self._why = "it was let go of"
+        self._why = "the connection was closed"
         self._thread = threading.Thread(target=self._run, name="wire", daemon=True)
         self._thread.start()
 

@@ -17,8 +17,13 @@ from benchtui.sessions.sweep import Weights
 Loaded = TypeVar("Loaded")
 
 Source = Literal["hub", "folder", "bundled"]
+_SOURCES: dict[Source, str] = {
+    "hub": "the hub",
+    "folder": "the folder",
+    "bundled": "the bundled architectures",
+}
 
-NO_TOKENIZER = 'dataset = "synthetic" draws token ids and needs none'
+NO_TOKENIZER = 'dataset = "synthetic" needs no tokenizer'
 """Remedy for a model without a tokenizer."""
 
 _ARCHITECTURES = Path(__file__).parent / "architectures"
@@ -60,7 +65,7 @@ def load(what: str, place: ModelLocation, load_from: Callable[..., Loaded]) -> L
     except (OSError, ValueError, KeyError, ImportError) as error:
         said = (first_line(error) or type(error).__name__) + _remedy(what, place)
         raise BenchtuiError(
-            f"model {place.name!r}: {what} can't be loaded from the {place.source}: {said}"
+            f"model {place.name!r}: can't load the {what} from {_SOURCES[place.source]}: {said}"
         ) from error
 
 
@@ -68,7 +73,8 @@ def _remedy(what: str, place: ModelLocation) -> str:
     if place.source == "hub":
         bundled = ", ".join(_bundled())
         return (
-            f'; without the hub: a local folder, or weights = "random" with a bundled architecture ({bundled})'
+            '; to work offline, use a local folder or weights = "random" with a bundled architecture'
+            f" ({bundled})"
         )
     return f"; {NO_TOKENIZER}" if what == "tokenizer" else ""
 

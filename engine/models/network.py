@@ -40,7 +40,7 @@ class Architecture:
         """Raise CaseSkippedError if a sequence of this length exceeds the model's positions."""
         most = getattr(self.config, "max_position_embeddings", None)
         if most and length > most:
-            raise CaseSkippedError(f"{what}: {self.place.name} takes at most {most}")
+            raise CaseSkippedError(f"{what}: {self.place.name} supports at most {most} positions")
 
 
 def load_network(
@@ -52,7 +52,7 @@ def load_network(
 ) -> Network:
     """Load a network in the case's precision. Raises BenchtuiError if that's impossible."""
     if config.attention == "flash" and not _has_flash():
-        raise CaseSkippedError("flash attention needs the package flash-attn, built for this torch")
+        raise CaseSkippedError("flash attention needs the package flash-attn, built for this version of torch")
     asked = _attention(config)
     options = {} if asked is None else {"attn_implementation": asked}
     make = _random if sweep.weights == "random" else _pretrained

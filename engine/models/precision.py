@@ -60,9 +60,11 @@ def quantise(model: torch.nn.Module) -> str:
     try:
         from torch.ao.quantization import quantize_dynamic  # deprecated, a later torch may lack it
     except ImportError as error:
-        raise CaseSkippedError(f"int8: torch {torch.__version__} has no dynamic quantisation") from error
+        raise CaseSkippedError(f"int8: torch {torch.__version__} has no dynamic quantization") from error
     if torch.backends.quantized.engine == "none":
-        raise CaseSkippedError(f"int8: torch {torch.__version__} has no quantised products for this processor")
+        raise CaseSkippedError(
+            f"int8: torch {torch.__version__} has no quantized matrix products for this processor"
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a deprecation warning, which users can't fix
         quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8, inplace=True)

@@ -91,7 +91,7 @@ class NodeAgent:
                 self._loop.wait(sources, min((each.left_s for each in waiting), default=None))
         finally:
             for run in self._runs.values():
-                run.end("interrupted", "the engine is gone", self._station.now_s())
+                run.end("interrupted", "the engine disconnected", self._station.now_s())
             if self._errand:
                 self._errand.end()
             self._station.close()

@@ -106,7 +106,7 @@ class CaseRun:
         gpu = self._gpu()
         if gpu is None:
             return Energy(
-                absent=self._host.absent.get("gpu", "the driver doesn't list the device torch computes on")
+                absent=self._host.absent.get("gpu", "the driver doesn't list the device that torch uses")
             )
         energy = gpu_energy(self._readings, gpu.index, begin_s, end_s)
         lost = self._readings.lost.get(gpu.index)

@@ -19,7 +19,7 @@ def gpu_energy(readings: TelemetryWindow, index: int, begin_s: float, end_s: flo
     """
     powers = readings.gpu(index, "power_w", begin_s, end_s)
     if len(powers) < 2:
-        return Energy(absent="measured for too short a time for two readings of power")
+        return Energy(absent="measured span too short for two power readings")
     integral_j = sum((b - a) * (before + after) / 2 for (a, before), (b, after) in pairwise(powers))
     mean_power_w = integral_j / (powers[-1][0] - powers[0][0])
     counted_w = _rate(readings.gpu(index, "energy_j", begin_s, end_s), LEAST_COUNTER_S)
@@ -35,7 +35,7 @@ def processor_energy(readings: TelemetryWindow, begin_s: float, end_s: float) ->
     """
     power_w = _rate(readings.host("package_energy_j", begin_s, end_s), LEAST_RAPL_S)
     if power_w is None:
-        return Energy(absent="measured for too short a time for the processor's counter")
+        return Energy(absent="measured span too short for the processor's energy counter")
     dram_w = _rate(readings.host("dram_energy_j", begin_s, end_s), LEAST_RAPL_S)
     span_s = end_s - begin_s
     return Energy(

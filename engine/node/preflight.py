@@ -68,7 +68,7 @@ class IdleAndTorchTask:
     def _told(self, answer: Runtime | str, now_s: float) -> Message | Runtime:
         self.ended = True
         if isinstance(answer, str):
-            return Message(t=now_s, level="error", text=f"torch doesn't answer: {answer}")
+            return Message(t=now_s, level="error", text=f"can't query torch: {answer}")
         return replace(answer, node=self._node)
 
     def _idle(self, now_s: float) -> Iterator[Idle]:
@@ -147,5 +147,5 @@ def peak_events(answer: Peaks | str, key: PeakKey, now_s: float) -> Iterator[Pea
         answer = Peaks(t=now_s, **key._asdict(), absent=dict.fromkeys(("flops", "bytes"), answer))
     yield replace(answer, t=now_s)
     for reason in dict.fromkeys(answer.absent.values()):
-        text = f"peak of {key.device} {key.precision} not measured: {reason}"
+        text = f"peak rates of {key.device} {key.precision} not measured: {reason}"
         yield Message(t=now_s, level="warning", text=text)

@@ -95,7 +95,7 @@ class NodeRunner:
     def start(self, job: Job) -> CaseRun:
         """Start a case. Raises BenchtuiError if its worker can't be started."""
         if self._scratch is None:
-            raise AssertionError("a station is opened before its first case")
+            raise AssertionError("a node must be opened before its first case")
         now_s = self.now_s()
         self._readings.forget(min((run.begun_s for run in self._runs), default=now_s))
         settings, scratch = self._settings, str(self._scratch.path / job.scratch)

@@ -40,14 +40,14 @@ _MOST_CHUNKS = 16
 """Chunks read from a worker at a time, more than a pipe holds. The limit keeps endless output from blocking
 the loop."""
 _PROBE_END_S = 1.0
-_NO_SERVER = "its fork server is gone"
+_NO_SERVER = "the fork server is gone"
 _SHORTAGES = (errno.EMFILE, errno.ENFILE)
 _TEARDOWN_S = 20.0
 """Seconds a worker may take to exit after reporting its outcome. It counts the step's cost in that time. Also
 applies after a kill, since a driver may take seconds to free the worker's memory."""
 _LOOK_S = 2.0
 """Seconds after a kill before checking that the fork server still runs. It reports the worker's exit."""
-_STOPPED = "its fork server stood still, and was replaced"
+_STOPPED = "the fork server was stopped and has been replaced"
 
 
 class Failure(Record, tag_field="event", tag="failure", frozen=True, kw_only=True):
@@ -209,7 +209,7 @@ class CaseProcess:
         elif monotonic() < self._killed_s + _TEARDOWN_S:
             self._deadline_s = monotonic() + _LOOK_S
         elif is_running(self.pid):
-            self._given_up = f"its process {self.pid} can't be killed, and is still there"
+            self._given_up = f"process {self.pid} can't be killed and is still running"
         else:
             self._give_up(_STOPPED)
 
@@ -224,7 +224,7 @@ class CaseProcess:
             for message in self._lines.read(_MOST_CHUNKS):
                 yield _decoder.decode(message)
         except (BenchtuiError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            self.end("failed", f"the worker sent what is no event: {error}", now_s)
+            self.end("failed", f"the worker sent an invalid event: {error}", now_s)
 
     def _read_stderr(self) -> None:
         for _ in range(_MOST_CHUNKS):
@@ -267,7 +267,7 @@ class _Query(Generic[Answer]):
     ) -> None:
         """Start the process. Raises BenchtuiError if no pipe can be created for it."""
         self._answers = msgspec.json.Decoder(kind | Failure)
-        self._answer, self._answer_out = _pipe(context, "its process")
+        self._answer, self._answer_out = _pipe(context, "the process")
         self._process: BaseProcess = context.Process(target=ask, args=(self._answer_out, *arguments))
         # in a thread: it blocks until the fork server has imported torch, and commands must be served meanwhile
         self._starting = threading.Thread(target=self._start, daemon=True)
@@ -307,7 +307,7 @@ class _Query(Generic[Answer]):
             if self._process.pid is None:
                 return _NO_SERVER
             self._process.join(_PROBE_END_S)
-            return f"its process ended with exit status {self._process.exitcode}"
+            return f"the process exited with status {self._process.exitcode}"
         self._starting.join()  # the answer may arrive before the starting thread has finished
         self.kill()  # its work is done, and a driver may take long to release it
         self._process.join(_TEARDOWN_S)
@@ -325,7 +325,7 @@ class TorchQuery(_Query[Runtime]):
         """Return torch's answer, or the reason why there is none."""
         if not self.ended:
             self.kill()
-            return "it is still being imported"
+            return "the import timed out"
         answer = self._received()
         return answer if isinstance(answer, str) else msgspec.structs.replace(answer, t=now_s)
 
@@ -340,7 +340,7 @@ class PeaksQuery(_Query[Peaks]):
         """Return the peaks, or the reason why there are none. Ends the process."""
         if not self.ended:
             self.kill()
-            return "not done in time"
+            return "timed out"
         return self._received()
 
 
@@ -355,7 +355,7 @@ def _pipe(context: ForkServerContext, process: str) -> tuple[Connection, Connect
 def _not_started(process: str, error: OSError | EOFError) -> BenchtuiError:
     why = _NO_SERVER if isinstance(error, EOFError) else error.strerror or error
     kind = OutOfFilesError if getattr(error, "errno", None) in _SHORTAGES else BenchtuiError
-    return kind(f"{process} can't be started: {why}")
+    return kind(f"can't start {process}: {why}")
 
 
 def _run_probe(answer: Connection) -> None:
@@ -364,7 +364,7 @@ def _run_probe(answer: Connection) -> None:
             main,  # torch is imported in this process, never in the supervisor
         )
     except ImportError as error:
-        _tell(answer, Failure(error=f"it can't be imported: {error}"))
+        _tell(answer, Failure(error=f"the import failed: {error}"))
     else:
         _tell(answer, main())
 
@@ -402,7 +402,7 @@ def _kill(pid: int) -> None:
 def _death(case: int, code: int, out_of_memory: bool, now_s: float) -> CaseFinished:
     """Return the outcome of a worker that died without reporting one."""
     if code >= 0:
-        reason = f"the worker ended with exit status {code} before it was done"
+        reason = f"the worker exited with status {code} before the end of the case"
         return CaseFinished(t=now_s, case=case, outcome="failed", reason=reason, exit_code=code)
     name = _signal_name(-code)
     if name == "SIGKILL" and out_of_memory:

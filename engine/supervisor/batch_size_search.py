@@ -71,13 +71,13 @@ def next_step(trials: Sequence[Trial], too_large: TooLarge) -> NextSize | Search
     fits = [trial.size for trial in trials if trial.outcome == "ok"]
     refused = [trial.size for trial in trials if trial.outcome == "oom"]
     if last.outcome not in ("ok", "oom"):
-        stopped = f"ended with batch size {last.size:,} ({_ending(last)})"
+        stopped = f"stopped at batch size {last.size:,} ({_ending(last)})"
         return SearchResult("; ".join([stopped, *_largest(fits), *_fastest(trials)]))
     if not fits:
         return SearchResult(f"batch size {last.size:,} {_ending(last)}")
     if not refused and (flat := flat_doublings(trials)):
         grown = f"throughput grew by less than {GAIN - 1:.0%} over the last {flat} doublings"
-        untried = f"{max(fits):,} fits, and larger ones weren't run: {grown}"
+        untried = f"{max(fits):,} fits; larger batch sizes not run because {grown}"
         return SearchResult("; ".join([untried, *_fastest(trials)]))
     return _towards_the_limit(trials, max(fits), min(refused, default=None), too_large)
 
@@ -92,7 +92,7 @@ def _towards_the_limit(
             way = "doubling" if limit is None else f"bisecting between {fits:,} and {limit:,}"
             return NextSize(size, f"auto: {way}")
         limit, said = size, f"not run: {reason}"
-    why = "the largest number allowed" if limit is None else f"{limit:,} {said}"
+    why = "the maximum allowed" if limit is None else f"{limit:,} {said}"
     return SearchResult("; ".join([f"largest that fits {fits:,} ({why})", *_fastest(trials)]))
 
 
@@ -146,9 +146,9 @@ def _ending(trial: Trial) -> str:
 
 
 def _largest(fits: Sequence[int]) -> list[str]:
-    return [f"largest that fitted {max(fits):,}"] if fits else []
+    return [f"largest that fits {max(fits):,}"] if fits else []
 
 
 def _fastest(trials: Sequence[Trial]) -> list[str]:
     rated = [(trial.rate.samples_per_s, trial.size) for trial in trials if trial.rate is not None]
-    return [f"most samples/s at {max(rated)[1]:,}"] if rated else []
+    return [f"highest throughput at {max(rated)[1]:,}"] if rated else []

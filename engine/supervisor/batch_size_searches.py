@@ -156,7 +156,7 @@ class BatchSizeSearches:
         predicted, capacity_mb = self._forecast.predict(config), self._capacity_mb(case.gpu_uuid)
         if predicted is None or capacity_mb is None or predicted.peak_mb <= capacity_mb:
             return None
-        return f"predicted to need {predicted.peak_mb:,.0f} MB of {capacity_mb:,.0f} MB"
+        return f"predicted peak of {predicted.peak_mb:,.0f} MB exceeds {capacity_mb:,.0f} MB"
 
     def _capacity_mb(self, gpu_uuid: str | None) -> float | None:
         """Return the total memory in MB where a case keeps its tensors: an upper bound of what fits."""

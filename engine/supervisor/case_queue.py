@@ -108,7 +108,7 @@ class Queue:
         """Return why no node can run a case; None if one can."""
         asked = [node for node in self.nodes if node.answers(case.config.machine)]
         if not asked:
-            return f"no node of {case.config.machine}" if case.config.machine else "no node"
+            return f"no node matches {case.config.machine}" if case.config.machine else "no node available"
         missing = [self._missing(case, node) for node in asked]
         return None if None in missing else missing[0]
 
@@ -179,7 +179,7 @@ class Queue:
     def require(self, index: int) -> Case:
         """Return the case with this number; raise BenchtuiError if there is none."""
         if not 0 <= index < len(self.cases):
-            raise BenchtuiError(f"no case {index}; they are numbered from 0 to {len(self.cases) - 1}")
+            raise BenchtuiError(f"no case {index}; cases are numbered from 0 to {len(self.cases) - 1}")
         return self.cases[index]
 
     def require_pending(self, index: int) -> Case:
@@ -187,7 +187,7 @@ class Queue:
         case = self.require(index)
         if index not in self._pending:
             state = "is running" if index in self.running else "has ended"
-            raise BenchtuiError(f"case {index} {state}; only a pending one can be dropped or moved")
+            raise BenchtuiError(f"case {index} {state}; only pending cases can be dropped or moved")
         return case
 
     def has_ended(self, index: int) -> bool:
@@ -217,7 +217,11 @@ class Queue:
         count = len(runtime.cuda_devices)
         if int(device.removeprefix("cuda:")) < count:
             return None
-        build = "is a build without CUDA" if runtime.cuda is None else f"sees {count} CUDA devices"
+        build = (
+            "was built without CUDA"
+            if runtime.cuda is None
+            else f"sees {count} CUDA device{'' if count == 1 else 's'}"
+        )
         return f"no {device} on {node.name or 'this machine'}: torch {runtime.torch} {build}"
 
     def _done(self, index: int) -> int:

@@ -207,10 +207,10 @@ class ControlServer:
     def _answer(self, line: bytes) -> Answer:
         try:
             if not line.endswith(b"\n"):
-                raise BenchtuiError(f"{len(line):,} bytes without an end of line")
+                raise BenchtuiError(f"{len(line):,} bytes without a newline")
             command = _decoder.decode(str(line, "utf-8"))  # decoding bytes wouldn't validate skipped fields
         except Exception as error:  # noqa: BLE001 whatever the decoder raises, the client caused it
-            return Answer(ok=False, error=f"not a command: {visible(shortened(str(error)))}")
+            return Answer(ok=False, error=f"invalid command: {visible(shortened(str(error)))}")
         return self._handle(command)
 
 
@@ -240,7 +240,7 @@ def _listening(path: Path) -> socket.socket:
         if listening:
             listening.close()
         reason = error.strerror or error
-        raise BenchtuiError(f"{path}: the control socket can't be made: {reason}") from error
+        raise BenchtuiError(f"{path}: can't create the control socket: {reason}") from error
     return listening
 
 

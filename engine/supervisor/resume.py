@@ -55,7 +55,8 @@ class ResumableSession:
         changed = (*changes(self.session, host, version), *of_nodes)
         if changed and not self._how.anyway:
             raise BenchtuiError(
-                f"{self._path}: machine or software have changed since: {'; '.join(changed)}; --anyway goes on"
+                f"{self._path}: hardware or software has changed since the session was recorded:"
+                f" {'; '.join(changed)}; use --anyway to resume"
             )
         event = Resumed(
             t=self.session.now_s,
@@ -80,7 +81,7 @@ class ResumableSession:
         if before is None:
             return []
         pairs = ((name, getattr(before, name), getattr(now, name)) for name in _OF_TORCH)
-        return [f"resumed with other {name}: {old} → {new}" for name, old, new in pairs if old != new]
+        return [f"resumed with a different {name}: {old} → {new}" for name, old, new in pairs if old != new]
 
     def _begins_again(self, case: CaseState) -> bool:
         return case.cut_short or (self._how.retry_failed and case.state in FAILED)
@@ -88,14 +89,14 @@ class ResumableSession:
     def _require_work(self) -> None:
         session = self.session
         if session.start.source:
-            raise BenchtuiError(f"{self._path}: was imported from {session.start.source}; it can't be resumed")
+            raise BenchtuiError(f"{self._path}: can't resume a session imported from {session.start.source}")
         ended = session.finished is not None and session.finished.outcome == "completed"
         searching = session.start.sweep.axes.batch_size_auto and not ended
         if self._again or searching or session.left:
             return
         failed = sum(case.state in FAILED for case in session.cases)
-        more = f"; {failed} failed or took too long: --retry-failed runs them again" if failed else ""
-        raise NothingToResumeError(f"{self._path}: nothing is left to run{more}")
+        more = f"; {failed} failed or timed out: use --retry-failed to rerun them" if failed else ""
+        raise NothingToResumeError(f"{self._path}: no cases left to run{more}")
 
 
 _OF_TORCH = ("torch", "transformers", "cuda", "cudnn", "threads", "cuda_devices")
@@ -107,4 +108,4 @@ def _folded(path: Path) -> Session:
         return Session.by_line(path, keep_steps=False)
     except BenchtuiError as error:
         said = str(error).removeprefix(f"{path}").lstrip(",: ")
-        raise BenchtuiError(f"{path}: can't be resumed: {said}") from error
+        raise BenchtuiError(f"{path}: can't resume: {said}") from error

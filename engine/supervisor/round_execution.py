@@ -97,7 +97,7 @@ class RoundRun:
         pause_s = SHORTAGE_PAUSES_S[self._shortages]
         self._shortages += 1
         self._due_s = now_s + pause_s
-        text = f"{self.turn.case.name}: {shortage}; tried again in {pause_s:g} s"
+        text = f"{self.turn.case.name}: {shortage}; retrying in {pause_s:g} s"
         return Message(t=now_s, level="warning", text=text)
 
     def _end(self, outcome: Outcome, reason: str, now_s: float) -> CaseFinished:
@@ -112,5 +112,5 @@ class RoundRun:
         self._disturbed, self._again = end, again
         self._attempt += 1
         self._due_s = now_s + again.pause_s
-        text = f"{self.turn.case.name}: {again.reason}; measured again in {again.pause_s:g} s"
+        text = f"{self.turn.case.name}: {again.reason}; remeasuring in {again.pause_s:g} s"
         yield Message(t=now_s, level="info", text=text)

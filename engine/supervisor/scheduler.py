@@ -107,7 +107,7 @@ class Scheduler:
     def abandon(self) -> None:
         """Kill running cases without recording it, since the session file can't be written any more."""
         for index in self._runs:
-            self.end(index, "interrupted", "the engine gave up")
+            self.end(index, "interrupted", "the engine failed")
 
     def on_node_lost(self, event: NodeLost) -> None:
         """Record a lost node and end pending cases that only it could run. Its running cases end later."""
@@ -115,7 +115,9 @@ class Scheduler:
         self.queue.remove_node(event.node)
         left_over = [(case, why) for case in self.queue.pending if (why := self.queue.unplaceable_reason(case))]
         for case, why in left_over:
-            self.end_pending([case], "interrupted", f"{why} is left: {event.node} was the last, {event.reason}")
+            self.end_pending(
+                [case], "interrupted", f"{why} after the loss of node {event.node}: {event.reason}"
+            )
 
     def end(self, index: int, outcome: Outcome, reason: str) -> None:
         """End a running case."""

@@ -42,9 +42,7 @@ class SessionLog:
         """Append an event with long texts cut; raise RecordError if the disk is full or gone."""
         try:
             if harm := self._journal.save_from_harm():  # before the event, which may be the last
-                said = (
-                    f"{harm.path}: {harm.what} while the sweep runs; the whole session goes on in {harm.saved}"
-                )
+                said = f"{harm.path}: {harm.what} during the sweep; the whole session continues in {harm.saved}"
                 self._journal.append(Message(t=self.now_s(), level="error", text=said))
             self._journal.append(cut_long_texts(event, self._put_aside))
         except OSError as error:
@@ -63,7 +61,7 @@ class SessionLog:
         with suppress(OSError):  # its disk may be full while the session's isn't
             sys.stderr.write("".join(f"| {line}\n" for line in text.splitlines()))
             sys.stderr.flush()
-        return f"the rest is in the engine's log{f', {self._engine_log}' if self._engine_log else ''}"
+        return f"see the engine's log{f', {self._engine_log}' if self._engine_log else ''}"
 
     def close(self) -> None:
         """Close the session file."""

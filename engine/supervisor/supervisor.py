@@ -141,11 +141,11 @@ class Supervisor:
     def _say_why(self, error: OSError) -> None:
         """Log to the session file why it ends here, if there is space left."""
         with suppress(OSError):
-            self._log.tell(f"the record ends here, unfinished: {_reason(error)}", "error")
+            self._log.tell(f"the session file ends here, incomplete: {_reason(error)}", "error")
 
     def _ended_by(self, error: OSError) -> BenchtuiError:
         written = isinstance(error, RecordError)
-        what = "the session can't be written any further" if written else "the sweep can't go on"
+        what = "can't write the session file" if written else "can't continue the sweep"
         return BenchtuiError(f"{self._log.path}: {what}: {_reason(error)}")
 
     def _tell_nodes(self) -> None:
@@ -158,18 +158,20 @@ class Supervisor:
     def _tell_what_is_foreign(self) -> None:
         """Log the sweep's own code and environment variables before they apply: it may be someone else's."""
         if own := custom_task(self._sweep.task):
-            self._log.tell(f"runs the code of {own[0]}: the function {own[1]}")
+            self._log.tell(f"running custom code: function {own[1]} in {own[0]}")
         if names := ", ".join(self._sweep.env):
-            self._log.tell(f"measured processes have the sweep's own {names}")
+            self._log.tell(f"environment variables set by the sweep: {names}")
 
     def _prepare(self) -> None:
         """Log what is known before the first case, and query the nodes for the rest."""
         for reading, missing in self._executor.host.absent.items():
             self._log.tell(f"no {reading} readings: {missing}")
         if changed := self._left.session.resumed[-1].changed if self._left else ():
-            self._log.tell(f"resumed although machine or software had changed: {'; '.join(changed)}", "warning")
+            self._log.tell(
+                f"resumed although hardware or software has changed: {'; '.join(changed)}", "warning"
+            )
         for other in self._others:
-            text = f"another sweep runs on this machine and disturbs this one: {other.path}"
+            text = f"another sweep is running on this machine and may disturb this one: {other.path}"
             self._log.tell(text, "warning")
         runtimes = {event.node: event for event in self._learn(self._executor.prepare(), Runtime)}
         self._tell_versions(runtimes)
@@ -235,7 +237,7 @@ class Supervisor:
             if event.stood_still_s is not None:
                 where = f"{event.node}: " if event.node else ""
                 for_s = f"{event.stood_still_s:.1f} s"
-                text = f"{where}engine and cases stood still for {for_s}: suspended, or stopped"
+                text = f"{where}engine and cases stood still for {for_s}: suspended or stopped"
                 self._log.tell(text, "warning")
 
     def _session_started(self) -> SessionStarted:
@@ -290,4 +292,4 @@ def _require_own_code(task: str) -> None:
     """Reject a task whose file is missing, before a session is created."""
     own = custom_task(task)
     if own and not Path(own[0]).is_file():
-        raise BenchtuiError(f"task {task!r}: no file {own[0]} in the working folder, {Path.cwd()}")
+        raise BenchtuiError(f"task {task!r}: no file {own[0]} in the working directory, {Path.cwd()}")

@@ -36,7 +36,7 @@ from benchtui.sessions.payloads import Compiling, Memory, StepCost
 
 Emit = Callable[[WorkerEvent | StepCostReport], None]
 
-_CUT_SHORT = "the worker ended while its step was looked at"
+_CUT_SHORT = "the worker exited while the cost of a step was counted"
 STEP_COST_PENDING = StepCost(absent=dict.fromkeys(("flops", "bytes"), _CUT_SHORT))
 """Placeholder in ``CaseFinished``: counting the step's cost comes later and may kill the worker."""
 
@@ -186,4 +186,4 @@ def _unsteady(compiling: Compiling | None) -> tuple[str, ...]:
     """Return a mark if torch compiled during measured steps."""
     if compiling is None or not compiling.unsteady:
         return ()
-    return (f"the compiler was at work in {len(compiling.unsteady)} measured steps",)
+    return (f"the compiler ran during {len(compiling.unsteady)} measured steps",)

@@ -55,7 +55,7 @@ def measure_step_cost(step: Step, device: Device, step_s: float) -> StepCost:
 def count(step: Step, step_s: float) -> StepCost:
     """Count operations and bytes of one uncompiled step. Raises BenchtuiError if it takes too long."""
     if step_s > LONGEST_STEP_S:
-        raise BenchtuiError(f"a step takes {step_s:.0f} s, and is counted up to {LONGEST_STEP_S:g} s")
+        raise BenchtuiError(f"a step takes {step_s:.0f} s; only steps up to {LONGEST_STEP_S:g} s are counted")
     traffic, operations = ByteCounter(), FlopCounterMode(display=False, custom_mapping=_FORMULAS)
     # torch's counter decomposes composite operators, so it is the inner one of the two
     with _uncompiled(), warnings.catch_warnings(), traffic, operations:
@@ -66,7 +66,7 @@ def count(step: Step, step_s: float) -> StepCost:
     if unknown:
         absent["flops"] = f"torch's counter has no formula for {unknown[0]}"
     if traffic.hidden:
-        absent["bytes"] = f"{traffic.hidden} keeps its weights out of sight"
+        absent["bytes"] = f"{traffic.hidden} hides its weights from the counter"
     return StepCost(
         flops=None if unknown else float(operations.get_total_flops()),
         bytes_moved=None if traffic.hidden else float(traffic.bytes),
@@ -131,7 +131,7 @@ class ByteCounter(TorchDispatchMode):
 
 def _busy_ms(step: Step, device: Device, step_s: float) -> float | None:
     if step_s > LONGEST_BUSY_S and device.torch_device.type != "cpu":
-        raise BenchtuiError(f"a step takes {step_s:.1f} s, and is profiled up to {LONGEST_BUSY_S:g} s")
+        raise BenchtuiError(f"a step takes {step_s:.1f} s; only steps up to {LONGEST_BUSY_S:g} s are profiled")
     return device.busy_ms(step, BUSY_STEPS)
 
 
@@ -150,7 +150,9 @@ def _uncompiled() -> AbstractContextManager[object]:
     if "torch._dynamo" not in sys.modules or not compilation.graphs():
         return nullcontext()
     if not hasattr(torch.compiler, "set_stance"):
-        raise BenchtuiError(f"torch {torch.__version__} can't run a compiled step uncompiled; 2.6 can")
+        raise BenchtuiError(
+            f"torch {torch.__version__} can't run a compiled step eagerly; torch 2.6 or later can"
+        )
     stance: AbstractContextManager[object] = torch.compiler.set_stance("force_eager")
     return stance
 

@@ -27,9 +27,9 @@ def warmed_up(times_ms: Sequence[float], rules: Measure) -> str | None:
     if stable(times_ms[-WINDOW:]):
         return f"stable over the last {WINDOW} of {n} steps"
     if n >= MOST_STEPS:
-        return f"not stable after {n} steps, the most allowed"
+        return f"not stable after {n} steps, the maximum"
     if sum(times_ms[1:]) >= MOST_MS:
-        return f"not stable after {n} steps and {MOST_MS / 1000:g} s, the longest allowed"
+        return f"not stable after {n} steps and {MOST_MS / 1000:g} s, the maximum"
     return None
 
 

@@ -104,4 +104,4 @@ def _tokenizer_file_candidates(folder: Path) -> list[str]:
 
 
 def _no_tokenizer(place: loading.ModelLocation) -> BenchtuiError:
-    return BenchtuiError(f"model {place.name!r} comes without a tokenizer; {loading.NO_TOKENIZER}")
+    return BenchtuiError(f"model {place.name!r} has no tokenizer; {loading.NO_TOKENIZER}")

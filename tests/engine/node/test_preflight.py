@@ -27,14 +27,14 @@ def processes() -> Iterator[Any]:
     yield Short()
 
 
-def test_torch_that_can_not_be_asked_for_want_of_files_is_told(processes: Any) -> None:
+def test_missing_files_for_the_torch_query_are_reported(processes: Any) -> None:
     preparation = IdleAndTorchTask(processes, None, None)
     (event,) = preparation.collect(1.0)
-    assert isinstance(event, Message) and event.text == f"torch doesn't answer: {WHY}"
+    assert isinstance(event, Message) and event.text == f"can't query torch: {WHY}"
     assert preparation.ended and preparation.sources == []
 
 
-def test_peaks_that_can_not_be_measured_for_want_of_files_are_told_once(processes: Any) -> None:
+def test_missing_files_for_measuring_peaks_are_reported_once(processes: Any) -> None:
     errand = PeaksTask(processes, KEYS, "n1")
     events = list(errand.collect(1.0))
     assert errand.ended and errand.sources == []

@@ -27,7 +27,7 @@ def test_what_is_found_before_the_last_event_is_told_before_it(tmp_path: Path) -
     log.close()
     events = json.loads(saved.read_text())
     assert [event["event"] for event in events] == ["message", "message", "session_finished"]
-    assert events[1]["text"].startswith(f"{path}: the file was truncated while the sweep runs; ")
+    assert events[1]["text"].startswith(f"{path}: the file was truncated during the sweep; ")
     assert (log.path, path.read_bytes()) == (saved, b"")
 
 

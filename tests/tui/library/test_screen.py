@@ -373,13 +373,13 @@ async def test_resuming_beside_another_sweep_asks_first(
 
 async def test_what_can_not_be_resumed_says_why(three: AppContext, opened: Any) -> None:
     def resume(path: Path) -> Any:
-        raise NothingToResumeError(f"{path}: nothing is left to run")
+        raise NothingToResumeError(f"{path}: no cases left to run")
 
     async with opened(app_context=replace(three, resume=resume)) as seen:
         listed = await Listed(seen).begin()
         assert "u resume" not in listed.text
         await listed.press("u")
-        await listed.until(lambda: "nothing is left to run" in listed.word)
+        await listed.until(lambda: "no cases left to run" in listed.word)
         assert listed.news == []
 
 
