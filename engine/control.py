@@ -102,8 +102,8 @@ def _require_short(folder: Path) -> None:
     length = len(os.fsencode(path))
     if length > MAX_SOCKET_PATH_BYTES:
         raise BenchtuiError(
-            f"{folder}: the path of the runtime folder is too long for a socket: {length} bytes with the socket's"
-            f" name, at most {MAX_SOCKET_PATH_BYTES} allowed; set BENCHTUI_RUNTIME_DIR to a shorter path"
+            f"{folder}: the path of the runtime folder is too long for a socket: {length} bytes with its name,"
+            f" at most {MAX_SOCKET_PATH_BYTES} are allowed; set BENCHTUI_RUNTIME_DIR to a shorter path"
         )
 
 

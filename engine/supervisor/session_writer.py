@@ -42,17 +42,17 @@ class SessionLog:
         """Append an event with long texts cut; raise RecordError if the disk is full or gone."""
         try:
             if harm := self._journal.save_from_harm():  # before the event, which may be the last
-                said = f"{harm.path}: {harm.what} during the sweep; the whole session continues in {harm.saved}"
-                self._journal.append(Message(t=self.now_s(), level="error", text=said))
-            self._journal.append(cut_long_texts(event, self._put_aside))
+                text = f"{harm.path}: {harm.what} during the sweep; the whole session continues in {harm.saved}"
+                self._journal.append(Message(t=self.now_s(), level="error", text=text))
+            self._journal.append(cut_long_texts(event, self._log_in_full))
         except OSError as error:
             raise RecordError(error.errno, error.strerror, error.filename) from error
 
-    def tell(self, text: str, level: Level = "info") -> None:
+    def write_message(self, text: str, level: Level = "info") -> None:
         """Append a message for the reader."""
         self.write(Message(t=self.now_s(), level=level, text=text))
 
-    def _put_aside(self, text: str) -> str:
+    def _log_in_full(self, text: str) -> str:
         """Write a text to the engine's log and return a note on where it is.
 
         Its lines get a prefix, so that none is mistaken for one of the engine's own.

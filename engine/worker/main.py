@@ -143,7 +143,7 @@ class _Case:
 
     def _memory(self, device: Device, workload: Workload) -> Memory:
         """Return memory peaks, without the allocated peak under CUDA graphs: a replay allocates no tensors."""
-        memory = msgspec.structs.replace(device.peaks(), kv_cache_mb=workload.kv_cache_mb)
+        memory = msgspec.structs.replace(device.memory_peaks(), kv_cache_mb=workload.kv_cache_mb)
         if self._job.config.uses_cuda_graphs:
             return msgspec.structs.replace(memory, peak_allocated_mb=None)
         return memory

@@ -39,10 +39,10 @@ class Batches(Protocol):
 class TextBatches:
     """Texts of a dataset, repeated endlessly and tokenized with the model's tokenizer."""
 
-    def __init__(self, place: loading.ModelLocation, dataset: str, config: Config, side: Side) -> None:
+    def __init__(self, location: loading.ModelLocation, dataset: str, config: Config, side: Side) -> None:
         """Load texts and tokenizer. Raises BenchtuiError if either is unavailable."""
         texts = load_texts(dataset)
-        self._tokenizer = _tokenizer(place, side)
+        self._tokenizer = _tokenizer(location, side)
         self._texts: Iterator[str] = cycle(texts.texts)
         self._batch_size = config.batch_size
         self._options = {
@@ -80,18 +80,18 @@ class SyntheticBatches:
         return {"input_ids": ids, "attention_mask": self._mask}
 
 
-def _tokenizer(place: loading.ModelLocation, side: Side) -> Any:  # noqa: ANN401  (transformers chooses the class)
-    if place.source != "hub" and not _tokenizer_file_candidates(Path(place.path)):
-        raise _no_tokenizer(place)
+def _tokenizer(location: loading.ModelLocation, side: Side) -> Any:  # noqa: ANN401  (transformers chooses the class)
+    if location.source != "hub" and not _tokenizer_file_candidates(Path(location.path)):
+        raise _no_tokenizer(location)
     tokenizer = loading.load(
         "tokenizer",
-        place,
+        location,
         lambda path, **options: AutoTokenizer.from_pretrained(path, padding_side=side, **options),
     )
     # transformers 5 creates an empty tokenizer if it finds no tokenizer files
     known = set(tokenizer("the", add_special_tokens=False)["input_ids"]) - {tokenizer.unk_token_id}
     if not known:
-        raise _no_tokenizer(place)
+        raise _no_tokenizer(location)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
@@ -103,5 +103,5 @@ def _tokenizer_file_candidates(folder: Path) -> list[str]:
     return [name for name in names if not any(fnmatch(name, pattern) for pattern in _NO_TOKENIZERS)]
 
 
-def _no_tokenizer(place: loading.ModelLocation) -> BenchtuiError:
-    return BenchtuiError(f"model {place.name!r} has no tokenizer; {loading.NO_TOKENIZER}")
+def _no_tokenizer(location: loading.ModelLocation) -> BenchtuiError:
+    return BenchtuiError(f"model {location.name!r} has no tokenizer; {loading.NO_TOKENIZER}")

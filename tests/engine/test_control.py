@@ -21,7 +21,7 @@ from benchtui.engine.control import (
 )
 from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.supervisor import control_server
-from benchtui.engine.supervisor.control_server import MOST_CLIENTS, ControlServer
+from benchtui.engine.supervisor.control_server import MAX_CLIENTS, ControlServer
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import MOST_CASES, Config
 
@@ -111,7 +111,7 @@ def test_command_is_answered(server: Served) -> None:
 
 
 def test_rejection_reaches_the_client(server: Served) -> None:
-    with pytest.raises(BenchtuiError, match="refuses to skip: no case is running"):
+    with pytest.raises(BenchtuiError, match="rejected the command 'skip': no case is running"):
         send_command(socket_path(ME), Command(command="skip"))
 
 
@@ -159,7 +159,9 @@ def test_incomplete_command_is_not_executed(server: Served) -> None:
 
 
 def test_failing_command_does_not_end_the_server(server: Served) -> None:
-    with pytest.raises(BenchtuiError, match="refuses to pause: the command failed: ZeroDivisionError"):
+    with pytest.raises(
+        BenchtuiError, match="rejected the command 'pause': the command failed: ZeroDivisionError"
+    ):
         send_command(socket_path(ME), Command(command="pause"))
     assert send_command(socket_path(ME), Command(command="status")).ok
 
@@ -197,8 +199,8 @@ def test_slow_but_active_clients_are_kept(server: Served, monkeypatch: pytest.Mo
 def test_extra_client_replaces_the_longest_idle_one(server: Served) -> None:
     speaking = connected()
     speaking.sendall(STATUS[:5])
-    idle = [connected() for _ in range(MOST_CLIENTS - 1)]
-    until(lambda: len(server._server._clients) == MOST_CLIENTS)
+    idle = [connected() for _ in range(MAX_CLIENTS - 1)]
+    until(lambda: len(server._server._clients) == MAX_CLIENTS)
     assert send_command(socket_path(ME), Command(command="status")).ok
     newest = connected()
     until(lambda: gone(idle[0]))
@@ -227,7 +229,7 @@ def test_flood_of_clients_is_served_at_a_bounded_rate(server: Served) -> None:
     ended.set()
     for thread in threads:
         thread.join()
-    assert rate <= 1.3 * MOST_CLIENTS / control_server.WINDOW_S
+    assert rate <= 1.3 * MAX_CLIENTS / control_server.WINDOW_S
 
 
 def test_client_waits_without_busy_loop_if_out_of_files(

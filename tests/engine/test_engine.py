@@ -304,9 +304,11 @@ def test_queue_can_be_changed_during_the_sweep(
     engine.drop([1])
     engine.order([3])
     assert engine.add([Config(device="cpu", batch_size=5, sequence_length=16)]) == (4,)
-    with pytest.raises(BenchtuiError, match="the engine refuses to add: device: 'tpu' is not a device"):
+    with pytest.raises(
+        BenchtuiError, match="the engine rejected the command 'add': device: 'tpu' is not a device"
+    ):
         engine.add([Config(device="tpu")])
-    with pytest.raises(BenchtuiError, match="the engine refuses to again: case 3 hasn't ended yet"):
+    with pytest.raises(BenchtuiError, match="the engine rejected the command 'again': case 3 hasn't ended yet"):
         engine.again(3)
     watched.until(lambda: watched.session.cases[0].state == "ok")
     assert watched.session.paused and watched.session.running == []
@@ -385,8 +387,8 @@ class Probe:
         return replace(self.probe.result(now_s), cuda="12", cuda_devices=("played", "played"))
 
 class OnCpu(WorkerProcesses):
-    def probe(self):
-        return Probe(super().probe())
+    def query_torch(self):
+        return Probe(super().query_torch())
     def start(self, job):
         return super().start(replace(job, config=replace(job.config, device="cpu")))
 
@@ -475,7 +477,7 @@ def test_unloadable_model_fails_the_case_with_a_reason(
     watched = start(tiny_sweep(f"model={tmp_path}"))
     session = watched.until_ended()
     assert watched.states == ["failed"]
-    assert "can't be loaded from the folder" in str(session.cases[0].finished)
+    assert "can't load the configuration from the folder" in str(session.cases[0].finished)
 
 
 def test_killed_fork_server_costs_one_case(
@@ -580,7 +582,7 @@ def test_missing_custom_code_is_rejected_before_anything_runs(
     home: Path, tiny_sweep: Callable[..., Sweep]
 ) -> None:
     with pytest.raises(
-        BenchtuiError, match=r"task 'nowhere\.py:make': no file nowhere\.py in the working folder"
+        BenchtuiError, match=r"task 'nowhere\.py:make': no file nowhere\.py in the working directory"
     ):
         client.start(tiny_sweep("task=nowhere.py:make"), home / "session.json")
     assert not (home / "session.json").exists()
@@ -694,5 +696,5 @@ def test_failed_step_count_leaves_the_case_unchanged(
         reasons[name] = case.finished.work.absent["flops"]
     assert reasons == {
         "raises": "ValueError: too much",
-        "dies": "the worker ended while its step was looked at",
+        "dies": "the worker exited while the cost of a step was counted",
     }

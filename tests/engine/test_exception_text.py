@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchtui.engine.exception_text import LONGEST, described, first_line, sendable
+from benchtui.engine.exception_text import MAX_TEXT_CHARS, described, first_line, sendable
 
 
 class Unsayable(Exception):
@@ -25,5 +25,5 @@ def test_lone_surrogate_is_escaped() -> None:
 
 
 def test_exception_text_is_limited_and_may_be_empty() -> None:
-    assert first_line(ValueError("x" * 5_000_000)) == "x" * LONGEST
+    assert first_line(ValueError("x" * 5_000_000)) == "x" * MAX_TEXT_CHARS
     assert (first_line(ValueError()), described(ValueError("\n \n"))) == ("", "ValueError")

@@ -67,9 +67,9 @@ def test_next_read_continues(ends: Ends) -> None:
 
 
 def test_endless_message_is_rejected(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines_module, "LONGEST", 10)
+    monkeypatch.setattr(lines_module, "MAX_MESSAGE_BYTES", 10)
     reader, writer = ends
     os.write(writer.fileno(), b"x" * 11)
-    with pytest.raises(BenchtuiError, match="without an end of line"):
+    with pytest.raises(BenchtuiError, match="without a newline"):
         Lines(reader).read(4)
     assert reader.closed

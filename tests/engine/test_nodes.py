@@ -44,12 +44,12 @@ def started(queue: Queue) -> list[tuple[int, str | None]]:
 
 @pytest.mark.parametrize("machine", ["", "H100", "zone=H", "fast", "n1"])
 def test_node_matches_its_kind_labels_resources_and_name(machine: str) -> None:
-    assert nodes("H100")[0].answers(machine)
+    assert nodes("H100")[0].matches(machine)
 
 
 @pytest.mark.parametrize("machine", ["A100", "zone=A", "zone", "n2", "zone=", "=H"])
 def test_node_matches_nothing_else(machine: str) -> None:
-    assert not nodes("H100")[0].answers(machine)
+    assert not nodes("H100")[0].matches(machine)
 
 
 def test_equal_nodes_share_cases_one_at_a_time() -> None:

@@ -256,7 +256,9 @@ def test_resume_on_another_machine_needs_anyway(desk: Desk, tiny_sweep: Callable
     with pytest.raises(BenchtuiError) as refused:
         desk.resume()
     said = str(refused.value)
-    assert "Host: far-away → " in said and "Python: 3.8.1 → " in said and said.endswith("; --anyway goes on")
+    assert (
+        "Host: far-away → " in said and "Python: 3.8.1 → " in said and said.endswith("; use --anyway to resume")
+    )
     assert "\n" not in said and desk.path.read_bytes() == before
     desk.resume(anyway=True)
     desk.gone()

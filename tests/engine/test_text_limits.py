@@ -6,16 +6,16 @@ import msgspec
 import pytest
 
 from benchtui.engine.supervisor.session_writer import SessionLog
-from benchtui.engine.text_limits import LONGEST_BYTES, cut_long_texts
+from benchtui.engine.text_limits import MAX_TEXT_BYTES, cut_long_texts
 from benchtui.sessions.events import CaseFinished, CasePrepared, Message, Steps
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Model, StepCost
 
-LONG = "ä" * LONGEST_BYTES
+LONG = "ä" * MAX_TEXT_BYTES
 
 
 def cut(text: str = LONG) -> str:
-    return f"{text[: LONGEST_BYTES // 2]}… (8 kB in total, aside)"
+    return f"{text[: MAX_TEXT_BYTES // 2]}… (8 kB in total, aside)"
 
 
 def test_every_long_text_of_an_event_is_cut() -> None:
@@ -38,7 +38,7 @@ def test_every_long_text_of_an_event_is_cut() -> None:
 
 def test_short_texts_are_unchanged() -> None:
     events = (
-        Message(t=0.0, level="info", text="x" * LONGEST_BYTES),
+        Message(t=0.0, level="info", text="x" * MAX_TEXT_BYTES),
         Steps(t=0.0, case=0, phase="measure", wall_ms=[1.0]),
         CaseFinished(t=1.0, case=0, outcome="ok", marks=("m",)),
     )
@@ -48,7 +48,7 @@ def test_short_texts_are_unchanged() -> None:
 def test_cut_text_is_logged_in_full_with_a_prefix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = SessionLog(Journal(tmp_path / "s.json"), engine_log=tmp_path / "x.log")
     assert not log.engine_log_needed
-    log.tell("engine failed: no\n" + "x" * 5000)
+    log.write_message("engine failed: no\n" + "x" * 5000)
     log.close()
     assert log.engine_log_needed
     assert capsys.readouterr().err == f"| engine failed: no\n| {'x' * 5000}\n"

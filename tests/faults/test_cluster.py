@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from importlib import metadata
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from benchtui.engine.executors.cluster import (
 )
 from benchtui.engine.executors.remote_node import RemoteNode
 from benchtui.engine.executors.stdio_relay import AgentProcess, PullTransport
+from benchtui.engine.process_tree import is_running
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, NodeJoined, Runtime, Steps, Telemetry
 from benchtui.sessions.payloads import Host
@@ -227,25 +229,38 @@ for line in sys.stdin:
             "node n1: unexpected reply; it isn't a node agent",
         ),
         ("import time; time.sleep(60)", "node n1: the node agent didn't start in time"),
-        (PONGS % HELLO, "node n1: benchtui 0.0.1 there and .* here; install the same on both"),
+        (PONGS % HELLO, "node n1 runs benchtui 0.0.1, this machine .*; install the same version on both"),
     ],
 )
 def test_node_without_an_agent_is_rejected_with_the_reason(
     monkeypatch: pytest.MonkeyPatch, script: str, why: str
 ) -> None:
     monkeypatch.setattr("benchtui.engine.executors.cluster.JOIN_S", 2.0)
-    let_go, one = [], wire(script)
+    closed, one = [], wire(script)
     with pytest.raises(BenchtuiError, match=why):
-        ClusterExecutor({"n1": one}, [Member("n1", "cpu")], lambda: let_go.append(True))
-    assert let_go == [True]
+        ClusterExecutor({"n1": one}, [Member("n1", "cpu")], lambda: closed.append(True))
+    assert closed == [True]
     one.join()
+
+
+def test_executor_that_fails_after_the_handshake_closes_its_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(nvml: object) -> None:
+        raise OSError("too many open files")
+
+    monkeypatch.setattr("benchtui.engine.executors.cluster.describe_host", fail)
+    agent = AgentProcess((sys.executable, "-c", PONGS % HELLO.replace("0.0.1", metadata.version("benchtui"))))
+    transport, closed = PullTransport(agent.read, agent.write, agent.close), []
+    with pytest.raises(OSError, match="too many open files"):
+        ClusterExecutor({"n1": transport}, [Member("n1", "cpu")], lambda: closed.append(True))
+    assert closed == [True] and not is_running(agent.pid)
+    transport.join()
 
 
 def test_node_clock_offset_uses_the_fastest_answer() -> None:
     one = wire(PONGS % HELLO)
     runner = RemoteNode("n1", one)
     before_s = time.monotonic()
-    runner.greet(before_s + 10)
+    runner.handshake(before_s + 10)
     assert 7.0 - time.monotonic() <= runner.offset_s <= 7.0 - before_s
     runner.close()
     one.join()

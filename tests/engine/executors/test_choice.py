@@ -17,7 +17,7 @@ from benchtui.sessions.sweep import Run, Sweep
 def test_sweep_runs_on_this_machine_by_default() -> None:
     executor = _executor(Run())
     assert isinstance(executor, LocalExecutor)
-    assert [node.name for node in executor.nodes] == [None] and executor.remarks == ()
+    assert [node.name for node in executor.nodes] == [None] and executor.warnings == ()
 
 
 def test_missing_ray_names_the_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

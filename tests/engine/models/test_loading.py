@@ -15,7 +15,7 @@ def test_missing_tokenizer_error_has_its_own_remedy(tmp_path: Path) -> None:
         raise OSError("no tokenizer")
 
     with pytest.raises(
-        BenchtuiError, match=r'from the folder: no tokenizer; dataset = "synthetic" draws token ids'
+        BenchtuiError, match=r'from the folder: no tokenizer; dataset = "synthetic" needs no tokenizer'
     ):
         loading.load("tokenizer", loading.locate(str(tmp_path), "random"), load)
 
@@ -80,6 +80,6 @@ def test_transformers_errors_become_one_line_with_a_remedy(monkeypatch: pytest.M
     with pytest.raises(BenchtuiError) as raised:
         loading.load("tokenizer", loading.locate("nobody/nothing", "pretrained"), load)
     assert str(raised.value) == (
-        "model 'nobody/nothing': tokenizer can't be loaded from the hub: can't find nobody/nothing;"
-        f' without the hub: a local folder, or weights = "random" with a bundled architecture ({SST2}, gpt2)'
+        "model 'nobody/nothing': can't load the tokenizer from the hub: can't find nobody/nothing; to work"
+        f' offline, use a local folder or weights = "random" with a bundled architecture ({SST2}, gpt2)'
     )

@@ -100,9 +100,9 @@ def test_failed_case_is_passed_on_unchanged() -> None:
 def shared(worker_cpu_percent: list[float | None]) -> TelemetryWindow:
     """A span in which two workers were at work, one of them for a while only."""
     readings = TelemetryWindow()
-    readings.at_work(1, 0.0)
-    readings.at_work(2, 2.0)
-    readings.at_work(1, 3.0)
+    readings.set_worker_count(1, 0.0)
+    readings.set_worker_count(2, 2.0)
+    readings.set_worker_count(1, 3.0)
     host = HostReadings(engine_cpu_percent=[2.0] * 4, worker_cpu_percent=worker_cpu_percent)
     readings.add(Telemetry(t=5.0, at_s=[1.5, 2.5, 3.5, 4.5], host=host))
     return readings

@@ -50,7 +50,7 @@ def test_energy_with_fewer_than_two_readings_is_absent_with_a_reason() -> None:
 
 def test_dropped_readings_do_not_count_as_energy() -> None:
     kept = gpu_log([100.0] * 9)
-    kept.forget(1e9)
+    kept.drop_before(1e9)
     assert gpu_energy(kept, 1, 0.0, 4.0).absent is not None
 
 

@@ -15,10 +15,10 @@ KEYS = (PeakKey("cpu", "fp32", 1), PeakKey("cpu", "bf16", 1))
 class Short:
     """Processes that can't be started."""
 
-    def probe(self) -> Any:
+    def query_torch(self) -> Any:
         raise OutOfFilesError(WHY)
 
-    def peaks(self, key: PeakKey) -> Any:
+    def measure_peaks(self, key: PeakKey) -> Any:
         raise OutOfFilesError(WHY)
 
 

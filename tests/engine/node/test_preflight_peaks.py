@@ -37,4 +37,4 @@ def test_dead_peaks_process_is_logged_and_recorded_as_the_reason() -> None:
         t=3.5, device="cpu", precision="fp32", absent=dict.fromkeys(("flops", "bytes"), reason)
     )
     assert isinstance(message, Message) and message.level == "warning"
-    assert message.text == f"peak of cpu fp32 not measured: {reason}"
+    assert message.text == f"peak rates of cpu fp32 not measured: {reason}"

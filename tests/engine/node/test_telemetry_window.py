@@ -11,7 +11,7 @@ def test_readings_that_no_running_case_needs_are_dropped() -> None:
     readings = TelemetryWindow()
     for at_s in (1.0, 2.0, 3.0):
         readings.add(sampled(at_s - 0.5, at_s))
-    readings.forget(2.0)
+    readings.drop_before(2.0)
     assert [at for at, _ in readings.host("cpu_percent", 0.0, 9.0)] == [1.5, 2.0, 2.5, 3.0]
 
 
@@ -27,11 +27,11 @@ def test_standstill_counts_for_every_overlapping_span() -> None:
 def test_most_workers_is_the_maximum_concurrency_in_a_span() -> None:
     readings = TelemetryWindow()
     for at_s, amount in ((10.0, 1), (20.0, 3), (20.5, 3), (30.0, 2), (40.0, 0)):
-        readings.at_work(amount, at_s)
+        readings.set_worker_count(amount, at_s)
     assert readings.most_workers(11.0, 19.0) == 1
     assert readings.most_workers(11.0, 21.0) == 3
     assert readings.most_workers(31.0, 39.0) == 2
     assert readings.most_workers(50.0, 60.0) == 0
-    readings.forget(35.0)
+    readings.drop_before(35.0)
     assert readings.most_workers(31.0, 39.0) == 2
     assert readings.most_workers(36.0, 50.0) == 2

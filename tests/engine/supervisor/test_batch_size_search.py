@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from benchtui.engine.supervisor.batch_size_search import (
-    FLAT,
+    MAX_FLAT_DOUBLINGS,
     RESOLUTION,
     NextSize,
     Rate,
@@ -105,7 +105,7 @@ def test_small_gains_add_up() -> None:
 def test_noise_that_may_hide_a_gain_requires_a_third_doubling() -> None:
     flat = [Trial(1, "ok", known(100.0, 0.04)), *(Trial(2**n, "ok", known(101.0, 0.04)) for n in (1, 2, 3))]
     assert flat_doublings(flat[:3]) is None
-    assert flat_doublings(flat) == FLAT
+    assert flat_doublings(flat) == MAX_FLAT_DOUBLINGS
     quiet = [Trial(1, "ok", known(100.0, 0.01)), *(Trial(2**n, "ok", known(101.0, 0.01)) for n in (1, 2))]
     assert flat_doublings(quiet) == 2
 
@@ -148,8 +148,7 @@ def test_other_outcomes_end_the_search_with_the_known_results() -> None:
         Trial(4, "timeout", reason="still running after 5 s"),
     ]
     assert next_step(trials, lambda size: None) == SearchResult(
-        "stopped at batch size 4 (timeout: still running after 5 s); largest that fits 2;"
-        " highest throughput at 2"
+        "stopped at batch size 4 (timeout: still running after 5 s); largest so far 2; highest throughput at 2"
     )
     assert next_step([Trial(1, "failed")], lambda size: None) == SearchResult(
         "stopped at batch size 1 (failed)"

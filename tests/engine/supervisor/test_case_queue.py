@@ -96,7 +96,7 @@ def test_reordered_cases_start_first_and_the_rest_keep_their_order() -> None:
     start_all(queue)
     queue.rearrange([3, 2])
     assert pending(queue) == [3, 2, 1]
-    with pytest.raises(BenchtuiError, match="case 0 is running; only a pending one"):
+    with pytest.raises(BenchtuiError, match="case 0 is running; only pending cases"):
         queue.rearrange([1, 0])
     assert pending(queue) == [3, 2, 1]
 
@@ -105,7 +105,7 @@ def test_added_case_catches_up_with_earlier_rounds() -> None:
     queue = made(rounds=2, batch_size=(1, 2))
     for _ in range(3):
         queue.ended(start_all(queue)[0], "ok")
-    assert queue.plan(Config(device="cpu", batch_size=8)).index == 2
+    assert queue.add(Config(device="cpu", batch_size=8)).index == 2
     turns = []
     while turn := queue.next():
         turns.append(f"{turn.round}{turn.case.index}")
@@ -115,7 +115,7 @@ def test_added_case_catches_up_with_earlier_rounds() -> None:
 
 def test_added_case_can_follow_another_and_has_a_reason_if_unsupported() -> None:
     queue = made(batch_size=(1, 2))
-    case = queue.plan(Config(device="cpu", precision="tf32"), after=0)
+    case = queue.add(Config(device="cpu", precision="tf32"), after=0)
     assert pending(queue) == [0, 2, 1]
     assert case.skip is not None and "tf32" in case.skip
 
@@ -124,7 +124,7 @@ def test_full_plan_rejects_more_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     queue = made(batch_size=(1, 2))
     monkeypatch.setattr(queue_module, "MOST_CASES", 2)
     with pytest.raises(BenchtuiError, match="the plan is full: at most 2 cases"):
-        queue.plan(Config(device="cpu"))
+        queue.add(Config(device="cpu"))
     assert len(queue.cases) == 2
 
 
@@ -135,8 +135,8 @@ def test_as_large_as_finds_cases_of_the_same_family() -> None:
     larger = [case.config for case in queue.as_large_as(0)]
     assert {config.precision for config in larger} == {"fp32"}
     assert [(config.batch_size, config.sequence_length) for config in larger] == [(8, 64), (4, 128), (8, 128)]
-    assert queue.ran_out_below(Config(device="cpu", batch_size=4, sequence_length=64)) is queue.cases[0]
-    assert queue.ran_out_below(Config(device="cpu", batch_size=3, sequence_length=512)) is None
+    assert queue.smaller_oom_case(Config(device="cpu", batch_size=4, sequence_length=64)) is queue.cases[0]
+    assert queue.smaller_oom_case(Config(device="cpu", batch_size=3, sequence_length=512)) is None
 
 
 def test_as_large_as_excludes_cases_with_a_measured_round() -> None:

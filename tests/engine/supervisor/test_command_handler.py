@@ -107,7 +107,7 @@ def test_pending_cases_can_be_reordered(sweep: Any) -> None:
 
 
 def test_ended_case_is_rerun_as_a_new_one(sweep: Any) -> None:
-    with pytest.raises(BenchtuiError, match=r"^case 0 hasn't ended yet$"):
+    with pytest.raises(BenchtuiError, match=r"^case 0 hasn't ended yet; only ended cases can be rerun$"):
         ask(sweep, "again", 0)
     sweep.finish(0, "oom")
     assert ask(sweep, "again", 0) == (4,)

@@ -121,7 +121,7 @@ def test_added_dropped_and_reordered_cases_are_restored(stage: Begin, resume: Be
     sweep = stage(axes=Axes(batch_size=(1, 2, 3, 4, 5)))
     scheduler = sweep.scheduler
     sweep.finish(0)
-    added = scheduler.plan(Config(device="cpu", batch_size=9), "added by the user")
+    added = scheduler.add(Config(device="cpu", batch_size=9), "added by the user")
     scheduler.end_pending([scheduler.queue.cases[2]], "skipped", "dropped by the user")
     scheduler.queue.rearrange([4, added.index])
     sweep.log.write(
@@ -131,7 +131,7 @@ def test_added_dropped_and_reordered_cases_are_restored(stage: Begin, resume: Be
     assert (again.running, again.pending) == ([1], [4, 5, 3]), "the one that was cut short comes first"
     again.finish_all(fitting(100))
     assert [case.state for case in again.told().cases] == ["ok", "ok", "skipped", "ok", "ok", "ok"]
-    assert again.scheduler.plan(Config(device="cpu"), "again", of=0).index == 6
+    assert again.scheduler.add(Config(device="cpu"), "again", of=0).index == 6
 
 
 def test_case_added_despite_out_of_memory_is_run(stage: Begin, resume: Begin) -> None:
@@ -139,7 +139,7 @@ def test_case_added_despite_out_of_memory_is_run(stage: Begin, resume: Begin) ->
     sweep.finish(0, "oom")
     sweep.scheduler.queue.paused = True
     sweep.log.zero_s -= 10.0  # the played case ended at 2 s
-    sweep.scheduler.plan(Config(device="cpu", batch_size=8), "added by the user")
+    sweep.scheduler.add(Config(device="cpu", batch_size=8), "added by the user")
     again = resume(sweep.cut())
     assert again.running == [3]
     assert again.finish(3) is False
@@ -179,7 +179,7 @@ def test_failed_search_continues_when_retried(stage: Begin, resume: Begin) -> No
     again = resume(sweep.cut(), retry_failed=True)
     again.finish_all(fitting(3))
     assert [case.config.batch_size for case in again.told().cases] == [1, 2, 4, 3]
-    assert "largest that fits 3" in texts(again.told())[-1]
+    assert "largest that fits 3" in texts(again.told())[0]
 
 
 def test_resumed_rounds_combine_with_recorded_ones(stage: Begin, resume: Begin) -> None:
@@ -222,8 +222,8 @@ def made(path: Path, **entries: Any) -> Path:
 def test_unresumable_session_is_rejected_and_unchanged(tmp_path: Path) -> None:
     sessions = {
         "can't resume a session imported from hyperfine": made(tmp_path / "a.json", source="hyperfine"),
-        "can't be resumed: line 1: not an event of a session": tmp_path / "b.json",
-        "can't be resumed: the session has no session_started event": tmp_path / "c.json",
+        "can't resume: line 1: not an event of a session": tmp_path / "b.json",
+        "can't resume: the session has no session_started event": tmp_path / "c.json",
         "hardware or software has changed since the session was recorded: Host: box → ": made(
             tmp_path / "d.json", host=Host(hostname="box"), version="0"
         ),
@@ -244,7 +244,7 @@ def test_nothing_left_to_run_mentions_cases_to_retry(stage: Begin, tmp_path: Pat
     sweep.finish(0)
     sweep.finish(1, "failed", reason="why")
     path = sweep.cut()
-    with pytest.raises(NothingToResumeError, match=r"no cases left to run; 1 failed .*: --retry-failed"):
+    with pytest.raises(NothingToResumeError, match=r"no cases left to run; 1 failed .*: use --retry-failed"):
         ResumableSession(path, ResumeOptions())
 
 

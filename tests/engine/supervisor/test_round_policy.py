@@ -53,7 +53,7 @@ def test_failed_round_ends_the_case() -> None:
 
 def test_throttled_case_is_retried_with_growing_pauses_up_to_a_limit() -> None:
     rounds = Rounds(Measure())
-    pauses = [again.pause_s for attempt in range(9) if (again := rounds.again(HOT, attempt))]
+    pauses = [again.pause_s for attempt in range(9) if (again := rounds.retry(HOT, attempt))]
     assert pauses == [PAUSE_S, 2 * PAUSE_S]
 
 
@@ -71,7 +71,7 @@ def test_throttled_case_is_retried_with_growing_pauses_up_to_a_limit() -> None:
 def test_contention_is_retried_if_the_sweep_sets_retries(
     retries: int | None, ended: CaseFinished, again: Retry | None
 ) -> None:
-    assert Rounds(Measure(retries=retries)).again(ended, 0) == again
+    assert Rounds(Measure(retries=retries)).retry(ended, 0) == again
 
 
 def test_each_process_has_its_own_compiler_cache_unless_shared() -> None:

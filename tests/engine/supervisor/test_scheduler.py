@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from benchtui.engine.supervisor.batch_size_searches import THROUGHPUT_BLOCK
-from benchtui.engine.worker import timed_loop
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseAdded, CaseStarted, Outcome, Runtime
 from benchtui.sessions.journal.reader import read
@@ -66,7 +64,7 @@ def test_case_added_by_the_user_runs_despite_out_of_memory(stage: Begin) -> None
     sweep = stage()
     sweep.finish(0, "oom")
     assert sweep.outcomes().keys() == {0, 1, 2}
-    assert sweep.scheduler.plan(Config(device="cpu", batch_size=8), "added by the user").index == 3
+    assert sweep.scheduler.add(Config(device="cpu", batch_size=8), "added by the user").index == 3
     assert sweep.scheduler.advance() and sweep.running == [3]
 
 
@@ -77,7 +75,7 @@ def test_cases_on_missing_devices_are_skipped_first(stage: Begin) -> None:
     outcomes = sweep.outcomes()
     assert outcomes[0] == ("skipped", "no cuda:1 on this machine: torch 2.9 sees 1 CUDA device")
     assert "tf32" in outcomes[2][1]
-    sweep.scheduler.plan(Config(device="cuda:3"), "added by the user")
+    sweep.scheduler.add(Config(device="cuda:3"), "added by the user")
     assert "no cuda:3 on this machine" in sweep.outcomes()[3][1]
 
 
@@ -234,7 +232,7 @@ def test_skipping_ends_a_search_with_a_message_and_stopping_does_not(stage: Begi
     sweep.scheduler.end(1, "skipped", "skipped by the user")
     assert not sweep.scheduler.advance()
     (text,) = texts(sweep.told())
-    assert "stopped at batch size 2 (skipped: skipped by the user); largest that fits 1" in text
+    assert "stopped at batch size 2 (skipped: skipped by the user); largest so far 1" in text
     stopped = stage(axes=AUTO)
     stopped.finish(0)
     stopped.scheduler.stop("stopped")
@@ -255,8 +253,11 @@ def test_search_of_an_unrunnable_case_logs_nothing(stage: Begin) -> None:
     assert sweep.outcomes()[0][0] == "skipped" and texts(sweep.told()) == []
 
 
-def test_the_block_of_throughput_mode_is_that_of_the_timed_loop() -> None:
-    assert THROUGHPUT_BLOCK == timed_loop.THROUGHPUT_BLOCK
+@pytest.mark.parametrize(("mode", "ends_at"), [("latency", 32), ("throughput", 64)])
+def test_search_in_throughput_mode_measures_noise_over_blocks(stage: Begin, mode: Any, ends_at: int) -> None:
+    sweep = stage(axes=AUTO, measure=Measure(mode=mode))
+    sweep.finish_all(fitting(10**6, fastest=8))
+    assert sweep.told().cases[-1].config.batch_size == ends_at, "20 steps are one block, with unknown noise"
 
 
 def test_cases_added_by_a_search_are_recorded(stage: Begin) -> None:

@@ -105,7 +105,7 @@ result = dict(
         "energy_j": "not supported by this GPU or its driver",
         "power_w": "permission denied by the driver; an administrator can grant it",
     }
-    passing = {"utilisation_percent": "the driver gave no answer in time"}
+    passing = {"utilisation_percent": "the driver did not respond in time"}
     assert column["absent"] == [lasting, lasting | passing, lasting]
     assert got["calls"] == [1, 1, 3]
 

@@ -10,7 +10,7 @@ def looked(monkeypatch: pytest.MonkeyPatch, looks: dict[float, set[int]]) -> Sto
     found = StoppedWorkers(1.0)
     for at_s, stopped in looks.items():
         monkeypatch.setattr(stopped_workers, "is_stopped", lambda pid, stopped=stopped: pid in stopped)
-        found.look(at_s, (1, 2))
+        found.poll(at_s, (1, 2))
     return found
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from benchtui.engine.devices.base import Lap, StepTime
-from benchtui.engine.worker.timed_loop import THROUGHPUT_BLOCK, Recorder, measure, warm_up
+from benchtui.engine.job import THROUGHPUT_BLOCK
+from benchtui.engine.worker.timed_loop import Recorder, measure, warm_up
 from benchtui.engine.workloads.base import StepCounts
 from benchtui.sessions.events import Steps
 from benchtui.sessions.sweep import Measure
@@ -28,7 +29,7 @@ class Device:
         self.blocks.append(steps)
         return [self.time(step) for _ in range(steps)]
 
-    def reset_peaks(self) -> None:
+    def reset_memory_peaks(self) -> None:
         self.resets += 1
 
 

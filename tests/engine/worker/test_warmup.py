@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from benchtui.engine.worker.warmup import LEAST_STEPS, MOST_MS, MOST_STEPS, WINDOW, stable, warmed_up
+from benchtui.engine.worker.warmup import MAX_MS, MAX_STEPS, MIN_STEPS, WINDOW, stable, warmed_up
 from benchtui.sessions.sweep import Measure
 
 AUTO = Measure(warmup_auto=True)
@@ -44,15 +44,15 @@ def test_single_spike_inside_the_window_is_stable() -> None:
 
 def test_unstable_steps_end_at_the_maximum() -> None:
     noise = random.Random(1)
-    wild = [10.0 * 3 ** noise.randint(0, 4) for _ in range(4 * MOST_STEPS)]
-    rising = [1.1**step for step in range(MOST_STEPS + 5)]
-    assert ended(rising) == (MOST_STEPS, f"not stable after {MOST_STEPS} steps, the maximum")
-    assert ended(wild)[0] <= MOST_STEPS
+    wild = [10.0 * 3 ** noise.randint(0, 4) for _ in range(4 * MAX_STEPS)]
+    rising = [1.1**step for step in range(MAX_STEPS + 5)]
+    assert ended(rising) == (MAX_STEPS, f"not stable after {MAX_STEPS} steps, the maximum")
+    assert ended(wild)[0] <= MAX_STEPS
 
 
 def test_slow_steps_end_by_time_after_the_minimum_number() -> None:
-    n, reason = ended([90_000.0, MOST_MS + 1, 1.0, 1.0])
-    assert n == LEAST_STEPS
+    n, reason = ended([90_000.0, MAX_MS + 1, 1.0, 1.0])
+    assert n == MIN_STEPS
     assert reason == "not stable after 3 steps and 15 s, the maximum"
 
 

@@ -39,7 +39,9 @@ def test_batch_may_exceed_the_default_number_of_rows() -> None:
 
 def test_bundled_architecture_without_a_tokenizer_names_the_remedy() -> None:
     place = loading.locate("gpt2", "random")
-    with pytest.raises(BenchtuiError, match=r"model 'gpt2' comes without .*; dataset = \"synthetic\" draws"):
+    with pytest.raises(
+        BenchtuiError, match=r"model 'gpt2' has no tokenizer; dataset = \"synthetic\" needs no tokenizer"
+    ):
         TextBatches(place, "sample", Config(device="cpu"), "right")
 
 

@@ -21,7 +21,7 @@ def message(text: str) -> Message:
 def test_what_is_found_before_the_last_event_is_told_before_it(tmp_path: Path) -> None:
     path, saved = tmp_path / "s.json", tmp_path / "s.rescued.json"
     log = SessionLog(Journal(path, spare=True))
-    log.tell("one")
+    log.write_message("one")
     os.truncate(path, 0)
     log.write(SessionFinished(t=2.0, outcome="completed"))
     log.close()
