@@ -25,18 +25,19 @@ def main() -> int:
     """
     adopt_orphans()
     if sys.argv[1:] == ["--station"]:
-        return _serve()
+        return _serve_node()
     parser = argparse.ArgumentParser(prog="python -m benchtui.engine", description=__doc__)
-    parser.add_argument("--id", required=True, help="the engine's id, and that of a session it begins")
-    parser.add_argument("--resume", action="store_true", help="go on with the session of that file")
-    parser.add_argument("path", type=Path, help="the session file to be written")
+    parser.add_argument("--id", required=True, help="id of the engine and of a new session")
+    parser.add_argument("--resume", action="store_true", help="resume the session in that file")
+    parser.add_argument("path", type=Path, help="session file to write")
     arguments = parser.parse_args()
     try:
         supervisor = _supervisor(arguments.id, arguments.path, arguments.resume)
     except (BenchtuiError, msgspec.MsgspecError) as error:
-        _say(Answer(ok=False, error=visible(str(error)), nothing_left=isinstance(error, NothingToResumeError)))
+        nothing_left = isinstance(error, NothingToResumeError)
+        _send_answer(Answer(ok=False, error=visible(str(error)), nothing_left=nothing_left))
         return 2
-    _say(
+    _send_answer(
         Answer(
             ok=True,
             id=arguments.id,
@@ -55,7 +56,7 @@ def main() -> int:
     return 0
 
 
-def _serve() -> int:
+def _serve_node() -> int:
     from benchtui.engine.node.agent import serve  # imported only in a node agent
     from benchtui.engine.node.runner import NodeRunner
 
@@ -64,16 +65,16 @@ def _serve() -> int:
 
 def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
     """Return a supervisor for a new or a resumed session; read the request from stdin."""
-    asked = sys.stdin.buffer.read()
+    request = sys.stdin.buffer.read()
     if not resume:
-        sweep = msgspec.json.decode(asked, type=Sweep)
+        sweep = msgspec.json.decode(request, type=Sweep)
         return Supervisor(session_id, sweep, path, _executor(sweep.run))
     # slow import that a new session doesn't need
     from benchtui.engine.supervisor.resume import ResumableSession
 
-    left = ResumableSession(path, msgspec.json.decode(asked, type=ResumeOptions))
-    sweep = left.session.start.sweep
-    return Supervisor(session_id, sweep, path, _executor(sweep.run), left)
+    resumable = ResumableSession(path, msgspec.json.decode(request, type=ResumeOptions))
+    sweep = resumable.session.start.sweep
+    return Supervisor(session_id, sweep, path, _executor(sweep.run), resumable)
 
 
 def _executor(run: Run) -> Executor:
@@ -84,12 +85,12 @@ def _executor(run: Run) -> Executor:
         from benchtui.engine.executors.ray import join  # an optional extra
     except ModuleNotFoundError as error:
         raise BenchtuiError(
-            f"run.executor: 'ray' needs the extra: pip install 'benchtui[ray]' ({error})"
+            f"run.executor: 'ray' is not installed; run: pip install 'benchtui[ray]' ({error})"
         ) from error
     return join(run)
 
 
-def _say(answer: Answer) -> None:
+def _send_answer(answer: Answer) -> None:
     """Send the answer to the client and close the pipes, so that it doesn't wait for the engine to end."""
     sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
     sys.stdout.flush()

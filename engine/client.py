@@ -33,7 +33,7 @@ from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.sweep import Config, Sweep
 
-_QUIET_S = 60.0
+_ABANDONED_AFTER_S = 60.0
 """Seconds without growth after which a session file counts as abandoned. An engine writes twice per second, but
 on a shared folder the modification time may be half a minute old."""
 _HEAD_BYTES = 2**20
@@ -58,47 +58,47 @@ class Engine:
 
     def skip(self, case: int | None = None) -> None:
         """Skip a running or pending case; None means the one running case."""
-        self._ask(Command(command="skip", cases=() if case is None else (case,)))
+        self._send(Command(command="skip", cases=() if case is None else (case,)))
 
     def pause(self) -> None:
         """Pause the queue: no further case starts. Running cases finish."""
-        self._ask(Command(command="pause"))
+        self._send(Command(command="pause"))
 
     def go_on(self) -> None:
         """Resume the paused queue."""
-        self._ask(Command(command="continue"))
+        self._send(Command(command="continue"))
 
     def drop(self, cases: Sequence[int]) -> None:
         """Remove pending cases from the queue and record them as skipped."""
-        self._ask(Command(command="drop", cases=tuple(cases)))
+        self._send(Command(command="drop", cases=tuple(cases)))
 
     def add(self, configs: Sequence[Config]) -> tuple[int, ...]:
         """Append cases to the plan and return their numbers. Unsupported cases are recorded as skipped."""
-        return self._ask(Command(command="add", configs=tuple(configs)))
+        return self._send(Command(command="add", configs=tuple(configs)))
 
     def order(self, cases: Sequence[int]) -> None:
         """Move pending cases to the front of the queue, in this order. The others keep their order."""
-        self._ask(Command(command="order", cases=tuple(cases)))
+        self._send(Command(command="order", cases=tuple(cases)))
 
     def again(self, case: int) -> int:
         """Rerun an ended case as a new case and return the new number."""
-        return self._ask(Command(command="again", cases=(case,)))[0]
+        return self._send(Command(command="again", cases=(case,)))[0]
 
     def stop(self) -> None:
         """Stop the sweep and complete the session file."""
-        self._ask(Command(command="stop"))
+        self._send(Command(command="stop"))
 
     def last_words(self) -> str | None:
         """Return the one-line reason why the engine gave up; None if it logged none."""
         try:
-            said = log_path(self.session_id).read_text("utf-8", "replace").splitlines()
+            lines = log_path(self.session_id).read_text("utf-8", "replace").splitlines()
         except (OSError, BenchtuiError):
             return None
         return next(
-            (line.removeprefix(GAVE_UP_PREFIX) for line in said if line.startswith(GAVE_UP_PREFIX)), None
+            (line.removeprefix(GAVE_UP_PREFIX) for line in lines if line.startswith(GAVE_UP_PREFIX)), None
         )
 
-    def _ask(self, command: Command) -> tuple[int, ...]:
+    def _send(self, command: Command) -> tuple[int, ...]:
         return send_command(socket_path(self.session_id), command).cases
 
     def alive(self) -> bool:
@@ -123,13 +123,13 @@ class RemoteEngine(Engine):
 
     def alive(self) -> bool:
         """Return whether the session file was modified within the last minute."""
-        return _grows(self.path)
+        return _is_growing(self.path)
 
     def last_words(self) -> None:
         """Return None: the log is on the other machine."""
 
-    def _ask(self, command: Command) -> tuple[int, ...]:
-        raise BenchtuiError(f"the sweep runs on {self.host}, and takes commands there alone")
+    def _send(self, command: Command) -> tuple[int, ...]:
+        raise BenchtuiError(f"the engine runs on {self.host}; send the command from that machine")
 
 
 def start(sweep: Sweep, path: Path) -> Engine:
@@ -158,11 +158,11 @@ def resume(path: Path, *, retry_failed: bool = False, anyway: bool = False) -> E
     return _start(path, msgspec.json.encode(how), "--resume")
 
 
-def _start(path: Path, asked: bytes, *options: str) -> Engine:
+def _start(path: Path, request: bytes, *options: str) -> Engine:
     session_id = uuid.uuid4().hex[:12]
     path = path.absolute()
     log = log_path(session_id)
-    with open(log, "wb", opener=_for_the_user_alone) as stderr:
+    with open(log, "wb", opener=_open_private) as stderr:
         process = subprocess.Popen(
             # -P: files in the working directory must not shadow libraries
             [sys.executable, "-P", "-m", "benchtui.engine", "--id", session_id, *options, str(path)],
@@ -171,25 +171,25 @@ def _start(path: Path, asked: bytes, *options: str) -> Engine:
             stderr=stderr,
             start_new_session=True,
         )
-    answer = _come_up(process, asked)
+    answer = _exchange_startup(process, request)
     if answer is None:
         process.wait()
-        said = log.read_text("utf-8", "replace").strip().splitlines()
+        lines = log.read_text("utf-8", "replace").strip().splitlines()
         raise BenchtuiError(
-            f"the engine didn't come up: {said[-1] if said else f'exit status {process.returncode}'}"
+            f"the engine failed to start: {lines[-1] if lines else f'exit status {process.returncode}'}"
         )
     if not answer.ok:
         process.wait()
         log.unlink(missing_ok=True)
         refused = NothingToResumeError if answer.nothing_left else BenchtuiError
-        raise refused(answer.error or "the engine didn't come up")
+        raise refused(answer.error or "the engine failed to start")
     process.returncode = 0  # it outlives us on purpose; this silences Popen's warning about a running child
     return Engine(session_id, path, process.pid, answer.resumed_s)
 
 
 def running() -> list[Engine]:
     """Return this user's responding engines, newest first. Sockets and logs of dead engines are removed."""
-    return [engine for path in sockets() if (engine := _answering(path)) is not None]
+    return [engine for path in sockets() if (engine := _responding_engine(path)) is not None]
 
 
 def check_machine() -> "list[Finding]":
@@ -202,12 +202,12 @@ def check_machine() -> "list[Finding]":
 def find(path: Path) -> Engine | None:
     """Return the engine that writes this session file, here or on another machine; None if it has ended."""
     wanted = path.absolute()
-    return next((engine for engine in running() if engine.path == wanted), None) or _far(wanted)
+    return next((engine for engine in running() if engine.path == wanted), None) or _find_remote(wanted)
 
 
-def _far(path: Path) -> RemoteEngine | None:
+def _find_remote(path: Path) -> RemoteEngine | None:
     """Return the engine on another machine that writes a file; None unless the file is growing."""
-    if not _grows(path):
+    if not _is_growing(path):
         return None
     with suppress(BenchtuiError), closing(Tail(path)) as tail:
         while not (events := tail.read(_HEAD_BYTES)) and not tail.at_end:
@@ -227,28 +227,28 @@ def _is_zombie(pid: int) -> bool:
         return False
 
 
-def _grows(path: Path) -> bool:
+def _is_growing(path: Path) -> bool:
     try:
-        return time.time() - path.stat().st_mtime < _QUIET_S
+        return time.time() - path.stat().st_mtime < _ABANDONED_AFTER_S
     except OSError:
         return False
 
 
-def _come_up(process: subprocess.Popen[bytes], asked: bytes) -> Answer | None:
+def _exchange_startup(process: subprocess.Popen[bytes], request: bytes) -> Answer | None:
     if process.stdin is None or process.stdout is None:
         raise AssertionError("the engine is started with pipes")
     with suppress(BrokenPipeError), process.stdin:
-        process.stdin.write(asked)
+        process.stdin.write(request)
     with process.stdout:
         line = process.stdout.readline()
     return msgspec.json.decode(line, type=Answer) if line else None
 
 
-def _for_the_user_alone(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _answering(path: Path) -> Engine | None:
+def _responding_engine(path: Path) -> Engine | None:
     try:
         answer = send_command(path, Command(command="status"), timeout_s=2.0)
     except BenchtuiError as error:

@@ -82,17 +82,17 @@ def runtime_folder() -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.lstat()
     except OSError as error:
-        raise BenchtuiError(f"{folder}: the runtime folder can't be made: {error.strerror}") from error
+        raise BenchtuiError(f"{folder}: can't create the runtime folder: {error.strerror}") from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
         raise BenchtuiError(
-            f"{folder}: the runtime folder is not a folder of yours; remove it, or name another in"
-            " BENCHTUI_RUNTIME_DIR"
+            f"{folder}: the runtime folder must be a folder that you own; remove it, or set"
+            " BENCHTUI_RUNTIME_DIR to another one"
         )
     mode = stat.S_IMODE(status.st_mode)
     if mode & 0o777 != 0o700:
         raise BenchtuiError(
-            f"{folder}: the runtime folder has mode {mode:04o}, and must be open to nobody but you (0700); name"
-            " another in BENCHTUI_RUNTIME_DIR, or `chmod 700` this one if nothing else uses it"
+            f"{folder}: the runtime folder has mode {mode:04o}; it must be private (0700). Set"
+            " BENCHTUI_RUNTIME_DIR to another folder, or run `chmod 700` on this one if nothing else uses it"
         )
     return folder
 
@@ -102,8 +102,8 @@ def _require_short(folder: Path) -> None:
     length = len(os.fsencode(path))
     if length > MAX_SOCKET_PATH_BYTES:
         raise BenchtuiError(
-            f"{folder}: the runtime folder has too long a path for a socket: {length} bytes with its name,"
-            f" at most {MAX_SOCKET_PATH_BYTES} are allowed; name a shorter one in BENCHTUI_RUNTIME_DIR"
+            f"{folder}: the path of the runtime folder is too long for a socket: {length} bytes with its name,"
+            f" at most {MAX_SOCKET_PATH_BYTES} are allowed; set BENCHTUI_RUNTIME_DIR to a shorter path"
         )
 
 
@@ -132,7 +132,7 @@ def remove_stale(path: Path) -> None:
             log.unlink()
 
 
-GAVE_UP_PREFIX = "the engine gives up: "
+GAVE_UP_PREFIX = "engine failed: "
 """Prefix of the log line in which an engine says why it gave up. Libraries may write after it."""
 
 
@@ -165,9 +165,9 @@ def send_command(path: Path, command: Command, timeout_s: float = 5.0) -> Answer
             line = client.makefile("rb").readline(MAX_COMMAND_BYTES)
         answer = msgspec.json.decode(line, type=Answer)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise BenchtuiError(f"no engine answers at {path}: {error}") from error
+        raise BenchtuiError(f"no response from an engine at {path}: {error}") from error
     if not answer.ok:
-        raise BenchtuiError(f"the engine refuses to {command.command}: {answer.error}")
+        raise BenchtuiError(f"the engine rejected the command {command.command!r}: {answer.error}")
     return answer
 
 

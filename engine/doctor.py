@@ -87,9 +87,11 @@ def _cuda(runtime: Runtime) -> Finding:
     if runtime.cuda_devices:
         return Finding("CUDA", "ok", f"CUDA {runtime.cuda}: {', '.join(runtime.cuda_devices)}")
     if runtime.cuda is None:
-        return Finding("CUDA", "absent", "torch is a build without CUDA; cases on cuda are skipped")
+        return Finding("CUDA", "absent", "torch was built without CUDA; cases on cuda are skipped")
     return Finding(
-        "CUDA", "absent", f"torch has CUDA {runtime.cuda} and sees no device; cases on cuda are skipped"
+        "CUDA",
+        "absent",
+        f"torch was built with CUDA {runtime.cuda} but sees no device; cases on cuda are skipped",
     )
 
 
@@ -98,7 +100,7 @@ def _compiler() -> Finding:
     if found:
         return Finding("torch.compile", "ok", f"C++ compiler {found}")
     return Finding(
-        "torch.compile", "absent", "no C++ compiler (g++ or clang++), which compile modes on cpu need"
+        "torch.compile", "absent", "no C++ compiler found (g++ or clang++); compile modes on cpu need one"
     )
 
 

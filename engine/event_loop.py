@@ -25,7 +25,7 @@ class EventLoop:
         for source in registered:
             self.selector.register(source, selectors.EVENT_READ)
         try:
-            ready = self.selector.select(self._nearest_s(timeout_s))
+            ready = self.selector.select(self._select_timeout_s(timeout_s))
         finally:
             for source in registered:
                 self.selector.unregister(source)
@@ -36,7 +36,7 @@ class EventLoop:
         # last: input that arrived while the engine was suspended counts as in time
         self._due_s = monotonic() + min((timer() for timer in self.timers), default=0.0)
 
-    def _nearest_s(self, timeout_s: float | None) -> float | None:
+    def _select_timeout_s(self, timeout_s: float | None) -> float | None:
         if self.timers:
             due_s = self._due_s - monotonic()
             timeout_s = due_s if timeout_s is None else min(timeout_s, due_s)
@@ -52,10 +52,10 @@ class EventLoop:
             signal.signal(number, lambda *_: None)  # reported by the byte in the socket
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         self._wakeup = writer  # keep it open as long as signals may arrive
-        self.selector.register(reader, selectors.EVENT_READ, lambda: _pass_on(reader, stop))
+        self.selector.register(reader, selectors.EVENT_READ, lambda: _report_signals(reader, stop))
 
 
-def _pass_on(reader: socket.socket, stop: Callable[[str], None]) -> None:
+def _report_signals(reader: socket.socket, stop: Callable[[str], None]) -> None:
     for number in reader.recv(64):
         if number in (signal.SIGTERM, signal.SIGINT):
             stop(f"stopped by {signal.Signals(number).name}")

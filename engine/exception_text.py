@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-LONGEST = 1_000_000
+MAX_TEXT_CHARS = 1_000_000
 """Maximum number of characters passed on. The session file keeps fewer (``text_limits``)."""
 
 
@@ -12,7 +12,7 @@ def text_of(error: BaseException) -> str:
     try:
         text = str(error)
     except BaseException as raised:  # noqa: BLE001  (model or user code, which has already failed)
-        return f"(no text: its __str__ raised {type(raised).__name__})"
+        return f"(no message: __str__ raised {type(raised).__name__})"
     return sendable(text)
 
 
@@ -23,13 +23,13 @@ def first_line(error: BaseException) -> str:
 
 def described(error: BaseException) -> str:
     """Return the class and the first line of an exception."""
-    said = first_line(error)
-    return sendable(f"{type(error).__name__}: {said}" if said else type(error).__name__)
+    line = first_line(error)
+    return sendable(f"{type(error).__name__}: {line}" if line else type(error).__name__)
 
 
 def sendable(text: str) -> str:
     """Truncate a text and escape lone surrogates, which JSON can't carry in UTF-8."""
     with suppress(UnicodeEncodeError):
-        text[:LONGEST].encode()
-        return text[:LONGEST]
-    return text[:LONGEST].encode("utf-8", "backslashreplace").decode()
+        text[:MAX_TEXT_CHARS].encode()
+        return text[:MAX_TEXT_CHARS]
+    return text[:MAX_TEXT_CHARS].encode("utf-8", "backslashreplace").decode()

@@ -50,7 +50,7 @@ class Node:
     clock_offset_s: float = 0.0
     """Monotonic clock of the node minus that of this machine, in seconds."""
 
-    def answers(self, machine: str) -> bool:
+    def matches(self, machine: str) -> bool:
         """Return whether the option ``machine`` of a case matches this node."""
         name, equals, value = machine.partition("=")
         if equals and self.labels.get(name) == value:
@@ -141,11 +141,11 @@ class Executor(Protocol):
         ...
 
     @property
-    def remarks(self) -> Sequence[str]:
+    def warnings(self) -> Sequence[str]:
         """Warnings about the nodes for the reader of the session, one line each."""
         ...
 
-    def open(self, setting: ExecutorContext) -> None:
+    def open(self, context: ExecutorContext) -> None:
         """Start reading telemetry and get ready for cases."""
         ...
 
@@ -153,7 +153,7 @@ class Executor(Protocol):
         """Measure idle power and query torch on every node."""
         ...
 
-    def peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> PreflightTask:
+    def measure_peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> PreflightTask:
         """Measure device peaks (see ``roofline``) by node name, while no case is running."""
         ...
 

@@ -5,6 +5,11 @@ from benchtui.sessions.sweep import Config, Record, Sweep
 
 REPORT_S = 0.1
 """Interval in seconds at which a worker reports its steps, unless other nodes report too."""
+TEARDOWN_S = 20.0
+"""Seconds a worker may take to exit after reporting its outcome. It counts the step's cost in that time. Also
+applies after a kill, since a driver may take seconds to free the worker's memory."""
+THROUGHPUT_BLOCK = 16
+"""Steps between two synchronizations in throughput mode."""
 
 
 class Job(Record, frozen=True, kw_only=True):

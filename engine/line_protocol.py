@@ -6,7 +6,7 @@ from multiprocessing.connection import Connection
 
 from benchtui.sessions.errors import BenchtuiError
 
-LONGEST = 64_000_000
+MAX_MESSAGE_BYTES = 64_000_000
 """Maximum size of a message in bytes. Longer input without a newline is invalid."""
 CHUNK = 65536
 """Capacity of a Linux pipe in bytes (pipe(7))."""
@@ -32,22 +32,22 @@ class Lines:
         """Whether either end has been closed."""
         return self._pipe.closed
 
-    def read(self, most_chunks: int) -> list[bytes]:
+    def read(self, max_chunks: int) -> list[bytes]:
         """Return the complete messages. At end of file, close the pipe and drop an incomplete message.
 
         Raises:
             BenchtuiError: if a message is too long.
         """
-        for _ in range(most_chunks):
+        for _ in range(max_chunks):
             if not self._read_chunk():
                 break
         end = self._rest.rfind(b"\n") + 1
-        whole = bytes(self._rest[:end])
+        complete = bytes(self._rest[:end])
         del self._rest[:end]
-        if len(self._rest) > LONGEST:
+        if len(self._rest) > MAX_MESSAGE_BYTES:
             self._pipe.close()
-            raise BenchtuiError(f"more than {LONGEST / 1e6:,.0f} MB without an end of line")
-        return whole.split(b"\n")[:-1]
+            raise BenchtuiError(f"more than {MAX_MESSAGE_BYTES / 1e6:,.0f} MB without a newline")
+        return complete.split(b"\n")[:-1]
 
     def _read_chunk(self) -> bool:
         if self._pipe.closed:

@@ -9,7 +9,7 @@ import psutil
 
 MAX_KILL_PASSES = 5
 """Maximum number of passes to find processes started while the others were being killed."""
-_LOOK_S = 0.2
+_EXIT_WAIT_S = 0.2
 _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37  # prctl(2)
 
 
@@ -33,10 +33,10 @@ def kill_descendants(pid: int) -> None:
     It should adopt orphans (see ``worker.isolation``); otherwise those aren't found.
     """
     for _ in range(MAX_KILL_PASSES):
-        below = [process for process in _children(pid, recursive=True) if not _is_zombie(process)]
-        if not below:
+        descendants = [process for process in _children(pid, recursive=True) if not _is_zombie(process)]
+        if not descendants:
             return
-        _kill_all(below)
+        _kill_all(descendants)
 
 
 def kill_orphans(adopters: Iterable[int], workers: Collection[int]) -> None:
@@ -108,4 +108,4 @@ def _kill_all(processes: list[psutil.Process]) -> None:
         with suppress(psutil.Error, OSError):
             process.kill()
     with suppress(OSError):
-        psutil.wait_procs(processes, timeout=_LOOK_S)
+        psutil.wait_procs(processes, timeout=_EXIT_WAIT_S)

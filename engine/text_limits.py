@@ -17,9 +17,9 @@ from benchtui.sessions.events import (
     SessionFinished,
 )
 
-LONGEST_BYTES = 4096
+MAX_TEXT_BYTES = 4096
 """Maximum size of a text in the session file in UTF-8 bytes, without the note that it was cut."""
-_OF_OTHERS = (
+_WITH_FOREIGN_TEXT = (
     Runtime | CasePrepared | RoundFinished | CaseRepeated | CaseFinished | Message | NodeLost | SessionFinished
 )
 """Events with text from models, libraries and user code."""
@@ -31,7 +31,9 @@ Cut = Callable[[str], str]
 
 def cut_long_texts(event: AnyEvent, log: Callable[[str], str]) -> AnyEvent:
     """Cut long texts in an event; ``log`` receives the full text and returns where it is."""
-    return _bounded(event, lambda text: _cut(text, log(text))) if isinstance(event, _OF_OTHERS) else event
+    if not isinstance(event, _WITH_FOREIGN_TEXT):
+        return event
+    return _bounded(event, lambda text: _cut(text, log(text)))
 
 
 def _bounded(value: T, cut: Cut) -> T:
@@ -59,10 +61,10 @@ def _writable(text: str) -> str:
 
 
 def _is_long(text: str) -> bool:
-    return len(text) > LONGEST_BYTES // 4 and len(text.encode("utf-8", "replace")) > LONGEST_BYTES
+    return len(text) > MAX_TEXT_BYTES // 4 and len(text.encode("utf-8", "replace")) > MAX_TEXT_BYTES
 
 
 def _cut(text: str, where: str) -> str:
     whole = text.encode("utf-8", "replace")
-    kept = whole[:LONGEST_BYTES].decode("utf-8", "ignore")
-    return f"{kept}… ({len(whole) / 1000:,.0f} kB in all, {where})"
+    kept = whole[:MAX_TEXT_BYTES].decode("utf-8", "ignore")
+    return f"{kept}… ({len(whole) / 1000:,.0f} kB in total, {where})"

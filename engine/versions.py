@@ -13,5 +13,5 @@ def untested(runtime: Runtime) -> list[str]:
         version = str(getattr(runtime, library))
         major = version.split(".")[0]
         if not (major.isdigit() and int(major) in versions):
-            found.append(f"{library} {version} isn't tested with; known: {', '.join(versions.values())}")
+            found.append(f"{library} {version} is untested; tested: {', '.join(versions.values())}")
     return found

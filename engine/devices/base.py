@@ -53,11 +53,11 @@ class Device(Protocol):
         """
         ...
 
-    def reset_peaks(self) -> None:
+    def reset_memory_peaks(self) -> None:
         """Reset the memory peaks."""
         ...
 
-    def peaks(self) -> Memory:
+    def memory_peaks(self) -> Memory:
         """Return the memory peaks since the last reset."""
         ...
 

@@ -40,11 +40,11 @@ class Cpu:
         """Time steps one by one. A CPU needs no synchronization."""
         return [self.time(step) for _ in range(steps)]
 
-    def reset_peaks(self) -> None:
+    def reset_memory_peaks(self) -> None:
         """Reset the peak of resident memory."""
         process_memory.reset_peak()
 
-    def peaks(self) -> Memory:
+    def memory_peaks(self) -> Memory:
         """Return the peak of resident memory. The CPU allocator records no peaks."""
         return Memory(peak_rss_mb=process_memory.peak_mb())
 

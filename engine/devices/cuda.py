@@ -85,12 +85,12 @@ class Cuda:
         walls_ms.append(max(0.0, whole_ms - sum(walls_ms)))
         return [(each.time(wall_ms), what) for each, wall_ms, what in zip(laps, walls_ms, done, strict=True)]
 
-    def reset_peaks(self) -> None:
+    def reset_memory_peaks(self) -> None:
         """Reset the peaks of the allocator and of resident memory."""
         torch.cuda.reset_peak_memory_stats(self.torch_device)
         process_memory.reset_peak()
 
-    def peaks(self) -> Memory:
+    def memory_peaks(self) -> Memory:
         """Return the peaks of torch's caching allocator and of resident memory."""
         return Memory(
             peak_allocated_mb=torch.cuda.max_memory_allocated(self.torch_device) / 1e6,
@@ -106,7 +106,7 @@ class Cuda:
             torch.cuda.synchronize(self.torch_device)
         spans = [_span_us(event) for event in profiler.events() or () if _is_work(event)]
         if not spans:
-            raise BenchtuiError("the profiler saw no work on the device")
+            raise BenchtuiError("the profiler recorded no work on the device")
         return union_length(spans) / 1000 / steps
 
     def _uuid(self) -> str | None:

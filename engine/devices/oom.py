@@ -26,15 +26,15 @@ def reason(device: str, error: BaseException) -> str | None:
 
     ``device`` is ``cpu`` or ``cuda:N`` and needn't be open. The error may be wrapped, as compilers do.
     """
-    said = text_of(error)
-    if match := _GPU.search(said):
-        asked, total, free = match.groups()
-        return f"out of memory on {device}: {asked} asked for in one piece, {free} of {total} free"
-    if refusal := next((words for words in _REFUSALS if words in said), None):
+    text = text_of(error)
+    if match := _GPU.search(text):
+        size, total, free = match.groups()
+        return f"out of memory on {device}: tried to allocate {size}, {free} of {total} free"
+    if refusal := next((words for words in _REFUSALS if words in text), None):
         return f"out of memory on {device}: {refusal}"
     if isinstance(error, torch.cuda.OutOfMemoryError):  # of another allocator, with another message
         return f"out of memory on {device}: {first_line(error)}"
     host = "cpu" if device == "cpu" else "the host"
-    if match := _HOST.search(said):
-        return f"out of memory on {host}: {int(match[1]) / 1e6:,.0f} MB asked for in one piece"
+    if match := _HOST.search(text):
+        return f"out of memory on {host}: tried to allocate {int(match[1]) / 1e6:,.0f} MB"
     return f"out of memory on {host}" if isinstance(error, MemoryError) else None

@@ -4,6 +4,7 @@ Finding and reaching the machines is up to the module that knows the cluster, su
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib import metadata
 from time import monotonic
@@ -40,10 +41,10 @@ class Member:
     labels: Mapping[str, str] = field(default_factory=dict)
     resources: Mapping[str, float] = field(default_factory=dict)
 
-    def node(self, station: RemoteNode, hello: Hello) -> Node:
+    def node(self, remote: RemoteNode, hello: Hello) -> Node:
         """Return the node, combined with what its agent reports."""
         return Node(
-            self.name, hello.host, self.kind, self.labels, self.resources, hello.visible, station.offset_s
+            self.name, hello.host, self.kind, self.labels, self.resources, hello.visible, remote.offset_s
         )
 
 
@@ -51,64 +52,66 @@ class ClusterExecutor:
     """Executor with a node agent on each member."""
 
     def __init__(
-        self, wires: Mapping[str, Transport], members: Iterable[Member], let_go: Callable[[], None]
+        self, transports: Mapping[str, Transport], members: Iterable[Member], on_close: Callable[[], None]
     ) -> None:
-        """Wait until every node agent is running; ``let_go`` is called after they are closed.
+        """Wait until every node agent is running; ``on_close`` is called after they are closed.
 
         Raises:
-            BenchtuiError: if an agent doesn't start or has another version. Nothing is left behind.
-        """
-        self._let_go = let_go
-        self._sampler: Sampler | None = None
-        self._stations = {name: RemoteNode(name, wire) for name, wire in wires.items()}
-        try:
-            deadline_s = monotonic() + JOIN_S
-            hellos = {name: station.greet(deadline_s) for name, station in self._stations.items()}
-            _require_version({name: hello.version for name, hello in hellos.items()})
-        except BenchtuiError:
-            self.close()
-            raise
-        self.host = describe_host(open_nvml())
-        """The engine's machine."""
-        self.nodes = tuple(member.node(self._stations[member.name], hellos[member.name]) for member in members)
-        self.remarks = (
-            *software_differences({name: hello.host for name, hello in hellos.items()}),
-            *_nice(hellos),
-        )
+            BenchtuiError: if an agent doesn't start or has another version.
 
-    def open(self, setting: ExecutorContext) -> None:
+        Whatever is raised, all agents are closed first.
+        """
+        self._on_close = on_close
+        self._sampler: Sampler | None = None
+        self._remote_nodes = {name: RemoteNode(name, transport) for name, transport in transports.items()}
+        with ExitStack() as on_error:
+            on_error.callback(self.close)
+            deadline_s = monotonic() + JOIN_S
+            hellos = {name: remote.handshake(deadline_s) for name, remote in self._remote_nodes.items()}
+            _require_version({name: hello.version for name, hello in hellos.items()})
+            self.host = describe_host(open_nvml())
+            """The engine's machine."""
+            nodes = self._remote_nodes
+            self.nodes = tuple(member.node(nodes[member.name], hellos[member.name]) for member in members)
+            self.warnings = (
+                *software_differences({name: hello.host for name, hello in hellos.items()}),
+                *_nice_warnings(hellos),
+            )
+            on_error.pop_all()
+
+    def open(self, context: ExecutorContext) -> None:
         """Prepare every node for cases, and sample the load caused by the engine itself."""
-        for station in self._stations.values():
-            station.open(setting, report_s(len(self._stations)))
-        self._sampler = Sampler(None, clock=lambda: round(monotonic() - setting.zero_s, 6), emit=setting.emit)
+        for remote in self._remote_nodes.values():
+            remote.open(context, report_s(len(self._remote_nodes)))
+        self._sampler = Sampler(None, clock=lambda: round(monotonic() - context.zero_s, 6), emit=context.emit)
         self._sampler.start()
 
     def prepare(self) -> RemotePreflightTask:
         """Measure idle power and query torch on all nodes at once."""
-        for station in self._stations.values():
-            station.ask(Prepare())
-        return RemotePreflightTask(self._stations.values())
+        for remote in self._remote_nodes.values():
+            remote.start_task(Prepare())
+        return RemotePreflightTask(self._remote_nodes.values())
 
-    def peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> RemotePreflightTask:
+    def measure_peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> RemotePreflightTask:
         """Measure device peaks on all nodes at once."""
         for name, keys in wanted.items():
             if name is not None and keys:
-                self._stations[name].ask(Measure(peaks=tuple(keys)))
-        return RemotePreflightTask(self._stations.values())
+                self._remote_nodes[name].start_task(Measure(peaks=tuple(keys)))
+        return RemotePreflightTask(self._remote_nodes.values())
 
     def start(self, job: Job, node: str | None) -> RemoteCase:
         """Start a case; raise BenchtuiError if its node is gone."""
         if node is None:
             raise AssertionError("the nodes of a cluster have names")
-        return self._stations[node].start(job)
+        return self._remote_nodes[node].start(job)
 
     def close(self) -> None:
         """Close every node and leave the cluster."""
-        for station in self._stations.values():
-            station.close()
+        for remote in self._remote_nodes.values():
+            remote.close()
         if self._sampler:
             self._sampler.stop()
-        self._let_go()
+        self._on_close()
 
 
 def report_s(nodes: int) -> float:
@@ -135,8 +138,8 @@ def software_differences(hosts: Mapping[str, Host]) -> list[str]:
         for name, versions in facts.items():
             there.setdefault(versions.get(what) or "none", []).append(name)
         if len(there) > 1:
-            said = ", ".join(f"{version} ({_names(names)})" for version, names in there.items())
-            lines.append(f"nodes differ in {what}: {said}")
+            text = ", ".join(f"{version} ({_names(names)})" for version, names in there.items())
+            lines.append(f"nodes differ in {what}: {text}")
     return lines
 
 
@@ -148,13 +151,16 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} nodes"
 
 
-def _nice(hellos: Mapping[str, Hello]) -> list[str]:
+def _nice_warnings(hellos: Mapping[str, Hello]) -> list[str]:
     """Return a line for nodes on which other processes have priority (positive nice value)."""
     behind: dict[int, list[str]] = {}
     for name, hello in hellos.items():
         if hello.nice > 0:
             behind.setdefault(hello.nice, []).append(name)
-    return [f"other processes go first on {_names(names)}: nice {nice}" for nice, names in behind.items()]
+    return [
+        f"benchtui runs at nice {nice} on {_names(names)}: other processes have priority"
+        for nice, names in behind.items()
+    ]
 
 
 def _require_version(versions: Mapping[str, str]) -> None:
@@ -162,4 +168,6 @@ def _require_version(versions: Mapping[str, str]) -> None:
     for name, version in versions.items():
         if version == here:
             continue
-        raise BenchtuiError(f"node {name}: benchtui {version} there and {here} here; install the same on both")
+        raise BenchtuiError(
+            f"node {name} runs benchtui {version}, this machine {here}; install the same version on both"
+        )

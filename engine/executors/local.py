@@ -16,33 +16,33 @@ from benchtui.sessions.payloads import Host
 class LocalExecutor:
     """Executor with a single node, inside the engine's own process."""
 
-    remarks = ()
+    warnings = ()
 
     def __init__(self, processes: WorkerProcesses | None = None) -> None:
-        self._station = NodeRunner(processes)
+        self._runner = NodeRunner(processes)
         self.nodes = (Node(None, self.host, visible=visible_devices_setting()),)
 
     @property
     def host(self) -> Host:
         """The engine's machine."""
-        return self._station.host
+        return self._runner.host
 
-    def open(self, setting: ExecutorContext) -> None:
+    def open(self, context: ExecutorContext) -> None:
         """Start reading telemetry."""
-        self._station.open(NodeSettings(setting.zero_s, setting.env, setting.dataset), setting.emit)
+        self._runner.open(NodeSettings(context.zero_s, context.env, context.dataset), context.emit)
 
     def prepare(self) -> IdleAndTorchTask:
         """Measure idle power and query torch."""
-        return self._station.prepare()
+        return self._runner.prepare()
 
-    def peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> PeaksTask:
+    def measure_peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> PeaksTask:
         """Measure device peaks."""
-        return self._station.peaks(wanted.get(None, ()))
+        return self._runner.measure_peaks(wanted.get(None, ()))
 
     def start(self, job: Job, node: str | None) -> CaseRun:
         """Start a case; raise BenchtuiError if that fails."""
-        return self._station.start(job)
+        return self._runner.start(job)
 
     def close(self) -> None:
         """Stop telemetry and processes, and remove the scratch folder."""
-        self._station.close()
+        self._runner.close()

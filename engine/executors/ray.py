@@ -30,11 +30,11 @@ from benchtui.sessions.sweep import Run
 
 CONNECT_S = 5.0
 """Seconds for a head node to accept a TCP connection."""
-_LONGEST = 300
+_MAX_ERROR_CHARS = 300
 _NOT_A_RESOURCE = ("memory", "object_store_memory")
-_KIND = "accelerator_type:"
+_KIND_PREFIX = "accelerator_type:"
 """Prefix of the resource in which Ray reports the GPU model of a node."""
-_OF_RAY = "ray.io/"
+_RAY_LABEL_PREFIX = "ray.io/"
 """Prefix of labels that Ray generates at each start."""
 
 
@@ -63,15 +63,16 @@ def join(run: Run) -> ClusterExecutor:
     Raises:
         BenchtuiError: if that fails. Nothing is left behind.
     """
-    with _quiet():
+    with _stdout_to_stderr():
         _connect(run.address)
         try:
             found = _nodes(run)
-            wires = {member.name: _wire(node) for member, node in found}
-            return ClusterExecutor(wires, [member for member, _ in found], lambda: _let_go(wires.values()))
+            transports = {member.name: _start_agent(node) for member, node in found}
+            members = [member for member, _ in found]
+            return ClusterExecutor(transports, members, lambda: _leave_cluster(transports.values()))
         except (RayError, RuntimeError, ValueError) as error:
             ray.shutdown()
-            raise BenchtuiError(f"run.address: {run.address!r}: {_line(error)}") from error
+            raise BenchtuiError(f"run.address: {run.address!r}: {_one_line(error)}") from error
         except BenchtuiError:
             ray.shutdown()
             raise
@@ -82,7 +83,7 @@ def _connect(address: str) -> None:
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL)
     except (RayError, RuntimeError, ConnectionError, ValueError, OSError) as error:
-        raise BenchtuiError(f"run.address: no Ray cluster at {address!r}: {_line(error)}") from error
+        raise BenchtuiError(f"run.address: no Ray cluster at {address!r}: {_one_line(error)}") from error
 
 
 def _require_listener(address: str) -> None:
@@ -102,37 +103,37 @@ def _nodes(run: Run) -> list[tuple[Member, Mapping[str, Any]]]:
     alive.sort(key=lambda node: (node["NodeManagerHostname"], node["NodeManagerAddress"], node["NodeID"]))
     names = unique_names(node["NodeManagerHostname"] for node in alive)
     members = [(_member(name, node), node) for name, node in zip(names, alive, strict=True)]
-    wanted = [(member, node) for member, node in members if _known(member).answers(run.place)]
-    if wanted:
-        return wanted
+    matching = [(member, node) for member, node in members if _unstarted_node(member).matches(run.place)]
+    if matching:
+        return matching
     if not members:
-        raise BenchtuiError(
-            f"run.address: the Ray cluster at {run.address!r} has no node with processors or GPUs"
-        )
-    there = ", ".join(dict.fromkeys(word for member, _ in members for word in _words(member)))
-    raise BenchtuiError(f"run.place: no node of the cluster is {run.place!r}; there are: {there}")
+        raise BenchtuiError(f"run.address: the Ray cluster at {run.address!r} has no node with CPUs or GPUs")
+    available = ", ".join(dict.fromkeys(value for member, _ in members for value in _place_values(member)))
+    raise BenchtuiError(f"run.place: no node of the cluster matches {run.place!r}; available: {available}")
 
 
 def _member(name: str, node: Mapping[str, Any]) -> Member:
     resources = {
         key: float(amount)
         for key, amount in node["Resources"].items()
-        if key not in _NOT_A_RESOURCE and not key.startswith(("node:", _KIND))
+        if key not in _NOT_A_RESOURCE and not key.startswith(("node:", _KIND_PREFIX))
     }
-    kinds = [key.removeprefix(_KIND) for key in node["Resources"] if key.startswith(_KIND)]
+    kinds = [key.removeprefix(_KIND_PREFIX) for key in node["Resources"] if key.startswith(_KIND_PREFIX)]
     labels = {
-        key: str(value) for key, value in (node.get("Labels") or {}).items() if not key.startswith(_OF_RAY)
+        key: str(value)
+        for key, value in (node.get("Labels") or {}).items()
+        if not key.startswith(_RAY_LABEL_PREFIX)
     }
     kind = next(iter(kinds), "gpu" if "GPU" in resources else "cpu")
     return Member(name, kind, labels, resources)
 
 
-def _known(member: Member) -> Node:
+def _unstarted_node(member: Member) -> Node:
     """Return what is known of a node before its agent is running."""
     return Node(member.name, Host(), member.kind, member.labels, member.resources)
 
 
-def _words(member: Member) -> Iterator[str]:
+def _place_values(member: Member) -> Iterator[str]:
     """Yield every value of ``run.place`` that matches the member."""
     yield member.kind
     yield from (f"{key}={value}" for key, value in member.labels.items())
@@ -145,7 +146,7 @@ def _slots(node: Mapping[str, Any]) -> tuple[float, float]:
     return node["Resources"].get("CPU", 0), node["Resources"].get("GPU", 0)
 
 
-def _wire(node: Mapping[str, Any]) -> PullTransport:
+def _start_agent(node: Mapping[str, Any]) -> PullTransport:
     """Start an actor that reserves the whole node, so that no other work of the cluster runs there."""
     cpus, gpus = _slots(node)
     actor: Any = ray.remote(
@@ -158,20 +159,20 @@ def _wire(node: Mapping[str, Any]) -> PullTransport:
 
     def fetch() -> bytes:
         try:
-            said: bytes = ray.get(actor.read.remote())
+            output: bytes = ray.get(actor.read.remote())
         except RayTaskError as error:
-            raise BenchtuiError(_line(error.cause)) from error
+            raise BenchtuiError(_one_line(error.cause)) from error
         except RayError as error:
-            raise BenchtuiError(_line(error)) from error
-        return said
+            raise BenchtuiError(_one_line(error)) from error
+        return output
 
     return PullTransport(fetch, actor.write.remote, lambda: _kill(actor))
 
 
-def _let_go(wires: Iterable[PullTransport]) -> None:
+def _leave_cluster(transports: Iterable[PullTransport]) -> None:
     """Leave the cluster once no thread makes calls to it."""
-    for wire in wires:
-        wire.join()
+    for transport in transports:
+        transport.join()
     ray.shutdown()
 
 
@@ -180,14 +181,14 @@ def _kill(actor: Any) -> None:  # noqa: ANN401 (Ray's handles have no public typ
         ray.kill(actor)
 
 
-def _line(error: BaseException) -> str:
+def _one_line(error: BaseException) -> str:
     """Return an error as one line, without the traceback that Ray may append."""
-    said = str(error).partition(" Last connection error")[0]
-    return visible(" ".join(said.split()), _LONGEST) or type(error).__name__
+    text = str(error).partition(" Last connection error")[0]
+    return visible(" ".join(text.split()), _MAX_ERROR_CHARS) or type(error).__name__
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _stdout_to_stderr() -> Iterator[None]:
     """Redirect Ray's output to stderr: stdout carries the engine's answer to its client."""
     with redirect_stdout(sys.stderr):
         yield

@@ -41,10 +41,10 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 
-SILENT_S = 60.0
+SILENCE_LIMIT_S = 60.0
 """Seconds without a message after which a node is lost. Telemetry arrives at least every two seconds."""
 PINGS = 5
-_MOST_CHUNKS = 64
+_MAX_CHUNKS = 64
 
 
 class Transport(Protocol):
@@ -71,173 +71,173 @@ class Transport(Protocol):
 class RemoteNode:
     """A node on another machine, commanded over a transport."""
 
-    def __init__(self, name: str, wire: Transport) -> None:
+    def __init__(self, name: str, transport: Transport) -> None:
         self.name = name
         self.lost: str | None = None
         """Why the node is lost; None while it is connected."""
         self.offset_s = 0.0
         """Monotonic clock of the node minus that of the engine, in seconds."""
-        self._wire = wire
-        self._lines = Lines(wire.incoming)
-        self._said: deque[NodeEvent] = deque()
+        self._transport = transport
+        self._lines = Lines(transport.incoming)
+        self._received: deque[NodeEvent] = deque()
         """Messages received before the event loop serves the connection."""
-        self._heard_s = monotonic()
-        self._setting: ExecutorContext | None = None
-        self._listening: int | None = None
+        self._last_message_s = monotonic()
+        self._context: ExecutorContext | None = None
+        self._watched_fd: int | None = None
         """File descriptor of the connection while the event loop serves it."""
         self._cases: dict[int, RemoteCase] = {}
-        self.learned: deque[PreflightEvent] = deque()
+        self.results: deque[PreflightEvent] = deque()
         """Results of the current preflight task."""
         self.busy = False
         """Whether a preflight task is running."""
 
-    def greet(self, deadline_s: float) -> Hello:
+    def handshake(self, deadline_s: float) -> Hello:
         """Wait for the node agent's first message until a monotonic time, then compare clocks.
 
         Raises:
             BenchtuiError: if the agent doesn't start.
         """
-        hello = self._next(deadline_s)
+        hello = self._next_event(deadline_s)
         if not isinstance(hello, Hello):
-            raise BenchtuiError(f"node {self.name}: what answers there is no station")
-        rounds_s = [self._ping(deadline_s) for _ in range(PINGS)]
-        _, self.offset_s = min(rounds_s)
+            raise BenchtuiError(f"node {self.name}: unexpected reply; it isn't a node agent")
+        round_trips = [self._ping(deadline_s) for _ in range(PINGS)]
+        _, self.offset_s = min(round_trips)
         return hello
 
-    def open(self, setting: ExecutorContext, report_s: float) -> None:
+    def open(self, context: ExecutorContext, report_s: float) -> None:
         """Prepare the node for cases and start listening.
 
         ``report_s`` is the minimum time between two of its step or telemetry events, in seconds.
         """
-        self._setting = setting
-        self._heard_s = monotonic()
-        self._listening = self._wire.incoming.fileno()
-        setting.loop.selector.register(self._listening, selectors.EVENT_READ, self._read)
-        zero_s = setting.zero_s + self.offset_s
-        self.say(
+        self._context = context
+        self._last_message_s = monotonic()
+        self._watched_fd = self._transport.incoming.fileno()
+        context.loop.selector.register(self._watched_fd, selectors.EVENT_READ, self._read)
+        zero_s = context.zero_s + self.offset_s
+        self.send(
             OpenNode(
                 zero_s=zero_s,
-                env=dict(setting.env),
-                dataset=setting.dataset,
+                env=dict(context.env),
+                dataset=context.dataset,
                 node=self.name,
                 folder=os.getcwd(),
                 report_s=report_s,
             )
         )
 
-    def say(self, order: NodeCommand) -> None:
+    def send(self, command: NodeCommand) -> None:
         """Send a command. Nothing is sent to a lost node."""
         if self.lost is None:
             with suppress(OSError):  # the end of the connection is detected when reading
-                self._wire.send(msgspec.json.encode(order))
+                self._transport.send(msgspec.json.encode(command))
 
-    def ask(self, order: NodeCommand) -> None:
+    def start_task(self, command: NodeCommand) -> None:
         """Start a preflight task."""
         self.busy = self.lost is None
-        self.say(order)
+        self.send(command)
 
     def start(self, job: Job) -> "RemoteCase":
         """Start a case; raise BenchtuiError if the node is lost."""
         if self.lost is not None:
             raise BenchtuiError(f"{NODE_LOST_PREFIX}{self.lost}")
         case = self._cases[job.case] = RemoteCase(job.case, self)
-        self.say(Start(job=job))
+        self.send(Start(job=job))
         return case
 
     @property
     def left_s(self) -> float:
         """Seconds until the node has been silent for too long."""
-        return max(0.0, self._heard_s + SILENT_S - monotonic())
+        return max(0.0, self._last_message_s + SILENCE_LIMIT_S - monotonic())
 
-    def heed(self) -> None:
+    def check_timeout(self) -> None:
         """Mark the node as lost if it has been silent for too long."""
         if not self.left_s:
-            self.lose(f"nothing was heard of it for {SILENT_S:g} s")
+            self.mark_lost(f"no message for {SILENCE_LIMIT_S:g} s")
 
-    def lose(self, reason: str) -> None:
+    def mark_lost(self, reason: str) -> None:
         """Mark the node as lost and end its cases."""
-        if self.lost is not None or self._setting is None:
+        if self.lost is not None or self._context is None:
             return
         self.lost = reason
         self.close()
         now_s = self._now_s()
-        self._setting.emit(NodeLost(t=now_s, node=self.name, reason=reason))
+        self._context.emit(NodeLost(t=now_s, node=self.name, reason=reason))
         for index in list(self._cases):
-            self._end_of(
+            self._finish_case(
                 CaseFinished(t=now_s, case=index, outcome="failed", reason=f"{NODE_LOST_PREFIX}{reason}")
             )
         self.busy = False
 
     def close(self) -> None:
         """Close the connection."""
-        if self._setting and self._listening is not None:
-            self._setting.loop.selector.unregister(self._listening)
-            self._listening = None
-        self._wire.close()
+        if self._context and self._watched_fd is not None:
+            self._context.loop.selector.unregister(self._watched_fd)
+            self._watched_fd = None
+        self._transport.close()
 
-    def _next(self, deadline_s: float) -> NodeEvent:
+    def _next_event(self, deadline_s: float) -> NodeEvent:
         """Return the next message, waiting for it."""
         with selectors.DefaultSelector() as selector:
-            selector.register(self._wire.incoming, selectors.EVENT_READ)
-            while not self._said:
+            selector.register(self._transport.incoming, selectors.EVENT_READ)
+            while not self._received:
                 ready = selector.select(max(0.0, deadline_s - monotonic()))
                 if not ready:
-                    raise BenchtuiError(f"node {self.name}: no station came up there in time")
-                self._said.extend(self._messages())
+                    raise BenchtuiError(f"node {self.name}: the node agent didn't start in time")
+                self._received.extend(self._read_messages())
                 if self._lines.closed:
-                    raise BenchtuiError(f"node {self.name}: {self._wire.why()}")
-        return self._said.popleft()
+                    raise BenchtuiError(f"node {self.name}: {self._transport.why()}")
+        return self._received.popleft()
 
     def _ping(self, deadline_s: float) -> tuple[float, float]:
         """Return the round-trip time and the clock offset of the node, in seconds."""
-        asked_s = monotonic()
-        self.say(Ping(at_s=asked_s))
-        pong = self._next(deadline_s)
-        answered_s = monotonic()
+        sent_s = monotonic()
+        self.send(Ping(at_s=sent_s))
+        pong = self._next_event(deadline_s)
+        received_s = monotonic()
         if not isinstance(pong, Pong):
-            raise BenchtuiError(f"node {self.name}: what answers there is no station")
-        return answered_s - asked_s, pong.here_s - (asked_s + answered_s) / 2
+            raise BenchtuiError(f"node {self.name}: unexpected reply; it isn't a node agent")
+        return received_s - sent_s, pong.here_s - (sent_s + received_s) / 2
 
-    def _messages(self) -> list[NodeEvent]:
+    def _read_messages(self) -> list[NodeEvent]:
         """Return the received messages; raise BenchtuiError for invalid ones."""
         try:
-            return [event_decoder.decode(message) for message in self._lines.read(_MOST_CHUNKS)]
+            return [event_decoder.decode(message) for message in self._lines.read(_MAX_CHUNKS)]
         except (BenchtuiError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise BenchtuiError(f"node {self.name} sent what is no message: {error}") from error
+            raise BenchtuiError(f"node {self.name} sent an invalid message: {error}") from error
 
     def _read(self) -> None:
-        self._heard_s = monotonic()
+        self._last_message_s = monotonic()
         try:
-            for report in self._messages():
-                self._take(report)
+            for event in self._read_messages():
+                self._handle(event)
         except BenchtuiError as error:
-            self.lose(str(error))
+            self.mark_lost(str(error))
         if self._lines.closed:
-            self.lose(self._wire.why())
+            self.mark_lost(self._transport.why())
 
-    def _take(self, report: NodeEvent) -> None:
-        match report:
+    def _handle(self, event: NodeEvent) -> None:
+        match event:
             case Telemetry():
-                if self._setting:
-                    self._setting.emit(replace(report, t=self._now_s()))
+                if self._context:
+                    self._context.emit(replace(event, t=self._now_s()))
             case CaseFinished():
-                self._end_of(report)
+                self._finish_case(event)
             case CasePrepared() | Steps():
-                if case := self._cases.get(report.case):
-                    case.arrived.append(report)
+                if case := self._cases.get(event.case):
+                    case.events.append(event)
             case Message():
-                self.learned.append(replace(report, text=f"{self.name}: {report.text}"))
+                self.results.append(replace(event, text=f"{self.name}: {event.text}"))
             case Idle() | Runtime() | Peaks():
-                self.learned.append(report)
+                self.results.append(event)
             case TaskDone():
                 self.busy = False
 
-    def _end_of(self, event: CaseFinished) -> None:
+    def _finish_case(self, event: CaseFinished) -> None:
         if case := self._cases.pop(event.case, None):
-            case.arrived.append(event)
+            case.events.append(event)
 
     def _now_s(self) -> float:
-        zero_s = self._setting.zero_s if self._setting else 0.0
+        zero_s = self._context.zero_s if self._context else 0.0
         return round(monotonic() - zero_s, 6)
 
 
@@ -248,25 +248,25 @@ class RemoteCase:
     sources = ()
     """Empty: the event loop serves the connection itself."""
 
-    def __init__(self, case: int, station: RemoteNode) -> None:
-        self.arrived: deque[WorkerEvent] = deque()
+    def __init__(self, case: int, node: RemoteNode) -> None:
+        self.events: deque[WorkerEvent] = deque()
         self._case = case
-        self._station = station
+        self._node = node
 
     @property
     def left_s(self) -> float:
         """Seconds until ``collect`` must be called."""
-        return self._station.left_s
+        return self._node.left_s
 
     def collect(self, now_s: float) -> Iterator[WorkerEvent]:
         """Yield new events, stamped with their time of arrival because the node's clock differs."""
-        self._station.heed()
-        while self.arrived:
-            yield replace(self.arrived.popleft(), t=now_s)
+        self._node.check_timeout()
+        while self.events:
+            yield replace(self.events.popleft(), t=now_s)
 
     def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
         """Request the node to kill the case."""
-        self._station.say(End(case=self._case, outcome=outcome, reason=reason))
+        self._node.send(End(case=self._case, outcome=outcome, reason=reason))
 
 
 class RemotePreflightTask:
@@ -274,29 +274,29 @@ class RemotePreflightTask:
 
     sources = ()
 
-    def __init__(self, stations: Iterable[RemoteNode]) -> None:
-        self._stations = list(stations)
+    def __init__(self, nodes: Iterable[RemoteNode]) -> None:
+        self._nodes = list(nodes)
 
     @property
     def ended(self) -> bool:
         """Whether all nodes are done and their results collected."""
-        return not any(station.busy or station.learned for station in self._stations)
+        return not any(node.busy or node.results for node in self._nodes)
 
     @property
     def left_s(self) -> float:
         """Seconds until ``collect`` must be called."""
-        return min((station.left_s for station in self._stations if station.busy), default=0.0)
+        return min((node.left_s for node in self._nodes if node.busy), default=0.0)
 
     def collect(self, now_s: float) -> Iterator[PreflightEvent]:
         """Yield the results since the last call."""
-        for station in self._stations:
-            if station.busy:
-                station.heed()
-            while station.learned:
-                yield replace(station.learned.popleft(), t=now_s)
+        for node in self._nodes:
+            if node.busy:
+                node.check_timeout()
+            while node.results:
+                yield replace(node.results.popleft(), t=now_s)
 
     def end(self) -> None:
         """Stop waiting and discard the results."""
-        for station in self._stations:
-            station.busy = False
-            station.learned.clear()
+        for node in self._nodes:
+            node.busy = False
+            node.results.clear()

@@ -16,8 +16,8 @@ from benchtui.sessions.sanitize import visible
 
 NODE_AGENT_COMMAND = (sys.executable, "-P", "-m", "benchtui.engine", "--station")
 """Command line of a node agent. -P keeps files in the working directory from shadowing libraries."""
-_MOST_BYTES = 1 << 20
-_LONGEST = 300
+_MAX_READ_BYTES = 1 << 20
+_MAX_ERROR_CHARS = 300
 _END_S = 2.0
 
 
@@ -33,7 +33,7 @@ class AgentProcess:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, env=env, bufsize=0
         )
         if self._process.stdin is None or self._process.stdout is None:
-            raise AssertionError("a station is started with pipes")
+            raise AssertionError("a node agent is started with pipes")
         self._input, self._output = self._process.stdin, self._process.stdout
 
     @property
@@ -43,16 +43,16 @@ class AgentProcess:
 
     def read(self) -> bytes:
         """Return the agent's output since the last call, waiting for it; raise BenchtuiError at its end."""
-        said = os.read(self._output.fileno(), _MOST_BYTES)
-        if said:
-            return said
+        output = os.read(self._output.fileno(), _MAX_READ_BYTES)
+        if output:
+            return output
         status = self._process.wait()
         self._errors.seek(0)
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
         self._errors.close()
         self._output.close()
-        last = f": {visible(lines[-1], _LONGEST)}" if lines else ""
-        raise BenchtuiError(f"its station ended with exit status {status}{last}")
+        last = f": {visible(lines[-1], _MAX_ERROR_CHARS)}" if lines else ""
+        raise BenchtuiError(f"the node agent exited with status {status}{last}")
 
     def write(self, message: bytes) -> None:
         """Send a message to the node agent. Nothing is sent if it has ended."""
@@ -85,8 +85,8 @@ class PullTransport:
         self._fetch = fetch
         self._write = write
         self._close = close
-        self._why = "it was let go of"
-        self._thread = threading.Thread(target=self._run, name="wire", daemon=True)
+        self._why = "the connection was closed"
+        self._thread = threading.Thread(target=self._run, name="transport", daemon=True)
         self._thread.start()
 
     def send(self, message: bytes) -> None:
@@ -109,9 +109,9 @@ class PullTransport:
     def _run(self) -> None:
         try:
             while True:
-                said = memoryview(self._fetch())
-                while said:
-                    said = said[os.write(self._writer, said) :]
+                output = memoryview(self._fetch())
+                while output:
+                    output = output[os.write(self._writer, output) :]
         except BenchtuiError as error:
             self._why = str(error)
         except OSError:  # the reading end is closed

@@ -7,7 +7,7 @@ import torch
 from benchtui.sessions.payloads import Compiling
 
 
-def network(module: torch.nn.Module, mode: str) -> Any:  # noqa: ANN401  (a compiled module is called like a plain one)
+def compile_network(module: torch.nn.Module, mode: str) -> Any:  # noqa: ANN401  (a compiled module is called like a plain one)
     """Return the module compiled in this mode of ``torch.compile``, or unchanged for ``off``."""
     if mode == "off":
         return module
@@ -27,7 +27,7 @@ class CompileWatch:
         self._seen = 0
         self._unsteady: list[int] = []
 
-    def look(self, steps: int) -> None:
+    def check(self, steps: int) -> None:
         """Check the counters after ``steps`` measured steps.
 
         If one has changed, the steps since the last check are unsteady.
@@ -37,7 +37,7 @@ class CompileWatch:
             self._unsteady += range(self._seen, steps)
         self._last, self._seen = now, steps
 
-    def facts(self) -> Compiling:
+    def result(self) -> Compiling:
         """Return what the compiler has done so far."""
         graphs, breaks, _ = self._last
         return Compiling(

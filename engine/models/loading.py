@@ -17,8 +17,13 @@ from benchtui.sessions.sweep import Weights
 Loaded = TypeVar("Loaded")
 
 Source = Literal["hub", "folder", "bundled"]
+_SOURCES: dict[Source, str] = {
+    "hub": "the hub",
+    "folder": "the folder",
+    "bundled": "the bundled architectures",
+}
 
-NO_TOKENIZER = 'dataset = "synthetic" draws token ids and needs none'
+NO_TOKENIZER = 'dataset = "synthetic" needs no tokenizer'
 """Remedy for a model without a tokenizer."""
 
 _ARCHITECTURES = Path(__file__).parent / "architectures"
@@ -49,26 +54,27 @@ def _bundled() -> list[str]:
     return sorted(entry.name for entry in _ARCHITECTURES.iterdir())
 
 
-def load(what: str, place: ModelLocation, load_from: Callable[..., Loaded]) -> Loaded:
+def load(what: str, location: ModelLocation, load_from: Callable[..., Loaded]) -> Loaded:
     """Call a transformers loader. Its errors become one line with a remedy.
 
     Raises:
         BenchtuiError: if the model can't be loaded.
     """
     try:
-        return load_from(place.path, local_files_only=place.source != "hub" or not hub.reachable())
+        return load_from(location.path, local_files_only=location.source != "hub" or not hub.reachable())
     except (OSError, ValueError, KeyError, ImportError) as error:
-        said = (first_line(error) or type(error).__name__) + _remedy(what, place)
+        reason = (first_line(error) or type(error).__name__) + _remedy(what, location)
         raise BenchtuiError(
-            f"model {place.name!r}: {what} can't be loaded from the {place.source}: {said}"
+            f"model {location.name!r}: can't load the {what} from {_SOURCES[location.source]}: {reason}"
         ) from error
 
 
-def _remedy(what: str, place: ModelLocation) -> str:
-    if place.source == "hub":
+def _remedy(what: str, location: ModelLocation) -> str:
+    if location.source == "hub":
         bundled = ", ".join(_bundled())
         return (
-            f'; without the hub: a local folder, or weights = "random" with a bundled architecture ({bundled})'
+            '; to work offline, use a local folder or weights = "random" with a bundled architecture'
+            f" ({bundled})"
         )
     return f"; {NO_TOKENIZER}" if what == "tokenizer" else ""
 

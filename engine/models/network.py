@@ -28,7 +28,7 @@ class Network:
 class Architecture:
     """Configuration and location of a model."""
 
-    place: models.ModelLocation
+    location: models.ModelLocation
     config: Any
 
     @property
@@ -36,11 +36,11 @@ class Architecture:
         """Vocabulary size of the model."""
         return int(self.config.get_text_config().vocab_size)
 
-    def require_room(self, length: int, what: str) -> None:
+    def require_room(self, length: int, needed: str) -> None:
         """Raise CaseSkippedError if a sequence of this length exceeds the model's positions."""
         most = getattr(self.config, "max_position_embeddings", None)
         if most and length > most:
-            raise CaseSkippedError(f"{what}: {self.place.name} takes at most {most}")
+            raise CaseSkippedError(f"{needed}: {self.location.name} supports at most {most} positions")
 
 
 def load_network(
@@ -52,15 +52,15 @@ def load_network(
 ) -> Network:
     """Load a network in the case's precision. Raises BenchtuiError if that's impossible."""
     if config.attention == "flash" and not _has_flash():
-        raise CaseSkippedError("flash attention needs the package flash-attn, built for this torch")
-    asked = _attention(config)
-    options = {} if asked is None else {"attn_implementation": asked}
+        raise CaseSkippedError("flash attention needs the package flash-attn, built for this version of torch")
+    implementation = _attention(config)
+    options = {} if implementation is None else {"attn_implementation": implementation}
     make = _random if sweep.weights == "random" else _pretrained
     module, marks = make(auto, architecture, options)
     module = module.to(device=device, dtype=precision.weights_dtype(config.precision)).eval()
-    model = _describe(module, architecture.place, sweep)
+    model = _describe(module, architecture.location, sweep)
     if config.precision == "int8":
-        marks = (*marks, precision.quantise(module))
+        marks = (*marks, precision.quantize(module))
     return Network(module, model, marks)
 
 
@@ -73,7 +73,7 @@ def _random(auto: Any, architecture: Architecture, options: dict[str, str]) -> t
 
 def _pretrained(auto: Any, architecture: Architecture, options: dict[str, str]) -> tuple[Any, tuple[str, ...]]:  # noqa: ANN401
     load = partial(auto.from_pretrained, output_loading_info=True, **options)
-    module, loading = models.load("model", architecture.place, load)
+    module, loading = models.load("model", architecture.location, load)
     missing = ", ".join(sorted(loading["missing_keys"]))
     return module, ((f"random weights for {missing}: not in the checkpoint",) if missing else ())
 
@@ -88,7 +88,7 @@ def _has_flash() -> bool:
     return is_flash_attn_2_available() or find_spec("kernels") is not None
 
 
-def _describe(module: Any, place: models.ModelLocation, sweep: Sweep) -> Model:  # noqa: ANN401
+def _describe(module: Any, location: models.ModelLocation, sweep: Sweep) -> Model:  # noqa: ANN401
     config = module.config
     return Model(
         name=sweep.model,
@@ -98,5 +98,5 @@ def _describe(module: Any, place: models.ModelLocation, sweep: Sweep) -> Model: 
         hidden_layers=getattr(config, "num_hidden_layers", None),
         attention_heads=getattr(config, "num_attention_heads", None),
         weights=sweep.weights,
-        source=place.source,
+        source=location.source,
     )

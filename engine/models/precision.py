@@ -52,7 +52,7 @@ def rounds_to_tf32(device: torch.device) -> bool | None:
     return {exact: False, 1.0: True}.get(product[0, 0].item())
 
 
-def quantise(model: torch.nn.Module) -> str:
+def quantize(model: torch.nn.Module) -> str:
     """Quantize every linear layer dynamically to 8-bit weights.
 
     Return a mark with the share of quantized weights. Raises CaseSkippedError if this torch build can't do it.
@@ -60,22 +60,24 @@ def quantise(model: torch.nn.Module) -> str:
     try:
         from torch.ao.quantization import quantize_dynamic  # deprecated, a later torch may lack it
     except ImportError as error:
-        raise CaseSkippedError(f"int8: torch {torch.__version__} has no dynamic quantisation") from error
+        raise CaseSkippedError(f"int8: torch {torch.__version__} has no dynamic quantization") from error
     if torch.backends.quantized.engine == "none":
-        raise CaseSkippedError(f"int8: torch {torch.__version__} has no quantised products for this processor")
+        raise CaseSkippedError(
+            f"int8: torch {torch.__version__} has no quantized matrix products for this processor"
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a deprecation warning, which users can't fix
         quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8, inplace=True)
-        inside = sum(module.weight().numel() for module in _quantised(model))
+        inside = sum(module.weight().numel() for module in _quantized(model))
     outside = sum(parameter.numel() for parameter in model.parameters())
     return f"int8 in {inside / (inside + outside):.0%} of the weights"
 
 
-def kept_dtype(model: torch.nn.Module) -> torch.dtype:
+def stored_dtype(model: torch.nn.Module) -> torch.dtype:
     """Return the dtype of the model's weights: that of quantized ones, if there are any."""
-    return torch.qint8 if _quantised(model) else next(model.parameters()).dtype
+    return torch.qint8 if _quantized(model) else next(model.parameters()).dtype
 
 
-def _quantised(model: torch.nn.Module) -> list[Any]:
+def _quantized(model: torch.nn.Module) -> list[Any]:
     dynamic = "torch.ao.nn.quantized.dynamic"
     return [module for module in model.modules() if type(module).__module__.startswith(dynamic)]

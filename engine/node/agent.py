@@ -38,45 +38,45 @@ from benchtui.engine.telemetry.visible_gpus import visible_devices_setting
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished
 
-_MOST_CHUNKS = 16
+_MAX_CHUNKS = 16
 
 
-def serve(station: NodeRunner) -> int:
+def serve(runner: NodeRunner) -> int:
     """Run the agent until standard input ends. Return the exit status."""
-    incoming, outgoing = _taken(0, os.O_RDONLY), _taken(1, os.O_WRONLY)
+    incoming, outgoing = _detach_descriptor(0, os.O_RDONLY), _detach_descriptor(1, os.O_WRONLY)
     os.dup2(2, 1)  # what libraries print must not mix with the messages
-    NodeAgent(station, incoming, outgoing).serve()
+    NodeAgent(runner, incoming, outgoing).serve()
     return 0
 
 
-def _taken(standard: int, flags: int) -> FileIO:
+def _detach_descriptor(standard: int, flags: int) -> FileIO:
     """Take over a standard descriptor and leave ``/dev/null`` in its place."""
-    own = FileIO(os.dup(standard), "rb" if flags == os.O_RDONLY else "wb")
+    detached = FileIO(os.dup(standard), "rb" if flags == os.O_RDONLY else "wb")
     null = os.open(os.devnull, flags)
     os.dup2(null, standard)
     os.close(null)
-    return own
+    return detached
 
 
 class NodeAgent:
     """Event loop that executes the engine's commands."""
 
-    def __init__(self, station: NodeRunner, incoming: FileIO, outgoing: FileIO) -> None:
-        self._station = station
+    def __init__(self, runner: NodeRunner, incoming: FileIO, outgoing: FileIO) -> None:
+        self._runner = runner
         self._lines = Lines(incoming)
         self._incoming = incoming
         self._outgoing = outgoing
-        self._saying = threading.Lock()
+        self._send_lock = threading.Lock()
         self._loop = EventLoop()
         self._runs: dict[int, CaseRun] = {}
-        self._errand: PreflightTask | None = None
+        self._task: PreflightTask | None = None
 
     def serve(self) -> None:
         """Execute commands until the input ends, then kill the cases still running."""
-        self._say(
+        self._send(
             Hello(
                 version=metadata.version("benchtui"),
-                host=self._station.host,
+                host=self._runner.host,
                 visible=visible_devices_setting(),
                 nice=os.getpriority(os.PRIO_PROCESS, 0),
             )
@@ -86,67 +86,67 @@ class NodeAgent:
             while not self._lines.closed:
                 self._collect()
                 waiting: list[CaseRun | PreflightTask] = list(self._runs.values())
-                waiting += [self._errand] if self._errand else []
+                waiting += [self._task] if self._task else []
                 sources = [source for each in waiting for source in each.sources]
                 self._loop.wait(sources, min((each.left_s for each in waiting), default=None))
         finally:
             for run in self._runs.values():
-                run.end("interrupted", "the engine is gone", self._station.now_s())
-            if self._errand:
-                self._errand.end()
-            self._station.close()
+                run.end("interrupted", "the engine disconnected", self._runner.now_s())
+            if self._task:
+                self._task.end()
+            self._runner.close()
 
     def _read(self) -> None:
         descriptor = self._incoming.fileno()
-        messages = self._lines.read(_MOST_CHUNKS)
+        messages = self._lines.read(_MAX_CHUNKS)
         if self._lines.closed:
             self._loop.selector.unregister(descriptor)
         for message in messages:
-            self._obey(command_decoder.decode(message))
+            self._execute(command_decoder.decode(message))
 
-    def _obey(self, order: NodeCommand) -> None:
-        match order:
+    def _execute(self, command: NodeCommand) -> None:
+        match command:
             case Ping():
-                self._say(Pong(at_s=order.at_s, here_s=monotonic()))
+                self._send(Pong(at_s=command.at_s, here_s=monotonic()))
             case OpenNode():
-                self._open(order)
+                self._open(command)
             case Prepare():
-                self._errand = self._station.prepare()
+                self._task = self._runner.prepare()
             case Measure():
-                self._errand = self._station.peaks(order.peaks)
+                self._task = self._runner.measure_peaks(command.peaks)
             case Start():
-                self._start(order)
-            case End() if order.case in self._runs:
-                self._runs[order.case].end(order.outcome, order.reason, self._station.now_s())
+                self._start(command)
+            case End() if command.case in self._runs:
+                self._runs[command.case].end(command.outcome, command.reason, self._runner.now_s())
 
-    def _open(self, order: OpenNode) -> None:
-        if Path(order.folder).is_dir():
-            os.chdir(order.folder)
-        settings = NodeSettings(order.zero_s, order.env, order.dataset, order.node, order.report_s)
-        self._station.open(settings, self._say)
+    def _open(self, command: OpenNode) -> None:
+        if Path(command.folder).is_dir():
+            os.chdir(command.folder)
+        settings = NodeSettings(command.zero_s, command.env, command.dataset, command.node, command.report_s)
+        self._runner.open(settings, self._send)
 
-    def _start(self, order: Start) -> None:
-        index = order.job.case
+    def _start(self, command: Start) -> None:
+        index = command.job.case
         try:
-            self._runs[index] = self._station.start(order.job)
+            self._runs[index] = self._runner.start(command.job)
         except BenchtuiError as error:
-            now_s = self._station.now_s()
-            self._say(CaseFinished(t=now_s, case=index, outcome="failed", reason=str(error)))
+            now_s = self._runner.now_s()
+            self._send(CaseFinished(t=now_s, case=index, outcome="failed", reason=str(error)))
 
     def _collect(self) -> None:
-        now_s = self._station.now_s()
+        now_s = self._runner.now_s()
         for index, run in list(self._runs.items()):
             for event in run.collect(now_s):
-                self._say(event)
+                self._send(event)
                 if isinstance(event, CaseFinished):
                     del self._runs[index]
-        if self._errand:
-            for told in self._errand.collect(now_s):
-                self._say(told)
-            if self._errand.ended:
-                self._errand = None
-                self._say(TaskDone())
+        if self._task:
+            for result in self._task.collect(now_s):
+                self._send(result)
+            if self._task.ended:
+                self._task = None
+                self._send(TaskDone())
 
-    def _say(self, report: NodeEvent) -> None:
-        with suppress(OSError), self._saying:  # if the reader is gone, the input has ended too
-            send(self._outgoing, msgspec.json.encode(report))
+    def _send(self, event: NodeEvent) -> None:
+        with suppress(OSError), self._send_lock:  # if the reader is gone, the input has ended too
+            send(self._outgoing, msgspec.json.encode(event))

@@ -40,8 +40,8 @@ class CaseRun:
         self._readings = readings
         self._gpu_uuid: str | None = None
         self._device_mb: float | None = None
-        self._others: int | None = None
-        self._asked_s = 0.0
+        self._other_processes: int | None = None
+        self._queried_s = 0.0
 
     @property
     def pid(self) -> int:
@@ -74,22 +74,22 @@ class CaseRun:
         self._process.end(outcome, reason, now_s)
 
     def _read_processes(self) -> None:
-        if not self._nvml or not self._gpu_uuid or monotonic() - self._asked_s < _PROCESSES_PERIOD_S:
+        if not self._nvml or not self._gpu_uuid or monotonic() - self._queried_s < _PROCESSES_PERIOD_S:
             return
-        self._asked_s = monotonic()
+        self._queried_s = monotonic()
         processes = self._nvml.processes(self._gpu_uuid)
         if processes is None:
             return
         used_mb = processes.get(self.pid)
         if used_mb is not None:
             self._device_mb = max(used_mb, self._device_mb or 0.0)
-        self._others = max(count_other_gpu_processes(processes, self.pid), self._others or 0)
+        self._other_processes = max(count_other_gpu_processes(processes, self.pid), self._other_processes or 0)
 
     def _complete(self, event: CaseFinished) -> CaseFinished:
         if event.outcome != "ok" or event.measured_s is None:
             return event
         begin_s, end_s = event.measured_s
-        self._readings.catch_up()
+        self._readings.flush()
         environment = self._environment(event.environment or Environment(), begin_s, end_s)
         return replace(
             event,
@@ -106,7 +106,7 @@ class CaseRun:
         gpu = self._gpu()
         if gpu is None:
             return Energy(
-                absent=self._host.absent.get("gpu", "the driver doesn't list the device torch computes on")
+                absent=self._host.absent.get("gpu", "the driver doesn't list the device that torch uses")
             )
         energy = gpu_energy(self._readings, gpu.index, begin_s, end_s)
         lost = self._readings.lost.get(gpu.index)
@@ -118,9 +118,9 @@ class CaseRun:
         ``others_cpu_percent`` is corrected for the engine and concurrent cases.
         """
         beside = max(0, self._readings.most_workers(begin_s, end_s) - 1)
-        strangers = self._strangers_percent(seen, beside, begin_s, end_s)
+        others_percent = self._others_percent(seen, beside, begin_s, end_s)
         still_s = self._stood_still_s(begin_s, end_s)
-        seen = replace(seen, beside=beside, others_cpu_percent=strangers, stood_still_s=still_s)
+        seen = replace(seen, beside=beside, others_cpu_percent=others_percent, stood_still_s=still_s)
         gpu = self._gpu()
         return seen if gpu is None else self._with_gpu(seen, gpu, begin_s, end_s)
 
@@ -130,7 +130,7 @@ class CaseRun:
         alone_s = self._readings.worker_stopped_s(self.pid, begin_s, end_s)
         return everything_s if alone_s is None else (everything_s or 0.0) + alone_s
 
-    def _strangers_percent(self, seen: Environment, beside: int, begin_s: float, end_s: float) -> float | None:
+    def _others_percent(self, seen: Environment, beside: int, begin_s: float, end_s: float) -> float | None:
         """CPU use by processes outside the sweep, in percent of one processor.
 
         None if it, or the part of concurrent cases, could not be read.
@@ -161,7 +161,7 @@ class CaseRun:
             throttle=self._readings.throttle(gpu.index, begin_s, end_s),
             temperature_c=max(temperatures, default=None),
             power_limit_w=self._readings.power_limit_w(gpu.index),
-            gpu_processes=self._others,
+            gpu_processes=self._other_processes,
         )
 
     def _gpu(self) -> Gpu | None:

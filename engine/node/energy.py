@@ -6,9 +6,9 @@ from itertools import pairwise
 from benchtui.engine.node.telemetry_window import Points, TelemetryWindow
 from benchtui.sessions.payloads import Energy, Gpu
 
-LEAST_COUNTER_S = 2.0
+MIN_COUNTER_SPAN_S = 2.0
 """Shortest span for the GPU's energy counter: about 20 of its update periods."""
-LEAST_RAPL_S = 0.5
+MIN_RAPL_SPAN_S = 0.5
 """Shortest span for RAPL counters. They update every millisecond; the span allows for the timing of reads."""
 
 
@@ -19,10 +19,10 @@ def gpu_energy(readings: TelemetryWindow, index: int, begin_s: float, end_s: flo
     """
     powers = readings.gpu(index, "power_w", begin_s, end_s)
     if len(powers) < 2:
-        return Energy(absent="measured for too short a time for two readings of power")
+        return Energy(absent="measured span too short for two power readings")
     integral_j = sum((b - a) * (before + after) / 2 for (a, before), (b, after) in pairwise(powers))
     mean_power_w = integral_j / (powers[-1][0] - powers[0][0])
-    counted_w = _rate(readings.gpu(index, "energy_j", begin_s, end_s), LEAST_COUNTER_S)
+    counted_w = _rate(readings.gpu(index, "energy_j", begin_s, end_s), MIN_COUNTER_SPAN_S)
     if counted_w is not None:
         return Energy(energy_j=counted_w * (end_s - begin_s), mean_power_w=mean_power_w, source="counter")
     return Energy(energy_j=mean_power_w * (end_s - begin_s), mean_power_w=mean_power_w, source="sampled power")
@@ -33,10 +33,10 @@ def processor_energy(readings: TelemetryWindow, begin_s: float, end_s: float) ->
 
     ``absent`` has the reason if they can't be computed.
     """
-    power_w = _rate(readings.host("package_energy_j", begin_s, end_s), LEAST_RAPL_S)
+    power_w = _rate(readings.host("package_energy_j", begin_s, end_s), MIN_RAPL_SPAN_S)
     if power_w is None:
-        return Energy(absent="measured for too short a time for the processor's counter")
-    dram_w = _rate(readings.host("dram_energy_j", begin_s, end_s), LEAST_RAPL_S)
+        return Energy(absent="measured span too short for the processor's energy counter")
+    dram_w = _rate(readings.host("dram_energy_j", begin_s, end_s), MIN_RAPL_SPAN_S)
     span_s = end_s - begin_s
     return Energy(
         energy_j=power_w * span_s,
@@ -55,7 +55,7 @@ def idle_power_w(
         powers = [power for _, power in readings.gpu(gpu.index, "power_w", begin_s, end_s)]
         if powers:
             found[f"gpu {gpu.index}"] = round(sum(powers) / len(powers), 2)
-    processor_w = _rate(readings.host("package_energy_j", begin_s, end_s), LEAST_RAPL_S)
+    processor_w = _rate(readings.host("package_energy_j", begin_s, end_s), MIN_RAPL_SPAN_S)
     return found if processor_w is None else found | {"processor": round(processor_w, 2)}
 
 

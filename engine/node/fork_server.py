@@ -15,7 +15,7 @@ STOPPED_S = 3.0
 """Seconds before a stopped server is replaced. One stopped together with the engine is continued sooner."""
 START_S = 300.0
 """Seconds a new server may take to import torch and start the first process."""
-_LOOK_S = 0.5
+_CHECK_S = 0.5
 _END_S = 1.0
 
 _server: Any = forkserver._forkserver  # there is no public API
@@ -51,8 +51,8 @@ def kill_server(pid: int) -> None:
         return
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-    if not _ended(pid):
-        _forget()
+    if not _exited(pid):
+        _abandon()
 
 
 class _Watch:
@@ -62,17 +62,17 @@ class _Watch:
         self.killed: int | None = None
         """Process id of the server that was killed, if any."""
         self._done = threading.Event()
-        threading.Thread(target=self._look, daemon=True).start()
+        threading.Thread(target=self._run, daemon=True).start()
 
     def end(self) -> None:
         """Stop watching."""
         self._done.set()
 
-    def _look(self) -> None:
+    def _run(self) -> None:
         due_s, stopped_s = monotonic() + START_S, 0.0
-        while not self._done.wait(_LOOK_S):
+        while not self._done.wait(_CHECK_S):
             pid = server_pid()
-            stopped_s = stopped_s + _LOOK_S if pid and is_stopped(pid) else 0.0
+            stopped_s = stopped_s + _CHECK_S if pid and is_stopped(pid) else 0.0
             if pid and (stopped_s >= STOPPED_S or monotonic() > due_s):
                 self.killed = pid
                 with suppress(ProcessLookupError):
@@ -80,7 +80,7 @@ class _Watch:
                 return
 
 
-def _ended(pid: int) -> bool:
+def _exited(pid: int) -> bool:
     """Whether a killed child exits in time. Its status is left for the next server start to collect."""
     due_s = monotonic() + _END_S
     while monotonic() < due_s:
@@ -93,7 +93,7 @@ def _ended(pid: int) -> bool:
     return False
 
 
-def _forget() -> None:
+def _abandon() -> None:
     """Abandon a server that can't be killed."""
     if _server._forkserver_alive_fd is not None:
         os.close(_server._forkserver_alive_fd)

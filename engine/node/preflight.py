@@ -26,18 +26,18 @@ ReadIdlePower = Callable[[float], Idle | None]
 class IdleAndTorchTask:
     """Task that samples idle power if it is readable, then queries torch."""
 
-    def __init__(self, processes: WorkerProcesses, tell_idle: ReadIdlePower | None, node: str | None) -> None:
+    def __init__(self, processes: WorkerProcesses, read_idle: ReadIdlePower | None, node: str | None) -> None:
         self.ended = False
         self._node = node
         self._processes = processes
-        self._tell_idle = tell_idle
-        self._probe: TorchQuery | None = None
-        self._due_s = monotonic() + (IDLE_S if tell_idle else 0.0)
+        self._read_idle = read_idle
+        self._query: TorchQuery | None = None
+        self._due_s = monotonic() + (IDLE_S if read_idle else 0.0)
 
     @property
     def sources(self) -> list[int]:
         """File descriptor that becomes readable when torch has answered."""
-        return [self._probe.source] if self._probe else []
+        return [self._query.source] if self._query else []
 
     @property
     def left_s(self) -> float:
@@ -46,35 +46,35 @@ class IdleAndTorchTask:
 
     def collect(self, now_s: float) -> Iterator[Idle | Runtime | Message]:
         """Yield the results that have become available."""
-        if self._probe is None:
+        if self._query is None:
             if not self.left_s:
                 yield from self._idle(now_s)
-                yield from self._ask(now_s)
-        elif not self.ended and (self._probe.ended or not self.left_s):
-            yield self._told(self._probe.result(now_s), now_s)
+                yield from self._start_query(now_s)
+        elif not self.ended and (self._query.ended or not self.left_s):
+            yield self._finish(self._query.result(now_s), now_s)
 
     def end(self) -> None:
         """Kill the probe."""
-        if self._probe and not self.ended:
-            self._probe.result(0.0)
+        if self._query and not self.ended:
+            self._query.result(0.0)
         self.ended = True
 
-    def _ask(self, now_s: float) -> Iterator[Message | Runtime]:
+    def _start_query(self, now_s: float) -> Iterator[Message | Runtime]:
         try:
-            self._probe, self._due_s = self._processes.probe(), monotonic() + PROBE_S
+            self._query, self._due_s = self._processes.query_torch(), monotonic() + PROBE_S
         except BenchtuiError as error:
-            yield self._told(str(error), now_s)
+            yield self._finish(str(error), now_s)
 
-    def _told(self, answer: Runtime | str, now_s: float) -> Message | Runtime:
+    def _finish(self, answer: Runtime | str, now_s: float) -> Message | Runtime:
         self.ended = True
         if isinstance(answer, str):
-            return Message(t=now_s, level="error", text=f"torch doesn't answer: {answer}")
+            return Message(t=now_s, level="error", text=f"can't query torch: {answer}")
         return replace(answer, node=self._node)
 
     def _idle(self, now_s: float) -> Iterator[Idle]:
-        told = self._tell_idle(now_s) if self._tell_idle else None
-        if told:
-            yield told
+        idle = self._read_idle(now_s) if self._read_idle else None
+        if idle:
+            yield idle
 
 
 class PeaksTask:
@@ -84,21 +84,21 @@ class PeaksTask:
         self._processes = processes
         self._left = deque(wanted)
         self._node = node
-        self._asked: tuple[PeakKey, PeaksQuery] | None = None
-        self._unasked: list[tuple[PeakKey, str]] = []
+        self._current: tuple[PeakKey, PeaksQuery] | None = None
+        self._start_failures: list[tuple[PeakKey, str]] = []
         """Peaks whose process could not be started, with the reason."""
         self._due_s = 0.0
-        self._ask()
+        self._start_next()
 
     @property
     def ended(self) -> bool:
         """Whether all peaks have been measured."""
-        return self._asked is None
+        return self._current is None
 
     @property
     def sources(self) -> list[int]:
         """File descriptor that becomes readable when a peak has been measured."""
-        return [self._asked[1].source] if self._asked else []
+        return [self._current[1].source] if self._current else []
 
     @property
     def left_s(self) -> float:
@@ -107,33 +107,34 @@ class PeaksTask:
 
     def collect(self, now_s: float) -> Iterator[Peaks | Message]:
         """Yield measured peaks, and a warning for each that could not be measured."""
-        if self._asked and (self._asked[1].ended or not self.left_s):
-            key, question = self._asked
-            yield from self._told(question.result(), key, now_s)
-            self._ask()
-        unasked, self._unasked = self._unasked, []
-        for key, why in unasked:
-            yield from self._told(why, key, now_s)
+        if self._current and (self._current[1].ended or not self.left_s):
+            key, query = self._current
+            yield from self._events(query.result(), key, now_s)
+            self._start_next()
+        failures, self._start_failures = self._start_failures, []
+        for key, why in failures:
+            yield from self._events(why, key, now_s)
 
     def end(self) -> None:
         """Kill the running measurement and drop the remaining ones."""
         self._left.clear()
-        if self._asked:
-            self._asked[1].result()
-        self._asked = None
+        if self._current:
+            self._current[1].result()
+        self._current = None
 
-    def _told(self, answer: Peaks | str, key: PeakKey, now_s: float) -> Iterator[Peaks | Message]:
+    def _events(self, answer: Peaks | str, key: PeakKey, now_s: float) -> Iterator[Peaks | Message]:
         for event in peak_events(answer, key, now_s):
             yield replace(event, node=self._node) if isinstance(event, Peaks) else event
 
-    def _ask(self) -> None:
-        self._asked = None
-        while self._left and self._asked is None:
+    def _start_next(self) -> None:
+        self._current = None
+        while self._left and self._current is None:
             key = self._left.popleft()
             try:
-                self._asked, self._due_s = (key, self._processes.peaks(key)), monotonic() + PEAKS_TIMEOUT_S
+                self._current = key, self._processes.measure_peaks(key)
+                self._due_s = monotonic() + PEAKS_TIMEOUT_S
             except BenchtuiError as error:
-                self._unasked.append((key, str(error)))
+                self._start_failures.append((key, str(error)))
 
 
 def peak_keys(configs: Iterable[Config]) -> list[PeakKey]:
@@ -147,5 +148,5 @@ def peak_events(answer: Peaks | str, key: PeakKey, now_s: float) -> Iterator[Pea
         answer = Peaks(t=now_s, **key._asdict(), absent=dict.fromkeys(("flops", "bytes"), answer))
     yield replace(answer, t=now_s)
     for reason in dict.fromkeys(answer.absent.values()):
-        text = f"peak of {key.device} {key.precision} not measured: {reason}"
+        text = f"peak rates of {key.device} {key.precision} not measured: {reason}"
         yield Message(t=now_s, level="warning", text=text)

@@ -48,7 +48,7 @@ class NodeRunner:
         self.host = describe_host(nvml)
         self._nvml = None if isinstance(nvml, NvmlUnavailable) else nvml
         self._processes = processes or WorkerProcesses()
-        self._readings = TelemetryWindow(self._hand_on)
+        self._telemetry = TelemetryWindow(self._flush)
         self._runs: list[CaseRun] = []
         """Running cases."""
         self._settings = NodeSettings(0.0)
@@ -59,7 +59,7 @@ class NodeRunner:
     def open(self, settings: NodeSettings, emit: Callable[[Telemetry], None]) -> None:
         """Start sampling the machine. ``emit`` is called from another thread and must not raise."""
         os.environ.update(settings.env)  # for the fork server: libraries read them on import
-        self._processes.expect(settings.dataset)
+        self._processes.preload_for(settings.dataset)
         self._settings, self._emit = settings, emit
         self._scratch = Scratch()
         rapl = None if "rapl" in self.host.absent else Rapl()
@@ -70,7 +70,7 @@ class NodeRunner:
             emit=self._sampled,
             batch=batch,
             rapl=rapl,
-            stops=self._readings.stops,
+            stops=self._telemetry.stops,
         )
         self._sampler.start()
 
@@ -88,22 +88,22 @@ class NodeRunner:
             self._settings.node,
         )
 
-    def peaks(self, wanted: Iterable[PeakKey]) -> PeaksTask:
+    def measure_peaks(self, wanted: Iterable[PeakKey]) -> PeaksTask:
         """Measure device peaks. No case may be running."""
         return PeaksTask(self._processes, wanted, self._settings.node)
 
     def start(self, job: Job) -> CaseRun:
         """Start a case. Raises BenchtuiError if its worker can't be started."""
         if self._scratch is None:
-            raise AssertionError("a station is opened before its first case")
+            raise AssertionError("a node must be opened before its first case")
         now_s = self.now_s()
-        self._readings.forget(min((run.begun_s for run in self._runs), default=now_s))
+        self._telemetry.drop_before(min((run.begun_s for run in self._runs), default=now_s))
         settings, scratch = self._settings, str(self._scratch.path / job.scratch)
         job = replace(job, zero_s=settings.zero_s, report_s=settings.report_s, scratch=scratch)
         execution = self._processes.start(job)
-        run = CaseRun(execution, self._nvml, self.host, self._readings, now_s, self._ended)
+        run = CaseRun(execution, self._nvml, self.host, self._telemetry, now_s, self._ended)
         self._runs.append(run)
-        self._count()
+        self._update_workers()
         return run
 
     def close(self) -> None:
@@ -116,24 +116,24 @@ class NodeRunner:
 
     def _ended(self, run: CaseRun) -> None:
         self._runs = [each for each in self._runs if each is not run]
-        self._readings.stops.forget(run.pid)
-        self._count()
+        self._telemetry.stops.forget(run.pid)
+        self._update_workers()
 
-    def _count(self) -> None:
-        self._readings.at_work(len(self._runs), self.now_s())
+    def _update_workers(self) -> None:
+        self._telemetry.set_worker_count(len(self._runs), self.now_s())
         if self._sampler:
             self._sampler.watch(run.pid for run in self._runs)
 
-    def _hand_on(self) -> None:
+    def _flush(self) -> None:
         if self._sampler:
             self._sampler.flush()
 
     def _sampled(self, event: Telemetry) -> None:
-        self._readings.add(event)
+        self._telemetry.add(event)
         self._emit(replace(event, node=self._settings.node))
 
     def _idle(self, begin_s: float, now_s: float) -> Idle | None:
-        power_w = idle_power_w(self._readings, self.host.gpus, begin_s, now_s)
+        power_w = idle_power_w(self._telemetry, self.host.gpus, begin_s, now_s)
         return Idle(t=now_s, window_s=IDLE_S, power_w=power_w, node=self._settings.node) if power_w else None
 
 

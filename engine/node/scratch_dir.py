@@ -22,7 +22,7 @@ class Scratch:
         parent = Path(tempfile.gettempdir())
         for left in parent.glob(f"{PREFIX}*"):
             _remove(left)
-        self.path, self._fd = _made(parent)
+        self.path, self._fd = _create(parent)
 
     def remove(self) -> None:
         """Remove the directory and its contents, as far as possible."""
@@ -30,10 +30,10 @@ class Scratch:
         os.close(self._fd)
 
 
-def _made(parent: Path) -> tuple[Path, int]:
+def _create(parent: Path) -> tuple[Path, int]:
     """Create a directory; return it with the descriptor that holds its lock. It is renamed once locked."""
     new = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=parent))
-    fd = _opened(new)
+    fd = _open_dir(new)
     with suppress(OSError):  # without locks on this file system no engine removes anything
         fcntl.flock(fd, fcntl.LOCK_SH)
     return new.rename(parent / new.name[1:]), fd
@@ -42,12 +42,12 @@ def _made(parent: Path) -> tuple[Path, int]:
 def _remove(left: Path) -> None:
     """Remove a directory if it is this user's and not locked."""
     with suppress(OSError), ExitStack() as stack:  # a link, a file, locked, or already gone
-        fd = _opened(left)
+        fd = _open_dir(left)
         stack.callback(os.close, fd)
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.fstat(fd).st_uid == os.geteuid():
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _opened(folder: Path) -> int:
+def _open_dir(folder: Path) -> int:
     return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

@@ -18,9 +18,9 @@ Points = list[tuple[float, T]]
 class TelemetryWindow:
     """Samples taken since the start of the oldest running case."""
 
-    def __init__(self, hand_on: Callable[[], object] = lambda: None) -> None:
-        """``hand_on`` makes the sampler emit its pending samples."""
-        self.catch_up = hand_on
+    def __init__(self, flush: Callable[[], object] = lambda: None) -> None:
+        """``flush`` makes the sampler emit its pending samples."""
+        self.flush = flush
         """Flush the sampler, so that samples up to now are included."""
         self._events: list[Telemetry] = []
         self._workers: list[tuple[float, int]] = [(0.0, 0)]
@@ -29,24 +29,24 @@ class TelemetryWindow:
         """GPUs that the driver has lost: reason by index."""
         self.stops = StoppedWorkers(MIN_STOP_S)
 
-    def forget(self, before_s: float) -> None:
+    def drop_before(self, before_s: float) -> None:
         """Drop readings from before this session time."""
         old = sum(event.t < before_s for event in self._events)
         del self._events[:old]  # in place: the sampler's thread may append meanwhile
         begun = [at_s for at_s, _ in self._workers if at_s <= before_s]
         self._workers = self._workers[max(len(begun) - 1, 0) :]
 
-    def at_work(self, amount: int, now_s: float) -> None:
+    def set_worker_count(self, count: int, now_s: float) -> None:
         """Set the number of running workers from now on."""
-        if amount != self._workers[-1][1]:
-            self._workers.append((now_s, amount))
+        if count != self._workers[-1][1]:
+            self._workers.append((now_s, count))
 
     def most_workers(self, begin_s: float, end_s: float) -> int:
         """Maximum number of concurrent workers within a span of session time."""
         ends = [at_s for at_s, _ in self._workers[1:]] + [end_s]
         spans = zip(self._workers, ends, strict=True)
         return max(
-            (amount for (at_s, amount), until_s in spans if at_s <= end_s and until_s >= begin_s), default=0
+            (count for (at_s, count), until_s in spans if at_s <= end_s and until_s >= begin_s), default=0
         )
 
     def add(self, event: Telemetry) -> None:

@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from benchtui.engine.executor import WorkerEvent
-from benchtui.engine.job import Job, StepCostReport
+from benchtui.engine.job import TEARDOWN_S, Job, StepCostReport
 from benchtui.engine.line_protocol import Lines
 from benchtui.engine.node import fork_server
 from benchtui.engine.process_tree import (
@@ -34,20 +34,17 @@ from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Record
 
 Answer = TypeVar("Answer", Runtime, Peaks)
 
-_KEPT_STDERR = 8192
-_LONGEST_LINE = 500
-_MOST_CHUNKS = 16
+_STDERR_TAIL_BYTES = 8192
+_MAX_LINE_CHARS = 500
+_MAX_CHUNKS = 16
 """Chunks read from a worker at a time, more than a pipe holds. The limit keeps endless output from blocking
 the loop."""
 _PROBE_END_S = 1.0
-_NO_SERVER = "its fork server is gone"
+_NO_SERVER = "the fork server is gone"
 _SHORTAGES = (errno.EMFILE, errno.ENFILE)
-_TEARDOWN_S = 20.0
-"""Seconds a worker may take to exit after reporting its outcome. It counts the step's cost in that time. Also
-applies after a kill, since a driver may take seconds to free the worker's memory."""
-_LOOK_S = 2.0
+_CHECK_S = 2.0
 """Seconds after a kill before checking that the fork server still runs. It reports the worker's exit."""
-_STOPPED = "its fork server stood still, and was replaced"
+_REPLACED = "the fork server was stopped and has been replaced"
 
 
 class Failure(Record, tag_field="event", tag="failure", frozen=True, kw_only=True):
@@ -69,19 +66,19 @@ class WorkerProcesses:
         self._context = multiprocessing.get_context("forkserver")
         self._cases: list[CaseProcess] = []
         """Running cases."""
-        self._questions: list[TorchQuery | PeaksQuery] = []
-        self.expect(SYNTHETIC)
+        self._queries: list[TorchQuery | PeaksQuery] = []
+        self.preload_for(SYNTHETIC)
 
-    def expect(self, dataset: str) -> None:
+    def preload_for(self, dataset: str) -> None:
         """Preload what this dataset needs in the fork server. Call it before the first process starts."""
         library = () if dataset in (SAMPLE, SYNTHETIC) else ("datasets",)
         self._context.set_forkserver_preload(["benchtui.engine.node.subreaper", *self.preloaded, *library])
 
-    def probe(self) -> "TorchQuery":
+    def query_torch(self) -> "TorchQuery":
         """Start the fork server and query torch."""
-        question = TorchQuery(self._context)
-        self._questions.append(question)
-        return question
+        query = TorchQuery(self._context)
+        self._queries.append(query)
+        return query
 
     def start(self, job: Job) -> "CaseProcess":
         """Start the worker of a case."""
@@ -89,11 +86,11 @@ class WorkerProcesses:
         self._cases.append(case)
         return case
 
-    def peaks(self, key: PeakKey) -> "PeaksQuery":
+    def measure_peaks(self, key: PeakKey) -> "PeaksQuery":
         """Start measuring the peaks of a device."""
-        question = PeaksQuery(self._context, key)
-        self._questions.append(question)
-        return question
+        query = PeaksQuery(self._context, key)
+        self._queries.append(query)
+        return query
 
     def close(self) -> None:
         """Kill the fork server and all descendants of it and its workers."""
@@ -106,7 +103,7 @@ class WorkerProcesses:
     def _ended(self, case: "CaseProcess") -> None:
         """Kill what a dead worker has left behind."""
         self._cases.remove(case)
-        living = {each.pid for each in [*self._cases, *self._questions]}
+        living = {each.pid for each in [*self._cases, *self._queries]}
         if None not in living:  # None: a child of the fork server whose pid isn't known yet
             self._kill_orphans(case.server, frozenset(pid for pid in living if pid is not None))
 
@@ -176,14 +173,14 @@ class CaseProcess:
     def collect(self, now_s: float) -> Iterator[WorkerEvent]:
         """Yield pending events. The last one is ``CaseFinished``, once the process has exited."""
         if not self.left_s:
-            self._overdue(now_s)
+            self._on_deadline(now_s)
         alive = self._process.is_alive()  # before reading, so that the last output of a dying worker is read
         self._read_stderr()
         for event in self._read_events(now_s):
             if isinstance(event, CaseFinished):
                 self._ending = self._ending or event
                 if self._killed_s is None:
-                    self._deadline_s = monotonic() + _TEARDOWN_S
+                    self._deadline_s = monotonic() + TEARDOWN_S
             elif isinstance(event, StepCostReport):
                 self._ending = self._ending and msgspec.structs.replace(self._ending, work=event.work)
             else:
@@ -198,20 +195,20 @@ class CaseProcess:
         )
         if self._killed_s is None:
             self._killed_s = monotonic()
-            self._deadline_s = self._killed_s + _LOOK_S
+            self._deadline_s = self._killed_s + _CHECK_S
         _kill(self.pid)
 
-    def _overdue(self, now_s: float) -> None:
+    def _on_deadline(self, now_s: float) -> None:
         if self._killed_s is None:
             self.end("timeout", f"still running after {self._timeout_s:g} s", now_s)
         elif self.server is not None and is_stopped(self.server):
-            self._give_up(_STOPPED)
-        elif monotonic() < self._killed_s + _TEARDOWN_S:
-            self._deadline_s = monotonic() + _LOOK_S
+            self._give_up(_REPLACED)
+        elif monotonic() < self._killed_s + TEARDOWN_S:
+            self._deadline_s = monotonic() + _CHECK_S
         elif is_running(self.pid):
-            self._given_up = f"its process {self.pid} can't be killed, and is still there"
+            self._given_up = f"process {self.pid} can't be killed and is still running"
         else:
-            self._give_up(_STOPPED)
+            self._give_up(_REPLACED)
 
     def _give_up(self, why: str) -> None:
         """Kill the fork server instead of waiting for it to report the worker's exit."""
@@ -221,17 +218,17 @@ class CaseProcess:
 
     def _read_events(self, now_s: float) -> Iterator[WorkerEvent | StepCostReport]:
         try:
-            for message in self._lines.read(_MOST_CHUNKS):
+            for message in self._lines.read(_MAX_CHUNKS):
                 yield _decoder.decode(message)
         except (BenchtuiError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            self.end("failed", f"the worker sent what is no event: {error}", now_s)
+            self.end("failed", f"the worker sent an invalid event: {error}", now_s)
 
     def _read_stderr(self) -> None:
-        for _ in range(_MOST_CHUNKS):
+        for _ in range(_MAX_CHUNKS):
             if self._stderr.closed or not self._stderr.poll():
                 return
             chunk = os.read(self._stderr.fileno(), 65536)
-            self._stderr_tail = (self._stderr_tail + chunk)[-_KEPT_STDERR:]
+            self._stderr_tail = (self._stderr_tail + chunk)[-_STDERR_TAIL_BYTES:]
             if not chunk:
                 self._stderr.close()
 
@@ -243,9 +240,9 @@ class CaseProcess:
         self._on_end(self)
         for pipe in (self._events, self._stderr):
             pipe.close()
-        ending = self._ending or _death(self._case, code, _oom_kills() > self._oom_kills, now_s)
-        said = _last_line(self._stderr_tail)
-        ending = msgspec.structs.replace(ending, t=now_s, stderr_line=None if ending.outcome == "ok" else said)
+        ending = self._ending or _outcome_of_exit(self._case, code, _oom_kills() > self._oom_kills, now_s)
+        stderr_line = None if ending.outcome == "ok" else _last_line(self._stderr_tail)
+        ending = msgspec.structs.replace(ending, t=now_s, stderr_line=stderr_line)
         return _with_note(ending, self._given_up) if self._given_up else ending
 
     def _release(self) -> int:
@@ -263,12 +260,12 @@ class _Query(Generic[Answer]):
     """Process that answers one query about the machine."""
 
     def __init__(
-        self, context: ForkServerContext, ask: Callable[..., None], kind: type[Answer], *arguments: object
+        self, context: ForkServerContext, target: Callable[..., None], kind: type[Answer], *arguments: object
     ) -> None:
         """Start the process. Raises BenchtuiError if no pipe can be created for it."""
         self._answers = msgspec.json.Decoder(kind | Failure)
-        self._answer, self._answer_out = _pipe(context, "its process")
-        self._process: BaseProcess = context.Process(target=ask, args=(self._answer_out, *arguments))
+        self._answer, self._answer_out = _pipe(context, "the process")
+        self._process: BaseProcess = context.Process(target=target, args=(self._answer_out, *arguments))
         # in a thread: it blocks until the fork server has imported torch, and commands must be served meanwhile
         self._starting = threading.Thread(target=self._start, daemon=True)
         self._starting.start()
@@ -307,10 +304,10 @@ class _Query(Generic[Answer]):
             if self._process.pid is None:
                 return _NO_SERVER
             self._process.join(_PROBE_END_S)
-            return f"its process ended with exit status {self._process.exitcode}"
+            return f"the process exited with status {self._process.exitcode}"
         self._starting.join()  # the answer may arrive before the starting thread has finished
         self.kill()  # its work is done, and a driver may take long to release it
-        self._process.join(_TEARDOWN_S)
+        self._process.join(TEARDOWN_S)
         answer = self._answers.decode(message)
         return answer.error if isinstance(answer, Failure) else answer
 
@@ -319,13 +316,13 @@ class TorchQuery(_Query[Runtime]):
     """Query of torch about the machine. Starting it starts the fork server, which imports torch."""
 
     def __init__(self, context: ForkServerContext) -> None:
-        super().__init__(context, _run_probe, Runtime)
+        super().__init__(context, _run_torch_query, Runtime)
 
     def result(self, now_s: float) -> Runtime | str:
         """Return torch's answer, or the reason why there is none."""
         if not self.ended:
             self.kill()
-            return "it is still being imported"
+            return "the import timed out"
         answer = self._received()
         return answer if isinstance(answer, str) else msgspec.structs.replace(answer, t=now_s)
 
@@ -340,7 +337,7 @@ class PeaksQuery(_Query[Peaks]):
         """Return the peaks, or the reason why there are none. Ends the process."""
         if not self.ended:
             self.kill()
-            return "not done in time"
+            return "timed out"
         return self._received()
 
 
@@ -355,18 +352,18 @@ def _pipe(context: ForkServerContext, process: str) -> tuple[Connection, Connect
 def _not_started(process: str, error: OSError | EOFError) -> BenchtuiError:
     why = _NO_SERVER if isinstance(error, EOFError) else error.strerror or error
     kind = OutOfFilesError if getattr(error, "errno", None) in _SHORTAGES else BenchtuiError
-    return kind(f"{process} can't be started: {why}")
+    return kind(f"can't start {process}: {why}")
 
 
-def _run_probe(answer: Connection) -> None:
+def _run_torch_query(answer: Connection) -> None:
     try:
         from benchtui.engine.worker.torch_info import (
             main,  # torch is imported in this process, never in the supervisor
         )
     except ImportError as error:
-        _tell(answer, Failure(error=f"it can't be imported: {error}"))
+        _send_answer(answer, Failure(error=f"the import failed: {error}"))
     else:
-        _tell(answer, main())
+        _send_answer(answer, main())
 
 
 def _run_peaks(answer: Connection, device: str, precision: str, threads: int) -> None:
@@ -374,12 +371,12 @@ def _run_peaks(answer: Connection, device: str, precision: str, threads: int) ->
         main,  # torch is imported in this process, never in the supervisor
     )
 
-    _tell(answer, main(device, precision, threads))
+    _send_answer(answer, main(device, precision, threads))
 
 
-def _tell(asker: Connection, answer: Runtime | Peaks | Failure) -> None:
+def _send_answer(pipe: Connection, answer: Runtime | Peaks | Failure) -> None:
     with suppress(BrokenPipeError):  # the engine is gone
-        asker.send_bytes(msgspec.json.encode(answer))
+        pipe.send_bytes(msgspec.json.encode(answer))
 
 
 def _run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
@@ -399,10 +396,10 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def _death(case: int, code: int, out_of_memory: bool, now_s: float) -> CaseFinished:
+def _outcome_of_exit(case: int, code: int, out_of_memory: bool, now_s: float) -> CaseFinished:
     """Return the outcome of a worker that died without reporting one."""
     if code >= 0:
-        reason = f"the worker ended with exit status {code} before it was done"
+        reason = f"the worker exited with status {code} before the end of the case"
         return CaseFinished(t=now_s, case=case, outcome="failed", reason=reason, exit_code=code)
     name = _signal_name(-code)
     if name == "SIGKILL" and out_of_memory:
@@ -429,7 +426,7 @@ def _signal_name(number: int) -> str:
 
 def _last_line(tail: bytes) -> str | None:
     lines = [line.strip() for line in tail.decode("utf-8", "replace").splitlines()]
-    return next((line[:_LONGEST_LINE] for line in reversed(lines) if line), None)
+    return next((line[:_MAX_LINE_CHARS] for line in reversed(lines) if line), None)
 
 
 def _oom_kills() -> int:

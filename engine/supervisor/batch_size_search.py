@@ -17,12 +17,12 @@ GAIN = 1.05
 """Throughput ratio from which a larger batch size counts as a gain."""
 MIN_CERTAIN_FLAT_DOUBLINGS = 2
 """Consecutive doublings without such a gain, noise considered, that end the search."""
-FLAT = 3
+MAX_FLAT_DOUBLINGS = 3
 """Consecutive doublings without such a gain that end the search even if noise may hide one."""
 RESOLUTION = 16
 """The largest size that fits is determined to within 1/16 of its value."""
 BLOCKS = 10
-LEAST_BLOCKS = 3
+MIN_BLOCKS = 3
 """Number of blocks of steps whose spread measures the noise, and the minimum for measuring it."""
 
 TooLarge = Callable[[int], str | None]
@@ -72,28 +72,28 @@ def next_step(trials: Sequence[Trial], too_large: TooLarge) -> NextSize | Search
     fits = [trial.size for trial in trials if trial.outcome == "ok"]
     refused = [trial.size for trial in trials if trial.outcome == "oom"]
     if last.outcome not in ("ok", "oom"):
-        stopped = f"ended with batch size {last.size:,} ({_ending(last)})"
+        stopped = f"stopped at batch size {last.size:,} ({_ending(last)})"
         return SearchResult("; ".join([stopped, *_largest(fits), *_fastest(trials)]))
     if not fits:
         return SearchResult(f"batch size {last.size:,} {_ending(last)}")
     if not refused and (flat := flat_doublings(trials)):
         grown = f"throughput grew by less than {GAIN - 1:.0%} over the last {flat} doublings"
-        untried = f"{max(fits):,} fits, and larger ones weren't run: {grown}"
+        untried = f"{max(fits):,} fits; larger batch sizes not run because {grown}"
         return SearchResult("; ".join([untried, *_fastest(trials)]))
-    return _towards_the_limit(trials, max(fits), min(refused, default=None), too_large)
+    return _narrow(trials, max(fits), min(refused, default=None), too_large)
 
 
-def _towards_the_limit(
+def _narrow(
     trials: Sequence[Trial], fits: int, limit: int | None, too_large: TooLarge
 ) -> NextSize | SearchResult:
-    said = "ran out of memory"
+    why_not = "ran out of memory"
     while (size := _between(fits, limit)) is not None:
         reason = too_large(size)
         if reason is None:
             way = "doubling" if limit is None else f"bisecting between {fits:,} and {limit:,}"
             return NextSize(size, f"auto: {way}")
-        limit, said = size, f"not run: {reason}"
-    why = "the largest number allowed" if limit is None else f"{limit:,} {said}"
+        limit, why_not = size, f"not run: {reason}"
+    why = "the maximum allowed" if limit is None else f"{limit:,} {why_not}"
     return SearchResult("; ".join([f"largest that fits {fits:,} ({why})", *_fastest(trials)]))
 
 
@@ -118,8 +118,8 @@ def flat_doublings(trials: Sequence[Trial]) -> int | None:
             reference, flat = rate, []
         else:
             flat.append(rate.high < GAIN * reference.low)
-    surely = len(list(takewhile(bool, reversed(flat))))
-    return len(flat) if surely >= MIN_CERTAIN_FLAT_DOUBLINGS or len(flat) >= FLAT else None
+    certain = len(list(takewhile(bool, reversed(flat))))
+    return len(flat) if certain >= MIN_CERTAIN_FLAT_DOUBLINGS or len(flat) >= MAX_FLAT_DOUBLINGS else None
 
 
 def rate(times_ms: Sequence[float], samples: int, least_block: int = 1) -> Rate | None:
@@ -133,7 +133,7 @@ def rate(times_ms: Sequence[float], samples: int, least_block: int = 1) -> Rate 
         return None
     size = max(ceil(len(times_ms) / BLOCKS), least_block)
     means = [fmean(times_ms[at : at + size]) for at in range(0, len(times_ms) - size + 1, size)]
-    if len(means) < LEAST_BLOCKS:
+    if len(means) < MIN_BLOCKS:
         return Rate(samples_per_s)
     error = 2 * stdev(means) / sqrt(len(means)) / fmean(means)
     return Rate(samples_per_s, samples_per_s * max(0.0, 1 - error), samples_per_s * (1 + error))
@@ -146,9 +146,9 @@ def _ending(trial: Trial) -> str:
 
 
 def _largest(fits: Sequence[int]) -> list[str]:
-    return [f"largest that fitted {max(fits):,}"] if fits else []
+    return [f"largest so far {max(fits):,}"] if fits else []
 
 
 def _fastest(trials: Sequence[Trial]) -> list[str]:
     rated = [(trial.rate.samples_per_s, trial.size) for trial in trials if trial.rate is not None]
-    return [f"most samples/s at {max(rated)[1]:,}"] if rated else []
+    return [f"highest throughput at {max(rated)[1]:,}"] if rated else []

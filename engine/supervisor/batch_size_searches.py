@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from benchtui.engine.job import THROUGHPUT_BLOCK
 from benchtui.engine.supervisor.batch_size_search import NextSize, Rate, SearchResult, Trial, next_step, rate
 from benchtui.engine.supervisor.case_queue import Queue
 from benchtui.engine.supervisor.round_policy import as_end
@@ -24,13 +25,9 @@ from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sweep import Case, Config, Sweep
 
-THROUGHPUT_BLOCK = 16
-"""Steps timed as one in throughput mode. Copied from ``worker.timed_loop``, which only a worker may import."""
-
-
 SEARCH_REASON_PREFIX = "auto: "
 """Prefix of the reason of a case that a search has added."""
-FOUND, ENDS = "auto batch size of ", "the search for the batch size of "
+FOUND_PREFIX, ENDS_PREFIX = "auto batch size of ", "the search for the batch size of "
 """Prefixes of the messages that end the search of a family."""
 
 
@@ -67,14 +64,14 @@ class BatchSizeSearches:
         """All cases that ever belonged to a search."""
         for case in queue.cases if sweep.axes.batch_size_auto else []:
             if not case.config.repeat:  # the second case of an A/A pair isn't part of a search
-                self.expect(case)
+                self.add(case)
 
-    def expect(self, case: Case) -> None:
+    def add(self, case: Case) -> None:
         """Add a case to the search of its family."""
         self._members[case.index] = case
         self._cases[case.index] = _Measured(case.config)
 
-    def take(self, event: AnyEvent) -> None:
+    def apply(self, event: AnyEvent) -> None:
         """Apply an event of a running case."""
         match event:
             case Steps(phase="measure") if event.case in self._cases:
@@ -87,29 +84,29 @@ class BatchSizeSearches:
 
     def replay_record(self, record: Iterable[AnyRecord]) -> list[PendingSearchStep]:
         """Apply all recorded events; return the search steps that the session file doesn't contain yet."""
-        owed: dict[str, PendingSearchStep] = {}
+        pending: dict[str, PendingSearchStep] = {}
         known: set[int] = set()
         """Cases whose first round has succeeded; later rounds don't affect a search."""
         for event in record if self._members else ():
             match event:
                 case RoundFinished():
                     known.add(event.case)
-                    owed |= self._owed(as_end(event))
+                    pending |= self._step_after(as_end(event))
                 case CaseFinished():
-                    owed |= self._owed(event)
+                    pending |= self._step_after(event)
                 case CaseAdded() if event.why.startswith(SEARCH_REASON_PREFIX):
-                    owed.pop(event.config.family, None)
-                    self.expect(Case(event.case, event.config))
+                    pending.pop(event.config.family, None)
+                    self.add(Case(event.case, event.config))
                 case Resumed():
                     for case in (self._members[each] for each in event.cases if each in self._members):
-                        owed.pop(case.config.family, None)
+                        pending.pop(case.config.family, None)
                         if case.index not in known:
-                            self._again(case)
+                            self._restart(case)
                 case Message():
-                    owed = {family: each for family, each in owed.items() if not _is_about(event, family)}
+                    pending = {family: each for family, each in pending.items() if not _is_about(event, family)}
                 case Steps() | CaseRepeated() | CasePrepared():
-                    self.take(event)
-        return list(owed.values())
+                    self.apply(event)
+        return list(pending.values())
 
     def ended(self, end: CaseFinished) -> NextSize | SearchResult | None:
         """Return the search step that follows a case's first round; None if no search continues there."""
@@ -124,23 +121,23 @@ class BatchSizeSearches:
             self._forecast.learn(case.config, end.memory)
         step = next_step(trials, lambda size: self._too_large(case, size))
         return (
-            SearchResult(f"{FOUND}{case.config.family}: {step.text}")
+            SearchResult(f"{FOUND_PREFIX}{case.config.family}: {step.text}")
             if isinstance(step, SearchResult)
             else step
         )
 
-    def _owed(self, end: CaseFinished) -> dict[str, PendingSearchStep]:
+    def _step_after(self, end: CaseFinished) -> dict[str, PendingSearchStep]:
         """Return the search step that follows from the end of a case, by family."""
         step = self.ended(end)
         return (
             {} if step is None else {self._members[end.case].config.family: PendingSearchStep(end.case, step)}
         )
 
-    def _again(self, case: Case) -> None:
+    def _restart(self, case: Case) -> None:
         """Add a restarted case; forget how it ended before."""
         trials = self._trials.get(case.config.family, [])
         trials[:] = [trial for trial in trials if trial.size != case.config.batch_size]
-        self.expect(case)
+        self.add(case)
 
     def _rate(self, case: _Measured, end: CaseFinished) -> Rate | None:
         if end.outcome != "ok":
@@ -150,13 +147,13 @@ class BatchSizeSearches:
     def _too_large(self, case: _Measured, size: int) -> str | None:
         """Return why a batch size can't fit, from out-of-memory errors and predicted memory; None if it may."""
         config = replace(case.config, batch_size=size)
-        smaller = self._queue.ran_out_below(config)
+        smaller = self._queue.smaller_oom_case(config)
         if smaller is not None:
             return f"larger than case {smaller.index}, which ran out of memory"
         predicted, capacity_mb = self._forecast.predict(config), self._capacity_mb(case.gpu_uuid)
         if predicted is None or capacity_mb is None or predicted.peak_mb <= capacity_mb:
             return None
-        return f"predicted to need {predicted.peak_mb:,.0f} MB of {capacity_mb:,.0f} MB"
+        return f"predicted peak of {predicted.peak_mb:,.0f} MB exceeds {capacity_mb:,.0f} MB"
 
     def _capacity_mb(self, gpu_uuid: str | None) -> float | None:
         """Return the total memory in MB where a case keeps its tensors: an upper bound of what fits."""
@@ -175,4 +172,4 @@ def _memory_mb(host: Host) -> float | None:
 
 def _is_about(message: Message, family: str) -> bool:
     """Return whether a message ends the search of a family."""
-    return message.text.startswith((f"{FOUND}{family}: ", f"{ENDS}{family} ends: "))
+    return message.text.startswith((f"{FOUND_PREFIX}{family}: ", f"{ENDS_PREFIX}{family} ends: "))

@@ -55,7 +55,7 @@ class Queue:
         self._pending = set(range(len(self.cases)))
         self._rounds_done: dict[int, int] = {}
         self._order = Order(range(len(self.cases)))
-        self._ran_out: list[Case] = []
+        self._oom_cases: list[Case] = []
         """Cases that ran out of memory."""
 
     def restore(self, session: Session) -> None:
@@ -64,7 +64,7 @@ class Queue:
         self._pending = {case.index for case in session.pending}
         self._rounds_done = {case.index: len(case.rounds) for case in session.cases if case.rounds}
         self._order = Order(session.order)
-        self._ran_out = [self.cases[case.index] for case in session.cases if case.state == "oom"]
+        self._oom_cases = [self.cases[case.index] for case in session.cases if case.state == "oom"]
 
     @property
     def pending(self) -> list[Case]:
@@ -98,7 +98,7 @@ class Queue:
 
     def fits(self, case: Case, node: Node) -> bool:
         """Return whether a node can run a case, as far as its torch runtime is known."""
-        return node.answers(case.config.machine) and self._missing(case, node) is None
+        return node.matches(case.config.machine) and self._missing(case, node) is None
 
     def remove_node(self, name: str) -> None:
         """Remove a lost node; nothing more starts there."""
@@ -106,16 +106,16 @@ class Queue:
 
     def unplaceable_reason(self, case: Case) -> str | None:
         """Return why no node can run a case; None if one can."""
-        asked = [node for node in self.nodes if node.answers(case.config.machine)]
-        if not asked:
-            return f"no node of {case.config.machine}" if case.config.machine else "no node"
-        missing = [self._missing(case, node) for node in asked]
+        matching = [node for node in self.nodes if node.matches(case.config.machine)]
+        if not matching:
+            return f"no node matches {case.config.machine}" if case.config.machine else "no node available"
+        missing = [self._missing(case, node) for node in matching]
         return None if None in missing else missing[0]
 
-    def again(self, index: int) -> bool:
+    def requeue(self, index: int) -> bool:
         """Requeue a running case to repeat its round; return False if no node can run it."""
-        turn = self.running[index]
-        if self.unplaceable_reason(turn.case):
+        scheduled = self.running[index]
+        if self.unplaceable_reason(scheduled.case):
             return False
         del self.running[index]
         self._pending.add(index)
@@ -123,15 +123,15 @@ class Queue:
 
     def ended(self, index: int, outcome: Outcome) -> None:
         """End the round of a running case. If it was successful, the case waits for its next round."""
-        turn = self.running.pop(index)
+        scheduled = self.running.pop(index)
         if outcome == "ok":
-            self._rounds_done[index] = turn.round + 1
-            if turn.round + 1 < self._sweep.measure.rounds:
+            self._rounds_done[index] = scheduled.round + 1
+            if scheduled.round + 1 < self._sweep.measure.rounds:
                 self._pending.add(index)
         elif outcome == "oom":
-            self._ran_out.append(turn.case)
+            self._oom_cases.append(scheduled.case)
 
-    def plan(self, config: Config, after: int | None = None) -> Case:
+    def add(self, config: Config, after: int | None = None) -> Case:
         """Add a pending case, after another one or at the end; raise BenchtuiError if the plan is full."""
         if len(self.cases) >= MOST_CASES:
             raise BenchtuiError(f"the plan is full: at most {MOST_CASES:,} cases are allowed")
@@ -160,26 +160,26 @@ class Queue:
     def as_large_as(self, index: int) -> list[Case]:
         """Return pending, unmeasured cases with equal options and no size smaller than in this case."""
         fresh = (case for case in self.pending if not self._done(case.index))
-        return [case for case in fresh if _fits_into(self.cases[index].config, case.config)]
+        return [case for case in fresh if _is_no_larger(self.cases[index].config, case.config)]
 
     def too_large(self) -> Iterator[tuple[Case, Case]]:
         """Yield pending, unmeasured cases, each with a case of no larger size that ran out of memory."""
         families: dict[Config, list[Case]] = {}
-        for case in self._ran_out:
-            families.setdefault(_sizeless(case.config), []).append(case)
+        for case in self._oom_cases:
+            families.setdefault(_without_sizes(case.config), []).append(case)
         for case in (each for each in self.pending if not self._done(each.index)):
-            for smaller in families.get(_sizeless(case.config), ()):
-                if _fits_into(smaller.config, case.config):
+            for smaller in families.get(_without_sizes(case.config), ()):
+                if _is_no_larger(smaller.config, case.config):
                     yield case, smaller
 
-    def ran_out_below(self, config: Config) -> Case | None:
+    def smaller_oom_case(self, config: Config) -> Case | None:
         """Return a case that ran out of memory with equal options and sizes no larger than these."""
-        return next((case for case in self._ran_out if _fits_into(case.config, config)), None)
+        return next((case for case in self._oom_cases if _is_no_larger(case.config, config)), None)
 
     def require(self, index: int) -> Case:
         """Return the case with this number; raise BenchtuiError if there is none."""
         if not 0 <= index < len(self.cases):
-            raise BenchtuiError(f"no case {index}; they are numbered from 0 to {len(self.cases) - 1}")
+            raise BenchtuiError(f"no case {index}; cases are numbered from 0 to {len(self.cases) - 1}")
         return self.cases[index]
 
     def require_pending(self, index: int) -> Case:
@@ -187,7 +187,7 @@ class Queue:
         case = self.require(index)
         if index not in self._pending:
             state = "is running" if index in self.running else "has ended"
-            raise BenchtuiError(f"case {index} {state}; only a pending one can be dropped or moved")
+            raise BenchtuiError(f"case {index} {state}; only pending cases can be dropped or moved")
         return case
 
     def has_ended(self, index: int) -> bool:
@@ -199,14 +199,14 @@ class Queue:
 
     def _start(self, case: Case, node: Node) -> ScheduledRound:
         self._pending.remove(case.index)
-        turn = self.running[case.index] = ScheduledRound(case, self._done(case.index), node.name)
-        return turn
+        scheduled = self.running[case.index] = ScheduledRound(case, self._done(case.index), node.name)
+        return scheduled
 
     def _busy(self) -> dict[str | None, set[str]]:
         """Return the devices in use by running cases, by node name."""
         busy: dict[str | None, set[str]] = {node.name: set() for node in self.nodes}
-        for turn in self.running.values():
-            busy.setdefault(turn.node, set()).add(turn.case.config.device)
+        for scheduled in self.running.values():
+            busy.setdefault(scheduled.node, set()).add(scheduled.case.config.device)
         return busy
 
     def _missing(self, case: Case, node: Node) -> str | None:
@@ -217,19 +217,23 @@ class Queue:
         count = len(runtime.cuda_devices)
         if int(device.removeprefix("cuda:")) < count:
             return None
-        build = "is a build without CUDA" if runtime.cuda is None else f"sees {count} CUDA devices"
+        build = (
+            "was built without CUDA"
+            if runtime.cuda is None
+            else f"sees {count} CUDA device{'' if count == 1 else 's'}"
+        )
         return f"no {device} on {node.name or 'this machine'}: torch {runtime.torch} {build}"
 
     def _done(self, index: int) -> int:
         return self._rounds_done.get(index, 0)
 
 
-def _sizeless(config: Config) -> Config:
+def _without_sizes(config: Config) -> Config:
     """Return the options that a case shares with cases of other sizes."""
     return replace(config, batch_size=1, sequence_length=1, repeat=0)
 
 
-def _fits_into(small: Config, large: Config) -> bool:
+def _is_no_larger(small: Config, large: Config) -> bool:
     """Return whether two cases differ only in size, and no size of the second is smaller."""
     same = replace(
         small, batch_size=large.batch_size, sequence_length=large.sequence_length, repeat=large.repeat

@@ -11,7 +11,7 @@ from benchtui.sessions.sweep.toml_reader import validate_config
 def execute(command: Command, scheduler: Scheduler) -> tuple[int, ...]:
     """Execute a command and return the numbers of new cases; raise BenchtuiError if it is refused."""
     if scheduler.stopping and command.command not in ("status", "stop"):
-        raise BenchtuiError(f"the sweep is ending: {scheduler.stopping}")
+        raise BenchtuiError(f"the sweep is stopping: {scheduler.stopping}")
     match command.command:
         case "stop":
             scheduler.stop("stopped by the user")
@@ -20,22 +20,22 @@ def execute(command: Command, scheduler: Scheduler) -> tuple[int, ...]:
         case "skip":
             _skip(scheduler, command.cases)
         case "drop":
-            cases = [scheduler.queue.require_pending(index) for index in _named(command)]
+            cases = [scheduler.queue.require_pending(index) for index in _require_cases(command)]
             scheduler.end_pending(cases, "skipped", "dropped by the user")
         case "order":
-            scheduler.queue.rearrange(_named(command))
+            scheduler.queue.rearrange(_require_cases(command))
             order = tuple(each.index for each in scheduler.queue.pending)
             scheduler.log.write(OrderChanged(t=scheduler.log.now_s(), cases=order))
         case "add":
             return _add(scheduler, command)
         case "again":
-            return _again(scheduler, _named(command))
+            return _rerun(scheduler, _require_cases(command))
     return ()
 
 
-def _named(command: Command) -> tuple[int, ...]:
+def _require_cases(command: Command) -> tuple[int, ...]:
     if not command.cases:
-        raise BenchtuiError("no case is named")
+        raise BenchtuiError("no case number given")
     return command.cases
 
 
@@ -51,12 +51,12 @@ def _skip(scheduler: Scheduler, cases: tuple[int, ...]) -> None:
     if not cases and len(running) != 1:
         names = ", ".join(str(index) for index in running)
         raise BenchtuiError(
-            f"{len(running)} cases are running: {names}; name one" if running else "no case is running"
+            f"{len(running)} cases are running: {names}; specify one" if running else "no case is running"
         )
     cases = cases or tuple(running)
     for index in cases:
         if scheduler.queue.has_ended(index):
-            raise BenchtuiError(f"case {index} has ended already")
+            raise BenchtuiError(f"case {index} has already ended")
     for index in cases:
         if index in running:
             scheduler.end(index, "skipped", "skipped by the user")
@@ -66,23 +66,21 @@ def _skip(scheduler: Scheduler, cases: tuple[int, ...]) -> None:
 
 def _add(scheduler: Scheduler, command: Command) -> tuple[int, ...]:
     if not command.configs:
-        raise BenchtuiError("no case is given")
+        raise BenchtuiError("no cases to add")
     configs = [validate_config(config) for config in command.configs]
     _require_room(scheduler, len(configs))
-    return tuple(scheduler.plan(config, "added by the user").index for config in configs)
+    return tuple(scheduler.add(config, "added by the user").index for config in configs)
 
 
-def _again(scheduler: Scheduler, cases: tuple[int, ...]) -> tuple[int, ...]:
+def _rerun(scheduler: Scheduler, cases: tuple[int, ...]) -> tuple[int, ...]:
     for index in cases:
         if not scheduler.queue.has_ended(index):
-            raise BenchtuiError(f"case {index} hasn't ended yet")
+            raise BenchtuiError(f"case {index} hasn't ended yet; only ended cases can be rerun")
     _require_room(scheduler, len(cases))
-    return tuple(
-        scheduler.plan(scheduler.queue.cases[index].config, "again", of=index).index for index in cases
-    )
+    return tuple(scheduler.add(scheduler.queue.cases[index].config, "again", of=index).index for index in cases)
 
 
 def _require_room(scheduler: Scheduler, amount: int) -> None:
-    there = len(scheduler.queue.cases)
-    if there + amount > MOST_CASES:
-        raise BenchtuiError(f"{amount:,} more cases beside {there:,}: at most {MOST_CASES:,} are allowed")
+    planned = len(scheduler.queue.cases)
+    if planned + amount > MOST_CASES:
+        raise BenchtuiError(f"can't add {amount:,} cases to {planned:,}: a sweep has at most {MOST_CASES:,}")

@@ -22,13 +22,13 @@ from benchtui.engine.supervisor.session_writer import RecordError
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import shortened, visible
 
-MOST_CLIENTS = 16
+MAX_CLIENTS = 16
 """Maximum number of clients. A further one replaces the client that has been idle longest. It isn't rejected:
 otherwise sixteen silent clients would keep the user from stopping a sweep."""
 CLIENT_TIMEOUT_S = 5.0
 """Seconds that a client may neither send nor receive anything."""
 WINDOW_S = 0.1
-"""Seconds in which at most ``MOST_CLIENTS`` are accepted; the others wait in the socket's queue."""
+"""Seconds in which at most ``MAX_CLIENTS`` are accepted; the others wait in the socket's queue."""
 PAUSE_S = 1.0
 """Pause in seconds after accepting failed: a system that is short of files would refuse again at once."""
 SOCKET_CHECK_INTERVAL_S = 2.0
@@ -66,58 +66,58 @@ class ControlServer:
         self._window_end_s = 0.0
         self._resume_s = 0.0
         """Monotonic time from which clients are accepted."""
-        self._look_s = monotonic() + SOCKET_CHECK_INTERVAL_S
-        self._listen(_listening(self._path))
-        loop.timers.append(self._tend)
+        self._next_check_s = monotonic() + SOCKET_CHECK_INTERVAL_S
+        self._listen(_open_socket(self._path))
+        loop.timers.append(self._on_timer)
 
     def close(self) -> None:
         """Drop all clients, stop listening and remove the socket."""
-        self._loop.timers.remove(self._tend)
+        self._loop.timers.remove(self._on_timer)
         for client in tuple(self._clients):
             self._drop(client)
-        self._ignore(0.0)
+        self._pause_accepting(0.0)
         # before the socket: one that refuses is taken for a dead engine's, and removed with its log
-        if _identity(self._path) == self._made:
+        if _identity(self._path) == self._socket_id:
             with suppress(OSError):
                 self._path.unlink()
         self._socket.close()
 
     def _listen(self, listening: socket.socket) -> None:
-        self._socket, self._made = listening, _identity(self._path)
-        self._attend()
+        self._socket, self._socket_id = listening, _identity(self._path)
+        self._start_accepting()
 
-    def _attend(self) -> None:
+    def _start_accepting(self) -> None:
         self._loop.selector.register(self._socket, selectors.EVENT_READ, self._accept)
-        self._attending = True
+        self._accepting = True
 
-    def _ignore(self, until_s: float) -> None:
+    def _pause_accepting(self, until_s: float) -> None:
         """Stop accepting clients until the given time; they wait in the socket's queue."""
         self._resume_s = until_s
-        if self._attending:
+        if self._accepting:
             self._loop.selector.unregister(self._socket)
-        self._attending = False
+        self._accepting = False
 
-    def _tend(self) -> float:
+    def _on_timer(self) -> float:
         """Do whatever is due; return the seconds until the next call."""
         now_s = monotonic()
         for client in tuple(self._clients):
             if client.due_s <= now_s:
                 self._drop(client)
-        if not self._attending and self._resume_s <= now_s:
-            self._attend()
-        if self._look_s <= now_s:
-            self._look_s = now_s + SOCKET_CHECK_INTERVAL_S
-            self._look()
-        due_s = [self._look_s, *(client.due_s for client in self._clients)]
-        return min(due_s if self._attending else (*due_s, self._resume_s)) - now_s
+        if not self._accepting and self._resume_s <= now_s:
+            self._start_accepting()
+        if self._next_check_s <= now_s:
+            self._next_check_s = now_s + SOCKET_CHECK_INTERVAL_S
+            self._check_socket()
+        due_s = [self._next_check_s, *(client.due_s for client in self._clients)]
+        return min(due_s if self._accepting else (*due_s, self._resume_s)) - now_s
 
-    def _look(self) -> None:
+    def _check_socket(self) -> None:
         """Recreate the socket and its folder if they were removed: otherwise nobody could find the sweep."""
-        if _identity(self._path) == self._made:
+        if _identity(self._path) == self._socket_id:
             return
         with suppress(BenchtuiError):  # it can't be created now; the next check retries
-            listening = _listening(socket_path(self._session_id))
-            self._ignore(0.0)
+            listening = _open_socket(socket_path(self._session_id))
+            self._pause_accepting(0.0)
             self._socket.close()
             self._listen(listening)
 
@@ -125,17 +125,17 @@ class ControlServer:
         now_s = monotonic()
         if now_s >= self._window_end_s:
             self._window_end_s, self._accepted = now_s + WINDOW_S, 0
-        while self._accepted < MOST_CLIENTS:
+        while self._accepted < MAX_CLIENTS:
             try:
                 client = self._next_client()
             except BlockingIOError:
                 return
             except OSError:
-                self._ignore(now_s + PAUSE_S)
+                self._pause_accepting(now_s + PAUSE_S)
                 return
             self._accepted += 1
-            self._admit(client)
-        self._ignore(self._window_end_s)
+            self._add_client(client)
+        self._pause_accepting(self._window_end_s)
 
     def _next_client(self) -> _Client:
         """Accept the next client; raise OSError if there is none or it can't be accepted."""
@@ -149,10 +149,10 @@ class ControlServer:
             raise
         return client
 
-    def _admit(self, client: _Client) -> None:
+    def _add_client(self, client: _Client) -> None:
         self._clients.append(client)
         self._read(client)  # most have sent everything by now
-        if len(self._clients) > MOST_CLIENTS:
+        if len(self._clients) > MAX_CLIENTS:
             self._drop(min(self._clients, key=lambda each: (bool(each.line), each.due_s)))
 
     def _read(self, client: _Client) -> None:
@@ -168,7 +168,7 @@ class ControlServer:
         client.line += chunk
         client.due_s = monotonic() + CLIENT_TIMEOUT_S
         if not chunk or b"\n" in chunk or len(client.line) >= MAX_COMMAND_BYTES:
-            client.unsent = memoryview(self._answered(bytes(client.line)))
+            client.unsent = memoryview(self._answer_safely(bytes(client.line)))
             self._loop.selector.modify(client.connection, selectors.EVENT_WRITE, lambda: self._send(client))
             self._send(client)
 
@@ -190,7 +190,7 @@ class ControlServer:
         self._loop.selector.unregister(client.connection)
         client.connection.close()
 
-    def _answered(self, line: bytes) -> bytes:
+    def _answer_safely(self, line: bytes) -> bytes:
         """Return the answer to a line.
 
         Raises:
@@ -207,10 +207,10 @@ class ControlServer:
     def _answer(self, line: bytes) -> Answer:
         try:
             if not line.endswith(b"\n"):
-                raise BenchtuiError(f"{len(line):,} bytes without an end of line")
+                raise BenchtuiError(f"{len(line):,} bytes without a newline")
             command = _decoder.decode(str(line, "utf-8"))  # decoding bytes wouldn't validate skipped fields
         except Exception as error:  # noqa: BLE001 whatever the decoder raises, the client caused it
-            return Answer(ok=False, error=f"not a command: {visible(shortened(str(error)))}")
+            return Answer(ok=False, error=f"invalid command: {visible(shortened(str(error)))}")
         return self._handle(command)
 
 
@@ -218,7 +218,7 @@ def _line(answer: Answer) -> bytes:
     return msgspec.json.encode(answer) + b"\n"
 
 
-def _listening(path: Path) -> socket.socket:
+def _open_socket(path: Path) -> socket.socket:
     """Return a socket that listens at a path.
 
     It gets its name only once it listens: until then it refuses, and another engine would remove it as stale.
@@ -240,7 +240,7 @@ def _listening(path: Path) -> socket.socket:
         if listening:
             listening.close()
         reason = error.strerror or error
-        raise BenchtuiError(f"{path}: the control socket can't be made: {reason}") from error
+        raise BenchtuiError(f"{path}: can't create the control socket: {reason}") from error
     return listening
 
 

@@ -24,7 +24,7 @@ FAILED = ("failed", "timeout")
 class ResumableSession:
     """A recorded session with work left. No other process writes its file as long as this one lives."""
 
-    def __init__(self, path: Path, how: ResumeOptions) -> None:
+    def __init__(self, path: Path, options: ResumeOptions) -> None:
         """Read a session and lock its file for this process.
 
         Raises:
@@ -34,10 +34,10 @@ class ResumableSession:
         self.journal = Journal(path, resumed=True, backup=True)
         """Open for appending; nothing is written yet."""
         self._path = path
-        self._how = how
+        self._options = options
         try:
-            self.session = _folded(path)
-            self._again = tuple(case.index for case in self.session.cases if self._begins_again(case))
+            self.session = _read_session(path)
+            self._to_rerun = tuple(case.index for case in self.session.cases if self._must_rerun(case))
             self._require_work()
         except BenchtuiError:
             self.journal.close()
@@ -53,9 +53,10 @@ class ResumableSession:
         named = ((node.name, node.host) for node in nodes if node.name)
         of_nodes = (each for name, there in named for each in node_changes(self.session, name, there))
         changed = (*changes(self.session, host, version), *of_nodes)
-        if changed and not self._how.anyway:
+        if changed and not self._options.anyway:
             raise BenchtuiError(
-                f"{self._path}: machine or software have changed since: {'; '.join(changed)}; --anyway goes on"
+                f"{self._path}: hardware or software has changed since the session was recorded:"
+                f" {'; '.join(changed)}; use --anyway to resume"
             )
         event = Resumed(
             t=self.session.now_s,
@@ -63,7 +64,7 @@ class ResumableSession:
             version=version,
             host=host,
             changed=changed,
-            cases=self._again,
+            cases=self._to_rerun,
         )
         self.session.apply(event)
         return event
@@ -79,32 +80,32 @@ class ResumableSession:
         before = self.session.runtime
         if before is None:
             return []
-        pairs = ((name, getattr(before, name), getattr(now, name)) for name in _OF_TORCH)
-        return [f"resumed with other {name}: {old} → {new}" for name, old, new in pairs if old != new]
+        pairs = ((name, getattr(before, name), getattr(now, name)) for name in _TORCH_FIELDS)
+        return [f"resumed with a different {name}: {old} → {new}" for name, old, new in pairs if old != new]
 
-    def _begins_again(self, case: CaseState) -> bool:
-        return case.cut_short or (self._how.retry_failed and case.state in FAILED)
+    def _must_rerun(self, case: CaseState) -> bool:
+        return case.cut_short or (self._options.retry_failed and case.state in FAILED)
 
     def _require_work(self) -> None:
         session = self.session
         if session.start.source:
-            raise BenchtuiError(f"{self._path}: was imported from {session.start.source}; it can't be resumed")
+            raise BenchtuiError(f"{self._path}: can't resume a session imported from {session.start.source}")
         ended = session.finished is not None and session.finished.outcome == "completed"
         searching = session.start.sweep.axes.batch_size_auto and not ended
-        if self._again or searching or session.left:
+        if self._to_rerun or searching or session.left:
             return
         failed = sum(case.state in FAILED for case in session.cases)
-        more = f"; {failed} failed or took too long: --retry-failed runs them again" if failed else ""
-        raise NothingToResumeError(f"{self._path}: nothing is left to run{more}")
+        more = f"; {failed} failed or timed out: use --retry-failed to rerun them" if failed else ""
+        raise NothingToResumeError(f"{self._path}: no cases left to run{more}")
 
 
-_OF_TORCH = ("torch", "transformers", "cuda", "cudnn", "threads", "cuda_devices")
+_TORCH_FIELDS = ("torch", "transformers", "cuda", "cudnn", "threads", "cuda_devices")
 
 
-def _folded(path: Path) -> Session:
+def _read_session(path: Path) -> Session:
     """Read the session from its file line by line, because a reformatted file can't be appended to."""
     try:
         return Session.by_line(path, keep_steps=False)
     except BenchtuiError as error:
-        said = str(error).removeprefix(f"{path}").lstrip(",: ")
-        raise BenchtuiError(f"{path}: can't be resumed: {said}") from error
+        reason = str(error).removeprefix(f"{path}").lstrip(",: ")
+        raise BenchtuiError(f"{path}: can't resume: {reason}") from error

@@ -27,16 +27,16 @@ class RoundRun:
     """A case during one round, paused between two attempts if the first was disturbed."""
 
     def __init__(
-        self, turn: ScheduledRound, launch: Launch, rounds: Rounds, again: Retry | None = None
+        self, scheduled: ScheduledRound, launch: Launch, rounds: Rounds, retry: Retry | None = None
     ) -> None:
-        """Prepare the round; the first ``collect`` starts it. ``again`` says why it is repeated."""
-        self.turn = turn
+        """Prepare the round; the first ``collect`` starts it. ``retry`` says why it is repeated."""
+        self.scheduled = scheduled
         self.ended: CaseFinished | None = None
         """End of the last attempt; None while another one may follow."""
         self._launch = launch
         self._rounds = rounds
         self._run: Execution | None = None
-        self._again = again
+        self._retry = retry
         """Why the next attempt isn't the first; None if it is."""
         self._disturbed: CaseFinished | None = None
         """End of the previous attempt. It counts unless another attempt follows."""
@@ -77,40 +77,41 @@ class RoundRun:
             self.ended = self._disturbed or self._end(outcome, reason, now_s)
 
     def _begin(self, now_s: float) -> Iterator[AnyEvent]:
-        case, turn = self.turn.case, self.turn.round
-        if again := self._again:
-            yield CaseRepeated(t=now_s, case=case.index, round=turn, reason=again.reason, pause_s=again.pause_s)
-            self._again = None
+        case, round_index = self.scheduled.case, self.scheduled.round
+        if retry := self._retry:
+            reason, pause_s = retry.reason, retry.pause_s
+            yield CaseRepeated(t=now_s, case=case.index, round=round_index, reason=reason, pause_s=pause_s)
+            self._retry = None
         try:
-            self._run = self._launch(self.turn)
+            self._run = self._launch(self.scheduled)
         except BenchtuiError as error:
             if isinstance(error, OutOfFilesError) and self._shortages < len(SHORTAGE_PAUSES_S):
                 yield self._wait(error, now_s)
             else:
                 self.ended = self._end("failed", str(error), now_s)
             return
-        pid, node = self._run.pid, self.turn.node
-        yield CaseStarted(t=now_s, case=case.index, round=turn, config=case.config, pid=pid, node=node)
+        pid, node = self._run.pid, self.scheduled.node
+        yield CaseStarted(t=now_s, case=case.index, round=round_index, config=case.config, pid=pid, node=node)
 
     def _wait(self, shortage: OutOfFilesError, now_s: float) -> Message:
         """Schedule another attempt; return the message that announces it."""
         pause_s = SHORTAGE_PAUSES_S[self._shortages]
         self._shortages += 1
         self._due_s = now_s + pause_s
-        text = f"{self.turn.case.name}: {shortage}; tried again in {pause_s:g} s"
+        text = f"{self.scheduled.case.name}: {shortage}; retrying in {pause_s:g} s"
         return Message(t=now_s, level="warning", text=text)
 
     def _end(self, outcome: Outcome, reason: str, now_s: float) -> CaseFinished:
-        return CaseFinished(t=now_s, case=self.turn.case.index, outcome=outcome, reason=reason)
+        return CaseFinished(t=now_s, case=self.scheduled.case.index, outcome=outcome, reason=reason)
 
     def _after(self, end: CaseFinished, now_s: float) -> Iterator[AnyEvent]:
         self._run = None
-        again = None if self._last else self._rounds.again(end, self._attempt)
-        if again is None:
+        retry = None if self._last else self._rounds.retry(end, self._attempt)
+        if retry is None:
             self.ended = end
             return
-        self._disturbed, self._again = end, again
+        self._disturbed, self._retry = end, retry
         self._attempt += 1
-        self._due_s = now_s + again.pause_s
-        text = f"{self.turn.case.name}: {again.reason}; measured again in {again.pause_s:g} s"
+        self._due_s = now_s + retry.pause_s
+        text = f"{self.scheduled.case.name}: {retry.reason}; remeasuring in {retry.pause_s:g} s"
         yield Message(t=now_s, level="info", text=text)

@@ -46,7 +46,7 @@ class Rounds:
         self._processes += 1
         return f"case-{case}-{self._processes}"
 
-    def again(self, ended: CaseFinished, attempt: int) -> Retry | None:
+    def retry(self, ended: CaseFinished, attempt: int) -> Retry | None:
         """Return why to measure again after this many retries; None if not. Retries are limited."""
         if ended.outcome != "ok" or ended.environment is None or ended.measured_s is None:
             return None
@@ -58,28 +58,28 @@ class Rounds:
             return None
         return Retry(", ".join((*throttled, *shared)), PAUSE_S * 2**attempt)
 
-    def ended(self, end: CaseFinished, turn: int) -> RoundFinished | CaseFinished:
+    def ended(self, end: CaseFinished, round_index: int) -> RoundFinished | CaseFinished:
         """Return the event to record: the end of the round, or of the case if it was the last or failed."""
         ends = self._ends[end.case]
         ends.append(end)
         if end.outcome != "ok":
             return end
-        if turn < self._rules.rounds - 1:
-            return _round(end, turn)
+        if round_index < self._rules.rounds - 1:
+            return _round(end, round_index)
         return end if len(ends) == 1 else _case(ends)
 
 
 def as_end(record: RoundFinished) -> CaseFinished:
     """Return the end of a round as the worker reported it, as far as it was recorded."""
-    told = {name: getattr(record, name) for name in record.__struct_fields__ if name != "round"}
-    return CaseFinished(**told, outcome="ok")
+    fields = {name: getattr(record, name) for name in record.__struct_fields__ if name != "round"}
+    return CaseFinished(**fields, outcome="ok")
 
 
-def _round(end: CaseFinished, turn: int) -> RoundFinished:
+def _round(end: CaseFinished, round_index: int) -> RoundFinished:
     return RoundFinished(
         t=end.t,
         case=end.case,
-        round=turn,
+        round=round_index,
         measured_s=end.measured_s,
         stop=end.stop,
         warmup_stop=end.warmup_stop,

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from benchtui.engine.executor import NODE_LOST_PREFIX, Node
 from benchtui.engine.supervisor.batch_size_search import NextSize, SearchResult
-from benchtui.engine.supervisor.batch_size_searches import ENDS, BatchSizeSearches, PendingSearchStep
+from benchtui.engine.supervisor.batch_size_searches import ENDS_PREFIX, BatchSizeSearches, PendingSearchStep
 from benchtui.engine.supervisor.case_queue import Queue
 from benchtui.engine.supervisor.round_execution import Launch, RoundRun
 from benchtui.engine.supervisor.round_policy import Retry, Rounds
@@ -36,23 +36,23 @@ class Scheduler:
         self._runs: dict[int, RoundRun] = {}
         self._launch = launch
         self._rounds = rounds
-        self._sizes = BatchSizeSearches(sweep, self.queue, [node.host for node in nodes])
+        self._searches = BatchSizeSearches(sweep, self.queue, [node.host for node in nodes])
         self._sweep = sweep
-        self._lost: Counter[int] = Counter()
+        self._node_losses: Counter[int] = Counter()
         """Number of nodes lost while running each case."""
-        self._anew: dict[int, Retry] = {}
+        self._node_retries: dict[int, Retry] = {}
         """Reasons for repeating the round of cases that wait for another node."""
-        self._owed: list[PendingSearchStep] = []
+        self._pending_steps: list[PendingSearchStep] = []
         """Search steps still to be taken; the interrupted session file lacks them."""
-        self._unskipped: list[tuple[Case, Case]] = []
+        self._pending_skips: list[tuple[Case, Case]] = []
         """Cases still to be skipped, each with the smaller one that ran out of memory; missing there too."""
 
     def restore(self, session: Session, record: Iterable[AnyRecord]) -> None:
         """Restore the state of a recorded session. Both arguments include the resume event."""
         self.queue.restore(session)
         self._rounds.restore(session)
-        self._owed = self._sizes.replay_record(record)
-        self._unskipped = [
+        self._pending_steps = self._searches.replay_record(record)
+        self._pending_skips = [
             (case, smaller)
             for case, smaller in self.queue.too_large()
             if not _added_since(session.cases[case.index], session.cases[smaller.index])
@@ -76,12 +76,12 @@ class Scheduler:
         session file lacks.
         """
         self.queue.set_runtimes(runtimes)
-        self._refuse(self.queue.pending)
+        self._skip_unrunnable(self.queue.pending)
         self._repeat_on_each()
-        for case, smaller in self._unskipped:
+        for case, smaller in self._pending_skips:
             self._skip(case, smaller)
-        for owed in self._owed:
-            self._follow(owed.case, owed.step)
+        for pending in self._pending_steps:
+            self._apply_step(pending.case, pending.step)
 
     def advance(self) -> bool:
         """Collect events and start cases; return False once the sweep is over.
@@ -92,9 +92,9 @@ class Scheduler:
             self._collect(run)
         if self.stopping:
             self.end_pending(self.queue.pending, "interrupted", self.stopping)
-        while turn := self.queue.next():
-            again = self._anew.pop(turn.case.index, None)
-            run = self._runs[turn.case.index] = RoundRun(turn, self._launch, self._rounds, again)
+        while scheduled := self.queue.next():
+            retry = self._node_retries.pop(scheduled.case.index, None)
+            run = self._runs[scheduled.case.index] = RoundRun(scheduled, self._launch, self._rounds, retry)
             self._collect(run)
         return bool(self._runs or self.queue.pending or (self.queue.paused and not self.stopping))
 
@@ -107,7 +107,7 @@ class Scheduler:
     def abandon(self) -> None:
         """Kill running cases without recording it, since the session file can't be written any more."""
         for index in self._runs:
-            self.end(index, "interrupted", "the engine gave up")
+            self.end(index, "interrupted", "the engine failed")
 
     def on_node_lost(self, event: NodeLost) -> None:
         """Record a lost node and end pending cases that only it could run. Its running cases end later."""
@@ -115,7 +115,9 @@ class Scheduler:
         self.queue.remove_node(event.node)
         left_over = [(case, why) for case in self.queue.pending if (why := self.queue.unplaceable_reason(case))]
         for case, why in left_over:
-            self.end_pending([case], "interrupted", f"{why} is left: {event.node} was the last, {event.reason}")
+            self.end_pending(
+                [case], "interrupted", f"{why} after the loss of node {event.node}: {event.reason}"
+            )
 
     def end(self, index: int, outcome: Outcome, reason: str) -> None:
         """End a running case."""
@@ -126,37 +128,37 @@ class Scheduler:
         for case in self.queue.drop([case.index for case in cases]):
             end = CaseFinished(t=self.log.now_s(), case=case.index, outcome=outcome, reason=reason)
             self.log.write(end)
-            self._search(end)
+            self._continue_search(end)
 
-    def plan(self, config: Config, why: str, of: int | None = None) -> Case:
+    def add(self, config: Config, why: str, of: int | None = None) -> Case:
         """Add a case at the end; raise BenchtuiError if the plan is full."""
-        case = self._planned(config, why, of=of)
-        self._refuse([case])
+        case = self._append_case(config, why, of=of)
+        self._skip_unrunnable([case])
         return case
 
-    def add(self, config: Config, why: str, of: int) -> None:
+    def add_after(self, config: Config, why: str, of: int) -> None:
         """Add a case right after another one."""
-        self._refuse([self._planned(config, why, of=of, after=of)])
+        self._skip_unrunnable([self._append_case(config, why, of=of, after=of)])
 
     def _collect(self, run: RoundRun) -> None:
         for event in run.collect(self.log.now_s()):
             self.log.write(event)
-            self._sizes.take(event)
+            self._searches.apply(event)
         if run.ended:
-            self._round_over(run, run.ended)
+            self._finish_round(run, run.ended)
 
-    def _round_over(self, run: RoundRun, told: CaseFinished) -> None:
-        del self._runs[told.case]
-        end = self._after_loss(told)
+    def _finish_round(self, run: RoundRun, reported: CaseFinished) -> None:
+        del self._runs[reported.case]
+        end = self._handle_node_loss(reported)
         if end is None:
             return
-        self.log.write(self._rounds.ended(end, run.turn.round))
+        self.log.write(self._rounds.ended(end, run.scheduled.round))
         self.queue.ended(end.case, end.outcome)
         if end.outcome == "oom":
             for case in self.queue.as_large_as(end.case):
-                self._skip(case, run.turn.case)
-        if run.turn.round == 0 and not self.stopping:
-            self._search(end)
+                self._skip(case, run.scheduled.case)
+        if run.scheduled.round == 0 and not self.stopping:
+            self._continue_search(end)
 
     def _repeat_on_each(self) -> None:
         """Add one case for each node if several share the sweep, to measure the differences between nodes."""
@@ -168,7 +170,7 @@ class Scheduler:
         done = {case.config.machine for case in self.queue.cases}
         for name in reversed(names):
             if name not in done:
-                self.add(replace(first.config, machine=name), "on each node", first.index)
+                self.add_after(replace(first.config, machine=name), "on each node", first.index)
 
     def _first_shared(self) -> Case | None:
         """Return the baseline case, or else the first case, among those that any node may run."""
@@ -178,20 +180,20 @@ class Scheduler:
         baseline = self._sweep.measure.baseline or Baseline()
         return next((case for case in shared if baseline.matches(case.config)), next(iter(shared), None))
 
-    def _after_loss(self, end: CaseFinished) -> CaseFinished | None:
+    def _handle_node_loss(self, end: CaseFinished) -> CaseFinished | None:
         """Return the end of a case, or None if its node was lost and it is repeated on another one.
 
         If there is no other node or the sweep is stopping, the case is interrupted and can be resumed.
         """
         if not (end.reason or "").startswith(NODE_LOST_PREFIX):
             return end
-        self._lost[end.case] += 1
-        repeated = self._sweep.run.lost == "repeat" and self._lost[end.case] <= LOST_RETRIES
+        self._node_losses[end.case] += 1
+        repeated = self._sweep.run.lost == "repeat" and self._node_losses[end.case] <= LOST_RETRIES
         if not (repeated or self.stopping):
             return end
-        if self.stopping or not self.queue.again(end.case):
+        if self.stopping or not self.queue.requeue(end.case):
             return replace(end, outcome="interrupted")
-        self._anew[end.case] = Retry(end.reason or "", 0.0)
+        self._node_retries[end.case] = Retry(end.reason or "", 0.0)
         return None
 
     def _skip(self, case: Case, smaller: Case) -> None:
@@ -200,34 +202,34 @@ class Scheduler:
             size = "as large as" if _same_size(case.config, smaller.config) else "larger than"
             self.end_pending([case], "skipped", f"{size} case {smaller.index}, which ran out of memory")
 
-    def _search(self, end: CaseFinished) -> None:
+    def _continue_search(self, end: CaseFinished) -> None:
         """Continue the search that a case belongs to."""
-        self._follow(end.case, self._sizes.ended(end))
+        self._apply_step(end.case, self._searches.ended(end))
 
-    def _follow(self, index: int, step: NextSize | SearchResult | None) -> None:
+    def _apply_step(self, index: int, step: NextSize | SearchResult | None) -> None:
         match step:
             case SearchResult(text):
-                self.log.tell(text)
+                self.log.write_message(text)
             case NextSize(size, why):
-                self._try(index, size, why)
+                self._try_size(index, size, why)
 
-    def _try(self, before: int, size: int, why: str) -> None:
+    def _try_size(self, before: int, size: int, why: str) -> None:
         config = replace(self.queue.cases[before].config, batch_size=size)
         try:
-            case = self._planned(config, why, after=before)
+            case = self._append_case(config, why, after=before)
         except BenchtuiError as error:
-            self.log.tell(f"{ENDS}{config.family} ends: {error}", "warning")
+            self.log.write_message(f"{ENDS_PREFIX}{config.family} ends: {error}", "warning")
             return
-        self._sizes.expect(case)
-        self._refuse([case])
+        self._searches.add(case)
+        self._skip_unrunnable([case])
 
-    def _planned(self, config: Config, why: str, of: int | None = None, after: int | None = None) -> Case:
-        case = self.queue.plan(config, after)
+    def _append_case(self, config: Config, why: str, of: int | None = None, after: int | None = None) -> Case:
+        case = self.queue.add(config, after)
         added = CaseAdded(t=self.log.now_s(), case=case.index, config=config, why=why, of=of, after=after)
         self.log.write(added)
         return case
 
-    def _refuse(self, cases: Iterable[Case]) -> None:
+    def _skip_unrunnable(self, cases: Iterable[Case]) -> None:
         """Skip cases that no node can run or whose options are invalid everywhere."""
         for case in cases:
             if reason := case.skip or self.queue.unplaceable_reason(case):

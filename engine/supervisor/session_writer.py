@@ -42,19 +42,17 @@ class SessionLog:
         """Append an event with long texts cut; raise RecordError if the disk is full or gone."""
         try:
             if harm := self._journal.check_damage():  # before the event, which may be the last
-                said = (
-                    f"{harm.path}: {harm.what} while the sweep runs; the whole session goes on in {harm.saved}"
-                )
-                self._journal.append(Message(t=self.now_s(), level="error", text=said))
-            self._journal.append(cut_long_texts(event, self._put_aside))
+                text = f"{harm.path}: {harm.what} during the sweep; the whole session continues in {harm.saved}"
+                self._journal.append(Message(t=self.now_s(), level="error", text=text))
+            self._journal.append(cut_long_texts(event, self._log_in_full))
         except OSError as error:
             raise RecordError(error.errno, error.strerror, error.filename) from error
 
-    def tell(self, text: str, level: Level = "info") -> None:
+    def write_message(self, text: str, level: Level = "info") -> None:
         """Append a message for the reader."""
         self.write(Message(t=self.now_s(), level=level, text=text))
 
-    def _put_aside(self, text: str) -> str:
+    def _log_in_full(self, text: str) -> str:
         """Write a text to the engine's log and return a note on where it is.
 
         Its lines get a prefix, so that none is mistaken for one of the engine's own.
@@ -63,7 +61,7 @@ class SessionLog:
         with suppress(OSError):  # its disk may be full while the session's isn't
             sys.stderr.write("".join(f"| {line}\n" for line in text.splitlines()))
             sys.stderr.flush()
-        return f"the rest is in the engine's log{f', {self._engine_log}' if self._engine_log else ''}"
+        return f"see the engine's log{f', {self._engine_log}' if self._engine_log else ''}"
 
     def close(self) -> None:
         """Close the session file."""

@@ -59,43 +59,44 @@ class Supervisor:
         sweep: Sweep,
         path: Path,
         executor: Executor,
-        left: "ResumableSession | None" = None,
+        resumable: "ResumableSession | None" = None,
     ) -> None:
         """Create or resume the session file and listen for commands.
 
         Raises:
             BenchtuiError: if that fails. An existing file is unchanged then.
         """
-        _require_own_code(sweep.task)
+        _require_custom_code(sweep.task)
         self._executor = executor
-        self._left = left
-        resumed = left.resumed(executor.host, executor.nodes) if left else None
-        self._sweep = _on(executor.nodes, sweep)
+        self._resumable = resumable
+        resumed = resumable.resumed(executor.host, executor.nodes) if resumable else None
+        self._sweep = _expand_wildcards(executor.nodes, sweep)
         self._id = session_id
         self._loop = EventLoop()
-        self._others = client.running()
+        self._other_engines = client.running()
         # before the file: otherwise a session could remain that nobody can reach
         self._control = ControlServer(session_id, self._loop, self._on_command)
         try:
-            journal, at_s = (left.journal, left.session.now_s) if left else (Journal(path, backup=True), 0.0)
+            journal = resumable.journal if resumable else Journal(path, backup=True)
+            at_s = resumable.session.now_s if resumable else 0.0
             self._log = SessionLog(journal, at_s, log_path(session_id))
         except BenchtuiError:
             self._control.close()
             raise
         self._rounds = Rounds(self._sweep.measure)
         self._scheduler = Scheduler(self._sweep, executor.nodes, self._log, self._launch, self._rounds)
-        if left:
-            self._scheduler.restore(left.session, left.record())
+        if resumable:
+            self._scheduler.restore(resumable.session, resumable.record())
         self.resumed_s = resumed.t if resumed else None
         """Session time in seconds at which this engine resumes the session; None for a new session."""
         try:
             self._log.write(resumed or self._session_started())
         except RecordError as error:
             self._control.close()
-            if left:
-                self._say_why(error)
+            if resumable:
+                self._log_failure(error)
             self._log.close()
-            raise self._ended_by(error) from error
+            raise self._failure(error) from error
 
     def run(self) -> None:
         """Run every case and complete the session; the session file records the outcome.
@@ -111,8 +112,8 @@ class Supervisor:
             outcome: SessionOutcome = "interrupted" if stopped else "completed"
             self._log.write(SessionFinished(t=self._log.now_s(), outcome=outcome, reason=stopped))
         except OSError as error:
-            self._say_why(error)
-            raise self._ended_by(error) from error
+            self._log_failure(error)
+            raise self._failure(error) from error
         finally:
             self._control.close()
             self._log.close()
@@ -124,8 +125,8 @@ class Supervisor:
 
     def _measure(self) -> None:
         try:
-            self._tell_nodes()
-            self._tell_what_is_foreign()
+            self._log_nodes()
+            self._log_custom_code()
             self._executor.open(
                 ExecutorContext(
                     self._log.zero_s, self._sweep.env, self._sweep.dataset, self._loop, self._on_event
@@ -138,46 +139,48 @@ class Supervisor:
             self._scheduler.abandon()
             self._executor.close()
 
-    def _say_why(self, error: OSError) -> None:
+    def _log_failure(self, error: OSError) -> None:
         """Log to the session file why it ends here, if there is space left."""
         with suppress(OSError):
-            self._log.tell(f"the record ends here, unfinished: {_reason(error)}", "error")
+            self._log.write_message(f"the session file ends here, incomplete: {_reason(error)}", "error")
 
-    def _ended_by(self, error: OSError) -> BenchtuiError:
+    def _failure(self, error: OSError) -> BenchtuiError:
         written = isinstance(error, RecordError)
-        what = "the session can't be written any further" if written else "the sweep can't go on"
+        what = "can't write the session file" if written else "can't continue the sweep"
         return BenchtuiError(f"{self._log.path}: {what}: {_reason(error)}")
 
-    def _tell_nodes(self) -> None:
+    def _log_nodes(self) -> None:
         for node in self._executor.nodes:
             if node.name is not None:
-                self._log.write(_joined(node, self._log.now_s()))
-        for remark in self._executor.remarks:
-            self._log.tell(remark, "warning")
+                self._log.write(_node_joined(node, self._log.now_s()))
+        for warning in self._executor.warnings:
+            self._log.write_message(warning, "warning")
 
-    def _tell_what_is_foreign(self) -> None:
+    def _log_custom_code(self) -> None:
         """Log the sweep's own code and environment variables before they apply: it may be someone else's."""
         if own := custom_task(self._sweep.task):
-            self._log.tell(f"runs the code of {own[0]}: the function {own[1]}")
+            self._log.write_message(f"running custom code: function {own[1]} in {own[0]}")
         if names := ", ".join(self._sweep.env):
-            self._log.tell(f"measured processes have the sweep's own {names}")
+            self._log.write_message(f"environment variables set by the sweep: {names}")
 
     def _prepare(self) -> None:
         """Log what is known before the first case, and query the nodes for the rest."""
         for reading, missing in self._executor.host.absent.items():
-            self._log.tell(f"no {reading} readings: {missing}")
-        if changed := self._left.session.resumed[-1].changed if self._left else ():
-            self._log.tell(f"resumed although machine or software had changed: {'; '.join(changed)}", "warning")
-        for other in self._others:
-            text = f"another sweep runs on this machine and disturbs this one: {other.path}"
-            self._log.tell(text, "warning")
-        runtimes = {event.node: event for event in self._learn(self._executor.prepare(), Runtime)}
-        self._tell_versions(runtimes)
+            self._log.write_message(f"no {reading} readings: {missing}")
+        if changed := self._resumable.session.resumed[-1].changed if self._resumable else ():
+            self._log.write_message(
+                f"resumed although hardware or software has changed: {'; '.join(changed)}", "warning"
+            )
+        for other in self._other_engines:
+            text = f"another sweep is running on this machine and may disturb this one: {other.path}"
+            self._log.write_message(text, "warning")
+        runtimes = {event.node: event for event in self._run_preflight(self._executor.prepare(), Runtime)}
+        self._log_version_warnings(runtimes)
         self._scheduler.begin(runtimes)
         if self._sweep.measure.peaks:
-            self._learn(self._executor.peaks(self._wanted_peaks()), Peaks)
+            self._run_preflight(self._executor.measure_peaks(self._needed_peaks()), Peaks)
 
-    def _wanted_peaks(self) -> dict[str | None, list[PeakKey]]:
+    def _needed_peaks(self) -> dict[str | None, list[PeakKey]]:
         """Return the device peaks that pending cases will be compared with, by node name."""
         queue = self._scheduler.queue
         return {
@@ -185,39 +188,39 @@ class Supervisor:
             for node in queue.nodes
         }
 
-    def _tell_versions(self, runtimes: Mapping[str | None, Runtime]) -> None:
-        words = [word for runtime in runtimes.values() for word in untested(runtime)]
-        if self._left and None in runtimes:
-            words += self._left.torch_changes(runtimes[None])
-        for word in dict.fromkeys(words):
-            self._log.tell(word, "warning")
+    def _log_version_warnings(self, runtimes: Mapping[str | None, Runtime]) -> None:
+        warnings = [warning for runtime in runtimes.values() for warning in untested(runtime)]
+        if self._resumable and None in runtimes:
+            warnings += self._resumable.torch_changes(runtimes[None])
+        for warning in dict.fromkeys(warnings):
+            self._log.write_message(warning, "warning")
 
-    def _learn(self, errand: PreflightTask, kind: type[E]) -> list[E]:
+    def _run_preflight(self, task: PreflightTask, kind: type[E]) -> list[E]:
         """Run a preflight task and record its events, serving commands meanwhile; return those of one type."""
         found = []
         while not self._scheduler.stopping:
-            for event in errand.collect(self._log.now_s()):
+            for event in task.collect(self._log.now_s()):
                 self._log.write(event)
                 if isinstance(event, kind):
                     found.append(event)
-            if errand.ended:
+            if task.ended:
                 return found
-            self._loop.wait(errand.sources, errand.left_s)
-        errand.end()
+            self._loop.wait(task.sources, task.left_s)
+        task.end()
         return found
 
-    def _launch(self, turn: ScheduledRound) -> Execution:
+    def _launch(self, scheduled: ScheduledRound) -> Execution:
         """Start one round of a case in its own process."""
-        case = turn.case
+        case = scheduled.case
         job = Job(
             case=case.index,
             config=case.config,
             sweep=self._sweep,
             zero_s=self._log.zero_s,
             scratch=self._rounds.scratch(case.index),
-            round=turn.round,
+            round=scheduled.round,
         )
-        return self._executor.start(job, turn.node)
+        return self._executor.start(job, scheduled.node)
 
     def _on_command(self, command: Command) -> Answer:
         try:
@@ -235,8 +238,8 @@ class Supervisor:
             if event.stood_still_s is not None:
                 where = f"{event.node}: " if event.node else ""
                 for_s = f"{event.stood_still_s:.1f} s"
-                text = f"{where}engine and cases stood still for {for_s}: suspended, or stopped"
-                self._log.tell(text, "warning")
+                text = f"{where}engine and cases stood still for {for_s}: suspended or stopped"
+                self._log.write_message(text, "warning")
 
     def _session_started(self) -> SessionStarted:
         now = datetime.now(UTC)
@@ -263,7 +266,7 @@ def _reason(error: OSError) -> str:
     return f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
 
 
-def _on(nodes: Sequence[Node], sweep: Sweep) -> Sweep:
+def _expand_wildcards(nodes: Sequence[Node], sweep: Sweep) -> Sweep:
     """Return the sweep with the wildcards for GPUs and kinds of nodes expanded.
 
     Raises:
@@ -274,7 +277,7 @@ def _on(nodes: Sequence[Node], sweep: Sweep) -> Sweep:
     return expand_gpus(expand_node_kinds(sweep, kinds), max(gpus))
 
 
-def _joined(node: Node, now_s: float) -> NodeJoined:
+def _node_joined(node: Node, now_s: float) -> NodeJoined:
     return NodeJoined(
         t=now_s,
         node=node.name or "",
@@ -286,8 +289,8 @@ def _joined(node: Node, now_s: float) -> NodeJoined:
     )
 
 
-def _require_own_code(task: str) -> None:
+def _require_custom_code(task: str) -> None:
     """Reject a task whose file is missing, before a session is created."""
     own = custom_task(task)
     if own and not Path(own[0]).is_file():
-        raise BenchtuiError(f"task {task!r}: no file {own[0]} in the working folder, {Path.cwd()}")
+        raise BenchtuiError(f"task {task!r}: no file {own[0]} in the working directory, {Path.cwd()}")

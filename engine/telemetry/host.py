@@ -59,12 +59,12 @@ class HostReader:
     def read(self, at_s: float, worker_pids: Collection[int]) -> HostSample:
         """Read the machine and the workers with these pids at session time ``at_s``."""
         self._workers = {pid: self._workers.get(pid) or ProcessorUse() for pid in worker_pids}
-        seen = {pid: none_if_refused(partial(_process, pid)) for pid in worker_pids}
+        seen = {pid: none_on_error(partial(_process, pid)) for pid in worker_pids}
         processes = {pid: process or (None, None) for pid, process in seen.items()}
         energy = self._rapl.sample() if self._rapl else RaplSample(None, None)
         return HostSample(
-            cpu_percent=self._machine.percent(at_s, none_if_refused(machine_busy_s)),
-            memory_used_mb=none_if_refused(_memory_used_mb),
+            cpu_percent=self._machine.percent(at_s, none_on_error(machine_busy_s)),
+            memory_used_mb=none_on_error(_memory_used_mb),
             worker_cpu_percent=_sum(use.percent(at_s, processes[pid][0]) for pid, use in self._workers.items()),
             worker_rss_mb=_sum(rss_mb for _, rss_mb in processes.values()),
             engine_cpu_percent=self._engine.percent(at_s, time.process_time()),
@@ -79,7 +79,7 @@ def _sum(values: Iterable[float | None]) -> float | None:
     return round(sum(known), 1) if known else None
 
 
-def none_if_refused(read: Callable[[], T]) -> T | None:
+def none_on_error(read: Callable[[], T]) -> T | None:
     """Return a reading, or None if the system refuses it."""
     try:
         return read()

@@ -63,7 +63,7 @@ def open_nvml() -> "Nvml | NvmlUnavailable":
         return NvmlUnavailable(nvml_errors.reason(error))
     if count == 0:
         return NvmlUnavailable(
-            f"the NVIDIA driver {driver} finds no GPU; check which GPUs this container may use"
+            f"the NVIDIA driver {driver} finds no GPU; check which GPUs this container can access"
         )
     return Nvml(driver, count)
 

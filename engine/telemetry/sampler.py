@@ -58,9 +58,9 @@ class Sampler:
         self._stops = stops
         self._worker_pids: tuple[int, ...] = ()
         self._samples: list[_Sample] = []
-        self._told: dict[int, dict[str, str]] = {}
+        self._reported: dict[int, dict[str, str]] = {}
         self._stopped = threading.Event()
-        self._handing_on = threading.Lock()
+        self._flush_lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
 
     def watch(self, pids: Iterable[int]) -> None:
@@ -79,7 +79,7 @@ class Sampler:
 
     def flush(self) -> None:
         """Emit pending samples at once. May be called from another thread."""
-        with self._handing_on:
+        with self._flush_lock:
             samples, self._samples = self._samples, []
             if samples:
                 self._emit(self._event(samples))
@@ -88,7 +88,7 @@ class Sampler:
         due_s = self._clock()
         while not self._wait(due_s - self._clock()):
             sample = self._sample()
-            with self._handing_on:
+            with self._flush_lock:
                 self._samples.append(sample)
             if len(self._samples) >= self._batch and not self._stopped.is_set():
                 self.flush()
@@ -107,7 +107,7 @@ class Sampler:
         at_s = self._clock()
         host = self._host.read(at_s, self._worker_pids)
         if self._stops:
-            self._stops.look(at_s, self._worker_pids)
+            self._stops.poll(at_s, self._worker_pids)
         return _Sample(at_s, () if self._nvml is None else self._nvml.sample(), host)
 
     def _event(self, samples: Sequence[_Sample]) -> Telemetry:
@@ -131,16 +131,16 @@ class Sampler:
             sm_clock_mhz=[sample.sm_clock_mhz for sample in column],
             throttle=[sample.throttle for sample in column],
             energy_j=[sample.energy_j for sample in column],
-            absent=self._untold(last.index, column),
+            absent=self._new_reasons(last.index, column),
         )
 
-    def _untold(self, index: int, column: Sequence[GpuSample]) -> dict[str, str]:
+    def _new_reasons(self, index: int, column: Sequence[GpuSample]) -> dict[str, str]:
         """Return the reasons for missing readings not emitted before. Each is emitted once."""
-        told = self._told.setdefault(index, {})
+        reported = self._reported.setdefault(index, {})
         reasons = {name: reason for sample in column for name, reason in sample.absent.items()}
-        news = {name: reason for name, reason in reasons.items() if told.get(name) != reason}
-        told |= news
-        return news
+        new = {name: reason for name, reason in reasons.items() if reported.get(name) != reason}
+        reported |= new
+        return new
 
 
 def _host_readings(column: Sequence[HostSample]) -> HostReadings:

@@ -15,7 +15,7 @@ class StoppedWorkers:
         """Workers that the last poll found stopped: its session time by pid."""
         self._spans: dict[int, list[tuple[float, float]]] = {}
 
-    def look(self, at_s: float, pids: Iterable[int]) -> None:
+    def poll(self, at_s: float, pids: Iterable[int]) -> None:
         """Poll the running workers at this session time. Called from the sampler's thread."""
         stopped = [pid for pid in pids if is_stopped(pid)]
         for pid in stopped:

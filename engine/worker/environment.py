@@ -7,10 +7,10 @@ from time import monotonic
 
 import psutil
 
-from benchtui.engine.telemetry.host import machine_busy_s, none_if_refused
+from benchtui.engine.telemetry.host import machine_busy_s, none_on_error
 from benchtui.sessions.payloads import Environment
 
-LEAST_S = 0.2
+MIN_SPAN_S = 0.2
 """Shortest span for the machine's CPU time, which the kernel counts in ticks of 10 ms."""
 
 
@@ -24,8 +24,8 @@ class _Moment:
     @classmethod
     def now(cls) -> "_Moment":
         own, ended = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-        own_s = own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime + _below_s()
-        return cls(monotonic(), own_s, own.ru_nivcsw, none_if_refused(machine_busy_s))
+        own_s = own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime + _descendants_s()
+        return cls(monotonic(), own_s, own.ru_nivcsw, none_on_error(machine_busy_s))
 
 
 class EnvironmentProbe:
@@ -47,15 +47,15 @@ class EnvironmentProbe:
         )
 
 
-def _below_s() -> float:
+def _descendants_s() -> float:
     """CPU time of running descendants, which count as the worker's own."""
-    found = none_if_refused(lambda: psutil.Process().children(recursive=True)) or []
-    times = [none_if_refused(process.cpu_times) for process in found]
+    found = none_on_error(lambda: psutil.Process().children(recursive=True)) or []
+    times = [none_on_error(process.cpu_times) for process in found]
     return sum(each.user + each.system for each in times if each)
 
 
 def _others_percent(begin: _Moment, end: _Moment, own_s: float, span_s: float) -> float | None:
-    if begin.machine_s is None or end.machine_s is None or span_s < LEAST_S:
+    if begin.machine_s is None or end.machine_s is None or span_s < MIN_SPAN_S:
         return None
     return round(100 * max(0.0, end.machine_s - begin.machine_s - own_s) / span_s, 1)
 

@@ -37,7 +37,7 @@ from benchtui.sessions.payloads import Compiling, Memory, StepCost
 
 Emit = Callable[[WorkerEvent | StepCostReport], None]
 
-_CUT_SHORT = "the worker ended while its step was looked at"
+_CUT_SHORT = "the worker exited while the cost of a step was counted"
 STEP_COST_PENDING = StepCost(absent=dict.fromkeys(("flops", "bytes"), _CUT_SHORT))
 """Placeholder in ``CaseFinished``: counting the step's cost comes later and may kill the worker."""
 
@@ -145,7 +145,7 @@ class _Case:
 
     def _memory(self, device: Device, workload: Workload) -> Memory:
         """Return memory peaks, without the allocated peak under CUDA graphs: a replay allocates no tensors."""
-        memory = msgspec.structs.replace(device.peaks(), kv_cache_mb=workload.kv_cache_mb)
+        memory = msgspec.structs.replace(device.memory_peaks(), kv_cache_mb=workload.kv_cache_mb)
         if self._job.config.uses_cuda_graphs:
             return msgspec.structs.replace(memory, peak_allocated_mb=None)
         return memory
@@ -188,4 +188,4 @@ def _unsteady(compiling: Compiling | None) -> tuple[str, ...]:
     """Return a mark if torch compiled during measured steps."""
     if compiling is None or not compiling.unsteady:
         return ()
-    return (f"the compiler was at work in {len(compiling.unsteady)} measured steps",)
+    return (f"the compiler ran during {len(compiling.unsteady)} measured steps",)

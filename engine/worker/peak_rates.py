@@ -13,7 +13,7 @@ from benchtui.engine.worker import isolation
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks
 
-BUDGET_MS, MOST_RUNS = 300.0, 100
+BUDGET_MS, MAX_RUNS = 300.0, 100
 """Limits for finding the fastest run: total time and number of runs."""
 SMALLEST, LARGEST = 256, 16_384
 """Matrix rows. Doubled until a product is large enough for the device, or takes ``SLOW_MS``."""
@@ -38,11 +38,11 @@ def measure(name: str, kind: str, threads: int) -> Peaks:
     precision.set_tf32(kind)
     if threads:
         torch.set_num_threads(threads)
-    looks: dict[str, Callable[[Device], Measured]] = {
+    measurements: dict[str, Callable[[Device], Measured]] = {
         "flops": lambda device: product(device, _DTYPES.get(kind, torch.float32)),
         "bytes": copy,
     }
-    found = {what: _tried(name, look) for what, look in looks.items()}
+    found = {what: _result_or_reason(name, measure_rate) for what, measure_rate in measurements.items()}
     known = {what: each for what, each in found.items() if not isinstance(each, str)}
     return Peaks(
         t=0.0,
@@ -90,7 +90,7 @@ def _fastest_ms(device: Device, run: Callable[[], object]) -> tuple[float, int]:
     """Return the fastest of several runs after a warm-up run, and their number."""
     _once_ms(device, run)
     times_ms = [_once_ms(device, run)]
-    while len(times_ms) < 3 or (sum(times_ms) < BUDGET_MS and len(times_ms) < MOST_RUNS):
+    while len(times_ms) < 3 or (sum(times_ms) < BUDGET_MS and len(times_ms) < MAX_RUNS):
         times_ms.append(_once_ms(device, run))
     return min(times_ms), len(times_ms)
 
@@ -104,9 +104,9 @@ def _once_ms(device: Device, run: Callable[[], object]) -> float:
     return time.wall_ms if time.device_ms is None else time.device_ms
 
 
-def _tried(name: str, look: Callable[[Device], Measured]) -> Measured | str:
+def _result_or_reason(name: str, measure_rate: Callable[[Device], Measured]) -> Measured | str:
     try:
-        return look(open_device(name))
+        return measure_rate(open_device(name))
     except BenchtuiError as error:
         return text_of(error)
     except Exception as error:  # noqa: BLE001  (separate process: whatever torch raises is the reason for a missing peak)

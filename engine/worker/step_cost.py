@@ -20,6 +20,7 @@ from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, 
 from benchtui.engine.devices import oom
 from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.exception_text import described, text_of
+from benchtui.engine.job import TEARDOWN_S
 from benchtui.engine.models import compilation
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import StepCost
@@ -30,11 +31,13 @@ T = TypeVar("T")
 
 LONGEST_STEP_S = 10.0
 """Longest step that is counted. An extra one beyond that would cost noticeable time."""
-LONGEST_COUNTING_S = 15.0
-"""Time limit for counting, which costs some microseconds per operator. The worker has 20 s to exit."""
 BUSY_STEPS = 3
 LONGEST_BUSY_S = 1.0
 """Number of profiled steps, and the longest step that is profiled."""
+EXIT_S = 2.0
+"""Seconds left for the process to exit after counting and profiling."""
+LONGEST_COUNTING_S = TEARDOWN_S - BUSY_STEPS * LONGEST_BUSY_S - EXIT_S
+"""Time limit for counting, which costs some microseconds per operator. Profiling and the exit follow it."""
 
 _NATIVE = ("aten", "prim", "prims", "profiler")
 """Namespaces of torch's own operators. Those that compute are elementwise or known to the counter."""
@@ -44,8 +47,8 @@ _GATHER_OPS = ("aten::embedding", "aten::index_select", "aten::index", "aten::ga
 
 def measure_step_cost(step: Step, device: Device, step_s: float) -> StepCost:
     """Measure the cost of a step that takes ``step_s``. Exceptions of the step are caught."""
-    counted = _tried(device, lambda: count(step, step_s))
-    busy_ms = _tried(device, lambda: _busy_ms(step, device, step_s))
+    counted = _result_or_reason(device, lambda: count(step, step_s))
+    busy_ms = _result_or_reason(device, lambda: _busy_ms(step, device, step_s))
     work = StepCost(absent={"flops": counted, "bytes": counted}) if isinstance(counted, str) else counted
     if isinstance(busy_ms, str):
         return replace(work, absent=work.absent | {"busy": busy_ms})
@@ -55,22 +58,23 @@ def measure_step_cost(step: Step, device: Device, step_s: float) -> StepCost:
 def count(step: Step, step_s: float) -> StepCost:
     """Count operations and bytes of one uncompiled step. Raises BenchtuiError if it takes too long."""
     if step_s > LONGEST_STEP_S:
-        raise BenchtuiError(f"a step takes {step_s:.0f} s, and is counted up to {LONGEST_STEP_S:g} s")
-    traffic, operations = ByteCounter(), FlopCounterMode(display=False, custom_mapping=_FORMULAS)
+        raise BenchtuiError(f"a step takes {step_s:.0f} s; only steps up to {LONGEST_STEP_S:g} s are counted")
+    byte_counter, flop_counter = ByteCounter(), FlopCounterMode(display=False, custom_mapping=_FORMULAS)
     # torch's counter decomposes composite operators, so it is the inner one of the two
-    with _uncompiled(), warnings.catch_warnings(), traffic, operations:
+    with _uncompiled(), warnings.catch_warnings(), byte_counter, flop_counter:
         warnings.simplefilter("ignore")  # about the counter's hooks on a compiled module, which it doesn't need
         step(lambda part: None)
-    unknown = [name for name, packet in traffic.foreign.items() if packet not in operations.flop_registry]
+    known = flop_counter.flop_registry
+    unknown = [name for name, packet in byte_counter.foreign.items() if packet not in known]
     absent = {}
     if unknown:
         absent["flops"] = f"torch's counter has no formula for {unknown[0]}"
-    if traffic.hidden:
-        absent["bytes"] = f"{traffic.hidden} keeps its weights out of sight"
+    if byte_counter.hidden:
+        absent["bytes"] = f"{byte_counter.hidden} hides its weights from the counter"
     return StepCost(
-        flops=None if unknown else float(operations.get_total_flops()),
-        bytes_moved=None if traffic.hidden else float(traffic.bytes),
-        bytes_of_weights=None if traffic.hidden else float(traffic.bytes_of_weights),
+        flops=None if unknown else float(flop_counter.get_total_flops()),
+        bytes_moved=None if byte_counter.hidden else float(byte_counter.bytes),
+        bytes_of_weights=None if byte_counter.hidden else float(byte_counter.bytes_of_weights),
         absent=absent,
     )
 
@@ -85,7 +89,7 @@ class ByteCounter(TorchDispatchMode):
         """Operators that aren't torch's own, by name."""
         self.hidden: str | None = None
         """An operator that reads more than its tensors, if there is one."""
-        self._made: set[int] = set()
+        self._allocated: set[int] = set()
         """Addresses of storages allocated in this step. All others existed before."""
         self._until_s = monotonic() + LONGEST_COUNTING_S
 
@@ -99,46 +103,46 @@ class ByteCounter(TorchDispatchMode):
         """Run the operator and add the bytes it moved."""
         if monotonic() > self._until_s:
             raise BenchtuiError(f"counting a step took longer than {LONGEST_COUNTING_S:g} s")
-        given = func(*args, **(kwargs or {}))
-        self._note_origin(func, args)
-        self._note(func, (args, kwargs), list(_tensors(given)) or _changed(func, args))
-        return given
+        outputs = func(*args, **(kwargs or {}))
+        self._record_origin(func, args)
+        self._record(func, (args, kwargs), list(_tensors(outputs)) or _mutated(func, args))
+        return outputs
 
-    def _note_origin(self, func: Any, args: tuple[Any, ...]) -> None:  # noqa: ANN401
+    def _record_origin(self, func: Any, args: tuple[Any, ...]) -> None:  # noqa: ANN401
         if func.namespace in _NATIVE:
             return
         self.foreign.setdefault(str(func.overloadpacket), func.overloadpacket)
         if any(isinstance(argument, torch.ScriptObject) for argument in args):
             self.hidden = str(func.overloadpacket)
 
-    def _note(self, func: Any, arguments: object, given: list[torch.Tensor]) -> None:  # noqa: ANN401
-        taken = list(_tensors(arguments))
-        places = {_place(tensor) for tensor in taken}
-        made = [tensor for tensor in given if _place(tensor) not in places]
-        self._made.update(_place(tensor) for tensor in made)
+    def _record(self, func: Any, arguments: object, outputs: list[torch.Tensor]) -> None:  # noqa: ANN401
+        inputs = list(_tensors(arguments))
+        input_storages = {_storage(tensor) for tensor in inputs}
+        new = [tensor for tensor in outputs if _storage(tensor) not in input_storages]
+        self._allocated.update(_storage(tensor) for tensor in new)
         changes = func._schema.is_mutable and torch.Tag.inplace_view not in func.tags
-        if (made or changes) and "empty" not in func._schema.name:
-            picked = func._schema.name in _GATHER_OPS
-            self._add([*made, *taken[1:]] if picked else taken)
-            self._add(made or given)
+        if (new or changes) and "empty" not in func._schema.name:
+            gathers = func._schema.name in _GATHER_OPS
+            self._add([*new, *inputs[1:]] if gathers else inputs)
+            self._add(new or outputs)
 
     def _add(self, tensors: list[torch.Tensor]) -> None:
         for tensor in tensors:
             size = _size(tensor)
             self.bytes += size
-            self.bytes_of_weights += 0 if _place(tensor) in self._made else size
+            self.bytes_of_weights += 0 if _storage(tensor) in self._allocated else size
 
 
 def _busy_ms(step: Step, device: Device, step_s: float) -> float | None:
     if step_s > LONGEST_BUSY_S and device.torch_device.type != "cpu":
-        raise BenchtuiError(f"a step takes {step_s:.1f} s, and is profiled up to {LONGEST_BUSY_S:g} s")
+        raise BenchtuiError(f"a step takes {step_s:.1f} s; only steps up to {LONGEST_BUSY_S:g} s are profiled")
     return device.busy_ms(step, BUSY_STEPS)
 
 
-def _tried(device: Device, look: Callable[[], T]) -> T | str:
-    """Return the result of ``look``, or the reason why it failed."""
+def _result_or_reason(device: Device, measure: Callable[[], T]) -> T | str:
+    """Return the result of ``measure``, or the reason why it failed."""
     try:
-        return look()
+        return measure()
     except BenchtuiError as error:
         return text_of(error)
     except Exception as error:  # noqa: BLE001  (the step is model or user code, and its case has succeeded)
@@ -150,7 +154,9 @@ def _uncompiled() -> AbstractContextManager[object]:
     if "torch._dynamo" not in sys.modules or not compilation.graphs():
         return nullcontext()
     if not hasattr(torch.compiler, "set_stance"):
-        raise BenchtuiError(f"torch {torch.__version__} can't run a compiled step uncompiled; 2.6 can")
+        raise BenchtuiError(
+            f"torch {torch.__version__} can't run a compiled step eagerly; torch 2.6 or later can"
+        )
     stance: AbstractContextManager[object] = torch.compiler.set_stance("force_eager")
     return stance
 
@@ -166,14 +172,14 @@ def _tensors(value: object) -> Iterator[torch.Tensor]:
         yield from _tensors(list(value.values()))
 
 
-def _changed(func: Any, args: tuple[Any, ...]) -> list[torch.Tensor]:  # noqa: ANN401
+def _mutated(func: Any, args: tuple[Any, ...]) -> list[torch.Tensor]:  # noqa: ANN401
     """Return the tensors that an operator modifies in place, according to its schema."""
     declared = zip(func._schema.arguments, args, strict=False)
-    changed = (value for argument, value in declared if argument.alias_info and argument.alias_info.is_write)
-    return list(_tensors(list(changed)))
+    mutated = (value for argument, value in declared if argument.alias_info and argument.alias_info.is_write)
+    return list(_tensors(list(mutated)))
 
 
-def _place(tensor: torch.Tensor) -> int:
+def _storage(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
 
 

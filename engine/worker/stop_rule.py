@@ -69,8 +69,8 @@ class StopRule:
 
     def __init__(self, rules: Measure) -> None:
         self._rules = rules
-        self._least = least_steps(rules)
-        self._most_s = longest_s(rules)
+        self._min_steps = least_steps(rules)
+        self._max_s = longest_s(rules)
         self._measured_ms = self._checked_ms = 0.0
         self._steps = 0
         self._host, self._device = RunningSpread(), RunningSpread()
@@ -86,45 +86,45 @@ class StopRule:
             self._host.add(wall_ms)
             if device_ms is not None:
                 self._device.add(device_ms)
-        return self._enough() or self._limit(elapsed_s)
+        return self._target_reason() or self._limit_reason(elapsed_s)
 
-    def _enough(self) -> str | None:
-        if self._steps < self._least:
+    def _target_reason(self) -> str | None:
+        if self._steps < self._min_steps:
             return None
         if self._rules.until_auto:
-            return self._automatic()
+            return self._auto_reason()
         if self._rules.until_percent is None:
             return f"{self._rules.iterations} steps"
         if self._measured_ms - self._checked_ms < CHECK_MS:
             return None
         self._checked_ms = self._measured_ms
-        return self._narrow(self._rules.until_percent)
+        return self._narrow_reason(self._rules.until_percent)
 
-    def _limit(self, elapsed_s: float) -> str | None:
-        if self._most_s is not None and elapsed_s >= self._most_s:
-            return f"time limit of {self._most_s:g} s"
+    def _limit_reason(self, elapsed_s: float) -> str | None:
+        if self._max_s is not None and elapsed_s >= self._max_s:
+            return f"time limit of {self._max_s:g} s"
         if self._rules.until_auto and self._steps >= AUTO_MOST_STEPS:
             return f"limit of {AUTO_MOST_STEPS} steps"
         return None
 
-    def _automatic(self) -> str | None:
+    def _auto_reason(self) -> str | None:
         timed = self._device if len(self._device.ordered) == self._steps else self._host
         if timed.mean * self._steps < CHECK_MS:
             return None
-        if enough := self._narrow(AUTO_HOST_PERCENT) if timed is self._host else self._even():
+        if enough := self._narrow_reason(AUTO_HOST_PERCENT) if timed is self._host else self._steady_reason():
             return enough
         noise = timed.relative_std
         if noise is not None and timed.settled:
             return f"inherently noisy: deviation settled at {100 * noise:.1f}% after {self._steps} steps"
         return None
 
-    def _even(self) -> str | None:
+    def _steady_reason(self) -> str | None:
         noise = self._device.relative_std
         if noise is None or 100 * noise >= AUTO_DEVICE_PERCENT:
             return None
         return f"standard deviation below {AUTO_DEVICE_PERCENT:g}% after {self._steps} steps"
 
-    def _narrow(self, until_percent: float) -> str | None:
+    def _narrow_reason(self, until_percent: float) -> str | None:
         width = self._host.interval_percent
         if width is None or width > until_percent:
             return None

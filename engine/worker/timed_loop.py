@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TypeVar
 
 from benchtui.engine.devices.base import Device, StepTime
-from benchtui.engine.job import REPORT_S
+from benchtui.engine.job import REPORT_S, THROUGHPUT_BLOCK
 from benchtui.engine.models.compilation import CompileWatch
 from benchtui.engine.worker.environment import EnvironmentProbe
 from benchtui.engine.worker.stop_rule import StopRule
@@ -19,9 +19,6 @@ from benchtui.engine.workloads.base import StepCounts, Workload
 from benchtui.sessions.events import Phase, Steps
 from benchtui.sessions.payloads import Compiling, Environment
 from benchtui.sessions.sweep import Measure
-
-THROUGHPUT_BLOCK = 16
-"""Steps between two synchronizations in throughput mode."""
 
 Emit = Callable[[Steps], None]
 Value = TypeVar("Value")
@@ -108,18 +105,18 @@ def measure(
 ) -> Measured:
     """Run measured steps until the stop rule ends them."""
     gc.collect()
-    device.reset_peaks()
-    rule, surroundings = StopRule(rules), EnvironmentProbe()
+    device.reset_memory_peaks()
+    rule, probe = StopRule(rules), EnvironmentProbe()
     begin_s, stop = monotonic(), None
     while stop is None:
         for time in _steps(workload, device, record, _block(rules, record.added)):
             stop = stop or rule.reason(time.wall_ms, time.device_ms, monotonic() - begin_s)
         if watch:
-            watch.look(record.added)
+            watch.check(record.added)
     end_s = monotonic()
-    environment = surroundings.since()
+    environment = probe.since()
     record.flush()
-    return Measured(begin_s, end_s, stop, environment, watch.facts() if watch else None)
+    return Measured(begin_s, end_s, stop, environment, watch.result() if watch else None)
 
 
 def _block(rules: Measure, done: int) -> int:

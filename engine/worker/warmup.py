@@ -7,9 +7,9 @@ from benchtui.sessions.sweep import Measure
 
 WINDOW = 8
 """Steps that must be stable. The rule is pyperf's, which uses 20; slow models can't afford that."""
-LEAST_STEPS = 3
-MOST_STEPS = 50
-MOST_MS = 15_000.0
+MIN_STEPS = 3
+MAX_STEPS = 50
+MAX_MS = 15_000.0
 """Caps on all steps, and on the time of all but the first, whose compilation alone may take longer."""
 
 QUARTILES_WITHIN = 0.05
@@ -22,14 +22,14 @@ def warmed_up(times_ms: Sequence[float], rules: Measure) -> str | None:
     n = len(times_ms)
     if not rules.warmup_auto:
         return f"{rules.warmup} steps" if n >= rules.warmup else None
-    if n < LEAST_STEPS:
+    if n < MIN_STEPS:
         return None
     if stable(times_ms[-WINDOW:]):
         return f"stable over the last {WINDOW} of {n} steps"
-    if n >= MOST_STEPS:
-        return f"not stable after {n} steps, the most allowed"
-    if sum(times_ms[1:]) >= MOST_MS:
-        return f"not stable after {n} steps and {MOST_MS / 1000:g} s, the longest allowed"
+    if n >= MAX_STEPS:
+        return f"not stable after {n} steps, the maximum"
+    if sum(times_ms[1:]) >= MAX_MS:
+        return f"not stable after {n} steps and {MAX_MS / 1000:g} s, the maximum"
     return None
 
 

@@ -46,10 +46,10 @@ class Batches(Protocol):
 class TextBatches:
     """Texts of a dataset, repeated endlessly and tokenized with the model's tokenizer."""
 
-    def __init__(self, place: loading.ModelLocation, dataset: str, config: Config, side: Side) -> None:
+    def __init__(self, location: loading.ModelLocation, dataset: str, config: Config, side: Side) -> None:
         """Load texts and tokenizer. Raises BenchtuiError if either is unavailable."""
         texts = load_texts(dataset)
-        self._tokenizer, self.tokenizer_threads = _tokenizer(place, side)
+        self._tokenizer, self.tokenizer_threads = _tokenizer(location, side)
         self._texts: Iterator[str] = cycle(texts.texts)
         self._batch_size = config.batch_size
         self._options = {
@@ -99,13 +99,13 @@ def limit_tokenizer_threads(count: int) -> None:
         os.environ["TOKENIZERS_PARALLELISM"] = "false" if count == 1 else "true"
 
 
-def _tokenizer(place: loading.ModelLocation, side: Side) -> tuple[Any, int]:
+def _tokenizer(location: loading.ModelLocation, side: Side) -> tuple[Any, int]:
     """Load the tokenizer; return it with the number of threads that it uses for a batch."""
-    if place.source != "hub" and not _tokenizer_file_candidates(Path(place.path)):
-        raise _no_tokenizer(place)
+    if location.source != "hub" and not _tokenizer_file_candidates(Path(location.path)):
+        raise _no_tokenizer(location)
     tokenizer = loading.load(
         "tokenizer",
-        place,
+        location,
         lambda path, **options: AutoTokenizer.from_pretrained(path, padding_side=side, **options),
     )
     # transformers 5 creates an empty tokenizer if it finds no tokenizer files
@@ -114,7 +114,7 @@ def _tokenizer(place: loading.ModelLocation, side: Side) -> tuple[Any, int]:
     # the first text starts all threads that a Rust tokenizer will use; one in Python starts none
     threads = max(1, psutil.Process().num_threads() - before)
     if not known:
-        raise _no_tokenizer(place)
+        raise _no_tokenizer(location)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer, threads
@@ -126,5 +126,5 @@ def _tokenizer_file_candidates(folder: Path) -> list[str]:
     return [name for name in names if not any(fnmatch(name, pattern) for pattern in _NO_TOKENIZERS)]
 
 
-def _no_tokenizer(place: loading.ModelLocation) -> BenchtuiError:
-    return BenchtuiError(f"model {place.name!r} comes without a tokenizer; {loading.NO_TOKENIZER}")
+def _no_tokenizer(location: loading.ModelLocation) -> BenchtuiError:
+    return BenchtuiError(f"model {location.name!r} has no tokenizer; {loading.NO_TOKENIZER}")

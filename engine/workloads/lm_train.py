@@ -66,7 +66,7 @@ class LmTrain(NetworkTask):
 
     def _checkpoint_activations(self) -> None:
         if not self._network.supports_gradient_checkpointing:
-            raise CaseSkippedError(f"activation_checkpointing: {self.model.architecture} has none")
+            raise CaseSkippedError(f"activation_checkpointing: not supported by {self.model.architecture}")
         # transformers 5 renamed it, and warns about the old name
         renamed = getattr(self._network, "activation_checkpointing_enable", None)
         enable = renamed or self._network.gradient_checkpointing_enable

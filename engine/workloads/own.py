@@ -23,8 +23,8 @@ from benchtui.sessions.payloads import Data, Effective, Model
 from benchtui.sessions.sweep import Config, Sweep, custom_task
 
 FORKED_STEP_REASON = (
-    "the step forked and came back in both processes, which measure the same case then;"
-    " let what it forks end with os._exit"
+    "the step forked and returned in both processes, which would both measure the case;"
+    " end the forked process with os._exit"
 )
 
 
@@ -125,15 +125,15 @@ class CustomTask:
         self._parts = self._parts or parts
         if set(parts) != set(self._parts):
             raise BenchtuiError(
-                f"{self._task}: a step of the parts {', '.join(parts)} after one of {', '.join(self._parts)};"
-                " all steps must have the same parts"
+                f"{self._task}: a step has the parts {', '.join(parts)}, an earlier one"
+                f" {', '.join(self._parts)}; all steps must have the same parts"
             )
 
     def _whole_number(self, name: str, least: int) -> int:
         value = getattr(self._step, name, None)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise BenchtuiError(
-                f"{self._task}: {name} of the step is {value!r}; give a whole number from {least} up"
+                f"{self._task}: {name} of the step is {value!r}; it must be an integer of at least {least}"
             )
         return value
 

@@ -50,7 +50,7 @@ def load(dataset: str) -> tuple[str, list[str]]:
         return dataset, _read_local(Path(path))
     if not _may_be_hub_id(dataset):
         raise BenchtuiError(
-            f'dataset {dataset!r}: no such file or folder; name one that exists, a hub id, or "sample"'
+            f'dataset {dataset!r}: no such file or folder; use an existing one, a hub id, or "sample"'
         )
     return _read_hub(dataset)
 
@@ -76,31 +76,31 @@ def _read_local(path: Path) -> list[str]:
     try:
         files = [file for file in _files(path) if file.stat().st_size]
         if not files:
-            raise BenchtuiError(f"dataset {str(path)!r} holds no text")
+            raise BenchtuiError(f"dataset {str(path)!r} contains no text")
         reader = READERS[files[0].suffix.lower()]
         patterns = [glob.escape(str(file)) for file in files]  # the library treats names as patterns
         with tempfile.TemporaryDirectory() as cache:
             rows = reader(patterns, cache_dir=cache, streaming=True)
             return _texts(rows, str(path))
     except UNREADABLE as error:
-        raise BenchtuiError(f"dataset {str(path)!r} cannot be read: {_one_line(error)}") from error
+        raise BenchtuiError(f"dataset {str(path)!r}: can't read it: {_one_line(error)}") from error
 
 
 def _files(path: Path) -> list[Path]:
     """Return the files to read, all of one type, sorted by name."""
     if path.is_file() and path.suffix.lower() not in READERS:
-        raise BenchtuiError(f"dataset {str(path)!r}: unknown kind of file; known: {', '.join(READERS)}")
+        raise BenchtuiError(f"dataset {str(path)!r}: unsupported file type; supported: {', '.join(READERS)}")
     if path.is_file():
         return [path]
     files = sorted(file for file in path.iterdir() if file.is_file() and file.suffix.lower() in READERS)
     if not files:
         raise BenchtuiError(
-            f"dataset {str(path)!r}: no file in this folder ends in one of {', '.join(READERS)}"
+            f"dataset {str(path)!r}: no supported file in this folder; supported: {', '.join(READERS)}"
         )
     kinds = sorted({file.suffix.lower() for file in files})
     if len(kinds) > 1:
         raise BenchtuiError(
-            f"dataset {str(path)!r}: files of several kinds ({', '.join(kinds)}); name one of them"
+            f"dataset {str(path)!r}: files of several types ({', '.join(kinds)}); specify a single file"
         )
     return files
 
@@ -114,12 +114,12 @@ def _read_hub(dataset: str) -> tuple[str, list[str]]:
             rows = datasets.load_dataset(repository, config, split=split)
     except ConnectionError as error:
         raise BenchtuiError(
-            f"dataset {dataset!r} is neither a file nor in the cache, and the hub is out of reach"
-            ' (or HF_HUB_OFFLINE is set); name a local file or folder, or "sample"'
+            f"dataset {dataset!r} is neither a local file nor cached, and the hub is unreachable"
+            ' (or HF_HUB_OFFLINE is set); use a local file or folder, or "sample"'
         ) from error
     except UNREADABLE as error:
         raise BenchtuiError(
-            f'dataset {dataset!r}: {_one_line(error)}; name another, a local file or folder, or "sample"'
+            f'dataset {dataset!r}: {_one_line(error)}; use another dataset, a local file or folder, or "sample"'
         ) from error
     name = ":".join(part for part in (repository, config, split) if part)
     return name, _texts(rows, name)
@@ -148,7 +148,7 @@ def _texts(rows: datasets.Dataset | datasets.IterableDataset, source: str) -> li
         column = table[_text_column(table.schema, source)]
         texts += [text for text in column.to_pylist() if text and text.strip()]
     if not texts:
-        raise BenchtuiError(f"dataset {source!r} holds no text")
+        raise BenchtuiError(f"dataset {source!r} contains no text")
     return texts
 
 
@@ -158,8 +158,8 @@ def _text_column(schema: Iterable[Any], source: str) -> str:
     if not named and len(strings) != 1:
         columns = ", ".join(f"{field.name} ({field.type})" for field in schema)
         raise BenchtuiError(
-            f"dataset {source!r}: which column is the text? There are {columns};"
-            f" call it one of {', '.join(TEXT_COLUMNS)}, or keep one string column only"
+            f"dataset {source!r}: can't tell which column is the text: {columns};"
+            f" name it one of {', '.join(TEXT_COLUMNS)}, or keep only one string column"
         )
     return (named or strings)[0]
 

@@ -37,8 +37,9 @@ class NetworkTask:
         self._device = device.torch_device
         self.samples = config.batch_size
         self.new_tokens = self._new_tokens(sweep)
-        place = loading.locate(sweep.model, sweep.weights)
-        architecture = Architecture(place, loading.load("configuration", place, AutoConfig.from_pretrained))
+        location = loading.locate(sweep.model, sweep.weights)
+        configuration = loading.load("configuration", location, AutoConfig.from_pretrained)
+        architecture = Architecture(location, configuration)
         self._require_room(architecture)
         self._batches = self._make_batches(sweep, architecture)
         network = load_network(auto, architecture, sweep, config, self._device)
@@ -46,7 +47,7 @@ class NetworkTask:
         self.data: Data | None = self._batches.data
         self.marks: tuple[str, ...] = (*network.marks, *self._batches.marks)
         self._network = network.module
-        self._call = compilation.network(network.module, config.compile)
+        self._call = compilation.compile_network(network.module, config.compile)
         self._called = False
         self._shorter = self._padded = False
         self.effective = self.read_back()
@@ -56,7 +57,7 @@ class NetworkTask:
         computed = precision.computed_dtype(self._network, self._config.precision, self._device)
         autocast = self._config.precision.startswith("amp-")
         return Effective(
-            weights_dtype=_short(precision.kept_dtype(self._network)),
+            weights_dtype=_short(precision.stored_dtype(self._network)),
             autocast_dtype=_short(computed) if autocast else None,
             output_dtype=_short(computed),
             tf32=precision.rounds_to_tf32(self._device) if computed == torch.float32 else None,
@@ -89,7 +90,7 @@ class NetworkTask:
     def _make_batches(self, sweep: Sweep, architecture: Architecture) -> Batches:
         if sweep.dataset == SYNTHETIC:
             return SyntheticBatches(architecture.vocabulary, self._config)
-        return TextBatches(architecture.place, sweep.dataset, self._config, self.padding_side)
+        return TextBatches(architecture.location, sweep.dataset, self._config, self.padding_side)
 
     def _next(self, lap: Lap) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """Return the next batch: its attention mask on the host, and all inputs on the device."""

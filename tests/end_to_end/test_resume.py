@@ -63,7 +63,7 @@ def test_resume_runs_the_remaining_cases_into_the_same_session(benchtui: Run, cu
     before = cut.read_bytes()
     again = benchtui("run", "--resume", "latest")
     assert again.returncode == 0
-    assert again.stderr.splitlines() == [f"{cut}: nothing is left to run"]
+    assert again.stderr.splitlines() == [f"{cut}: no cases left to run"]
     assert cut.read_bytes() == before
 
 

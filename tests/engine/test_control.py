@@ -21,7 +21,7 @@ from benchtui.engine.control import (
 )
 from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.supervisor import control_server
-from benchtui.engine.supervisor.control_server import MOST_CLIENTS, ControlServer
+from benchtui.engine.supervisor.control_server import MAX_CLIENTS, ControlServer
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import MOST_CASES, Config
 
@@ -105,13 +105,13 @@ def until(reached: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-def test_a_command_is_answered(server: Served) -> None:
+def test_command_is_answered(server: Served) -> None:
     assert send_command(socket_path(ME), Command(command="status")).id == ME
     assert server.asked == ["status"]
 
 
-def test_a_refusal_reaches_the_one_who_asked(server: Served) -> None:
-    with pytest.raises(BenchtuiError, match="refuses to skip: no case is running"):
+def test_rejection_reaches_the_client(server: Served) -> None:
+    with pytest.raises(BenchtuiError, match="rejected the command 'skip': no case is running"):
         send_command(socket_path(ME), Command(command="skip"))
 
 
@@ -134,7 +134,7 @@ def test_a_refusal_reaches_the_one_who_asked(server: Served) -> None:
     ],
     ids=lambda line: repr(line[:40]),
 )
-def test_what_is_no_command_is_answered_in_one_line(
+def test_invalid_command_gets_a_one_line_error(
     server: Served, monkeypatch: pytest.MonkeyPatch, line: bytes
 ) -> None:
     monkeypatch.setattr(
@@ -142,43 +142,43 @@ def test_what_is_no_command_is_answered_in_one_line(
     )
     answer = msgspec.json.decode(said(line), type=Answer)
     assert not answer.ok and answer.error is not None
-    assert answer.error.startswith("not a command: ") and "\n" not in answer.error and len(answer.error) < 400
+    assert answer.error.startswith("invalid command: ") and "\n" not in answer.error and len(answer.error) < 400
     assert server.asked == []
     assert send_command(socket_path(ME), Command(command="status")).ok
 
 
-def test_half_a_command_is_not_obeyed(server: Served) -> None:
+def test_incomplete_command_is_not_executed(server: Served) -> None:
     with connected() as client:
         client.sendall(b'{"command":"stop"}')
         client.shutdown(socket.SHUT_WR)
-        assert b"not a command: 18 bytes without an end of line" in client.makefile("rb").readline()
+        assert b"invalid command: 18 bytes without a newline" in client.makefile("rb").readline()
     with connected():
         pass
     assert send_command(socket_path(ME), Command(command="status")).ok
     assert server.asked == ["status"]
 
 
-def test_a_command_that_breaks_something_ends_nothing(server: Served) -> None:
-    with pytest.raises(BenchtuiError, match="refuses to pause: the command failed: ZeroDivisionError"):
+def test_failing_command_does_not_end_the_server(server: Served) -> None:
+    with pytest.raises(
+        BenchtuiError, match="rejected the command 'pause': the command failed: ZeroDivisionError"
+    ):
         send_command(socket_path(ME), Command(command="pause"))
     assert send_command(socket_path(ME), Command(command="status")).ok
 
 
-def test_a_command_may_name_every_case_of_a_large_plan(server: Served) -> None:
+def test_command_can_list_every_case_of_a_large_plan(server: Served) -> None:
     cases = tuple(range(MOST_CASES))
     assert send_command(socket_path(ME), Command(command="order", cases=cases)).ok
     config = Config(device="cuda:15", precision="amp-bf16", compile="reduce-overhead", padding="longest")
     assert len(msgspec.json.encode(config)) * MOST_CASES < MAX_COMMAND_BYTES
 
 
-def test_an_answer_that_is_longer_than_the_socket_holds_comes_whole(server: Served) -> None:
+def test_answer_larger_than_the_socket_buffer_arrives_whole(server: Served) -> None:
     assert send_command(socket_path(ME), Command(command="add")).cases == tuple(range(MOST_CASES))
 
 
 @pytest.mark.parametrize("line", [b"", b'{"command":', b'{"command":"add"}\n'], ids=["mute", "half", "deaf"])
-def test_a_client_that_says_or_reads_nothing_is_dropped(
-    server: Served, monkeypatch: pytest.MonkeyPatch, line: bytes
-) -> None:
+def test_silent_client_is_dropped(server: Served, monkeypatch: pytest.MonkeyPatch, line: bytes) -> None:
     monkeypatch.setattr(control_server, "CLIENT_TIMEOUT_S", 0.3)
     with connected() as client:
         client.sendall(line)
@@ -187,7 +187,7 @@ def test_a_client_that_says_or_reads_nothing_is_dropped(
         assert 0.2 < time.monotonic() - began_s < 10
 
 
-def test_clients_that_come_slowly_and_go_on_are_kept(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_but_active_clients_are_kept(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control_server, "CLIENT_TIMEOUT_S", 0.5)
     with connected() as client:
         for byte in STATUS:
@@ -196,11 +196,11 @@ def test_clients_that_come_slowly_and_go_on_are_kept(server: Served, monkeypatch
         assert b'"ok":true' in client.makefile("rb").readline()
 
 
-def test_one_client_more_takes_the_place_of_the_one_that_was_idle_longest(server: Served) -> None:
+def test_extra_client_replaces_the_longest_idle_one(server: Served) -> None:
     speaking = connected()
     speaking.sendall(STATUS[:5])
-    idle = [connected() for _ in range(MOST_CLIENTS - 1)]
-    until(lambda: len(server._server._clients) == MOST_CLIENTS)
+    idle = [connected() for _ in range(MAX_CLIENTS - 1)]
+    until(lambda: len(server._server._clients) == MAX_CLIENTS)
     assert send_command(socket_path(ME), Command(command="status")).ok
     newest = connected()
     until(lambda: gone(idle[0]))
@@ -212,7 +212,7 @@ def test_one_client_more_takes_the_place_of_the_one_that_was_idle_longest(server
         each.close()
 
 
-def test_a_flood_is_served_at_a_bounded_pace_and_leaves_nobody_out(server: Served) -> None:
+def test_flood_of_clients_is_served_at_a_bounded_rate(server: Served) -> None:
     ended = threading.Event()
 
     def flood() -> None:
@@ -229,10 +229,10 @@ def test_a_flood_is_served_at_a_bounded_pace_and_leaves_nobody_out(server: Serve
     ended.set()
     for thread in threads:
         thread.join()
-    assert rate <= 1.3 * MOST_CLIENTS / control_server.WINDOW_S
+    assert rate <= 1.3 * MAX_CLIENTS / control_server.WINDOW_S
 
 
-def test_where_no_file_is_left_for_a_client_it_waits_and_nothing_spins(
+def test_client_waits_without_busy_loop_if_out_of_files(
     server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(control_server, "PAUSE_S", 0.4)
@@ -255,9 +255,7 @@ def test_where_no_file_is_left_for_a_client_it_waits_and_nothing_spins(
 
 
 @pytest.mark.parametrize("what", ["socket", "folder", "replaced"])
-def test_a_socket_that_is_removed_is_made_again(
-    server: Served, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
+def test_removed_socket_is_recreated(server: Served, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     path = socket_path(ME)
     path.unlink()
     if what == "folder":
@@ -275,7 +273,7 @@ def test_a_socket_that_is_removed_is_made_again(
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_an_engine_that_starts_or_ends_is_not_taken_for_a_dead_one(
+def test_starting_or_ending_engine_is_not_taken_for_a_dead_one(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Watched(socket.socket):
@@ -302,18 +300,18 @@ def test_an_engine_that_starts_or_ends_is_not_taken_for_a_dead_one(
     assert [path.name for path in runtime_folder().iterdir()] == [log_path(ME).name]
 
 
-def test_socket_and_folder_are_the_users_alone(server: Served) -> None:
+def test_socket_and_folder_are_private(server: Served) -> None:
     assert stat.S_IMODE(socket_path(ME).stat().st_mode) == 0o600
     assert stat.S_IMODE(runtime_folder().stat().st_mode) == 0o700
 
 
-def test_where_nothing_listens_the_path_is_named(home: Path) -> None:
-    with pytest.raises(BenchtuiError, match=r"no engine answers at .*/gone\.sock"):
+def test_unanswered_socket_names_the_path(home: Path) -> None:
+    with pytest.raises(BenchtuiError, match=r"no response from an engine at .*/gone\.sock"):
         send_command(socket_path("gone"), Command(command="status"))
 
 
 @pytest.mark.parametrize("answer", [b"\xff\n", b'{"ok":true,"x":' + b"[" * 100_000 + b"\n", b'{"ok":"\xff"}\n'])
-def test_an_answer_that_is_none_is_told_in_one_line(home: Path, answer: bytes) -> None:
+def test_invalid_answer_is_a_one_line_error(home: Path, answer: bytes) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(socket_path(ME)))
         listening.listen()
@@ -326,12 +324,12 @@ def test_an_answer_that_is_none_is_told_in_one_line(home: Path, answer: bytes) -
 
         thread = threading.Thread(target=serve)
         thread.start()
-        with pytest.raises(BenchtuiError, match="no engine answers at"):
+        with pytest.raises(BenchtuiError, match="no response from an engine at"):
             send_command(socket_path(ME), Command(command="status"))
         thread.join()
 
 
-def test_a_link_in_place_of_the_runtime_folder_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runtime_folder_must_not_be_a_link(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     link = home / "link"
     link.symlink_to(home)
     monkeypatch.setenv("BENCHTUI_RUNTIME_DIR", str(link))
@@ -340,7 +338,7 @@ def test_a_link_in_place_of_the_runtime_folder_is_refused(home: Path, monkeypatc
 
 
 @pytest.mark.parametrize("mode", [0o1777, 0o755, 0o770, 0o701, 0o500])
-def test_a_runtime_folder_that_others_may_enter_is_refused_and_left_as_it_is(
+def test_runtime_folder_open_to_others_is_rejected_and_unchanged(
     home: Path, monkeypatch: pytest.MonkeyPatch, mode: int
 ) -> None:
     shared = home / "shared"
@@ -354,7 +352,7 @@ def test_a_runtime_folder_that_others_may_enter_is_refused_and_left_as_it_is(
     assert (shared / "x.sock").exists()
 
 
-def test_what_is_not_an_engines_is_never_removed(home: Path) -> None:
+def test_files_of_others_are_never_removed(home: Path) -> None:
     folder = runtime_folder()
     kept = [folder / name for name in ("x.sock", f"{ME}.sock", "0123456789AB.sock", "x.log", f"{ME}.log")]
     for path in kept:
@@ -369,7 +367,7 @@ def test_what_is_not_an_engines_is_never_removed(home: Path) -> None:
     assert before - set(os.listdir(folder)) == {"aaaaaaaaaaaa.sock"}
 
 
-def test_a_runtime_folder_whose_path_is_too_long_for_a_socket_is_refused_before_it_is_made(
+def test_runtime_folder_with_too_long_a_path_is_rejected_before_creation(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fits = Path(os.environ["BENCHTUI_RUNTIME_DIR"])

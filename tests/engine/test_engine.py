@@ -29,9 +29,7 @@ from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep
 
 
-def test_a_sweep_is_measured_to_its_end(
-    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
-) -> None:
+def test_sweep_runs_to_completion(start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]) -> None:
     watched = start(tiny_sweep("batch_size=1,4", "precision=fp32,tf32", "device=cpu,cuda:97"))
     session = watched.until_ended()
     assert session.finished is not None
@@ -58,7 +56,7 @@ def test_a_sweep_is_measured_to_its_end(
     assert not socket_path(watched.engine.session_id).exists()
 
 
-def test_rounds_measure_every_case_again_in_the_other_direction(
+def test_second_round_measures_cases_in_reverse_order(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
 ) -> None:
     watched = start(tiny_sweep("batch_size=1,2", "rounds=2", "aa=true", "iterations=12"))
@@ -81,7 +79,7 @@ def test_rounds_measure_every_case_again_in_the_other_direction(
     assert "Noise floor" in markdown(session)
 
 
-def test_a_round_that_fails_ends_the_case(
+def test_failed_round_ends_the_case(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
 ) -> None:
     watched = start(tiny_sweep("batch_size=1,2", "rounds=2", *ENDLESS, "max_time=1s"))
@@ -94,7 +92,7 @@ def test_a_round_that_fails_ends_the_case(
     assert session.cases[1].state == "ok"
 
 
-def test_environment_variables_are_those_of_the_measured_process(
+def test_environment_variables_reach_the_measured_process(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
 ) -> None:
     """OpenMP reads its own when it is loaded, which the fork server does long before a case begins."""
@@ -107,10 +105,10 @@ def test_environment_variables_are_those_of_the_measured_process(
     assert "OMP_NUM_THREADS" not in os.environ
     kinds = [type(event) for event in watched.events]
     texts = [event.text for event in watched.events[: kinds.index(Runtime)] if isinstance(event, Message)]
-    assert "measured processes have the sweep's own OMP_NUM_THREADS" in texts
+    assert "environment variables set by the sweep: OMP_NUM_THREADS" in texts
 
 
-def test_compiling_is_counted_and_its_cost_is_told(
+def test_compilation_is_counted_and_its_cost_recorded(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
 ) -> None:
     watched = start(tiny_sweep("compile=default"))
@@ -126,7 +124,7 @@ def test_compiling_is_counted_and_its_cost_is_told(
     assert figures.cold_cost_ms == pytest.approx(case.warmup.wall_ms[0] - figures.latency_ms.median)
 
 
-def test_the_supervisor_never_imports_torch_and_the_worker_does(
+def test_only_the_worker_imports_torch(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
 ) -> None:
     watched = start(tiny_sweep(*ENDLESS))
@@ -143,7 +141,7 @@ def test_the_supervisor_never_imports_torch_and_the_worker_does(
     watched.until_ended()
 
 
-def test_a_killed_worker_is_a_failed_case_and_the_next_ones_run(
+def test_killed_worker_fails_only_its_case(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
 ) -> None:
     watched = start(tiny_sweep("batch_size=1,2", *ENDLESS, "max_time=2s"))
@@ -184,7 +182,7 @@ def test_skip_ends_a_case_and_stop_ends_the_sweep(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_it_and_closes_the_session(
+def test_signal_stops_the_sweep_and_closes_the_session(
     number: signal.Signals, start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
 ) -> None:
     watched = start(tiny_sweep(*ENDLESS))
@@ -197,7 +195,7 @@ def test_a_signal_stops_it_and_closes_the_session(
     assert session.finished.reason == f"stopped by {number.name}"
 
 
-def test_a_case_over_its_time_is_killed(
+def test_case_over_its_time_limit_is_killed(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
 ) -> None:
     watched = start(tiny_sweep(*ENDLESS, "timeout=3s"))
@@ -213,7 +211,7 @@ def leftovers(tmp_path: Path) -> list[int]:
     return [int(line) for line in (tmp_path / "pids").read_text().split()]
 
 
-def test_a_case_that_hangs_in_c_code_with_the_interpreter_locked_is_killed(
+def test_case_hanging_in_c_code_with_the_gil_is_killed(
     start: Callable[[Sweep], Watched], own: Callable[..., Sweep]
 ) -> None:
     watched = start(own("return Step(lambda: ctypes.PyDLL(None).pause())", "timeout=3s"))
@@ -225,7 +223,7 @@ def test_a_case_that_hangs_in_c_code_with_the_interpreter_locked_is_killed(
     wait_gone(case.started.pid or 0)
 
 
-def test_a_case_leaves_no_process_behind(
+def test_case_leaves_no_process_behind(
     start: Callable[[Sweep], Watched], own: Callable[..., Sweep], tmp_path: Path
 ) -> None:
     """The child holds the worker's standard error open, which keeps nobody waiting."""
@@ -241,7 +239,7 @@ return Step(lambda: None)"""
         wait_gone(pid)
 
 
-def test_half_a_message_and_a_pipe_held_open_keep_nobody_waiting(
+def test_partial_message_and_open_pipe_do_not_block(
     start: Callable[[Sweep], Watched], own: Callable[..., Sweep], tmp_path: Path
 ) -> None:
     """The worker dies in the middle of a message, and a child of it has the pipe."""
@@ -264,7 +262,7 @@ return Step(act if case.batch_size == 1 else lambda: None)"""
         wait_gone(pid)
 
 
-def test_half_a_message_of_a_worker_that_lives_on_leaves_the_engine_free(
+def test_partial_message_of_a_live_worker_does_not_block_the_engine(
     start: Callable[[Sweep], Watched], own: Callable[..., Sweep]
 ) -> None:
     body = """
@@ -281,7 +279,7 @@ return Step(act if case.batch_size == 1 else lambda: None)"""
     assert watched.states == ["skipped", "ok"]
 
 
-def test_what_is_no_event_ends_the_case_and_not_the_sweep(
+def test_invalid_event_ends_the_case_but_not_the_sweep(
     start: Callable[[Sweep], Watched], own: Callable[..., Sweep]
 ) -> None:
     body = """
@@ -293,10 +291,10 @@ return Step(act if case.batch_size == 1 else lambda: None)"""
     watched = start(own(body, "batch_size=1,2"))
     session = watched.until_ended()
     assert watched.states == ["failed", "ok"]
-    assert "the worker sent what is no event" in str(session.cases[0].finished)
+    assert "the worker sent an invalid event" in str(session.cases[0].finished)
 
 
-def test_the_queue_changes_while_the_sweep_runs(
+def test_queue_can_be_changed_during_the_sweep(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
 ) -> None:
     watched = start(tiny_sweep("batch_size=1,2,3,4", *ENDLESS, "max_time=1s"))
@@ -306,9 +304,11 @@ def test_the_queue_changes_while_the_sweep_runs(
     engine.drop([1])
     engine.order([3])
     assert engine.add([Config(device="cpu", batch_size=5, sequence_length=16)]) == (4,)
-    with pytest.raises(BenchtuiError, match="the engine refuses to add: device: 'tpu' is not a device"):
+    with pytest.raises(
+        BenchtuiError, match="the engine rejected the command 'add': device: 'tpu' is not a device"
+    ):
         engine.add([Config(device="tpu")])
-    with pytest.raises(BenchtuiError, match="the engine refuses to again: case 3 hasn't ended yet"):
+    with pytest.raises(BenchtuiError, match="the engine rejected the command 'again': case 3 hasn't ended yet"):
         engine.again(3)
     watched.until(lambda: watched.session.cases[0].state == "ok")
     assert watched.session.paused and watched.session.running == []
@@ -324,7 +324,7 @@ def test_the_queue_changes_while_the_sweep_runs(
     assert markdown(session)
 
 
-def test_a_paused_sweep_can_be_stopped(
+def test_paused_sweep_can_be_stopped(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
 ) -> None:
     watched = start(tiny_sweep("batch_size=1,2"))
@@ -335,7 +335,7 @@ def test_a_paused_sweep_can_be_stopped(
     assert watched.states[1] == "interrupted"
 
 
-def test_the_batch_size_is_looked_for(start: Callable[[Sweep], Watched], own: Callable[..., Sweep]) -> None:
+def test_batch_size_is_searched(start: Callable[[Sweep], Watched], own: Callable[..., Sweep]) -> None:
     body = """
 if case.batch_size > 5:
     torch.empty(10**15)
@@ -348,7 +348,7 @@ return Step(lambda: time.sleep(0.02), case.batch_size)"""
     assert "largest that fits 5 (6 ran out of memory)" in found
 
 
-def test_a_child_in_a_session_of_its_own_ends_with_its_case(
+def test_detached_child_ends_with_its_case(
     start: Callable[[Sweep], Watched], own: Callable[..., Sweep], tmp_path: Path
 ) -> None:
     told = tmp_path / "children"
@@ -387,8 +387,8 @@ class Probe:
         return replace(self.probe.result(now_s), cuda="12", cuda_devices=("played", "played"))
 
 class OnCpu(WorkerProcesses):
-    def probe(self):
-        return Probe(super().probe())
+    def query_torch(self):
+        return Probe(super().query_torch())
     def start(self, job):
         return super().start(replace(job, config=replace(job.config, device="cpu")))
 
@@ -398,7 +398,7 @@ if __name__ == "__main__":
 """
 
 
-def test_cases_on_different_gpus_run_side_by_side(
+def test_cases_on_different_gpus_run_in_parallel(
     home: Path, tiny_sweep: Callable[..., Sweep], fake_nvml: Path
 ) -> None:
     """The driver's library and torch's answer are played, and the workers compute on the processor."""
@@ -428,7 +428,7 @@ def test_cases_on_different_gpus_run_side_by_side(
     assert markdown(session)
 
 
-def test_a_killed_engine_leaves_a_readable_record_and_no_process(
+def test_killed_engine_leaves_a_readable_session_and_no_process(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
 ) -> None:
     watched = start(tiny_sweep("batch_size=1,2", "max_time=1s", *ENDLESS))
@@ -448,7 +448,7 @@ def test_a_killed_engine_leaves_a_readable_record_and_no_process(
     assert list(runtime_folder().iterdir()) == []
 
 
-def test_memory_that_is_refused_is_a_recorded_outcome(
+def test_out_of_memory_is_a_recorded_outcome(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep], tiny_model: Path, tmp_path: Path
 ) -> None:
     wide = tmp_path / "wide"
@@ -471,16 +471,16 @@ def test_memory_that_is_refused_is_a_recorded_outcome(
     assert session.cases[2].started is None
 
 
-def test_a_model_that_can_not_be_loaded_is_a_failed_case_with_its_reason(
+def test_unloadable_model_fails_the_case_with_a_reason(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep], tmp_path: Path
 ) -> None:
     watched = start(tiny_sweep(f"model={tmp_path}"))
     session = watched.until_ended()
     assert watched.states == ["failed"]
-    assert "can't be loaded from the folder" in str(session.cases[0].finished)
+    assert "can't load the configuration from the folder" in str(session.cases[0].finished)
 
 
-def test_a_killed_fork_server_costs_one_case(
+def test_killed_fork_server_costs_one_case(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
 ) -> None:
     watched = start(tiny_sweep("batch_size=1,2", *ENDLESS, "max_time=2s"))
@@ -494,9 +494,7 @@ def test_a_killed_fork_server_costs_one_case(
     wait_gone(case.started.pid or 0)
 
 
-def test_events_are_few_however_fast_the_steps(
-    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
-) -> None:
+def test_fast_steps_share_events(start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]) -> None:
     watched = start(tiny_sweep(*ENDLESS, "max_time=2s"))
     watched.until_ended()
     steps = [event for event in watched.events if isinstance(event, Steps)]
@@ -504,7 +502,7 @@ def test_events_are_few_however_fast_the_steps(
     assert 1 <= len(regular) <= 10 * (regular[-1].t - regular[0].t) + 1.5
 
 
-def test_the_training_preset_runs_scaled_down(start: Callable[[Sweep], Watched], tiny_gpt2: Path) -> None:
+def test_scaled_down_training_preset_runs(start: Callable[[Sweep], Watched], tiny_gpt2: Path) -> None:
     smaller = ("device=cpu", "batch_size=1,2", "sequence_length=16", "warmup=1", "iterations=3")
     kinds = ("compile=off,reduce-overhead", "precision=fp32,fp16,amp-fp16")
     watched = start(load_sweep("gpt2-train", (f"model={tiny_gpt2}", *smaller, *kinds)))
@@ -525,7 +523,7 @@ def test_the_training_preset_runs_scaled_down(start: Callable[[Sweep], Watched],
             }  # whatever else the machine does
 
 
-def test_generation_is_measured_with_prefill_and_decode_apart(
+def test_generation_measures_prefill_and_decode_separately(
     start: Callable[[Sweep], Watched], lm_sweep: Callable[..., Sweep]
 ) -> None:
     options = ("task=generate", "new_tokens=4", "threads=0,1", "padding=longest")
@@ -541,7 +539,7 @@ def test_generation_is_measured_with_prefill_and_decode_apart(
         assert case.finished.memory.kv_cache_mb is not None
 
 
-def test_the_users_code_is_named_before_it_runs(
+def test_custom_code_is_logged_before_it_runs(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
 ) -> None:
     file = Path(__file__).parents[1] / "fixtures" / "own_step.py"
@@ -553,10 +551,10 @@ def test_the_users_code_is_named_before_it_runs(
     assert list(case.measured.tokens) == [3 * 16] * 5
     kinds = [type(event) for event in watched.events]
     texts = [event.text for event in watched.events[: kinds.index(CaseStarted)] if isinstance(event, Message)]
-    assert f"runs the code of {file}: the function make_step" in texts
+    assert f"running custom code: function make_step in {file}" in texts
 
 
-def test_an_error_of_the_users_code_is_told_with_its_place(
+def test_custom_code_error_has_its_location(
     start: Callable[[Sweep], Watched],
     tiny_sweep: Callable[..., Sweep],
     tmp_path: Path,
@@ -572,7 +570,7 @@ def test_an_error_of_the_users_code_is_told_with_its_place(
     assert session.cases[0].finished.reason == "my_step.py:4: ValueError: too bad"
 
 
-def test_memory_that_the_users_code_runs_out_of_is_out_of_memory(
+def test_out_of_memory_in_custom_code_is_recorded_as_such(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep], tmp_path: Path
 ) -> None:
     (tmp_path / "greedy.py").write_text("import torch\ndef make(case):\n    torch.empty(10**15)\n")
@@ -580,17 +578,17 @@ def test_memory_that_the_users_code_runs_out_of_is_out_of_memory(
     assert session.cases[0].state == "oom"
 
 
-def test_a_file_of_code_that_is_not_there_is_refused_before_anything_runs(
+def test_missing_custom_code_is_rejected_before_anything_runs(
     home: Path, tiny_sweep: Callable[..., Sweep]
 ) -> None:
     with pytest.raises(
-        BenchtuiError, match=r"task 'nowhere\.py:make': no file nowhere\.py in the working folder"
+        BenchtuiError, match=r"task 'nowhere\.py:make': no file nowhere\.py in the working directory"
     ):
         client.start(tiny_sweep("task=nowhere.py:make"), home / "session.json")
     assert not (home / "session.json").exists()
 
 
-def test_reading_a_session_runs_no_code_of_it(home: Path, tiny_sweep: Callable[..., Sweep]) -> None:
+def test_reading_a_session_runs_none_of_its_code(home: Path, tiny_sweep: Callable[..., Sweep]) -> None:
     (home / "trap.py").write_text("open(__file__ + '.sprung', 'w')\n")
     sweep = tiny_sweep(f"task={home / 'trap.py'}:make")
     events = (
@@ -603,7 +601,7 @@ def test_reading_a_session_runs_no_code_of_it(home: Path, tiny_sweep: Callable[.
     assert [path.name for path in home.iterdir() if "sprung" in path.name] == []
 
 
-def test_an_existing_file_is_refused_and_kept(home: Path, tiny_sweep: Callable[..., Sweep]) -> None:
+def test_existing_session_file_is_rejected_and_kept(home: Path, tiny_sweep: Callable[..., Sweep]) -> None:
     path = home / "there.json"
     path.write_text("precious")
     with pytest.raises(BenchtuiError, match="already exists; sessions are never overwritten"):
@@ -613,19 +611,19 @@ def test_an_existing_file_is_refused_and_kept(home: Path, tiny_sweep: Callable[.
     assert list(runtime_folder().iterdir()) == []
 
 
-def test_a_folder_that_is_not_there_is_named(home: Path, tiny_sweep: Callable[..., Sweep]) -> None:
+def test_missing_folder_is_named_in_the_error(home: Path, tiny_sweep: Callable[..., Sweep]) -> None:
     with pytest.raises(BenchtuiError, match=r"nowhere/session\.json: can't create the session file"):
         client.start(tiny_sweep(), home / "nowhere" / "session.json")
 
 
-def test_an_engine_that_does_not_answer_is_passed_over(home: Path) -> None:
+def test_unresponsive_engine_is_ignored(home: Path) -> None:
     with socket.socket(socket.AF_UNIX) as deaf:
         deaf.bind(str(socket_path("dea0f0000000")))
     assert client.running() == []
     assert not socket_path("dea0f0000000").exists()
 
 
-def test_gpus_are_read_while_a_case_runs(
+def test_gpus_are_sampled_during_a_case(
     start: Callable[[Sweep], Watched],
     tiny_sweep: Callable[..., Sweep],
     fake_nvml: Path,
@@ -644,7 +642,7 @@ def test_gpus_are_read_while_a_case_runs(
     assert any(isinstance(event, CaseStarted) for event in watched.events)
 
 
-def test_a_second_sweep_on_the_machine_is_told_of_the_first(
+def test_second_sweep_on_the_machine_logs_the_first(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
 ) -> None:
     first, second = start(tiny_sweep(*ENDLESS)), start(tiny_sweep(*ENDLESS))
@@ -657,7 +655,7 @@ def test_a_second_sweep_on_the_machine_is_told_of_the_first(
     assert all(message.level != "warning" for message in first.session.messages)
 
 
-def test_peaks_are_measured_once_and_the_step_is_counted_after_its_case(
+def test_peaks_are_measured_once_and_step_cost_after_each_case(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
 ) -> None:
     watched = start(tiny_sweep("batch_size=1,2", "peaks=true", "rounds=2"))
@@ -677,7 +675,7 @@ def test_peaks_are_measured_once_and_the_step_is_counted_after_its_case(
     assert "## Limits" in markdown(session)
 
 
-def test_a_step_that_can_not_be_run_once_more_leaves_its_case_as_it_was(
+def test_failed_step_count_leaves_the_case_unchanged(
     start: Callable[[Sweep], Watched],
     tiny_sweep: Callable[..., Sweep],
     tmp_path: Path,
@@ -698,5 +696,5 @@ def test_a_step_that_can_not_be_run_once_more_leaves_its_case_as_it_was(
         reasons[name] = case.finished.work.absent["flops"]
     assert reasons == {
         "raises": "ValueError: too much",
-        "dies": "the worker ended while its step was looked at",
+        "dies": "the worker exited while the cost of a step was counted",
     }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchtui.engine.exception_text import LONGEST, described, first_line, sendable
+from benchtui.engine.exception_text import MAX_TEXT_CHARS, described, first_line, sendable
 
 
 class Unsayable(Exception):
@@ -14,16 +14,16 @@ class Unsayable(Exception):
 
 
 @pytest.mark.parametrize("raised", [ValueError(), SystemExit(3), KeyboardInterrupt(), RecursionError()])
-def test_an_exception_whose_text_raises_is_named_all_the_same(raised: BaseException) -> None:
-    said = f"(no text: its __str__ raised {type(raised).__name__})"
+def test_exception_whose_str_raises_is_still_named(raised: BaseException) -> None:
+    said = f"(no message: __str__ raised {type(raised).__name__})"
     assert described(Unsayable(raised)) == f"Unsayable: {said}"
 
 
-def test_half_a_surrogate_pair_is_written_out() -> None:
+def test_lone_surrogate_is_escaped() -> None:
     assert described(ValueError("a\ud800b\nc")) == r"ValueError: a\ud800b"
     assert sendable("ä𝄞") == "ä𝄞"
 
 
-def test_a_text_is_bounded_and_may_be_empty() -> None:
-    assert first_line(ValueError("x" * 5_000_000)) == "x" * LONGEST
+def test_exception_text_is_limited_and_may_be_empty() -> None:
+    assert first_line(ValueError("x" * 5_000_000)) == "x" * MAX_TEXT_CHARS
     assert (first_line(ValueError()), described(ValueError("\n \n"))) == ("", "ValueError")

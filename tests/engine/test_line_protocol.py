@@ -21,7 +21,7 @@ def ends() -> Iterator[Ends]:
     writer.close()
 
 
-def test_messages_come_whole_however_they_are_cut(ends: Ends) -> None:
+def test_messages_arrive_whole_however_they_are_split(ends: Ends) -> None:
     reader, writer = ends
     lines = Lines(reader)
     assert lines.read(4) == []
@@ -33,7 +33,7 @@ def test_messages_come_whole_however_they_are_cut(ends: Ends) -> None:
     assert lines.read(4) == [b"three"]
 
 
-def test_a_message_larger_than_the_pipe_arrives(ends: Ends) -> None:
+def test_message_larger_than_the_pipe_arrives(ends: Ends) -> None:
     reader, writer = ends
     lines, message = Lines(reader), b"x" * 1_000_000
     thread = threading.Thread(target=send, args=(writer, message))
@@ -45,7 +45,7 @@ def test_a_message_larger_than_the_pipe_arrives(ends: Ends) -> None:
     assert found == [message]
 
 
-def test_at_the_end_the_pipe_is_closed_and_half_a_message_dropped(ends: Ends) -> None:
+def test_end_of_file_closes_the_pipe_and_drops_a_partial_message(ends: Ends) -> None:
     reader, writer = ends
     lines = Lines(reader)
     send(writer, b"one")
@@ -56,7 +56,7 @@ def test_at_the_end_the_pipe_is_closed_and_half_a_message_dropped(ends: Ends) ->
     assert lines.read(4) == []
 
 
-def test_more_is_read_the_next_time(ends: Ends) -> None:
+def test_next_read_continues(ends: Ends) -> None:
     reader, writer = ends
     os.set_blocking(writer.fileno(), False)
     lines = Lines(reader)
@@ -66,10 +66,10 @@ def test_more_is_read_the_next_time(ends: Ends) -> None:
     assert lines.read(0) == []
 
 
-def test_a_message_without_end_is_refused(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines_module, "LONGEST", 10)
+def test_endless_message_is_rejected(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines_module, "MAX_MESSAGE_BYTES", 10)
     reader, writer = ends
     os.write(writer.fileno(), b"x" * 11)
-    with pytest.raises(BenchtuiError, match="without an end of line"):
+    with pytest.raises(BenchtuiError, match="without a newline"):
         Lines(reader).read(4)
     assert reader.closed

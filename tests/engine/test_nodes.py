@@ -43,23 +43,23 @@ def started(queue: Queue) -> list[tuple[int, str | None]]:
 
 
 @pytest.mark.parametrize("machine", ["", "H100", "zone=H", "fast", "n1"])
-def test_a_node_answers_to_its_kind_labels_resources_and_name(machine: str) -> None:
-    assert nodes("H100")[0].answers(machine)
+def test_node_matches_its_kind_labels_resources_and_name(machine: str) -> None:
+    assert nodes("H100")[0].matches(machine)
 
 
 @pytest.mark.parametrize("machine", ["A100", "zone=A", "zone", "n2", "zone=", "=H"])
-def test_a_node_answers_to_nothing_else(machine: str) -> None:
-    assert not nodes("H100")[0].answers(machine)
+def test_node_matches_nothing_else(machine: str) -> None:
+    assert not nodes("H100")[0].matches(machine)
 
 
-def test_like_nodes_share_the_cases_one_at_a_time_on_each() -> None:
+def test_equal_nodes_share_cases_one_at_a_time() -> None:
     queue = made(nodes("H100", "H100"), batch_size=(1, 2, 3))
     assert started(queue) == [(0, "n1"), (1, "n2")]
     queue.ended(1, "ok")
     assert started(queue) == [(2, "n2")]
 
 
-def test_a_case_waits_for_the_kind_of_node_it_names_and_others_go_ahead() -> None:
+def test_case_waits_for_its_kind_of_node_while_others_run() -> None:
     queue = made(nodes("H100", "A100"), machine=("H100", "A100"), batch_size=(1, 2))
     assert started(queue) == [(0, "n1"), (2, "n2")]
     queue.ended(2, "ok")
@@ -68,7 +68,7 @@ def test_a_case_waits_for_the_kind_of_node_it_names_and_others_go_ahead() -> Non
     assert started(queue) == [(1, "n1")]
 
 
-def test_in_parallel_the_rule_of_devices_holds_on_each_node() -> None:
+def test_parallel_device_rule_applies_per_node() -> None:
     queue = made(nodes("H100", "H100"), parallel=True, device=("cuda:0", "cuda:1", "cpu"), batch_size=(1, 2))
     assert started(queue) == [(0, "n1"), (1, "n2"), (2, "n1"), (3, "n2")]
     queue.ended(0, "ok")
@@ -77,7 +77,7 @@ def test_in_parallel_the_rule_of_devices_holds_on_each_node() -> None:
     assert started(queue) == [(4, "n1")]
 
 
-def test_rounds_go_on_on_any_node() -> None:
+def test_rounds_can_continue_on_any_node() -> None:
     queue = made(nodes("H100", "H100"), rounds=2, batch_size=(1,))
     assert started(queue) == [(0, "n1")]
     queue.ended(0, "ok")
@@ -85,15 +85,15 @@ def test_rounds_go_on_on_any_node() -> None:
     assert turn is not None and turn.round == 1
 
 
-def test_a_case_starts_only_where_torch_has_its_device() -> None:
+def test_case_starts_only_on_nodes_with_its_device() -> None:
     queue = made(nodes("H100", "H100"), device=("cuda:0", "cpu"))
     queue.set_runtimes({"n1": Runtime(t=0.0, torch="2"), "n2": GPU})
     assert started(queue) == [(0, "n2"), (1, "n1")]
 
 
-def test_what_no_node_has_is_skipped_with_the_reason(stage: Begin) -> None:
+def test_case_that_no_node_can_run_is_skipped_with_a_reason(stage: Begin) -> None:
     sweep = stage(nodes=nodes("H100"), run=ON_RAY, axes=Axes(machine=("H100", "A100"), batch_size=(1,)))
-    assert sweep.outcomes() == {1: ("skipped", "no node of A100")}
+    assert sweep.outcomes() == {1: ("skipped", "no node matches A100")}
     assert sweep.told().cases[0].node == "n1"
 
 
@@ -106,7 +106,7 @@ def lose(sweep: Any, name: str) -> bool:
     return bool(sweep.scheduler.advance())
 
 
-def test_a_case_whose_node_is_lost_fails_and_the_others_go_elsewhere(stage: Begin) -> None:
+def test_lost_node_fails_its_case_and_others_run_elsewhere(stage: Begin) -> None:
     sweep = stage(nodes=nodes("H100", "H100"), run=ON_RAY)
     assert sweep.running == [0, 1]
     assert lose(sweep, "n1")
@@ -119,7 +119,7 @@ def test_a_case_whose_node_is_lost_fails_and_the_others_go_elsewhere(stage: Begi
     assert [case.node for case in session.cases] == ["n1", "n2", "n2"]
 
 
-def test_it_is_repeated_on_another_node_where_that_is_asked_for(stage: Begin) -> None:
+def test_case_of_a_lost_node_is_repeated_on_request(stage: Begin) -> None:
     sweep = stage(nodes=nodes("H100", "H100"), run=AGAIN, axes=Axes(batch_size=(1, 2)))
     assert lose(sweep, "n1")
     assert (sweep.running, sweep.pending) == ([1], [0])
@@ -139,7 +139,7 @@ def test_it_is_repeated_on_another_node_where_that_is_asked_for(stage: Begin) ->
     ]
 
 
-def test_a_case_over_which_one_node_after_another_is_lost_is_not_repeated_for_ever(stage: Begin) -> None:
+def test_case_that_keeps_losing_nodes_is_repeated_up_to_a_limit(stage: Begin) -> None:
     names = [f"n{number + 1}" for number in range(LOST_RETRIES + 2)]
     sweep = stage(nodes=nodes(*["H100"] * len(names)), run=AGAIN, axes=Axes(batch_size=(1,)))
     for name in names[: LOST_RETRIES + 1]:
@@ -147,33 +147,33 @@ def test_a_case_over_which_one_node_after_another_is_lost_is_not_repeated_for_ev
     assert sweep.outcomes() == {0: ("failed", "node lost: it burned")}
 
 
-def test_where_no_node_is_left_the_lost_case_and_the_pending_ones_stay_to_be_resumed(
-    stage: Begin, resume: Callable[..., Any]
-) -> None:
+def test_loss_of_the_last_node_interrupts_all_cases(stage: Begin, resume: Callable[..., Any]) -> None:
     sweep = stage(nodes=nodes("H100"), run=AGAIN)
     assert not lose(sweep, "n1")
     outcomes = sweep.outcomes()
     assert outcomes[0] == ("interrupted", "node lost: it burned")
-    assert outcomes[1] == outcomes[2] == ("interrupted", "no node is left: n1 was the last, it burned")
+    assert (
+        outcomes[1] == outcomes[2] == ("interrupted", "no node available after the loss of node n1: it burned")
+    )
     assert sweep.told().left == 3
 
 
-def test_a_node_that_is_lost_while_the_sweep_stops_fails_no_case(stage: Begin) -> None:
+def test_node_lost_while_stopping_fails_no_case(stage: Begin) -> None:
     sweep = stage(nodes=nodes("H100", "H100"), run=ON_RAY, axes=Axes(batch_size=(1, 2)))
     sweep.scheduler.stop("stopped")
     lose(sweep, "n1")
     assert sweep.outcomes()[0] == ("interrupted", "node lost: it burned")
 
 
-def test_a_kind_whose_last_node_is_lost_ends_and_the_other_goes_on(stage: Begin) -> None:
+def test_loss_of_the_last_node_of_a_kind_ends_only_its_cases(stage: Begin) -> None:
     axes = Axes(machine=("H100", "A100"), batch_size=(1, 2))
     sweep = stage(nodes=nodes("H100", "A100"), run=ON_RAY, axes=axes)
     assert lose(sweep, "n1")
-    assert sweep.outcomes()[1] == ("interrupted", "no node of H100 is left: n1 was the last, it burned")
+    assert sweep.outcomes()[1] == ("interrupted", "no node matches H100 after the loss of node n1: it burned")
     assert sweep.running == [2] and sweep.finish(2)
 
 
-def test_stopping_ends_a_case_that_waits_for_another_node(stage: Begin) -> None:
+def test_stop_ends_a_case_waiting_for_another_node(stage: Begin) -> None:
     sweep = stage(nodes=nodes("H100", "H100"), run=AGAIN, axes=Axes(batch_size=(1, 2)))
     lose(sweep, "n1")
     sweep.scheduler.stop("stopped")
@@ -181,9 +181,7 @@ def test_stopping_ends_a_case_that_waits_for_another_node(stage: Begin) -> None:
     assert set(sweep.outcomes().values()) == {("interrupted", "stopped")}
 
 
-def test_a_record_that_breaks_off_before_the_case_is_repeated_has_it_begin_again(
-    stage: Begin, resume: Callable[..., Any]
-) -> None:
+def test_session_cut_before_a_repeat_restarts_the_case(stage: Begin, resume: Callable[..., Any]) -> None:
     sweep = stage(nodes=nodes("H100", "H100"), run=AGAIN, axes=Axes(batch_size=(1, 2)))
     lose(sweep, "n1")
     assert len(sweep.told().cases[0].measured) == 20
@@ -196,7 +194,7 @@ def test_a_record_that_breaks_off_before_the_case_is_repeated_has_it_begin_again
     assert [(case.state, len(case.measured)) for case in session.cases] == [("ok", 20), ("ok", 20)]
 
 
-def test_nodes_that_share_the_cases_each_run_the_baseline(stage: Begin) -> None:
+def test_each_sharing_node_runs_the_baseline(stage: Begin) -> None:
     rules = Measure(baseline=Baseline(batch_size=2), aa=True)
     sweep = stage(
         nodes=nodes("H100", "H100"), run=Run(executor="ray"), axes=Axes(batch_size=(1, 2)), measure=rules
@@ -222,14 +220,14 @@ def test_nodes_that_share_the_cases_each_run_the_baseline(stage: Begin) -> None:
         (("H100", "H100"), {}, Run(executor="ray", repeat_on_each=False)),
     ],
 )
-def test_they_do_not_where_there_is_nothing_to_share_or_it_is_not_wanted(
+def test_baseline_is_not_repeated_without_sharing_or_if_disabled(
     stage: Begin, there: tuple[str, ...], axes: dict[str, Any], run: Run
 ) -> None:
     sweep = stage(nodes=nodes(*there), run=run, axes=Axes(**axes))
     assert not [case for case in sweep.told().cases if case.added]
 
 
-def test_after_a_resume_only_new_nodes_run_the_baseline(stage: Begin, resume: Callable[..., Any]) -> None:
+def test_only_new_nodes_run_the_baseline_after_a_resume(stage: Begin, resume: Callable[..., Any]) -> None:
     sweep = stage(nodes=nodes("H100", "H100"), run=Run(executor="ray"), axes=Axes(batch_size=(1,)))
     path = sweep.cut()
     again = resume(path, nodes=nodes("H100", "H100", "H100"))
@@ -237,7 +235,7 @@ def test_after_a_resume_only_new_nodes_run_the_baseline(stage: Begin, resume: Ca
     assert machines == ["", "n2", "n1", "n3"]
 
 
-def test_a_machine_without_a_cluster_is_skipped(stage: Begin) -> None:
+def test_machine_option_without_a_cluster_is_skipped(stage: Begin) -> None:
     sweep = stage(axes=Axes(machine=("H100",)))
     assert sweep.outcomes() == {
         0: ("skipped", 'machine H100 names nodes of a cluster; set run.executor = "ray"')

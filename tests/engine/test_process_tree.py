@@ -48,7 +48,7 @@ def runs(pid: int) -> bool:
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
-def test_orphans_of_dead_workers_are_killed_and_nothing_else(adopter: subprocess.Popen[str]) -> None:
+def test_only_orphans_of_dead_workers_are_killed(adopter: subprocess.Popen[str]) -> None:
     assert adopter.stdout is not None
     said: list[str] = []
     while "ready" not in said or len(said) < 6:

@@ -103,7 +103,7 @@ def steps_of(path: Path) -> dict[int, int]:
     return dict(found)
 
 
-def test_killed_in_the_middle_of_a_case_it_goes_on_with_that_case(
+def test_resume_reruns_the_case_in_which_the_engine_was_killed(
     desk: Desk, tiny_sweep: Callable[..., Sweep]
 ) -> None:
     sweep = tiny_sweep("batch_size=1,2,3", "iterations=1000000", "max_time=1s", "peaks=true")
@@ -130,7 +130,7 @@ def test_killed_in_the_middle_of_a_case_it_goes_on_with_that_case(
 
 
 @pytest.mark.long
-def test_stopped_by_a_signal_it_goes_on_twice(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> None:
+def test_sweep_stopped_by_signals_resumes_twice(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> None:
     desk.start(tiny_sweep("batch_size=1,2,3", "iterations=1000000", "max_time=1s", "warmup=0"))
     for case in range(2):
         desk.until(measuring(case))
@@ -145,9 +145,7 @@ def test_stopped_by_a_signal_it_goes_on_twice(desk: Desk, tiny_sweep: Callable[.
 
 
 @pytest.mark.long
-def test_killed_between_rounds_it_keeps_the_round_that_ended(
-    desk: Desk, tiny_sweep: Callable[..., Sweep]
-) -> None:
+def test_resume_keeps_finished_rounds(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> None:
     desk.start(tiny_sweep("batch_size=1,2", "rounds=2", "iterations=1000000", "max_time=1s", "warmup=0"))
     cut = desk.until(measuring(1, 1))
     desk.kill()
@@ -178,7 +176,7 @@ def make(case):
 
 
 @pytest.mark.long
-def test_killed_in_the_middle_of_a_search_it_finds_the_same(
+def test_resume_continues_a_search_to_the_same_result(
     desk: Desk, tiny_sweep: Callable[..., Sweep], tmp_path: Path
 ) -> None:
     (tmp_path / "own.py").write_text(OWN)
@@ -193,7 +191,7 @@ def test_killed_in_the_middle_of_a_search_it_finds_the_same(
     assert "largest that fits 5 (6 ran out of memory)" in found
 
 
-def test_a_torn_file_goes_on(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> None:
+def test_truncated_session_resumes(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> None:
     desk.start(tiny_sweep("batch_size=1,2", "iterations=1000000", "max_time=1s", "warmup=0"))
     desk.until(measuring(1))
     desk.kill()
@@ -212,14 +210,14 @@ def test_a_torn_file_goes_on(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> No
 
 
 @pytest.mark.long
-def test_a_failed_case_is_retried_where_that_is_asked_for(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> None:
+def test_failed_case_is_retried_on_request(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> None:
     desk.start(tiny_sweep("batch_size=1,2", "iterations=1000000", "max_time=1s", "warmup=0"))
     case = desk.until(measuring(0)).cases[0]
     assert case.started is not None and case.started.pid
     os.kill(case.started.pid, signal.SIGKILL)
     assert [case.state for case in desk.gone().cases] == ["failed", "ok"]
     before = desk.path.read_bytes()
-    with pytest.raises(NothingToResumeError, match="nothing is left to run; 1 failed"):
+    with pytest.raises(NothingToResumeError, match="no cases left to run; 1 failed"):
         desk.resume()
     assert desk.path.read_bytes() == before
     desk.resume(retry_failed=True)
@@ -227,7 +225,7 @@ def test_a_failed_case_is_retried_where_that_is_asked_for(desk: Desk, tiny_sweep
     require_one_session(desk.path, ["ok", "ok"])
 
 
-def test_while_an_engine_writes_no_other_one_does(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> None:
+def test_only_one_engine_writes_a_session(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> None:
     desk.start(tiny_sweep("batch_size=1,2", *ENDLESS))
     desk.until(measuring(0))
     with pytest.raises(
@@ -252,9 +250,7 @@ def moved(path: Path, **host: object) -> bytes:
     return data
 
 
-def test_on_another_machine_it_is_refused_and_goes_on_anyway(
-    desk: Desk, tiny_sweep: Callable[..., Sweep]
-) -> None:
+def test_resume_on_another_machine_needs_anyway(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> None:
     desk.start(tiny_sweep("batch_size=1,2", "iterations=1000000", "max_time=1s", "warmup=0"))
     desk.until(measuring(1))
     desk.kill()
@@ -262,7 +258,9 @@ def test_on_another_machine_it_is_refused_and_goes_on_anyway(
     with pytest.raises(BenchtuiError) as refused:
         desk.resume()
     said = str(refused.value)
-    assert "Host: far-away → " in said and "Python: 3.8.1 → " in said and said.endswith("; --anyway goes on")
+    assert (
+        "Host: far-away → " in said and "Python: 3.8.1 → " in said and said.endswith("; use --anyway to resume")
+    )
     assert "\n" not in said and desk.path.read_bytes() == before
     desk.resume(anyway=True)
     desk.gone()
@@ -273,9 +271,7 @@ def test_on_another_machine_it_is_refused_and_goes_on_anyway(
 
 
 @pytest.mark.long
-def test_killed_while_it_is_being_resumed_it_can_be_resumed(
-    desk: Desk, tiny_sweep: Callable[..., Sweep]
-) -> None:
+def test_resume_killed_at_startup_can_be_repeated(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> None:
     """At ten moments of a chosen chance, from before the engine comes up to after its cases have begun."""
     desk.start(tiny_sweep("batch_size=1,2", "iterations=1000000", "max_time=1s", "warmup=0"))
     desk.until(measuring(1))

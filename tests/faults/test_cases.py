@@ -88,27 +88,27 @@ def case(
 
 
 @pytest.mark.parametrize(("way", "name"), [("aborts", "SIGABRT"), ("ends in a fault of memory", "SIGSEGV")])
-def test_a_signal_is_named(case: Callable[[str], CaseState], way: str, name: str) -> None:
+def test_signal_is_named_in_the_reason(case: Callable[[str], CaseState], way: str, name: str) -> None:
     end = case(way).finished
     assert end is not None
     assert (end.outcome, end.signal, end.reason) == ("failed", name, f"the worker was killed by {name}")
 
 
-def test_ending_well_before_the_case_is_done_is_a_failure(case: Callable[[str], CaseState]) -> None:
+def test_early_exit_with_status_0_is_a_failure(case: Callable[[str], CaseState]) -> None:
     end = case("ends well too early").finished
     assert end is not None
     assert (end.outcome, end.exit_code) == ("failed", 0)
-    assert end.reason == "the worker ended with exit status 0 before it was done"
+    assert end.reason == "the worker exited with status 0 before the end of the case"
 
 
 @pytest.mark.parametrize("way", ["hangs in Python", "hangs in C code"])
-def test_what_hangs_is_killed_when_its_time_is_over(case: Callable[[str], CaseState], way: str) -> None:
+def test_hanging_case_is_killed_at_its_timeout(case: Callable[[str], CaseState], way: str) -> None:
     end = case(way).finished
     assert end is not None
     assert (end.outcome, end.reason) == ("timeout", "still running after 6 s")
 
 
-def test_memory_that_the_host_refuses_is_out_of_memory(case: Callable[[str], CaseState]) -> None:
+def test_failed_host_allocation_is_out_of_memory(case: Callable[[str], CaseState]) -> None:
     end = case("runs out of memory").finished
     assert end is not None
     assert end.outcome == "oom" and end.reason is not None and end.reason.startswith("out of memory on cpu: ")
@@ -127,11 +127,11 @@ def test_gigabytes_of_output_neither_block_nor_fill_anything(
 @pytest.mark.parametrize(
     ("way", "said"),
     [
-        ("raises what has no text", "Unsayable: (no text: its __str__ raised ZeroDivisionError)"),
+        ("raises what has no text", "Unsayable: (no message: __str__ raised ZeroDivisionError)"),
         ("raises half a surrogate pair", "ValueError: half \\udc80 of it"),
     ],
 )
-def test_an_exception_without_a_readable_text_keeps_its_place(
+def test_exception_with_unreadable_text_keeps_its_location(
     case: Callable[[str], CaseState], way: str, said: str
 ) -> None:
     end = case(way).finished
@@ -140,30 +140,30 @@ def test_an_exception_without_a_readable_text_keeps_its_place(
     assert re.fullmatch(r".*own\.py:\d+: " + re.escape(said), end.reason)
 
 
-def test_a_text_of_megabytes_is_cut_in_the_record_and_whole_in_the_log(
+def test_huge_text_is_cut_in_the_session_and_whole_in_the_log(
     case: Callable[[str], CaseState], ended: dict[str, tuple[Session, int, int]]
 ) -> None:
     end = case("raises 5 MB").finished
     assert end is not None and end.reason is not None
     assert re.search(r"own\.py:\d+: ValueError: xxx", end.reason)
     assert len(end.reason) < 4400
-    assert "… (1,000 kB in all, the rest is in the engine's log, " in end.reason
+    assert "… (1,000 kB in total, see the engine's log, " in end.reason
     assert re.search(r"log, /\S+\.log\)$", end.reason)
     assert 1_000_000 < ended["session"][2] < 1_100_000, "the log stays where the record points at it"
 
 
-def test_a_step_that_forks_and_comes_back_fails_with_that_as_the_reason(
+def test_step_that_forks_and_returns_fails_with_that_reason(
     case: Callable[[str], CaseState],
 ) -> None:
     end = case("forks and comes back").finished
     assert end is not None
     assert (end.outcome, end.reason) == (
         "failed",
-        "the step forked and came back in both processes, which measure the same case then;"
-        " let what it forks end with os._exit",
+        "the step forked and returned in both processes, which would both measure the case;"
+        " end the forked process with os._exit",
     )
 
 
-def test_the_others_are_measured(case: Callable[[str], CaseState]) -> None:
+def test_other_cases_are_measured(case: Callable[[str], CaseState]) -> None:
     assert case("leaves children behind").state == case("is well").state == "ok"
     assert len(case("is well").measured) == ITERATIONS

@@ -19,7 +19,7 @@ from benchtui.engine import client
 from benchtui.engine.control import runtime_folder, socket_path
 
 Begin = Callable[..., Watched]
-SHORT = "the worker can't be started: Too many open files"
+SHORT = "can't start the worker: Too many open files"
 STORM_S = 10.0
 SHARE = 0.35
 """Of a processor, in a storm on a machine that has two and is busy; without any bound it was 0.58."""
@@ -59,17 +59,17 @@ def connected(watched: Watched) -> socket.socket:
     ],
     ids=["deep", "no UTF-8", "long"],
 )
-def test_what_a_client_sends_ends_no_sweep(begin: Begin, line: bytes) -> None:
+def test_client_input_cannot_end_a_sweep(begin: Begin, line: bytes) -> None:
     watched = begin(light.sweep(cases=2, steps=300))
     watched.until_steps(0)
     with connected(watched) as one:
         one.sendall(line)
-        assert b'"not a command: ' in one.makefile("rb").readline()
+        assert b'"invalid command: ' in one.makefile("rb").readline()
     watched.until_ended()
     assert watched.states == ["ok", "ok"]
 
 
-def test_clients_that_say_nothing_use_up_neither_files_nor_processor(begin: Begin) -> None:
+def test_silent_clients_exhaust_neither_files_nor_cpu(begin: Begin) -> None:
     watched = begin(light.sweep(cases=4, steps=1000))
     watched.until_steps(0)
     engine = psutil.Process(watched.engine.pid)
@@ -87,7 +87,7 @@ def test_clients_that_say_nothing_use_up_neither_files_nor_processor(begin: Begi
     assert used < 0.25
 
 
-def test_a_case_for_which_no_file_is_left_is_started_later(begin: Begin) -> None:
+def test_case_is_started_later_if_out_of_files(begin: Begin) -> None:
     watched = begin(light.sweep(cases=3, steps=200))
     watched.until_steps(0)
     with no_more_files(watched.engine.pid):
@@ -96,11 +96,11 @@ def test_a_case_for_which_no_file_is_left_is_started_later(begin: Begin) -> None
     session = watched.until_ended()
     assert watched.states == ["ok"] * 3
     name = session.cases[1].config.name
-    assert shortages(watched)[0] == f"{name}: {SHORT}; tried again in 1 s"
+    assert shortages(watched)[0] == f"{name}: {SHORT}; retrying in 1 s"
     assert session.finished is not None and session.finished.outcome == "completed"
 
 
-def test_a_case_that_never_finds_files_fails_with_that_reason_and_the_sweep_is_closed(begin: Begin) -> None:
+def test_case_that_stays_out_of_files_fails_and_the_session_is_closed(begin: Begin) -> None:
     watched = begin(light.sweep(cases=3, steps=200), {light.PAUSES: "0.1,0.1"})
     watched.until_steps(0)
     with no_more_files(watched.engine.pid):
@@ -108,11 +108,11 @@ def test_a_case_that_never_finds_files_fails_with_that_reason_and_the_sweep_is_c
     assert watched.states == ["ok", "failed", "failed"]
     reasons = {case.finished.reason for case in session.cases[1:] if case.finished}
     assert reasons == {SHORT}
-    assert [text.partition("; ")[2] for text in shortages(watched)] == ["tried again in 0.1 s"] * 2 * 2
+    assert [text.partition("; ")[2] for text in shortages(watched)] == ["retrying in 0.1 s"] * 2 * 2
     assert session.finished is not None and session.finished.outcome == "completed"
 
 
-def test_a_sweep_that_waits_for_files_is_stopped_like_any_other(begin: Begin) -> None:
+def test_sweep_waiting_for_files_can_be_stopped(begin: Begin) -> None:
     watched = begin(light.sweep(cases=2, steps=200), {light.PAUSES: "600"})
     watched.until_steps(0)
     with no_more_files(watched.engine.pid):
@@ -124,7 +124,7 @@ def test_a_sweep_that_waits_for_files_is_stopped_like_any_other(begin: Begin) ->
 
 
 @pytest.mark.parametrize("what", ["folder", "socket"])
-def test_a_sweep_whose_socket_was_removed_is_found_watched_and_stopped(
+def test_sweep_with_removed_socket_is_found_watched_and_stopped(
     begin: Begin, command: str, home: Path, what: str
 ) -> None:
     watched = begin(light.sweep(cases=1, steps=1_000_000))
@@ -142,18 +142,18 @@ def test_a_sweep_whose_socket_was_removed_is_found_watched_and_stopped(
     assert not socket_path(watched.engine.session_id).exists()
 
 
-def test_an_engine_whose_log_was_removed_says_why_it_gives_up(begin: Begin) -> None:
+def test_engine_with_removed_log_reports_why_it_failed(begin: Begin) -> None:
     watched = begin(light.sweep(cases=1, steps=1_000_000))
     watched.until_steps(0)
     shutil.rmtree(runtime_folder())
     shutil.rmtree(watched.engine.path.parent)  # no room for a copy beside it either
     watched.until_ended()
     said = watched.engine.last_words()
-    assert said == f"{watched.engine.path}: the session can't be written any further: the file was removed"
+    assert said == f"{watched.engine.path}: can't write the session file: the file was removed"
 
 
 @pytest.mark.long
-def test_a_storm_of_clients_costs_a_bounded_part_of_a_processor(begin: Begin) -> None:
+def test_client_storm_has_a_bounded_cpu_cost(begin: Begin) -> None:
     watched = begin(light.sweep(cases=1, steps=8_000))
     watched.until_steps(0)
     engine = psutil.Process(watched.engine.pid)

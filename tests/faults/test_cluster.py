@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from importlib import metadata
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from benchtui.engine.executors.cluster import (
 )
 from benchtui.engine.executors.remote_node import RemoteNode
 from benchtui.engine.executors.stdio_relay import AgentProcess, PullTransport
+from benchtui.engine.process_tree import is_running
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, NodeJoined, Runtime, Steps, Telemetry
 from benchtui.sessions.payloads import Host
@@ -47,7 +49,7 @@ def kill_node(watched: Watched, name: str) -> None:
     os.kill(stations(watched)[int(name[1:]) - 1], signal.SIGKILL)
 
 
-def test_cases_are_shared_among_like_nodes_and_each_tells_its_own(begin: Begin) -> None:
+def test_equal_nodes_share_cases_and_report_their_own(begin: Begin) -> None:
     watched = begin(sweep(cases=12), LIKE)
     session = watched.until_ended()
     assert watched.states == ["ok"] * 12
@@ -61,7 +63,7 @@ def test_cases_are_shared_among_like_nodes_and_each_tells_its_own(begin: Begin) 
     assert [type(event) for event in told[:6]] == [NodeJoined] * 3 + [Runtime] * 3
 
 
-def test_no_node_has_two_cases_at_a_time_and_times_follow_each_other(begin: Begin) -> None:
+def test_nodes_run_one_case_at_a_time_with_increasing_times(begin: Begin) -> None:
     session = begin(sweep(cases=9), LIKE).until_ended()
     for node in session.nodes:
         there = [case for case in session.cases if case.node == node]
@@ -74,7 +76,7 @@ def test_no_node_has_two_cases_at_a_time_and_times_follow_each_other(begin: Begi
         assert end_s - begin_s >= 0.2
 
 
-def test_the_more_nodes_there_are_the_less_often_each_tells_of_its_steps(begin: Begin) -> None:
+def test_more_nodes_report_steps_less_often(begin: Begin) -> None:
     assert [report_s(nodes) for nodes in (1, 2, 8, 20, 1000)] == [0.1, 0.1, 0.4, 1.0, 2.0]
     watched = begin(sweep(cases=6, steps=500), {light.KINDS: ",".join(["H100"] * 6)})
     session = watched.until_ended()
@@ -85,7 +87,7 @@ def test_the_more_nodes_there_are_the_less_often_each_tells_of_its_steps(begin: 
         assert len(told) <= (end_s - begin_s) / 0.3 + 1, "the last one comes with the end"
 
 
-def test_every_case_runs_on_the_kind_of_node_it_names(begin: Begin) -> None:
+def test_every_case_runs_on_its_kind_of_node(begin: Begin) -> None:
     asked = sweep(cases=2)
     asked = replace(asked, axes=replace(asked.axes, machine=("*", "n2")))
     session = begin(asked, {light.KINDS: "H100,A100"}).until_ended()
@@ -93,7 +95,7 @@ def test_every_case_runs_on_the_kind_of_node_it_names(begin: Begin) -> None:
     assert [case.node for case in session.cases] == ["n1", "n1", "n2", "n2", "n2", "n2"]
 
 
-def test_a_node_that_dies_costs_the_case_on_it_and_no_other(begin: Begin) -> None:
+def test_dead_node_costs_only_its_case(begin: Begin) -> None:
     watched = begin(sweep(cases=6, steps=300), LIKE)
     node = watched.until_steps(0).node
     assert node is not None
@@ -101,14 +103,14 @@ def test_a_node_that_dies_costs_the_case_on_it_and_no_other(begin: Begin) -> Non
     session = watched.until_ended()
     assert watched.states == ["failed"] + ["ok"] * 5
     finished = session.cases[0].finished
-    assert finished is not None and finished.reason == "node lost: its station ended with exit status -9"
+    assert finished is not None and finished.reason == "node lost: the node agent exited with status -9"
     assert session.nodes[node].lost is not None
     ends = [event.case for event in watched.events if isinstance(event, CaseFinished)]
     assert sorted(ends) == list(range(6)), "each case ends once"
     assert session.finished is not None and session.finished.outcome == "completed"
 
 
-def test_asked_to_it_runs_the_case_again_elsewhere(begin: Begin) -> None:
+def test_case_of_a_dead_node_is_repeated_on_request(begin: Begin) -> None:
     watched = begin(sweep(cases=3, steps=300, lost="repeat"), LIKE)
     node = watched.until_steps(1).node
     assert node is not None
@@ -117,10 +119,10 @@ def test_asked_to_it_runs_the_case_again_elsewhere(begin: Begin) -> None:
     assert watched.states == ["ok"] * 3
     case = session.cases[1]
     assert case.node not in (None, node) and len(case.measured) == 300
-    assert [each.reason for each in case.repeated] == ["node lost: its station ended with exit status -9"]
+    assert [each.reason for each in case.repeated] == ["node lost: the node agent exited with status -9"]
 
 
-def test_with_the_last_node_the_sweep_ends_and_is_resumed_on_others(begin: Begin) -> None:
+def test_sweep_without_nodes_ends_and_resumes_on_others(begin: Begin) -> None:
     watched = begin(sweep(cases=3, steps=200), {light.KINDS: "H100"})
     watched.until_steps(0)
     kill_node(watched, "n1")
@@ -129,7 +131,7 @@ def test_with_the_last_node_the_sweep_ends_and_is_resumed_on_others(begin: Begin
     assert_resumed(watched, retry_failed=True)
 
 
-def test_a_sweep_whose_engine_was_killed_leaves_nothing_and_is_resumed(begin: Begin) -> None:
+def test_sweep_of_a_killed_engine_leaves_nothing_and_resumes(begin: Begin) -> None:
     watched = begin(sweep(cases=6, steps=300), LIKE)
     watched.until_steps(1)
     processes = [psutil.Process(pid) for pid in stations(watched)]
@@ -155,7 +157,7 @@ def assert_resumed(watched: Watched, **how: bool) -> None:
     assert list(again.session.nodes) == ["n1", "n2", "n3"]
 
 
-def test_stopping_ends_the_cases_on_all_nodes(begin: Begin) -> None:
+def test_stop_ends_the_cases_on_all_nodes(begin: Begin) -> None:
     watched = begin(sweep(cases=6, steps=100_000), LIKE)
     for index in range(3):
         watched.until_steps(index)
@@ -167,7 +169,7 @@ def test_stopping_ends_the_cases_on_all_nodes(begin: Begin) -> None:
         wait_gone(pid)
 
 
-def test_a_case_on_a_node_can_be_skipped_and_has_its_time_limit(begin: Begin) -> None:
+def test_case_on_a_node_can_be_skipped_and_times_out(begin: Begin) -> None:
     asked = sweep(cases=2, steps=100_000)
     asked = replace(asked, measure=replace(asked.measure, timeout_s=3.0))
     watched = begin(asked, {light.KINDS: "H100,H100"})
@@ -177,22 +179,22 @@ def test_a_case_on_a_node_can_be_skipped_and_has_its_time_limit(begin: Begin) ->
     assert watched.states == ["skipped", "timeout"]
 
 
-def test_a_node_that_falls_silent_is_lost(begin: Begin) -> None:
+def test_silent_node_is_lost(begin: Begin) -> None:
     watched = begin(sweep(cases=2, steps=400), {light.KINDS: "H100,H100", light.SILENT: "1.5"})
     node = watched.until_steps(0).node
     assert node is not None
     os.kill(stations(watched)[int(node[1:]) - 1], signal.SIGSTOP)
     session = watched.until_ended()
     finished = session.cases[0].finished
-    assert finished is not None and finished.reason == "node lost: nothing was heard of it for 1.5 s"
+    assert finished is not None and finished.reason == "node lost: no message for 1.5 s"
     assert watched.states == ["failed", "ok"]
 
 
-def test_nodes_of_one_host_get_numbers() -> None:
+def test_nodes_of_one_host_are_numbered() -> None:
     assert unique_names(["b", "a", "b", "b"]) == ["b", "a", "b#2", "b#3"]
 
 
-def test_versions_that_differ_are_told_with_their_nodes() -> None:
+def test_different_versions_are_reported_with_their_nodes() -> None:
     hosts = {f"n{n}": Host(python="3.11", packages={"torch": "2.9"}) for n in range(1, 6)}
     hosts["n5"] = Host(python="3.11", packages={"torch": "2.8"}, driver="550")
     assert software_differences(hosts) == [
@@ -220,38 +222,51 @@ for line in sys.stdin:
 @pytest.mark.parametrize(
     ("script", "why"),
     [
-        ("import sys; sys.exit('no torch\\nhere')", "node n1: its station ended with exit status 1: here"),
-        ("print('what?')", "node n1 sent what is no message: "),
+        ("import sys; sys.exit('no torch\\nhere')", "node n1: the node agent exited with status 1: here"),
+        ("print('what?')", "node n1 sent an invalid message: "),
         (
             'print(\'{"event":"done"}\', flush=True); import time; time.sleep(60)',
-            "node n1: what answers there is no station",
+            "node n1: unexpected reply; it isn't a node agent",
         ),
-        ("import time; time.sleep(60)", "node n1: no station came up there in time"),
-        (PONGS % HELLO, "node n1: benchtui 0.0.1 there and .* here; install the same on both"),
+        ("import time; time.sleep(60)", "node n1: the node agent didn't start in time"),
+        (PONGS % HELLO, "node n1 runs benchtui 0.0.1, this machine .*; install the same version on both"),
     ],
 )
-def test_a_node_on_which_no_station_comes_up_is_refused_with_the_reason(
+def test_node_without_an_agent_is_rejected_with_the_reason(
     monkeypatch: pytest.MonkeyPatch, script: str, why: str
 ) -> None:
     monkeypatch.setattr("benchtui.engine.executors.cluster.JOIN_S", 2.0)
-    let_go, one = [], wire(script)
+    closed, one = [], wire(script)
     with pytest.raises(BenchtuiError, match=why):
-        ClusterExecutor({"n1": one}, [Member("n1", "cpu")], lambda: let_go.append(True))
-    assert let_go == [True]
+        ClusterExecutor({"n1": one}, [Member("n1", "cpu")], lambda: closed.append(True))
+    assert closed == [True]
     one.join()
 
 
-def test_the_clock_of_a_node_is_known_from_the_quickest_answer() -> None:
+def test_executor_that_fails_after_the_handshake_closes_its_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(nvml: object) -> None:
+        raise OSError("too many open files")
+
+    monkeypatch.setattr("benchtui.engine.executors.cluster.describe_host", fail)
+    agent = AgentProcess((sys.executable, "-c", PONGS % HELLO.replace("0.0.1", metadata.version("benchtui"))))
+    transport, closed = PullTransport(agent.read, agent.write, agent.close), []
+    with pytest.raises(OSError, match="too many open files"):
+        ClusterExecutor({"n1": transport}, [Member("n1", "cpu")], lambda: closed.append(True))
+    assert closed == [True] and not is_running(agent.pid)
+    transport.join()
+
+
+def test_node_clock_offset_uses_the_fastest_answer() -> None:
     one = wire(PONGS % HELLO)
     runner = RemoteNode("n1", one)
     before_s = time.monotonic()
-    runner.greet(before_s + 10)
+    runner.handshake(before_s + 10)
     assert 7.0 - time.monotonic() <= runner.offset_s <= 7.0 - before_s
     runner.close()
     one.join()
 
 
-def test_telemetry_of_a_node_carries_its_name(begin: Begin) -> None:
+def test_node_telemetry_has_the_node_name(begin: Begin) -> None:
     watched = begin(sweep(cases=1), {light.KINDS: "cpu"})
     watched.until_ended()
     names = {event.node for event in watched.events if isinstance(event, Telemetry)}

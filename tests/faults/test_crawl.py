@@ -17,7 +17,7 @@ def crawled(count: int, seed: int) -> str:
     return ran.stdout
 
 
-def test_some_calls_end_as_documented() -> None:
+def test_random_calls_end_as_documented() -> None:
     said = crawled(55, seed=20261123)
     assert "55 calls, 0 kinds of faults" in said
     assert '"status 0"' in said and '"status 2"' in said
@@ -29,7 +29,7 @@ def test_two_thousand_calls_end_as_documented() -> None:
     assert "2000 calls, 0 kinds of faults" in crawled(2000, seed=1)
 
 
-def test_every_command_and_option_has_its_turn() -> None:
+def test_every_command_and_option_is_called() -> None:
     turns = sum(1 + len(command.params) for _, command in crawl.commands())
     calls = [crawl.call_of(1, number) for number in range(turns)]
     for words, command in crawl.commands():
@@ -41,7 +41,7 @@ def test_every_command_and_option_has_its_turn() -> None:
             assert option.param_type_name == "argument" or said & spellings
 
 
-def test_what_is_wrong_is_seen() -> None:
+def test_crawler_detects_faults() -> None:
     call = crawl.Call("plan", (b"plan", b"x"))
     usual = {"status": 0, "out": b"", "err": b"", "cpu_s": 0.1, "grown_mb": 1.0}
     for change, told in (
@@ -61,7 +61,7 @@ def test_what_is_wrong_is_seen() -> None:
     assert not list(crawl.said_wrong(call, crawl.Ended(**usual)))
 
 
-def test_what_is_left_behind_is_seen() -> None:
+def test_crawler_detects_leftovers() -> None:
     call, failed = crawl.Call("plan", (b"plan", b"x")), crawl.Ended(2, b"", b"x", 0.1, 1.0)
     for name, told in (
         ("work/.benchtui-1", "partial"),

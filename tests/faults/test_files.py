@@ -32,7 +32,7 @@ def fill(watched: Watched, room: int) -> None:
 
 
 @pytest.mark.parametrize("room", [0, 10, 300, 2000])
-def test_a_full_disk_ends_the_sweep_and_leaves_what_was_written(begin: Begin, room: int) -> None:
+def test_full_disk_ends_the_sweep_and_keeps_written_data(begin: Begin, room: int) -> None:
     watched = begin(light.sweep(cases=50, steps=200))
     watched.until(lambda: watched.session.done)
     below = psutil.Process(watched.engine.pid).children(recursive=True)
@@ -45,40 +45,38 @@ def test_a_full_disk_ends_the_sweep_and_leaves_what_was_written(begin: Begin, ro
     assert session.cases[0].state == "ok" and len(session.cases[0].measured) == 200
     assert markdown(session)
     path = watched.engine.path
-    assert watched.engine.last_words() == f"{path}: the session can't be written any further: File too large"
+    assert watched.engine.last_words() == f"{path}: can't write the session file: File too large"
 
 
-def test_a_full_disk_is_told_in_the_record_where_there_is_room(begin: Begin) -> None:
+def test_full_disk_is_recorded_if_there_is_room(begin: Begin) -> None:
     watched = begin(light.sweep(cases=1, steps=1_000_000))
     watched.until_steps(0)
     fill(watched, 500)
     watched.until_ended()
-    assert watched.session.messages[-1].text == "the record ends here, unfinished: File too large"
+    assert watched.session.messages[-1].text == "the session file ends here, incomplete: File too large"
 
 
-def test_a_disk_that_is_full_from_the_start_is_told(begin: Begin, home: Path) -> None:
+def test_disk_full_from_the_start_is_reported(begin: Begin, home: Path) -> None:
     (home / "full").mkdir()
     process = light.launch(home / "full" / "s.json", light.sweep(), {light.ROOM: "400"}, stdout=subprocess.PIPE)
     assert process.stdout is not None
     with process.stdout as pipe:
         answer = msgspec.json.decode(pipe.read(), type=Answer)
     assert (process.wait(PATIENCE_S), answer.ok) == (2, False)
-    assert (
-        answer.error == f"{home / 'full' / 's.json'}: the session can't be written any further: File too large"
-    )
+    assert answer.error == f"{home / 'full' / 's.json'}: can't write the session file: File too large"
     assert not list((home / "full").glob("*.json")), "an empty session would stand in the way of the next try"
 
 
-def test_a_session_file_that_is_removed_ends_the_sweep(begin: Begin) -> None:
+def test_removed_session_folder_ends_the_sweep(begin: Begin) -> None:
     watched = begin(light.sweep(cases=50))
     watched.until(lambda: watched.session.done)
     shutil.rmtree(watched.engine.path.parent)
     watched.until_ended()
     said = watched.engine.last_words()
-    assert said == f"{watched.engine.path}: the session can't be written any further: the file was removed"
+    assert said == f"{watched.engine.path}: can't write the session file: the file was removed"
 
 
-def test_a_folder_that_becomes_read_only_changes_nothing_for_a_sweep_that_runs(begin: Begin) -> None:
+def test_read_only_folder_does_not_affect_a_running_sweep(begin: Begin) -> None:
     watched = begin(light.sweep(cases=10))
     watched.until(lambda: watched.session.done)
     watched.engine.path.chmod(0o400)
@@ -88,7 +86,7 @@ def test_a_folder_that_becomes_read_only_changes_nothing_for_a_sweep_that_runs(b
     assert session.finished is not None and session.finished.outcome == "completed"
 
 
-def test_the_command_tells_of_a_full_disk_in_one_line(home: Path, command: str, tiny_model: Path) -> None:
+def test_run_command_reports_a_full_disk_in_one_line(home: Path, command: str, tiny_model: Path) -> None:
     (home / "tiny.toml").write_text(f'model = "{tiny_model}"\nweights = "random"\n[measure]\npeaks = false\n')
     process = subprocess.Popen(
         [command, "run", "tiny.toml", "--set", "iterations=1000000", "-o", "s.json"],
@@ -107,11 +105,11 @@ def test_the_command_tells_of_a_full_disk_in_one_line(home: Path, command: str, 
     assert process.returncode == 1
     (line,) = (line for line in rest.splitlines() if "1 case: " in line)
     assert "the engine died and the session was cut off: " in line
-    assert "the session can't be written any further: File too large" in line
+    assert "can't write the session file: File too large" in line
     assert "Traceback" not in rest
 
 
-def test_everything_an_engine_makes_is_the_users_alone(begin: Begin) -> None:
+def test_files_made_by_an_engine_are_private(begin: Begin) -> None:
     before = os.umask(0)
     try:
         watched = begin(light.sweep(name="hang"))
@@ -128,7 +126,7 @@ def test_everything_an_engine_makes_is_the_users_alone(begin: Begin) -> None:
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may give a folder to somebody else")
 @pytest.mark.parametrize("what", ["folder", "link", "file"])
-def test_a_runtime_folder_that_is_not_the_users_is_refused_in_one_line(
+def test_foreign_runtime_folder_is_rejected_in_one_line(
     home: Path, command: str, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     place = home / "runtime"
@@ -188,7 +186,7 @@ def add_to(path: Path) -> None:
         (add_to, "another process wrote to the file"),
     ],
 )
-def test_a_session_file_that_others_damage_is_left_and_the_whole_session_goes_on_beside_it(
+def test_damaged_session_file_is_kept_and_continued_in_a_rescue_file(
     begin: Begin, damage: Callable[[Path], None], what: str
 ) -> None:
     watched = begin(light.sweep(cases=6, steps=200))
@@ -206,7 +204,7 @@ def test_a_session_file_that_others_damage_is_left_and_the_whole_session_goes_on
     assert session.finished is not None and session.finished.outcome == "completed"
     assert [len(case.measured) for case in session.cases] == [200] * 6
     told = [message.text for message in session.messages if message.level == "error"]
-    assert told == [f"{path}: {what} while the sweep runs; the whole session goes on in {saved}"]
+    assert told == [f"{path}: {what} during the sweep; the whole session continues in {saved}"]
     assert (path.read_bytes() if path.exists() else None) == damaged, "what others wrote is theirs"
     assert stat.S_IMODE(saved.stat().st_mode) == 0o600
     assert {each.name for each in path.parent.iterdir()} <= {
@@ -218,7 +216,7 @@ def test_a_session_file_that_others_damage_is_left_and_the_whole_session_goes_on
 
 
 @pytest.mark.parametrize("text", [b"", b"something else\n"])
-def test_who_follows_the_lines_of_a_damaged_file_sees_the_whole_sweep(begin: Begin, text: bytes) -> None:
+def test_following_a_damaged_file_shows_the_whole_sweep(begin: Begin, text: bytes) -> None:
     watched = begin(light.sweep(cases=4, steps=200))
     session = Session(keep_steps=False)
     seen = []
@@ -236,7 +234,7 @@ def test_who_follows_the_lines_of_a_damaged_file_sees_the_whole_sweep(begin: Beg
     assert said == f"4 cases: 4 ok; session {saved}"
 
 
-def test_a_session_that_is_damaged_twice_goes_on_in_a_third_file(begin: Begin) -> None:
+def test_session_damaged_twice_continues_in_a_third_file(begin: Begin) -> None:
     watched = begin(light.sweep(cases=8, steps=200))
     path = watched.engine.path
     watched.until(lambda: watched.session.done > 1)
@@ -251,7 +249,7 @@ def test_a_session_that_is_damaged_twice_goes_on_in_a_third_file(begin: Begin) -
     assert session.finished is not None and len(session.messages) >= 2
 
 
-def test_a_session_that_was_resumed_is_saved_whole(begin: Begin) -> None:
+def test_resumed_session_is_rescued_whole(begin: Begin) -> None:
     watched = begin(light.sweep(cases=6, steps=300))
     watched.until(lambda: watched.session.done > 1)
     watched.engine.stop()
@@ -267,7 +265,7 @@ def test_a_session_that_was_resumed_is_saved_whole(begin: Begin) -> None:
     assert [case.state for case in session.cases] == ["ok"] * 6
 
 
-def test_a_session_that_was_moved_goes_on_where_it_is(begin: Begin) -> None:
+def test_moved_session_file_is_continued_in_place(begin: Begin) -> None:
     watched = begin(light.sweep(cases=4, steps=100))
     watched.until(lambda: watched.session.done)
     moved = watched.engine.path.with_name("moved.json")
@@ -278,7 +276,7 @@ def test_a_session_that_was_moved_goes_on_where_it_is(begin: Begin) -> None:
 
 
 @pytest.mark.parametrize("what", ["open", "long"])
-def test_a_runtime_folder_for_all_or_too_long_for_a_socket_is_refused_before_anything_is_made(
+def test_public_or_overlong_runtime_folder_is_rejected_before_anything_is_created(
     home: Path, command: str, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     place = home / ("runtime" if what == "open" else "r" * 120)

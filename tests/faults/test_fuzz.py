@@ -28,20 +28,20 @@ KEPT = Path(__file__).parent / "kept"
 @pytest.mark.parametrize(
     ("kind", "count"), [(kind, 40 * weight) for kind, (weight, _, _) in fuzz.KINDS.items()]
 )
-def test_broken_files_are_read_or_refused(kind: str, count: int) -> None:
+def test_broken_files_are_read_or_rejected(kind: str, count: int) -> None:
     found = fuzz.run(fuzz.Task(20261121, kind), range(count))
     assert {name: told for name, (told, _) in found.faults.items()} == {}
     assert found.counts[f"{kind} read"], "the fuzzer leaves some whole"
 
 
 @pytest.mark.parametrize(("kind", "count"), [(kind, 25 * weight) for kind, (weight, _) in typed.MAKERS.items()])
-def test_files_of_the_right_types_are_read_or_refused(kind: str, count: int) -> None:
+def test_well_typed_files_are_read_or_rejected(kind: str, count: int) -> None:
     found = fuzz.run(fuzz.Task(20261123, kind, typed=True), range(count))
     assert {name: told for name, (told, _) in found.faults.items()} == {}
     assert found.counts[f"{kind} read"] > count / 10, "most get past the first reader that looks"
 
 
-def test_every_event_and_every_field_is_drawn() -> None:
+def test_every_event_and_field_is_generated() -> None:
     drawn: dict[str, set[str]] = {}
     for number in range(150):
         _, data = fuzz.made(fuzz.Task(1, "session", typed=True), number)
@@ -55,7 +55,7 @@ def test_every_event_and_every_field_is_drawn() -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(4 * 3600)
-def test_a_hundred_thousand_files_of_the_right_types() -> None:
+def test_hundred_thousand_well_typed_files_are_read_or_rejected() -> None:
     script = Path(__file__).with_name("fuzz.py")
     ran = subprocess.run(
         [sys.executable, script, "--typed", "--count", "100000"], capture_output=True, text=True
@@ -64,7 +64,7 @@ def test_a_hundred_thousand_files_of_the_right_types() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(KEPT.glob("*/*")), ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_what_once_was_a_fault_is_read_or_refused(path: Path, tmp_path: Path) -> None:
+def test_former_faults_are_read_or_rejected(path: Path, tmp_path: Path) -> None:
     for seed in range(3):
         found = fuzz.examine(path.parent.name, path.read_bytes(), tmp_path, random.Random(seed), every=True)
         assert {name: told for name, (told, _) in found.faults.items()} == {}
@@ -81,7 +81,7 @@ def read_all(kind: str, data: bytes, folder: Path) -> None:
 
 @SAME_FOLDER
 @given(st.binary(max_size=200))
-def test_any_bytes_are_refused_as_a_session_and_as_results(tmp_path: Path, data: bytes) -> None:
+def test_arbitrary_bytes_are_rejected_as_session_and_results(tmp_path: Path, data: bytes) -> None:
     read_all("session", data, tmp_path)
     read_all("import", data, tmp_path)
 
@@ -95,7 +95,7 @@ def test_any_bytes_are_refused_as_a_session_and_as_results(tmp_path: Path, data:
         st.text(max_size=30) | st.integers() | st.floats() | st.booleans(),
     )
 )
-def test_any_entries_make_a_sweep_or_are_refused(tmp_path: Path, entries: dict[str, object]) -> None:
+def test_arbitrary_entries_make_a_sweep_or_are_rejected(tmp_path: Path, entries: dict[str, object]) -> None:
     overrides = [f"{key}={value}" for key, value in entries.items()]
     try:
         parse_sweep('model = "m"', "test", overrides)
@@ -105,6 +105,6 @@ def test_any_entries_make_a_sweep_or_are_refused(tmp_path: Path, entries: dict[s
 
 @SAME_FOLDER
 @given(st.text(max_size=200))
-def test_any_text_is_refused_as_settings_theme_or_sweep(tmp_path: Path, text: str) -> None:
+def test_arbitrary_text_is_rejected_as_settings_theme_or_sweep(tmp_path: Path, text: str) -> None:
     for kind in ("settings", "theme", "sweep"):
         read_all(kind, text.encode("utf-8", "replace"), tmp_path)

@@ -71,7 +71,7 @@ def filled(text: str, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", list(HOSTILE))
-def test_every_reader_makes_it_harmless(kind: str, tmp_path: Path) -> None:
+def test_every_reader_makes_hostile_text_harmless(kind: str, tmp_path: Path) -> None:
     hostile = filled(HOSTILE[kind], tmp_path)
     for seed in range(2):
         for read in readers.OF_SESSIONS:
@@ -82,7 +82,9 @@ def test_every_reader_makes_it_harmless(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["control", "markup", "long", "code"])
-async def test_the_screen_shows_it_as_text(kind: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_screen_shows_hostile_text_as_text(
+    kind: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(home)
     hostile = filled(HOSTILE[kind], home)
     (home / "trap.py").write_text("open(__file__ + '.sprung', 'w')\n")
@@ -116,7 +118,7 @@ COMMANDS = (
 )
 
 
-def test_the_commands_print_it_as_text(home: Path, command: str) -> None:
+def test_commands_print_hostile_text_as_text(home: Path, command: str) -> None:
     path = filled(HOSTILE["control"], home)
     operations.import_session(path)
     for words in COMMANDS:
@@ -129,7 +131,7 @@ def test_the_commands_print_it_as_text(home: Path, command: str) -> None:
             assert "Traceback" not in out
 
 
-def test_reading_in_every_way_imports_nothing_of_the_sessions_task(tmp_path: Path) -> None:
+def test_reading_a_session_never_imports_its_task(tmp_path: Path) -> None:
     path = filled(HOSTILE["code"], tmp_path)
     (tmp_path / "trap.py").write_text("raise SystemExit('sprung')\n")
     script = (
@@ -147,7 +149,7 @@ def test_reading_in_every_way_imports_nothing_of_the_sessions_task(tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", [*HOSTILE.values(), "..", ".", "", "\udcff", "a/b", "-rf", "CON", "é" * 300])
-def test_no_name_leads_out_of_the_library(name: str, home: Path) -> None:
+def test_session_names_cannot_escape_the_library(name: str, home: Path) -> None:
     path = paths.new_path(name, datetime(2026, 11, 21, tzinfo=UTC))
     assert path.parent == paths.folder() and path.resolve().parent == paths.folder().resolve()
     path.write_text("")
@@ -155,7 +157,7 @@ def test_no_name_leads_out_of_the_library(name: str, home: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../x", "/tmp/x", "a/b", "a\x00b", "", "..", "x" * 5000, "latest", "-x"])
-def test_a_session_is_renamed_within_the_library_alone(name: str, home: Path) -> None:
+def test_rename_stays_within_the_library(name: str, home: Path) -> None:
     (home / "plain.json").write_bytes(corpus.SESSIONS[0])
     session = operations.import_session(home / "plain.json")
     with pytest.raises(BenchtuiError):

@@ -20,7 +20,7 @@ SHORT = Shape(steps=100)
 """Some cases end before the engine is killed."""
 
 
-def test_what_a_killed_engine_left_is_gone_on_with_to_the_end(home: Path) -> None:
+def test_resume_finishes_the_session_of_a_killed_engine(home: Path) -> None:
     path = home / "s.json"
     assert kill_at(0.5, path, light_launch, THREE, measuring=True).faults == ()
     assert resume(path, light_resume, THREE) == ()
@@ -36,7 +36,7 @@ def left_of(instants: list[float], folder: Path, victim: str = "engine", shape: 
         return list(pool.map(kill, range(len(instants)), instants))
 
 
-def test_an_engine_killed_at_any_instant_loses_no_more_than_what_was_on_its_way(home: Path) -> None:
+def test_engine_killed_at_any_instant_loses_only_data_in_transit(home: Path) -> None:
     dice = random.Random(SEED)
     found = left_of([0.0, *(dice.uniform(0, 2) for _ in range(24))], home)
     assert [left for left in found if left.faults] == []
@@ -46,7 +46,7 @@ def test_an_engine_killed_at_any_instant_loses_no_more_than_what_was_on_its_way(
     assert list(runtime_folder().glob("*.sock")) == []
 
 
-def test_of_several_rounds_none_that_ended_is_lost(home: Path) -> None:
+def test_killed_engine_loses_no_finished_round(home: Path) -> None:
     path, shape = home / "s.json", Shape(cases=3, steps=100, rounds=3)
     left = kill_at(1.5, path, light_launch, shape, measuring=True)
     assert left.faults == ()
@@ -54,14 +54,14 @@ def test_of_several_rounds_none_that_ended_is_lost(home: Path) -> None:
 
 
 @pytest.mark.parametrize("victim", ["worker", "fork server"])
-def test_a_killed_process_below_the_engine_costs_one_case_at_most(home: Path, victim: str) -> None:
+def test_killed_child_process_costs_at_most_one_case(home: Path, victim: str) -> None:
     dice = random.Random(SEED)
     found = left_of([dice.uniform(0, 1) for _ in range(4)], home, victim, THREE)
     assert [left for left in found if left.faults] == []
     assert {left.state for left in found} == {"finished"}
 
 
-def test_a_case_that_hangs_goes_with_its_engine(begin: Callable[..., Watched]) -> None:
+def test_hanging_case_ends_with_its_engine(begin: Callable[..., Watched]) -> None:
     watched = begin(light.sweep(name="hang"))
     watched.until(lambda: watched.session.cases and watched.session.cases[0].prepared)
     engine = psutil.Process(watched.engine.pid)

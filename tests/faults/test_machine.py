@@ -21,7 +21,7 @@ STILL_S = 2.5
 Begin = Callable[..., Watched]
 
 
-def test_a_case_during_which_everything_stood_still_is_marked(begin: Begin) -> None:
+def test_case_during_a_standstill_is_marked(begin: Begin) -> None:
     watched = begin(light.sweep(cases=2, steps=600))
     watched.until_steps(0)
     engine = psutil.Process(watched.engine.pid)
@@ -41,7 +41,7 @@ def test_a_case_during_which_everything_stood_still_is_marked(begin: Begin) -> N
     assert "stood still" in markdown(session)
 
 
-def test_a_case_whose_worker_alone_stood_still_is_marked(begin: Begin) -> None:
+def test_case_with_a_stopped_worker_is_marked(begin: Begin) -> None:
     watched = begin(light.sweep(cases=2, steps=600))
     watched.until_steps(0)
     started = next(event for event in watched.events if isinstance(event, CaseStarted))
@@ -55,7 +55,7 @@ def test_a_case_whose_worker_alone_stood_still_is_marked(begin: Begin) -> None:
     assert marks[0][0] in ("disturbed: stood still for 2 s", "disturbed: stood still for 3 s")
 
 
-def test_a_clock_that_is_set_back_touches_no_time_of_the_record(begin: Begin) -> None:
+def test_setting_the_clock_back_changes_no_recorded_time(begin: Begin) -> None:
     watched = begin(light.sweep(cases=3, steps=50), {light.CLOCK: "back"})
     session = watched.until_ended()
     assert watched.states == ["ok"] * 3
@@ -65,7 +65,7 @@ def test_a_clock_that_is_set_back_touches_no_time_of_the_record(begin: Begin) ->
     assert all(time_ms > 0 for case in session.cases for time_ms in case.measured.wall_ms)
 
 
-def test_wall_time_is_read_for_names_and_dates_alone() -> None:
+def test_wall_time_is_used_only_for_names_and_dates() -> None:
     readers = {
         path.relative_to(ROOT).as_posix()
         for folder in ("engine", "sessions", "tui", "themes")
@@ -85,9 +85,7 @@ def test_wall_time_is_read_for_names_and_dates_alone() -> None:
     }
 
 
-def test_a_gpu_lost_in_mid_case_leaves_its_readings_absent_and_the_sweep_going(
-    begin: Begin, fake_nvml: Path
-) -> None:
+def test_gpu_lost_during_a_case_ends_its_readings_but_not_the_sweep(begin: Begin, fake_nvml: Path) -> None:
     environment = {"LD_LIBRARY_PATH": str(fake_nvml), "FAKE_NVML_GPUS": "2", "FAKE_NVML_FAIL": "0:*:15:60"}
     watched = begin(light.sweep(cases=2, steps=900, device="cuda:0"), environment)
     session = watched.until_ended()
@@ -102,7 +100,7 @@ def test_a_gpu_lost_in_mid_case_leaves_its_readings_absent_and_the_sweep_going(
     assert last.energy.absent == session.machine.gpu_readings[0].absent["gpu"]
 
 
-def test_a_gpu_is_asked_for_its_processes_after_a_worker_has_ended_too(begin: Begin, fake_nvml: Path) -> None:
+def test_gpu_processes_are_queried_after_a_worker_has_ended(begin: Begin, fake_nvml: Path) -> None:
     """A worker looks at its step for seconds after its outcome, and the list is a second old by then."""
     environment = {"LD_LIBRARY_PATH": str(fake_nvml), "FAKE_NVML_PROCESSES": "0:1:900000000"}
     watched = begin(light.sweep(cases=2, steps=20, name="linger", device="cuda:0"), environment)
@@ -112,7 +110,7 @@ def test_a_gpu_is_asked_for_its_processes_after_a_worker_has_ended_too(begin: Be
     assert [each.gpu_processes for each in seen if each] == [0, 0], "the one listed is taken to be the worker"
 
 
-def test_a_hub_out_of_reach_is_a_failed_case_that_says_what_to_do(
+def test_unreachable_hub_fails_the_case_with_a_remedy(
     start: Callable[[Sweep], Watched],
     tiny_sweep: Callable[..., Sweep],
     monkeypatch: pytest.MonkeyPatch,

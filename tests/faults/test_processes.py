@@ -24,7 +24,7 @@ def quick(name: str, cases: int = 2, timeout_s: float = 2.0) -> Sweep:
 
 
 @pytest.mark.parametrize("way", ["kill", "segfault", "exit", "fork", "server"])
-def test_what_a_case_started_ends_with_it_though_its_worker_died_by_itself(begin: Begin, way: str) -> None:
+def test_children_of_a_case_end_with_it_even_if_its_worker_died(begin: Begin, way: str) -> None:
     watched = begin(quick(f"orphan {way}"))
     watched.until(lambda: watched.session.cases and watched.session.cases[0].finished)
     orphan = int(watched.engine.path.with_suffix(".json.orphans").read_text())
@@ -37,23 +37,23 @@ def test_what_a_case_started_ends_with_it_though_its_worker_died_by_itself(begin
     assert watched.states == ["failed", "ok"]
 
 
-def test_what_a_case_started_ends_with_an_engine_that_is_killed(begin: Begin) -> None:
+def test_children_of_a_case_end_with_a_killed_engine(begin: Begin) -> None:
     watched = begin(quick("orphan engine"))
     watched.until_ended()
     wait_gone(int(watched.engine.path.with_suffix(".json.orphans").read_text()))
 
 
-def test_a_fork_server_that_is_stopped_costs_the_case_and_is_replaced(begin: Begin) -> None:
+def test_stopped_fork_server_costs_the_case_and_is_replaced(begin: Begin) -> None:
     watched = begin(quick("stop server", cases=3))
     watched.until(lambda: psutil.Process(watched.engine.pid).children())
     session = watched.until_ended()
     assert watched.states == ["timeout", "ok", "ok"]
     end = session.cases[0].finished
     assert end is not None
-    assert end.reason == "still running after 2 s; its fork server stood still, and was replaced"
+    assert end.reason == "still running after 2 s; the fork server was stopped and has been replaced"
 
 
-def test_a_fork_server_that_is_stopped_between_two_cases_costs_nothing(begin: Begin) -> None:
+def test_fork_server_stopped_between_cases_costs_nothing(begin: Begin) -> None:
     watched = begin(quick("light", cases=30, timeout_s=60.0))
     watched.until(lambda: watched.session.done > 2)
     watched.engine.pause()
@@ -66,7 +66,7 @@ def test_a_fork_server_that_is_stopped_between_two_cases_costs_nothing(begin: Be
     assert watched.states == ["ok"] * 30
 
 
-def test_stopped_is_said_once_the_engine_has_ended(begin: Begin, command: str) -> None:
+def test_stop_command_reports_success_after_the_engine_has_ended(begin: Begin, command: str) -> None:
     watched = begin(quick("stop server", timeout_s=600.0))
     watched.until(lambda: psutil.Process(watched.engine.pid).children(recursive=True))
     watched.until(lambda: watched.session.running)
@@ -77,7 +77,7 @@ def test_stopped_is_said_once_the_engine_has_ended(begin: Begin, command: str) -
     assert watched.session.finished is not None and watched.session.finished.outcome == "interrupted"
 
 
-def test_stop_says_so_where_the_engine_is_still_ending(
+def test_stop_command_reports_an_engine_that_is_still_ending(
     begin: Begin, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from click.testing import CliRunner
@@ -94,7 +94,7 @@ def test_stop_says_so_where_the_engine_is_still_ending(
     watched.until_ended()
 
 
-def test_an_engine_leaves_no_process_behind(begin: Begin, tmp_path: Path) -> None:
+def test_engine_leaves_no_process_behind(begin: Begin, tmp_path: Path) -> None:
     watched = begin(quick("light"))
     watched.until_steps(0)
     below = psutil.Process(watched.engine.pid).children(recursive=True)

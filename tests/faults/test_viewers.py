@@ -74,7 +74,7 @@ SIGNALS = (
 
 
 @pytest.mark.terminal
-def test_a_screen_that_is_killed_stopped_or_interrupted_leaves_the_sweep_alone(
+def test_killed_or_interrupted_screen_does_not_affect_the_sweep(
     begin: Begin, view: Callable[[], Viewer]
 ) -> None:
     watched = begin(light.sweep(cases=1, steps=1_000_000))
@@ -92,7 +92,7 @@ def test_a_screen_that_is_killed_stopped_or_interrupted_leaves_the_sweep_alone(
     assert watched.states == ["interrupted"]
 
 
-def test_a_viewer_that_does_not_read_delays_nobody(begin: Begin, command: str) -> None:
+def test_viewer_that_does_not_read_delays_nobody(begin: Begin, command: str) -> None:
     watched = begin(light.sweep(cases=120, name="brief"))
     slow, fast = (
         subprocess.Popen(
@@ -111,7 +111,7 @@ def test_a_viewer_that_does_not_read_delays_nobody(begin: Begin, command: str) -
     assert slow.returncode == fast.returncode
 
 
-def test_sockets_that_nobody_listens_at_are_swept_up(begin: Begin) -> None:
+def test_stale_sockets_are_removed(begin: Begin) -> None:
     stale = []
     for number in range(20):
         with socket.socket(socket.AF_UNIX) as deaf:

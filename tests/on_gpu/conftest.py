@@ -44,7 +44,7 @@ def environment(
         assert torch.cuda.is_available(), "torch sees no GPU here; make played-gpu plays one"
         return {}
     assert torch.version.cuda, (
-        f"torch {torch.__version__} is a build without CUDA; make played-gpu installs one with"
+        f"torch {torch.__version__} was built without CUDA; make played-gpu installs one with"
     )
     folder = tmp_path_factory.mktemp("gpu")
     shutil.copy(request.getfixturevalue("fake_nvml") / "libnvidia-ml.so.1", folder)

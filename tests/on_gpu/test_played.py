@@ -11,7 +11,7 @@ pytestmark = pytest.mark.long
 Measure = Callable[..., Session]
 
 
-def test_no_process_that_has_touched_the_gpu_is_forked(measure: Measure, tmp_path: Path) -> None:
+def test_process_that_used_the_gpu_is_never_forked(measure: Measure, tmp_path: Path) -> None:
     notes, texts = tmp_path / "notes", tmp_path / "texts.txt"
     texts.write_text("good film\n" * 50)
     measure(
@@ -28,7 +28,7 @@ def test_no_process_that_has_touched_the_gpu_is_forked(measure: Measure, tmp_pat
     assert len(set(lines)) == len(lines)
 
 
-def test_cases_of_two_gpus_run_side_by_side(measure: Measure) -> None:
+def test_cases_on_two_gpus_run_in_parallel(measure: Measure) -> None:
     session = measure(
         "quick",
         "device=cuda:*",

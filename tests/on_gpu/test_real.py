@@ -10,7 +10,7 @@ pytestmark = pytest.mark.long
 Measure = Callable[..., Session]
 
 
-def test_energy_by_the_counter_agrees_with_integrated_power(measure: Measure) -> None:
+def test_counter_energy_agrees_with_integrated_power(measure: Measure) -> None:
     sweep = (
         "task=lm-forward",
         "model=gpt2",

@@ -60,9 +60,7 @@ def test_twelve_cases_are_shared_by_three_nodes(start: Begin, on_ray: MakeSweep)
     wait_until_gone()
 
 
-def test_a_node_killed_in_mid_case_costs_that_case_alone(
-    lab: Any, home: Path, on_ray: MakeSweep, command: str
-) -> None:
+def test_killed_node_costs_only_its_case(lab: Any, home: Path, on_ray: MakeSweep, command: str) -> None:
     sweep = on_ray("batch_size=1..12", "iterations=1000000", "max_time=3s", f"machine={SLOW},speed=fast")
     sweep_file = home / "sweep.toml"
     sweep_file.write_text(toml_of(sweep))
@@ -91,7 +89,7 @@ def test_a_node_killed_in_mid_case_costs_that_case_alone(
     assert "Traceback" not in said
 
 
-def test_the_case_is_repeated_where_that_is_asked_for(lab: Any, start: Begin, on_ray: MakeSweep) -> None:
+def test_case_of_a_killed_node_is_repeated_on_request(lab: Any, start: Begin, on_ray: MakeSweep) -> None:
     watched = start(on_ray("batch_size=1,2,3,4", *ENDLESS, "max_time=4s", "lost=repeat"))
     watched.until(lambda: len([case for case in watched.session.cases if len(case.measured)]) >= 3)
     lab.cluster.remove_node(slow_node(lab), allow_graceful=False)
@@ -102,7 +100,7 @@ def test_the_case_is_repeated_where_that_is_asked_for(lab: Any, start: Begin, on
     assert [name for name, node in session.nodes.items() if node.lost] != [repeated[0].node]
 
 
-def test_after_the_driver_was_killed_the_session_is_whole_and_resumed(start: Begin, on_ray: MakeSweep) -> None:
+def test_session_of_a_killed_driver_is_complete_and_resumes(start: Begin, on_ray: MakeSweep) -> None:
     watched = start(on_ray("batch_size=1..6", *ENDLESS, "max_time=3s"))
     watched.until_steps(1)
     os.kill(watched.engine.pid, signal.SIGKILL)
@@ -123,11 +121,11 @@ def test_place_restricts_the_nodes(start: Begin, on_ray: MakeSweep) -> None:
 @pytest.mark.parametrize(
     ("override", "why"),
     [
-        ("place=H100", "run.place: no node of the cluster is 'H100'; there are: .*speed=fast"),
+        ("place=H100", "run.place: no node of the cluster matches 'H100'; available: .*speed=fast"),
         ("address=127.0.0.1:1", "run.address: no Ray cluster at '127.0.0.1:1': .*refused"),
     ],
 )
-def test_what_can_not_be_had_is_one_line_and_no_file(
+def test_unavailable_cluster_gives_a_one_line_error_and_no_file(
     home: Path, on_ray: MakeSweep, override: str, why: str
 ) -> None:
     path = home / "s.json"
@@ -136,7 +134,7 @@ def test_what_can_not_be_had_is_one_line_and_no_file(
     assert "\n" not in str(caught.value) and not path.exists()
 
 
-def test_what_listens_and_is_no_cluster_is_refused(home: Path, on_ray: MakeSweep) -> None:
+def test_server_that_is_not_a_cluster_is_rejected(home: Path, on_ray: MakeSweep) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         with pytest.raises(BenchtuiError) as caught:
@@ -166,9 +164,7 @@ except BenchtuiError as error:
         ("sys.version_info = (3, 10, 9, 'final', 0)", "Python: 3.10.9"),
     ],
 )
-def test_another_version_of_ray_or_python_is_one_line_that_names_both(
-    lab: Any, change: str, theirs: str
-) -> None:
+def test_different_ray_or_python_version_names_both_in_one_line(lab: Any, change: str, theirs: str) -> None:
     command = [sys.executable, "-c", JOINS.format(change=change), lab.address]
     said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
     assert said.startswith("run.address: no Ray cluster") and said.count("\n") == 1
@@ -185,7 +181,7 @@ def wait_until_gone() -> None:
         wait_gone(process.pid)
 
 
-def test_a_session_of_a_cluster_can_be_read_as_any_other(start: Begin, on_ray: MakeSweep) -> None:
+def test_cluster_session_reads_like_any_other(start: Begin, on_ray: MakeSweep) -> None:
     watched = start(on_ray("batch_size=1"))
     watched.until_ended()
     session = Session.load(watched.engine.path)

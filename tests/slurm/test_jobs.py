@@ -101,7 +101,7 @@ def starts(path: Path) -> list[int]:
     return [event.case for event in read(path).events if isinstance(event, CaseStarted)]
 
 
-def test_a_job_runs_to_its_end(desk: Desk, slurm: Slurm) -> None:
+def test_job_runs_to_completion(desk: Desk, slurm: Slurm) -> None:
     job = desk.submit("--constraint", "fast&large", "--time", "10m", "--sbatch", "--comment=it's a test")
     known = slurm.until_state(job, "COMPLETED")
     assert known["ExitCode"] == "0:0", desk.log(job)
@@ -112,7 +112,7 @@ def test_a_job_runs_to_its_end(desk: Desk, slurm: Slurm) -> None:
     assert f"3 cases: 3 ok; session {desk.session(job)}" in desk.log(job)
 
 
-def test_over_its_time_limit_a_job_is_put_back_and_goes_on_to_the_end(desk: Desk, slurm: Slurm) -> None:
+def test_job_over_its_time_limit_is_requeued_and_finishes(desk: Desk, slurm: Slurm) -> None:
     desk.slow.touch()
     script = desk.folder / "job.sh"
     script.write_text(desk.benchtui("slurm", "own.toml").stdout)
@@ -131,7 +131,7 @@ def test_over_its_time_limit_a_job_is_put_back_and_goes_on_to_the_end(desk: Desk
     assert desk.log(job).count("time limit reached: requeuing the job") == 1
 
 
-def test_a_cancelled_job_closes_its_session_and_is_not_put_back(desk: Desk, slurm: Slurm) -> None:
+def test_canceled_job_closes_its_session_and_is_not_requeued(desk: Desk, slurm: Slurm) -> None:
     desk.slow.touch()
     job = desk.submit()
     desk.until_second_case(job)
@@ -146,7 +146,7 @@ def test_a_cancelled_job_closes_its_session_and_is_not_put_back(desk: Desk, slur
     assert desk.benchtui("run", "--resume", str(desk.session(job))).returncode == 0
 
 
-def test_a_job_that_slurm_puts_back_itself_goes_on_to_the_end(desk: Desk, slurm: Slurm) -> None:
+def test_job_requeued_by_slurm_finishes(desk: Desk, slurm: Slurm) -> None:
     desk.slow.touch()
     job = desk.submit()
     desk.until_second_case(job)
@@ -156,7 +156,7 @@ def test_a_job_that_slurm_puts_back_itself_goes_on_to_the_end(desk: Desk, slurm:
     assert sum(isinstance(event, Resumed) for event in read(desk.session(job)).events) == 1
 
 
-def test_a_job_of_two_nodes_has_ray_on_both_and_goes_on_when_it_is_put_back(desk: Desk, slurm: Slurm) -> None:
+def test_two_node_job_runs_ray_on_both_and_resumes_when_requeued(desk: Desk, slurm: Slurm) -> None:
     pytest.importorskip("ray", reason="Ray is an extra: make long installs it")
     desk.slow.touch()
     job = desk.submit("--nodes", "2")
@@ -169,7 +169,7 @@ def test_a_job_of_two_nodes_has_ray_on_both_and_goes_on_when_it_is_put_back(desk
     assert {case.node for case in session.cases} == set(session.nodes)
 
 
-def test_what_slurm_refuses_is_told_in_a_line(desk: Desk) -> None:
+def test_slurm_rejection_is_reported_in_one_line(desk: Desk) -> None:
     done = desk.benchtui("slurm", "own.toml", "--partition", "nope", "--submit")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("benchtui: --submit: sbatch rejected the job: ")

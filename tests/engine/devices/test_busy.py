@@ -15,5 +15,5 @@ from benchtui.engine.devices.cuda import union_length
         ([(-3.0, -1.0)], 2.0),
     ],
 )
-def test_what_runs_at_once_counts_once(spans: list[tuple[float, float]], length: float) -> None:
+def test_overlapping_spans_count_once(spans: list[tuple[float, float]], length: float) -> None:
     assert union_length(spans) == length

@@ -12,7 +12,7 @@ from benchtui.engine.devices.registry import open_device
 from benchtui.sessions.errors import BenchtuiError
 
 
-def test_parts_of_a_step_on_cpu_add_up_to_the_whole() -> None:
+def test_cpu_step_parts_add_up_to_the_total() -> None:
     def step(lap: Lap) -> str:
         sleep(0.01)
         lap("first")
@@ -29,15 +29,15 @@ def test_parts_of_a_step_on_cpu_add_up_to_the_whole() -> None:
     assert sum(time.parts_ms.values()) == pytest.approx(time.wall_ms, rel=0.05)
 
 
-def test_a_part_that_comes_several_times_has_the_sum_of_its_times() -> None:
+def test_repeated_parts_are_summed() -> None:
     assert sum_parts(["a", "b", "a"], [1.0, 2.0, 4.0]) == {"a": 5.0, "b": 2.0}
     assert list(open_device("cpu").time(lambda lap: [lap(part) for part in "aba"])[0].parts_ms) == ["a", "b"]
 
 
-def test_an_allocation_that_the_processor_refuses_is_out_of_memory() -> None:
+def test_failed_cpu_allocation_is_out_of_memory() -> None:
     with pytest.raises(RuntimeError) as raised:
         torch.empty(10**15)
-    refused = "4,000,000,000 MB asked for in one piece"
+    refused = "tried to allocate 4,000,000,000 MB"
     assert oom.reason("cpu", raised.value) == f"out of memory on cpu: {refused}"
     assert oom.reason("cuda:0", raised.value) == f"out of memory on the host: {refused}"
     assert oom.reason("cpu", MemoryError()) == "out of memory on cpu"
@@ -51,7 +51,7 @@ def test_an_allocation_that_the_processor_refuses_is_out_of_memory() -> None:
             "CUDA out of memory. Tried to allocate 442.00 MiB. GPU 0 has a total capacity of 5.59 GiB of which"
             " 276.05 MiB is free. Process 4711 has 3.00 GiB memory in use. Of the allocated memory 4.69 GiB is"
             " allocated by PyTorch, and 648.25 MiB is reserved by PyTorch but unallocated.",
-            ": 442.00 MiB asked for in one piece, 276.05 MiB of 5.59 GiB free",
+            ": tried to allocate 442.00 MiB, 276.05 MiB of 5.59 GiB free",
         ),
         ("InductorError: OutOfMemoryError: CUDA out of memory in a graph", ": CUDA out of memory"),
         ("CUDA error: out of memory\nCUDA kernel errors might be", ": CUDA error: out of memory"),
@@ -61,11 +61,11 @@ def test_an_allocation_that_the_processor_refuses_is_out_of_memory() -> None:
         ),
     ],
 )
-def test_whatever_says_that_a_gpu_has_no_more_memory_is_out_of_memory_in_short(error: str, reason: str) -> None:
+def test_gpu_memory_errors_are_shortened_to_out_of_memory(error: str, reason: str) -> None:
     assert oom.reason("cuda:0", RuntimeError(error)) == f"out of memory on cuda:0{reason}"
 
 
-def test_another_allocator_may_say_it_in_its_own_words() -> None:
+def test_out_of_memory_of_another_allocator_is_recognized() -> None:
     refused = torch.cuda.OutOfMemoryError(
         "Allocation on device 0 would exceed allowed memory. (out of memory)\nmore"
     )
@@ -74,11 +74,11 @@ def test_another_allocator_may_say_it_in_its_own_words() -> None:
 
 
 @pytest.mark.parametrize("said", ["CUDA error: an illegal memory access", "shape '[2]' is invalid"])
-def test_other_errors_are_no_lack_of_memory(said: str) -> None:
+def test_other_errors_are_not_out_of_memory(said: str) -> None:
     assert oom.reason("cuda:0", RuntimeError(said)) is None
 
 
-def test_the_peak_of_resident_memory_counts_from_its_reset() -> None:
+def test_peak_resident_memory_counts_from_the_last_reset() -> None:
     block = torch.ones(50_000_000)
     with_block_mb = process_memory.peak_mb()
     del block
@@ -90,7 +90,7 @@ def test_the_peak_of_resident_memory_counts_from_its_reset() -> None:
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a CUDA device")
-def test_a_device_that_is_not_there_is_named() -> None:
+def test_missing_device_is_named_in_the_error() -> None:
     with pytest.raises(BenchtuiError, match=r"cuda:0: no such device; torch .* sees 0 CUDA devices"):
         open_device("cuda:0")
 
@@ -123,7 +123,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> tuple[Cuda, list[str]]:
     return device, done
 
 
-def test_a_gpu_is_synchronised_at_both_ends_of_a_step(cuda: tuple[Cuda, list[str]]) -> None:
+def test_gpu_is_synchronized_at_both_ends_of_a_step(cuda: tuple[Cuda, list[str]]) -> None:
     device, done = cuda
 
     def step(lap: Lap) -> str:
@@ -138,7 +138,7 @@ def test_a_gpu_is_synchronised_at_both_ends_of_a_step(cuda: tuple[Cuda, list[str
     assert (time.device_ms, time.parts_ms) == (2.0, {"transfer": 1.0, "forward": 1.0})
 
 
-def test_in_a_block_a_gpu_is_synchronised_before_the_first_and_after_the_last_step(
+def test_gpu_is_synchronized_only_at_both_ends_of_a_block(
     cuda: tuple[Cuda, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     device, done = cuda
@@ -190,7 +190,7 @@ class Profiler:
         return self.events_seen
 
 
-def test_a_gpu_is_busy_while_kernels_or_copies_run(
+def test_gpu_busy_time_is_that_of_kernels_and_copies(
     cuda: tuple[Cuda, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     device, done = cuda
@@ -198,9 +198,9 @@ def test_a_gpu_is_busy_while_kernels_or_copies_run(
     assert device.busy_ms(lambda lap: done.append("step"), 2) == pytest.approx(1.0)
     assert done == ["step", "step", "synchronised"]
     monkeypatch.setattr(Profiler, "events_seen", Profiler.events_seen[3:])
-    with pytest.raises(BenchtuiError, match="the profiler saw no work on the device"):
+    with pytest.raises(BenchtuiError, match="the profiler recorded no work on the device"):
         device.busy_ms(lambda lap: None, 2)
 
 
-def test_a_processor_has_no_host_to_wait_for() -> None:
+def test_cpu_has_no_busy_time() -> None:
     assert open_device("cpu").busy_ms(lambda lap: None, 3) is None

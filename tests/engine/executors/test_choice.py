@@ -14,24 +14,24 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Run, Sweep
 
 
-def test_a_sweep_runs_here_unless_it_says_otherwise() -> None:
+def test_sweep_runs_on_this_machine_by_default() -> None:
     executor = _executor(Run())
     assert isinstance(executor, LocalExecutor)
-    assert [node.name for node in executor.nodes] == [None] and executor.remarks == ()
+    assert [node.name for node in executor.nodes] == [None] and executor.warnings == ()
 
 
-def test_without_ray_a_sweep_on_ray_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_ray_names_the_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "benchtui.engine.executors.ray", raising=False)
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(
-        BenchtuiError, match=r"^run.executor: 'ray' needs the extra: pip install 'benchtui\[ray\]'"
+        BenchtuiError, match=r"^run.executor: 'ray' is not installed; run: pip install 'benchtui\[ray\]'"
     ):
         _executor(Run(executor="ray"))
 
 
 @pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed here")
-def test_no_session_is_begun_then(home: Path, tiny_sweep: Callable[..., Sweep]) -> None:
+def test_missing_ray_creates_no_session(home: Path, tiny_sweep: Callable[..., Sweep]) -> None:
     path = home / "s.json"
-    with pytest.raises(BenchtuiError, match=r"needs the extra: pip install 'benchtui\[ray\]'"):
+    with pytest.raises(BenchtuiError, match=r"is not installed; run: pip install 'benchtui\[ray\]'"):
         client.start(tiny_sweep("executor=ray"), path)
     assert not path.exists() and client.running() == []

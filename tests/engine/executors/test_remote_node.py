@@ -25,14 +25,14 @@ def written(path: Path, hostname: str | None) -> Path:
     return path
 
 
-def test_it_is_found_and_takes_no_commands(home: Path) -> None:
+def test_remote_engine_is_found_but_rejects_commands(home: Path) -> None:
     engine = client.find(written(home / "s.json", "another-box"))
     assert engine is not None and engine.alive() and engine.last_words() is None
-    with pytest.raises(BenchtuiError, match="runs on another-box, and takes commands there alone"):
+    with pytest.raises(BenchtuiError, match="runs on another-box; send the command from that machine"):
         engine.stop()
 
 
-def test_it_is_gone_once_the_record_has_not_grown_for_a_minute(home: Path) -> None:
+def test_remote_engine_is_gone_after_a_minute_without_growth(home: Path) -> None:
     path = written(home / "s.json", "another-box")
     engine = client.find(path)
     os.utime(path, (time.time() - 61, time.time() - 61))
@@ -41,11 +41,11 @@ def test_it_is_gone_once_the_record_has_not_grown_for_a_minute(home: Path) -> No
 
 
 @pytest.mark.parametrize("hostname", [None, os.uname().nodename])
-def test_a_record_of_this_machine_without_an_engine_was_cut_off(home: Path, hostname: str | None) -> None:
+def test_local_session_without_an_engine_has_no_engine(home: Path, hostname: str | None) -> None:
     assert client.find(written(home / "s.json", hostname)) is None
 
 
-def test_a_file_that_is_no_session_has_no_engine(home: Path) -> None:
+def test_invalid_or_missing_session_file_has_no_engine(home: Path) -> None:
     (home / "s.json").write_text("[\n{}\n")
     assert client.find(home / "s.json") is None
     assert client.find(home / "none.json") is None

@@ -27,24 +27,24 @@ def tokenizer() -> PreTrainedTokenizerFast:
     return AutoTokenizer.from_pretrained(FOLDER)
 
 
-def test_model_has_the_published_number_of_parameters() -> None:
+def test_distilbert_has_the_published_number_of_parameters() -> None:
     with torch.device("meta"):
         model = AutoModelForSequenceClassification.from_config(AutoConfig.from_pretrained(FOLDER))
     assert type(model).__name__ == "DistilBertForSequenceClassification"
     assert sum(parameter.numel() for parameter in model.parameters()) == 66_955_010
 
 
-def test_labels_are_those_of_sst2() -> None:
+def test_labels_match_sst2() -> None:
     assert AutoConfig.from_pretrained(FOLDER).id2label == {0: "NEGATIVE", 1: "POSITIVE"}
 
 
-def test_tokenizer_is_the_fast_one_and_gives_berts_ids(tokenizer: PreTrainedTokenizerFast) -> None:
+def test_tokenizer_is_fast_and_returns_bert_ids(tokenizer: PreTrainedTokenizerFast) -> None:
     assert tokenizer.is_fast
     assert tokenizer("hello world")["input_ids"] == [101, 7592, 2088, 102]
     assert tokenizer("Café, 12!")["input_ids"] == [101, 7668, 1010, 2260, 999, 102]
 
 
-def test_tokenizer_gives_what_the_model_takes(tokenizer: PreTrainedTokenizerFast) -> None:
+def test_model_accepts_the_tokenizer_output(tokenizer: PreTrainedTokenizerFast) -> None:
     encoded = tokenizer(["one", "one two three " * 300], padding=True, truncation=True)
     assert set(encoded) == {"input_ids", "attention_mask"}
     assert [len(row) for row in encoded["input_ids"]] == [512, 512]
@@ -52,17 +52,17 @@ def test_tokenizer_gives_what_the_model_takes(tokenizer: PreTrainedTokenizerFast
     assert sum(encoded["attention_mask"][0]) == 3
 
 
-def test_vocabulary_fits_the_embedding(tokenizer: PreTrainedTokenizerFast) -> None:
+def test_vocabulary_size_matches_the_embedding(tokenizer: PreTrainedTokenizerFast) -> None:
     assert len(tokenizer) == AutoConfig.from_pretrained(FOLDER).vocab_size == 30_522
 
 
-def test_notice_names_the_vocabulary_and_its_licence() -> None:
+def test_notice_names_the_vocabulary_and_its_license() -> None:
     notice = (FOLDER.parents[3] / "NOTICE").read_text(encoding="utf-8")
     assert FOLDER.name in notice
     assert "Apache License" in notice
 
 
-def test_gpt2_has_the_published_number_of_parameters_with_its_head_tied() -> None:
+def test_gpt2_with_tied_head_has_the_published_number_of_parameters() -> None:
     config = AutoConfig.from_pretrained(FOLDER.parent / "gpt2")
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)

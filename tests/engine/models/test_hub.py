@@ -14,7 +14,7 @@ class Refusing(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None: ...
 
 
-def test_a_hub_that_refuses_is_there_and_one_that_is_gone_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hub_that_returns_an_error_is_reachable_and_a_dead_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
     with HTTPServer(("127.0.0.1", 0), Refusing) as server:
         monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
@@ -25,7 +25,7 @@ def test_a_hub_that_refuses_is_there_and_one_that_is_gone_is_not(monkeypatch: py
     assert not hub.reachable()
 
 
-def test_a_hub_that_is_switched_off_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_mode_skips_the_hub_probe(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(hub, "_answers", lambda endpoint: pytest.fail("asked"))
     assert not hub.reachable()

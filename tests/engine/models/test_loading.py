@@ -10,33 +10,33 @@ from benchtui.sessions.errors import BenchtuiError
 SST2 = "distilbert-base-uncased-finetuned-sst-2-english"
 
 
-def test_a_missing_tokenizer_has_a_remedy_of_its_own(tmp_path: Path) -> None:
+def test_missing_tokenizer_error_has_its_own_remedy(tmp_path: Path) -> None:
     def load(path: str, local_files_only: bool) -> None:
         raise OSError("no tokenizer")
 
     with pytest.raises(
-        BenchtuiError, match=r'from the folder: no tokenizer; dataset = "synthetic" draws token ids'
+        BenchtuiError, match=r'from the folder: no tokenizer; dataset = "synthetic" needs no tokenizer'
     ):
         loading.load("tokenizer", loading.locate(str(tmp_path), "random"), load)
 
 
-def test_a_folder_comes_before_everything(tiny_model: Path) -> None:
+def test_local_folder_takes_precedence(tiny_model: Path) -> None:
     assert loading.locate(str(tiny_model), "random") == loading.ModelLocation(
         str(tiny_model), str(tiny_model), "folder"
     )
 
 
-def test_a_bundled_architecture_serves_random_weights_alone() -> None:
+def test_bundled_architectures_are_used_only_for_random_weights() -> None:
     assert loading.locate(SST2, "random").source == "bundled"
     assert loading.locate(SST2, "pretrained") == loading.ModelLocation(SST2, SST2, "hub")
 
 
 @pytest.mark.parametrize("name", ["..", "../architectures", ".", "somebody/else"])
-def test_a_name_can_not_climb_out_of_the_bundled_architectures(name: str) -> None:
+def test_model_name_cannot_escape_the_bundled_architectures(name: str) -> None:
     assert loading.locate(name, "random").source != "bundled"
 
 
-def test_random_weights_fill_matrices_and_leave_norms_as_they_begin(tiny_model: Path) -> None:
+def test_random_weights_fill_matrices_but_not_norms(tiny_model: Path) -> None:
     config = AutoConfig.from_pretrained(tiny_model)
     with loading.random_weights() as fill:
         network = AutoModelForSequenceClassification.from_config(config)
@@ -53,7 +53,7 @@ def test_random_weights_fill_matrices_and_leave_norms_as_they_begin(tiny_model: 
     assert positions[0, :4].tolist() == [0, 1, 2, 3]
 
 
-def test_random_weights_are_the_same_every_time(tiny_model: Path) -> None:
+def test_random_weights_are_reproducible(tiny_model: Path) -> None:
     config = AutoConfig.from_pretrained(tiny_model)
     made = []
     for _ in range(2):
@@ -64,13 +64,13 @@ def test_random_weights_are_the_same_every_time(tiny_model: Path) -> None:
     assert torch.equal(*made)
 
 
-def test_drawing_is_back_to_normal_afterwards() -> None:
+def test_random_initialization_works_normally_afterwards() -> None:
     with loading.random_weights():
         assert torch.zeros(2, 2).normal_().abs().sum() == 0
     assert torch.zeros(2, 2).normal_().abs().sum() > 0
 
 
-def test_what_transformers_raises_becomes_one_line_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transformers_errors_become_one_line_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "reachable", lambda: False)
 
     def load(path: str, local_files_only: bool) -> None:
@@ -80,6 +80,6 @@ def test_what_transformers_raises_becomes_one_line_with_the_remedy(monkeypatch: 
     with pytest.raises(BenchtuiError) as raised:
         loading.load("tokenizer", loading.locate("nobody/nothing", "pretrained"), load)
     assert str(raised.value) == (
-        "model 'nobody/nothing': tokenizer can't be loaded from the hub: can't find nobody/nothing;"
-        f' without the hub: a local folder, or weights = "random" with a bundled architecture ({SST2}, gpt2)'
+        "model 'nobody/nothing': can't load the tokenizer from the hub: can't find nobody/nothing; to work"
+        f' offline, use a local folder or weights = "random" with a bundled architecture ({SST2}, gpt2)'
     )

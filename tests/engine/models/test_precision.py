@@ -11,7 +11,7 @@ EYE, FULL = torch.eye, torch.full
     [(1.0, False), (1 / (1 + 2**-12), True), (0.0, None)],
     ids=["exact", "tf32", "neither"],
 )
-def test_a_product_tells_whether_it_rounds_to_tf32(
+def test_tf32_rounding_is_detected_from_a_product(
     monkeypatch: pytest.MonkeyPatch, diagonal: float, rounds: bool | None
 ) -> None:
     monkeypatch.setattr(torch, "full", lambda size, value, device: FULL(size, value))

@@ -60,13 +60,13 @@ def finished(gpu_uuid: str | None, readings: TelemetryWindow | None = None, **en
     return last
 
 
-def test_what_was_sampled_up_to_its_end_counts() -> None:
+def test_pending_samples_are_flushed_at_the_end_of_a_case() -> None:
     late = telemetry()
     readings = TelemetryWindow(lambda: readings.add(*late._events))
     assert finished("GPU-1", readings).energy == finished("GPU-1").energy
 
 
-def test_a_case_on_a_gpu_ends_with_what_its_driver_saw_in_the_measured_span() -> None:
+def test_gpu_case_ends_with_the_telemetry_of_its_measured_span() -> None:
     ended = finished("GPU-1", environment=Environment(processors=2, others_cpu_percent=12.0), marks=("sample",))
     seen = ended.environment
     assert seen is not None
@@ -85,14 +85,14 @@ def test_a_case_on_a_gpu_ends_with_what_its_driver_saw_in_the_measured_span() ->
     assert ended.energy.energy_j == pytest.approx(400.0)
 
 
-def test_a_case_on_the_processor_says_why_its_energy_is_absent() -> None:
+def test_cpu_case_records_why_its_energy_is_absent() -> None:
     ended = finished(None, environment=Environment(processors=2, others_cpu_percent=64.0))
     assert ended.energy is not None and ended.energy.absent == "no counters"
     assert ended.marks == ("disturbed: others used 62% of a processor",)
     assert ended.environment is not None and ended.environment.sm_clock_mhz is None
 
 
-def test_a_case_that_failed_is_passed_on_as_it_is() -> None:
+def test_failed_case_is_passed_on_unchanged() -> None:
     ended = finished("GPU-1", outcome="failed", reason="killed")
     assert (ended.environment, ended.energy, ended.memory) == (None, None, None)
 
@@ -100,15 +100,15 @@ def test_a_case_that_failed_is_passed_on_as_it_is() -> None:
 def shared(worker_cpu_percent: list[float | None]) -> TelemetryWindow:
     """A span in which two workers were at work, one of them for a while only."""
     readings = TelemetryWindow()
-    readings.at_work(1, 0.0)
-    readings.at_work(2, 2.0)
-    readings.at_work(1, 3.0)
+    readings.set_worker_count(1, 0.0)
+    readings.set_worker_count(2, 2.0)
+    readings.set_worker_count(1, 3.0)
     host = HostReadings(engine_cpu_percent=[2.0] * 4, worker_cpu_percent=worker_cpu_percent)
     readings.add(Telemetry(t=5.0, at_s=[1.5, 2.5, 3.5, 4.5], host=host))
     return readings
 
 
-def test_what_our_own_workers_used_is_no_disturbance() -> None:
+def test_cpu_use_of_other_workers_of_the_sweep_is_not_counted_as_others() -> None:
     around = Environment(processors=2, others_cpu_percent=95.0, worker_cpu=0.9, involuntary_switches=5000)
     ended = finished(None, shared([90.0, 260.0, 90.0, 90.0]), environment=around)
     assert ended.environment is not None and ended.environment.beside == 1
@@ -117,7 +117,7 @@ def test_what_our_own_workers_used_is_no_disturbance() -> None:
 
 
 @pytest.mark.parametrize(("columns", "worker_cpu"), [([None] * 4, 0.9), ([90.0] * 4, None)])
-def test_neighbours_whose_use_was_not_read_leave_that_of_others_unknown(
+def test_unread_worker_use_leaves_the_use_by_others_unknown(
     columns: list[float | None], worker_cpu: float | None
 ) -> None:
     around = Environment(processors=2, others_cpu_percent=95.0, worker_cpu=worker_cpu)
@@ -126,12 +126,12 @@ def test_neighbours_whose_use_was_not_read_leave_that_of_others_unknown(
     assert ended.marks == ("beside 1 of this sweep's cases, and what else ran can't be told from them",)
 
 
-def test_other_processes_on_a_gpu_are_counted_without_the_worker() -> None:
+def test_gpu_process_count_excludes_the_worker() -> None:
     assert count_other_gpu_processes({41: 100.0}, 41) == 0
     assert count_other_gpu_processes({41: 100.0, 42: None, 43: 5.0}, 41) == 2
 
 
-def test_a_worker_listed_under_another_number_is_one_of_those_listed() -> None:
+def test_worker_under_an_unknown_pid_is_assumed_to_be_listed() -> None:
     assert count_other_gpu_processes({}, 41) == 0
     assert count_other_gpu_processes({7001: 100.0}, 41) == 0
     assert count_other_gpu_processes({7001: 100.0, 7002: 5.0}, 41) == 1

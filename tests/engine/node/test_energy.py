@@ -22,7 +22,7 @@ def log(samples: int, **readings: Any) -> TelemetryWindow:
     return kept
 
 
-def test_the_counter_is_taken_over_two_seconds_or_more() -> None:
+def test_energy_counter_is_used_from_two_seconds_on() -> None:
     kept = gpu_log([100.0] * 9, [1000 + 60.0 * index for index in range(9)])
     energy = gpu_energy(kept, 1, 0.0, 4.0)
     assert energy.source == "counter"
@@ -30,41 +30,41 @@ def test_the_counter_is_taken_over_two_seconds_or_more() -> None:
     assert energy.mean_power_w == pytest.approx(100)
 
 
-def test_the_counter_is_stretched_to_the_whole_span() -> None:
+def test_counter_energy_is_extrapolated_to_the_whole_span() -> None:
     energy = gpu_energy(gpu_log([100.0] * 9, [50.0 * index for index in range(9)]), 1, 0.1, 4.1)
     assert energy.energy_j == pytest.approx(400)
 
 
-def test_a_short_span_is_integrated_from_sampled_power() -> None:
+def test_short_span_uses_integrated_power() -> None:
     energy = gpu_energy(gpu_log([100.0, 200.0, 300.0], [0.0, 80.0, 200.0]), 1, 0.0, 1.0)
     assert energy.source == "sampled power"
     assert energy.mean_power_w == pytest.approx(200)
     assert energy.energy_j == pytest.approx(200)
 
 
-def test_without_two_readings_there_is_a_reason_and_no_figure() -> None:
+def test_energy_with_fewer_than_two_readings_is_absent_with_a_reason() -> None:
     energy = gpu_energy(gpu_log([100.0, None, None]), 1, 0.0, 0.7)
     assert energy.energy_j is None
-    assert energy.absent == "measured for too short a time for two readings of power"
+    assert energy.absent == "measured span too short for two power readings"
 
 
-def test_what_was_forgotten_is_in_no_energy() -> None:
+def test_dropped_readings_do_not_count_as_energy() -> None:
     kept = gpu_log([100.0] * 9)
-    kept.forget(1e9)
+    kept.drop_before(1e9)
     assert gpu_energy(kept, 1, 0.0, 4.0).absent is not None
 
 
-def test_the_processor_is_counted_with_its_memory_apart() -> None:
+def test_processor_energy_is_separate_from_dram_energy() -> None:
     host = HostReadings(package_energy_j=[0.0, 10.0, 20.0, 30.0, 40.0], dram_energy_j=[0.0, 1.0, 2.0, 3.0, 4.0])
     energy = processor_energy(log(5, host=host), 0.4, 1.9)
     assert energy.source == "counter"
     assert (energy.mean_power_w, energy.energy_j) == (pytest.approx(20), pytest.approx(30))
     assert energy.dram_j == pytest.approx(3)
     short = processor_energy(log(5, host=host), 0.4, 0.6)
-    assert short.absent == "measured for too short a time for the processor's counter"
+    assert short.absent == "measured span too short for the processor's energy counter"
 
 
-def test_idle_power_is_told_of_the_devices_that_give_it() -> None:
+def test_idle_power_covers_devices_with_readings() -> None:
     columns = GpuReadings(index=1, power_w=[60.0, 70.0, None])
     kept = log(3, gpus=(columns,), host=HostReadings(package_energy_j=[0.0, 5.0, 10.0]))
     gpus = (Gpu(index=0, name="silent"), Gpu(index=1, name="told"))
@@ -72,7 +72,7 @@ def test_idle_power_is_told_of_the_devices_that_give_it() -> None:
     assert idle_power_w(log(3), gpus, 0.0, 2.0) == {}
 
 
-def test_rounds_add_up_to_their_energy_and_mean_power() -> None:
+def test_energy_of_rounds_is_summed_and_power_averaged() -> None:
     short = Energy(energy_j=100.0, mean_power_w=100.0, source="counter", dram_j=1.0)
     long = Energy(energy_j=600.0, mean_power_w=200.0, source="sampled power")
     both = sum_energy([short, long])

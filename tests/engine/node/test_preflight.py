@@ -15,10 +15,10 @@ KEYS = (PeakKey("cpu", "fp32", 1), PeakKey("cpu", "bf16", 1))
 class Short:
     """Processes that can't be started."""
 
-    def probe(self) -> Any:
+    def query_torch(self) -> Any:
         raise OutOfFilesError(WHY)
 
-    def peaks(self, key: PeakKey) -> Any:
+    def measure_peaks(self, key: PeakKey) -> Any:
         raise OutOfFilesError(WHY)
 
 
@@ -27,14 +27,14 @@ def processes() -> Iterator[Any]:
     yield Short()
 
 
-def test_torch_that_can_not_be_asked_for_want_of_files_is_told(processes: Any) -> None:
+def test_missing_files_for_the_torch_query_are_reported(processes: Any) -> None:
     preparation = IdleAndTorchTask(processes, None, None)
     (event,) = preparation.collect(1.0)
-    assert isinstance(event, Message) and event.text == f"torch doesn't answer: {WHY}"
+    assert isinstance(event, Message) and event.text == f"can't query torch: {WHY}"
     assert preparation.ended and preparation.sources == []
 
 
-def test_peaks_that_can_not_be_measured_for_want_of_files_are_told_once(processes: Any) -> None:
+def test_missing_files_for_measuring_peaks_are_reported_once(processes: Any) -> None:
     errand = PeaksTask(processes, KEYS, "n1")
     events = list(errand.collect(1.0))
     assert errand.ended and errand.sources == []

@@ -37,7 +37,7 @@ def parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_a_killed_engine_left_is_removed_by_the_next_one(parent: Path) -> None:
+def test_next_engine_removes_the_scratch_of_a_killed_one(parent: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", HOLDS, str(parent)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as engine:
@@ -49,7 +49,7 @@ def test_what_a_killed_engine_left_is_removed_by_the_next_one(parent: Path) -> N
     assert list(parent.iterdir()) == []
 
 
-def test_it_is_the_owners_alone_and_goes_with_the_engine(parent: Path) -> None:
+def test_scratch_is_private_and_removed_with_the_engine(parent: Path) -> None:
     scratch = Scratch()
     (scratch.path / "inductor").mkdir()
     assert scratch.path.parent == parent and scratch.path.stat().st_mode & 0o777 == 0o700
@@ -57,7 +57,7 @@ def test_it_is_the_owners_alone_and_goes_with_the_engine(parent: Path) -> None:
     assert not scratch.path.exists()
 
 
-def test_links_files_and_other_folders_stay(parent: Path) -> None:
+def test_cleanup_keeps_links_files_and_other_folders(parent: Path) -> None:
     elsewhere = parent / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "mine").write_text("kept")
@@ -68,7 +68,7 @@ def test_links_files_and_other_folders_stay(parent: Path) -> None:
     assert (elsewhere / "mine").exists()
 
 
-def test_engines_that_start_at_once_leave_each_other_alone(parent: Path) -> None:
+def test_concurrent_engines_keep_each_others_scratch(parent: Path) -> None:
     engines = [
         subprocess.Popen([sys.executable, "-c", MAKES_MANY, str(parent)], stderr=subprocess.PIPE, text=True)
         for _ in range(4)

@@ -9,7 +9,7 @@ from benchtui.engine.worker import peak_rates
 from benchtui.sessions.events import Peaks
 
 
-def test_an_answer_to_an_engine_that_is_gone_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answering_a_dead_engine_raises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
     def measured(device: str, precision: str, threads: int) -> Peaks:

@@ -27,7 +27,7 @@ def pending(queue: Queue) -> list[int]:
     return [case.index for case in queue.pending]
 
 
-def test_cases_run_one_after_another_in_the_order_of_the_plan() -> None:
+def test_cases_run_sequentially_in_plan_order() -> None:
     queue = made(device=("cpu", *BOTH))
     for index in range(3):
         assert start_all(queue) == [index]
@@ -35,7 +35,7 @@ def test_cases_run_one_after_another_in_the_order_of_the_plan() -> None:
     assert start_all(queue) == [] and pending(queue) == []
 
 
-def test_rounds_go_forward_and_backward_and_a_bad_end_is_the_last() -> None:
+def test_rounds_alternate_in_direction_and_a_failure_ends_the_case() -> None:
     queue, turns = made(rounds=3, batch_size=(1, 2, 3)), []
     while turn := queue.next():
         turns.append(f"{turn.round}{turn.case.index}")
@@ -44,7 +44,7 @@ def test_rounds_go_forward_and_backward_and_a_bad_end_is_the_last() -> None:
     assert all(queue.has_ended(index) for index in range(3))
 
 
-def test_in_parallel_each_gpu_has_one_case() -> None:
+def test_parallel_sweep_runs_one_case_per_gpu() -> None:
     queue = made(parallel=True, device=BOTH, batch_size=(1, 2))
     assert start_all(queue) == [0, 2]
     queue.ended(2, "ok")
@@ -53,7 +53,7 @@ def test_in_parallel_each_gpu_has_one_case() -> None:
     assert start_all(queue) == [1]
 
 
-def test_in_parallel_a_case_on_the_processor_runs_alone_and_is_not_overtaken() -> None:
+def test_cpu_case_in_a_parallel_sweep_runs_alone_and_is_not_overtaken() -> None:
     queue = made(parallel=True, device=("cuda:0", "cpu", "cuda:1"))
     assert start_all(queue) == [0]
     queue.ended(0, "ok")
@@ -62,7 +62,7 @@ def test_in_parallel_a_case_on_the_processor_runs_alone_and_is_not_overtaken() -
     assert start_all(queue) == [2]
 
 
-def test_a_free_gpu_begins_its_next_round_while_the_other_is_still_in_this_one() -> None:
+def test_free_gpu_starts_its_next_round_early() -> None:
     queue = made(parallel=True, rounds=2, device=BOTH)
     assert start_all(queue) == [0, 1]
     queue.ended(1, "ok")
@@ -70,7 +70,7 @@ def test_a_free_gpu_begins_its_next_round_while_the_other_is_still_in_this_one()
     assert turn is not None and (turn.case.index, turn.round) == (1, 1)
 
 
-def test_nothing_starts_while_paused() -> None:
+def test_paused_queue_starts_nothing() -> None:
     queue = made(batch_size=(1, 2))
     queue.paused = True
     assert start_all(queue) == []
@@ -78,7 +78,7 @@ def test_nothing_starts_while_paused() -> None:
     assert start_all(queue) == [0]
 
 
-def test_a_dropped_case_is_gone_and_only_a_pending_one_can_be() -> None:
+def test_only_pending_cases_can_be_dropped() -> None:
     queue = made(batch_size=(1, 2, 3))
     start_all(queue)
     assert [case.index for case in queue.drop([2, 2])] == [2]
@@ -91,21 +91,21 @@ def test_a_dropped_case_is_gone_and_only_a_pending_one_can_be() -> None:
     assert pending(queue) == [1], "a refused command changes nothing"
 
 
-def test_named_cases_start_first_and_the_others_follow_as_they_stood() -> None:
+def test_reordered_cases_start_first_and_the_rest_keep_their_order() -> None:
     queue = made(batch_size=(1, 2, 3, 4))
     start_all(queue)
     queue.rearrange([3, 2])
     assert pending(queue) == [3, 2, 1]
-    with pytest.raises(BenchtuiError, match="case 0 is running; only a pending one"):
+    with pytest.raises(BenchtuiError, match="case 0 is running; only pending cases"):
         queue.rearrange([1, 0])
     assert pending(queue) == [3, 2, 1]
 
 
-def test_a_new_case_catches_up_with_the_rounds_of_the_others() -> None:
+def test_added_case_catches_up_with_earlier_rounds() -> None:
     queue = made(rounds=2, batch_size=(1, 2))
     for _ in range(3):
         queue.ended(start_all(queue)[0], "ok")
-    assert queue.plan(Config(device="cpu", batch_size=8)).index == 2
+    assert queue.add(Config(device="cpu", batch_size=8)).index == 2
     turns = []
     while turn := queue.next():
         turns.append(f"{turn.round}{turn.case.index}")
@@ -113,33 +113,33 @@ def test_a_new_case_catches_up_with_the_rounds_of_the_others() -> None:
     assert turns == ["02", "12", "10"]
 
 
-def test_a_new_case_may_take_its_place_behind_another_and_tells_why_it_makes_no_sense() -> None:
+def test_added_case_can_follow_another_and_has_a_reason_if_unsupported() -> None:
     queue = made(batch_size=(1, 2))
-    case = queue.plan(Config(device="cpu", precision="tf32"), after=0)
+    case = queue.add(Config(device="cpu", precision="tf32"), after=0)
     assert pending(queue) == [0, 2, 1]
     assert case.skip is not None and "tf32" in case.skip
 
 
-def test_a_full_plan_takes_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_plan_rejects_more_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     queue = made(batch_size=(1, 2))
     monkeypatch.setattr(queue_module, "MOST_CASES", 2)
     with pytest.raises(BenchtuiError, match="the plan is full: at most 2 cases"):
-        queue.plan(Config(device="cpu"))
+        queue.add(Config(device="cpu"))
     assert len(queue.cases) == 2
 
 
-def test_what_is_as_large_as_a_case_is_known_within_its_family() -> None:
+def test_as_large_as_finds_cases_of_the_same_family() -> None:
     queue = made(precision=("fp32", "bf16"), sequence_length=(64, 128), batch_size=(4, 1, 8))
     assert start_all(queue) == [0]
     queue.ended(0, "oom")
     larger = [case.config for case in queue.as_large_as(0)]
     assert {config.precision for config in larger} == {"fp32"}
     assert [(config.batch_size, config.sequence_length) for config in larger] == [(8, 64), (4, 128), (8, 128)]
-    assert queue.ran_out_below(Config(device="cpu", batch_size=4, sequence_length=64)) is queue.cases[0]
-    assert queue.ran_out_below(Config(device="cpu", batch_size=3, sequence_length=512)) is None
+    assert queue.smaller_oom_case(Config(device="cpu", batch_size=4, sequence_length=64)) is queue.cases[0]
+    assert queue.smaller_oom_case(Config(device="cpu", batch_size=3, sequence_length=512)) is None
 
 
-def test_a_case_that_was_measured_in_a_round_is_not_as_large_as_what_fits() -> None:
+def test_as_large_as_excludes_cases_with_a_measured_round() -> None:
     queue = made(rounds=2, batch_size=(1, 2))
     for _ in range(2):
         queue.ended(start_all(queue)[0], "ok")

@@ -27,7 +27,7 @@ def sweep(stage: Begin) -> Any:
     return stage(axes=Axes(batch_size=(1, 2, 3, 4)))
 
 
-def test_a_paused_sweep_finishes_what_runs_and_goes_on_when_it_may(sweep: Any) -> None:
+def test_paused_sweep_finishes_running_cases_and_can_be_continued(sweep: Any) -> None:
     ask(sweep, "pause")
     ask(sweep, "pause")
     assert sweep.finish(0)
@@ -38,21 +38,21 @@ def test_a_paused_sweep_finishes_what_runs_and_goes_on_when_it_may(sweep: Any) -
     ask(sweep, "continue")
 
 
-def test_skip_ends_the_case_that_runs_or_the_one_that_is_named(sweep: Any) -> None:
+def test_skip_ends_the_running_or_the_named_case(sweep: Any) -> None:
     ask(sweep, "skip")
     ask(sweep, "skip", 3)
     assert sweep.running == [1] and sweep.pending == [2]
     ask(sweep, "skip", 1)
     assert sweep.outcomes() == dict.fromkeys((0, 1, 3), ("skipped", "skipped by the user"))
-    with pytest.raises(BenchtuiError, match=r"^case 0 has ended already$"):
+    with pytest.raises(BenchtuiError, match=r"^case 0 has already ended$"):
         ask(sweep, "skip", 0)
-    with pytest.raises(BenchtuiError, match=r"^no case 9; they are numbered from 0 to 3$"):
+    with pytest.raises(BenchtuiError, match=r"^no case 9; cases are numbered from 0 to 3$"):
         ask(sweep, "skip", 9)
 
 
-def test_skip_must_know_which_one(stage: Begin) -> None:
+def test_skip_without_a_case_needs_exactly_one_running_case(stage: Begin) -> None:
     sweep = stage(axes=Axes(device=("cuda:0", "cuda:1")), run=Run(parallel=True))
-    with pytest.raises(BenchtuiError, match=r"^2 cases are running: 0, 1; name one$"):
+    with pytest.raises(BenchtuiError, match=r"^2 cases are running: 0, 1; specify one$"):
         ask(sweep, "skip")
     ask(sweep, "skip", 1)
     assert sweep.running == [0]
@@ -62,16 +62,16 @@ def test_skip_must_know_which_one(stage: Begin) -> None:
         ask(sweep, "skip")
 
 
-def test_dropped_cases_end_as_skipped(sweep: Any) -> None:
+def test_dropped_cases_are_recorded_as_skipped(sweep: Any) -> None:
     ask(sweep, "drop", 3, 1)
     assert sweep.outcomes() == dict.fromkeys((1, 3), ("skipped", "dropped by the user"))
     assert sweep.pending == [2]
-    with pytest.raises(BenchtuiError, match=r"^case 0 is running; only a pending one can be dropped or moved$"):
+    with pytest.raises(BenchtuiError, match=r"^case 0 is running; only pending cases can be dropped or moved$"):
         ask(sweep, "drop", 2, 0)
     assert sweep.pending == [2], "a refused command changes nothing"
 
 
-def test_cases_are_added_like_those_of_a_sweep(sweep: Any) -> None:
+def test_added_cases_are_validated_like_those_of_a_sweep(sweep: Any) -> None:
     configs = (Config(device="cpu", batch_size=64), Config(device="cpu", precision="tf32"))
     assert ask(sweep, "add", configs=configs) == (4, 5)
     session = sweep.told()
@@ -83,12 +83,12 @@ def test_cases_are_added_like_those_of_a_sweep(sweep: Any) -> None:
 @pytest.mark.parametrize(
     ("configs", "said"),
     [
-        ((), "no case is given"),
+        ((), "no cases to add"),
         ((Config(device="cpu"), Config(device="tpu")), "device: 'tpu' is not a device"),
-        ((Config(device="cpu"),) * 2, "2 more cases beside 4: at most 5 are allowed"),
+        ((Config(device="cpu"),) * 2, "can't add 2 cases to 4: a sweep has at most 5"),
     ],
 )
-def test_what_can_not_be_added_is_refused_whole(
+def test_invalid_add_is_rejected_entirely(
     sweep: Any, configs: tuple[Config, ...], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command_handler, "MOST_CASES", 5)
@@ -97,7 +97,7 @@ def test_what_can_not_be_added_is_refused_whole(
     assert len(sweep.scheduler.queue.cases) == 4
 
 
-def test_pending_cases_take_a_new_order(sweep: Any) -> None:
+def test_pending_cases_can_be_reordered(sweep: Any) -> None:
     ask(sweep, "order", 3, 2)
     assert sweep.pending == [3, 2, 1]
     with pytest.raises(BenchtuiError, match="case 0 is running"):
@@ -106,8 +106,8 @@ def test_pending_cases_take_a_new_order(sweep: Any) -> None:
     assert sweep.running == [3]
 
 
-def test_a_case_that_has_ended_runs_again_as_a_new_one(sweep: Any) -> None:
-    with pytest.raises(BenchtuiError, match=r"^case 0 hasn't ended yet$"):
+def test_ended_case_is_rerun_as_a_new_one(sweep: Any) -> None:
+    with pytest.raises(BenchtuiError, match=r"^case 0 hasn't ended yet; only ended cases can be rerun$"):
         ask(sweep, "again", 0)
     sweep.finish(0, "oom")
     assert ask(sweep, "again", 0) == (4,)
@@ -118,15 +118,15 @@ def test_a_case_that_has_ended_runs_again_as_a_new_one(sweep: Any) -> None:
 
 
 @pytest.mark.parametrize("verb", ["drop", "order", "again"])
-def test_a_command_about_cases_names_some(sweep: Any, verb: str) -> None:
-    with pytest.raises(BenchtuiError, match=r"^no case is named$"):
+def test_case_commands_require_case_numbers(sweep: Any, verb: str) -> None:
+    with pytest.raises(BenchtuiError, match=r"^no case number given$"):
         ask(sweep, verb)
 
 
-def test_a_sweep_that_ends_takes_no_more_commands_but_stop(sweep: Any) -> None:
+def test_stopping_sweep_accepts_only_stop(sweep: Any) -> None:
     execute(Command(command="stop"), sweep.scheduler)
     for verb in ("pause", "continue", "skip", "drop", "add", "order", "again"):
-        with pytest.raises(BenchtuiError, match=r"^the sweep is ending: stopped by the user$"):
+        with pytest.raises(BenchtuiError, match=r"^the sweep is stopping: stopped by the user$"):
             execute(Command(command=verb, cases=(1,)), sweep.scheduler)
     execute(Command(command="stop"), sweep.scheduler)
     execute(Command(command="status"), sweep.scheduler)

@@ -62,7 +62,7 @@ SWEEPS: dict[str, tuple[dict[str, Any], Ends]] = {
 
 
 @pytest.mark.parametrize("kind", SWEEPS)
-def test_a_record_that_breaks_off_anywhere_comes_to_the_same_end(
+def test_session_truncated_anywhere_resumes_to_the_same_end(
     stage: Begin, resume: Begin, tmp_path: Path, kind: str
 ) -> None:
     entries, ends = SWEEPS[kind]
@@ -82,7 +82,7 @@ def test_a_record_that_breaks_off_anywhere_comes_to_the_same_end(
 
 
 @pytest.mark.parametrize("kind", SWEEPS)
-def test_a_sweep_that_is_stopped_anywhere_comes_to_the_same_end(stage: Begin, resume: Begin, kind: str) -> None:
+def test_sweep_stopped_anywhere_resumes_to_the_same_end(stage: Begin, resume: Begin, kind: str) -> None:
     entries, ends = SWEEPS[kind]
     whole = stage(**entries)
     whole.finish_all(ends)
@@ -104,7 +104,7 @@ def test_a_sweep_that_is_stopped_anywhere_comes_to_the_same_end(stage: Begin, re
         assert came_to(again.told()) == came_to(whole.told()), ended
 
 
-def test_a_case_that_was_done_when_the_sweep_was_stopped_leads_on(stage: Begin, resume: Begin) -> None:
+def test_case_done_when_the_sweep_stopped_continues_its_search(stage: Begin, resume: Begin) -> None:
     """Its search had another size to try, which a sweep that ends doesn't begin any more."""
     sweep = stage(axes=Axes(batch_size_auto=True))
     sweep.played[0].finish("ok", step_ms=1.0)
@@ -117,11 +117,11 @@ def test_a_case_that_was_done_when_the_sweep_was_stopped_leads_on(stage: Begin, 
     assert [case.config.batch_size for case in again.told().cases] == [1, 2, 4, 3]
 
 
-def test_what_was_added_dropped_and_ordered_stays(stage: Begin, resume: Begin) -> None:
+def test_added_dropped_and_reordered_cases_are_restored(stage: Begin, resume: Begin) -> None:
     sweep = stage(axes=Axes(batch_size=(1, 2, 3, 4, 5)))
     scheduler = sweep.scheduler
     sweep.finish(0)
-    added = scheduler.plan(Config(device="cpu", batch_size=9), "added by the user")
+    added = scheduler.add(Config(device="cpu", batch_size=9), "added by the user")
     scheduler.end_pending([scheduler.queue.cases[2]], "skipped", "dropped by the user")
     scheduler.queue.rearrange([4, added.index])
     sweep.log.write(
@@ -131,22 +131,22 @@ def test_what_was_added_dropped_and_ordered_stays(stage: Begin, resume: Begin) -
     assert (again.running, again.pending) == ([1], [4, 5, 3]), "the one that was cut short comes first"
     again.finish_all(fitting(100))
     assert [case.state for case in again.told().cases] == ["ok", "ok", "skipped", "ok", "ok", "ok"]
-    assert again.scheduler.plan(Config(device="cpu"), "again", of=0).index == 6
+    assert again.scheduler.add(Config(device="cpu"), "again", of=0).index == 6
 
 
-def test_a_case_asked_for_in_spite_of_one_that_ran_out_of_memory_is_run(stage: Begin, resume: Begin) -> None:
+def test_case_added_despite_out_of_memory_is_run(stage: Begin, resume: Begin) -> None:
     sweep = stage()
     sweep.finish(0, "oom")
     sweep.scheduler.queue.paused = True
     sweep.log.zero_s -= 10.0  # the played case ended at 2 s
-    sweep.scheduler.plan(Config(device="cpu", batch_size=8), "added by the user")
+    sweep.scheduler.add(Config(device="cpu", batch_size=8), "added by the user")
     again = resume(sweep.cut())
     assert again.running == [3]
     assert again.finish(3) is False
     assert [outcome for outcome, _ in again.outcomes().values()] == ["oom", "skipped", "skipped", "ok"]
 
 
-def test_a_paused_sweep_goes_on(stage: Begin, resume: Begin) -> None:
+def test_paused_sweep_is_resumed_unpaused(stage: Begin, resume: Begin) -> None:
     sweep = stage()
     sweep.scheduler.queue.paused = True
     sweep.finish(0)
@@ -155,7 +155,7 @@ def test_a_paused_sweep_goes_on(stage: Begin, resume: Begin) -> None:
     assert not any(isinstance(event, Continued) for event in read(again.path).events)
 
 
-def test_failed_cases_begin_again_only_where_that_is_asked_for(stage: Begin, resume: Begin) -> None:
+def test_failed_cases_are_rerun_only_on_request(stage: Begin, resume: Begin) -> None:
     sweep = stage(axes=Axes(batch_size=(1, 2, 3, 4)))
     sweep.finish(0, "failed", reason="why")
     sweep.finish(1, "timeout", reason="late")
@@ -171,18 +171,18 @@ def test_failed_cases_begin_again_only_where_that_is_asked_for(stage: Begin, res
     assert [case.state for case in retried.told().cases] == ["ok", "ok", "skipped", "ok"]
 
 
-def test_a_search_that_failed_goes_on_where_it_is_retried(stage: Begin, resume: Begin) -> None:
+def test_failed_search_continues_when_retried(stage: Begin, resume: Begin) -> None:
     sweep = stage(axes=Axes(batch_size_auto=True))
     sweep.finish(0, step_ms=1.0)
     assert not sweep.finish(1, "failed", reason="a loose cable")
-    assert "ended with batch size 2 (failed: a loose cable)" in texts(sweep.told())[0]
+    assert "stopped at batch size 2 (failed: a loose cable)" in texts(sweep.told())[0]
     again = resume(sweep.cut(), retry_failed=True)
     again.finish_all(fitting(3))
     assert [case.config.batch_size for case in again.told().cases] == [1, 2, 4, 3]
-    assert "largest that fits 3" in texts(again.told())[-1]
+    assert "largest that fits 3" in texts(again.told())[0]
 
 
-def test_a_case_in_rounds_ends_with_what_the_rounds_before_came_to(stage: Begin, resume: Begin) -> None:
+def test_resumed_rounds_combine_with_recorded_ones(stage: Begin, resume: Begin) -> None:
     sweep = stage(axes=Axes(), measure=Measure(rounds=2))
     sweep.finish(0, memory=Memory(peak_rss_mb=900.0), marks=("disturbed: x",))
     again = resume(sweep.cut())
@@ -192,7 +192,7 @@ def test_a_case_in_rounds_ends_with_what_the_rounds_before_came_to(stage: Begin,
     assert any(mark.startswith("disturbed") for mark in end.marks)
 
 
-def test_it_is_resumed_twice_and_the_clock_goes_on(stage: Begin, resume: Begin) -> None:
+def test_session_can_be_resumed_twice_with_a_continuous_clock(stage: Begin, resume: Begin) -> None:
     sweep = stage(axes=Axes(batch_size=(1, 2, 3)))
     path = sweep.cut()
     for index in range(2):
@@ -219,12 +219,12 @@ def made(path: Path, **entries: Any) -> Path:
     return path
 
 
-def test_what_can_not_be_resumed_is_refused_and_stays_as_it_was(tmp_path: Path) -> None:
+def test_unresumable_session_is_rejected_and_unchanged(tmp_path: Path) -> None:
     sessions = {
-        "was imported from hyperfine; it can't be resumed": made(tmp_path / "a.json", source="hyperfine"),
-        "can't be resumed: line 1: not a session event": tmp_path / "b.json",
-        "can't be resumed: the session has no session_started event": tmp_path / "c.json",
-        "machine or software have changed since: Host: box → ": made(
+        "can't resume a session imported from hyperfine": made(tmp_path / "a.json", source="hyperfine"),
+        "can't resume: line 1: not a session event": tmp_path / "b.json",
+        "can't resume: the session has no session_started event": tmp_path / "c.json",
+        "hardware or software has changed since the session was recorded: Host: box → ": made(
             tmp_path / "d.json", host=Host(hostname="box"), version="0"
         ),
     }
@@ -239,19 +239,21 @@ def test_what_can_not_be_resumed_is_refused_and_stays_as_it_was(tmp_path: Path) 
         del refused
 
 
-def test_nothing_left_is_told_with_what_could_be_retried(stage: Begin, tmp_path: Path) -> None:
+def test_nothing_left_to_run_mentions_cases_to_retry(stage: Begin, tmp_path: Path) -> None:
     sweep = stage(axes=Axes(batch_size=(1, 2)))
     sweep.finish(0)
     sweep.finish(1, "failed", reason="why")
     path = sweep.cut()
-    with pytest.raises(NothingToResumeError, match=r"nothing is left to run; 1 failed .*: --retry-failed"):
+    with pytest.raises(NothingToResumeError, match=r"no cases left to run; 1 failed .*: use --retry-failed"):
         ResumableSession(path, ResumeOptions())
 
 
-def test_what_torch_says_otherwise_is_told(stage: Begin) -> None:
+def test_changed_torch_is_reported(stage: Begin) -> None:
     sweep = stage(axes=Axes(batch_size=(1, 2)))
     sweep.log.write(Runtime(t=0.1, torch="2.9", threads=8))
     left = ResumableSession(sweep.cut(), ResumeOptions())
     assert left.torch_changes(Runtime(t=9.0, torch="2.9", threads=8)) == []
-    assert left.torch_changes(Runtime(t=9.0, torch="2.9", threads=2)) == ["resumed with other threads: 8 → 2"]
+    assert left.torch_changes(Runtime(t=9.0, torch="2.9", threads=2)) == [
+        "resumed with a different threads: 8 → 2"
+    ]
     left.journal.close()

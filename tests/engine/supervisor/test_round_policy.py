@@ -17,11 +17,11 @@ BUSY = end(environment=Environment(processors=2, others_cpu_percent=90.0))
 QUIET = end(environment=Environment(processors=2, others_cpu_percent=3.0))
 
 
-def test_a_single_round_ends_the_case_as_it_came() -> None:
+def test_single_round_ends_the_case_unchanged() -> None:
     assert Rounds(Measure()).ended(HOT, 0) is HOT
 
 
-def test_rounds_end_apart_and_the_last_one_tells_of_all() -> None:
+def test_last_round_combines_all_rounds() -> None:
     rounds = Rounds(Measure(rounds=3))
     peaks = (300.0, 500.0, 400.0)
     ends = [
@@ -45,15 +45,15 @@ def test_rounds_end_apart_and_the_last_one_tells_of_all() -> None:
     )
 
 
-def test_a_round_that_goes_wrong_is_the_end() -> None:
+def test_failed_round_ends_the_case() -> None:
     rounds = Rounds(Measure(rounds=3))
     failed = end(outcome="failed", reason="killed")
     assert rounds.ended(failed, 0) is failed
 
 
-def test_a_throttled_case_is_measured_again_after_growing_pauses_and_not_for_ever() -> None:
+def test_throttled_case_is_retried_with_growing_pauses_up_to_a_limit() -> None:
     rounds = Rounds(Measure())
-    pauses = [again.pause_s for attempt in range(9) if (again := rounds.again(HOT, attempt))]
+    pauses = [again.pause_s for attempt in range(9) if (again := rounds.retry(HOT, attempt))]
     assert pauses == [PAUSE_S, 2 * PAUSE_S]
 
 
@@ -68,13 +68,13 @@ def test_a_throttled_case_is_measured_again_after_growing_pauses_and_not_for_eve
         (1, end(outcome="failed", environment=BUSY.environment), None),
     ],
 )
-def test_others_cost_a_repetition_where_the_sweep_asks_for_it(
+def test_contention_is_retried_if_the_sweep_sets_retries(
     retries: int | None, ended: CaseFinished, again: Retry | None
 ) -> None:
-    assert Rounds(Measure(retries=retries)).again(ended, 0) == again
+    assert Rounds(Measure(retries=retries)).retry(ended, 0) == again
 
 
-def test_every_process_compiles_into_a_folder_of_its_own_unless_one_is_shared() -> None:
+def test_each_process_has_its_own_compiler_cache_unless_shared() -> None:
     cold, shared = Rounds(Measure()), Rounds(Measure(caches="shared"))
     assert len({cold.scratch(case) for case in (0, 0, 1)}) == 3
     assert {shared.scratch(case) for case in (0, 0, 1)} == {"shared"}

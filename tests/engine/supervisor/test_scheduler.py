@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from benchtui.engine.supervisor.batch_size_searches import THROUGHPUT_BLOCK
-from benchtui.engine.worker import timed_loop
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseAdded, CaseStarted, Outcome, Runtime
 from benchtui.sessions.journal.reader import read
@@ -22,7 +20,7 @@ def texts(session: Session) -> list[str]:
     return [message.text for message in session.messages]
 
 
-def test_cases_run_to_the_end_one_after_another(stage: Begin) -> None:
+def test_cases_run_one_after_another(stage: Begin) -> None:
     sweep = stage()
     assert (sweep.running, sweep.pending) == ([0], [1, 2])
     assert sweep.finish(0) and sweep.finish(1, "failed", reason="why")
@@ -30,24 +28,22 @@ def test_cases_run_to_the_end_one_after_another(stage: Begin) -> None:
     assert sweep.outcomes() == {0: ("ok", None), 1: ("failed", "why"), 2: ("ok", None)}
 
 
-def test_a_worker_that_can_not_be_started_fails_its_case_and_the_next_one_runs(
-    stage: Begin, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_worker_that_cannot_start_fails_only_its_case(stage: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep = stage()
     launch = sweep.scheduler._launch
 
     def refuse_one(turn: Any) -> Any:
         if turn.case.index == 1:
-            raise BenchtuiError("the worker can't be started: why")
+            raise BenchtuiError("can't start the worker: why")
         return launch(turn)
 
     monkeypatch.setattr(sweep.scheduler, "_launch", refuse_one)
     assert sweep.finish(0) and sweep.running == [2]
-    assert sweep.outcomes()[1] == ("failed", "the worker can't be started: why")
+    assert sweep.outcomes()[1] == ("failed", "can't start the worker: why")
     assert sweep.told().cases[1].started is None
 
 
-def test_after_running_out_of_memory_larger_cases_of_the_family_are_skipped(stage: Begin) -> None:
+def test_larger_cases_of_the_family_are_skipped_after_out_of_memory(stage: Begin) -> None:
     axes = Axes(precision=("fp32", "bf16"), sequence_length=(128, 64), batch_size=(4, 1, 8))
     sweep = stage(axes=axes)
     sweep.finish(0, "oom")
@@ -58,32 +54,32 @@ def test_after_running_out_of_memory_larger_cases_of_the_family_are_skipped(stag
     assert sum(case.started is None for case in sweep.told().cases) == 1
 
 
-def test_the_second_case_of_a_pair_is_as_large_as_the_first(stage: Begin) -> None:
+def test_second_case_of_an_aa_pair_is_skipped_after_out_of_memory(stage: Begin) -> None:
     sweep = stage(axes=Axes(), measure=Measure(aa=True))
     assert not sweep.finish(0, "oom")
     assert sweep.outcomes()[1] == ("skipped", "as large as case 0, which ran out of memory")
 
 
-def test_a_case_asked_for_again_runs_in_spite_of_one_that_ran_out_of_memory(stage: Begin) -> None:
+def test_case_added_by_the_user_runs_despite_out_of_memory(stage: Begin) -> None:
     sweep = stage()
     sweep.finish(0, "oom")
     assert sweep.outcomes().keys() == {0, 1, 2}
-    assert sweep.scheduler.plan(Config(device="cpu", batch_size=8), "added by the user").index == 3
+    assert sweep.scheduler.add(Config(device="cpu", batch_size=8), "added by the user").index == 3
     assert sweep.scheduler.advance() and sweep.running == [3]
 
 
-def test_what_this_machine_has_not_is_skipped_before_anything_runs(stage: Begin) -> None:
+def test_cases_on_missing_devices_are_skipped_first(stage: Begin) -> None:
     runtime = Runtime(t=0.0, torch="2.9", cuda="12", cuda_devices=("H200",))
     sweep = stage(runtime=runtime, axes=Axes(device=("cuda:1", "cuda:0", "cpu"), precision=("tf32",)))
     assert sweep.running == [1]
     outcomes = sweep.outcomes()
-    assert outcomes[0] == ("skipped", "no cuda:1 on this machine: torch 2.9 sees 1 CUDA devices")
+    assert outcomes[0] == ("skipped", "no cuda:1 on this machine: torch 2.9 sees 1 CUDA device")
     assert "tf32" in outcomes[2][1]
-    sweep.scheduler.plan(Config(device="cuda:3"), "added by the user")
+    sweep.scheduler.add(Config(device="cuda:3"), "added by the user")
     assert "no cuda:3 on this machine" in sweep.outcomes()[3][1]
 
 
-def test_rounds_end_apart(stage: Begin) -> None:
+def test_each_round_is_recorded(stage: Begin) -> None:
     sweep = stage(axes=Axes(batch_size=(1, 2)), measure=Measure(rounds=2))
     for index in (0, 1, 1):
         sweep.finish(index)
@@ -93,7 +89,7 @@ def test_rounds_end_apart(stage: Begin) -> None:
     assert not sweep.finish(0)
 
 
-def test_stopping_ends_what_runs_and_what_is_to_come(stage: Begin) -> None:
+def test_stop_ends_running_and_pending_cases(stage: Begin) -> None:
     sweep = stage(axes=Axes(device=("cuda:0", "cuda:1"), batch_size=(1, 2)), run=Run(parallel=True))
     assert sweep.running == [0, 2]
     sweep.scheduler.stop("stopped by the user")
@@ -102,7 +98,7 @@ def test_stopping_ends_what_runs_and_what_is_to_come(stage: Begin) -> None:
     assert len(sweep.outcomes()) == 4
 
 
-def test_a_paused_sweep_waits_and_one_that_is_stopped_does_not(stage: Begin) -> None:
+def test_paused_sweep_waits_until_stopped(stage: Begin) -> None:
     sweep = stage(axes=Axes())
     sweep.scheduler.queue.paused = True
     assert sweep.finish(0), "cases may still be added"
@@ -114,7 +110,7 @@ def test_a_paused_sweep_waits_and_one_that_is_stopped_does_not(stage: Begin) -> 
 HOT = {"measured_s": (0.0, 1.0), "environment": Environment(throttle=("sw_thermal",))}
 
 
-def test_a_disturbed_case_rests_and_is_measured_again(stage: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disturbed_case_is_retried_after_a_pause(stage: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep = stage(axes=Axes(batch_size=(1, 2)))
     first = sweep.played[0]
     sweep.finish(0, **HOT)
@@ -129,10 +125,10 @@ def test_a_disturbed_case_rests_and_is_measured_again(stage: Begin, monkeypatch:
     assert len(sweep.told().cases[0].measured) == 0, "what was disturbed doesn't count"
     sweep.finish(0)
     assert sweep.outcomes() == {0: ("ok", None)} and sweep.running == [1]
-    assert "measured again in 5 s" in texts(sweep.told())[0]
+    assert "remeasuring in 5 s" in texts(sweep.told())[0]
 
 
-def test_skipping_a_case_that_rests_keeps_what_was_measured(stage: Begin) -> None:
+def test_skipping_a_paused_retry_keeps_the_measurement(stage: Begin) -> None:
     sweep = stage(axes=Axes(batch_size=(1, 2)))
     sweep.finish(0, **HOT)
     sweep.scheduler.end(0, "skipped", "skipped by the user")
@@ -141,7 +137,7 @@ def test_skipping_a_case_that_rests_keeps_what_was_measured(stage: Begin) -> Non
     assert len(sweep.told().cases[0].measured) == 20
 
 
-def test_a_case_that_was_done_when_the_sweep_was_stopped_is_not_measured_again(stage: Begin) -> None:
+def test_stopped_sweep_retries_nothing(stage: Begin) -> None:
     sweep = stage(axes=Axes())
     sweep.scheduler.stop("stopped")
     assert not sweep.finish(0, **HOT)
@@ -160,7 +156,7 @@ def fitting(most: int, fastest: int = 10**9) -> Callable[[Config], tuple[Outcome
     return ends
 
 
-def test_a_search_adds_the_cases_of_its_family_where_it_stands(stage: Begin) -> None:
+def test_search_adds_cases_next_to_its_family(stage: Begin) -> None:
     sweep = stage(axes=Axes(precision=("fp32", "bf16"), batch_size_auto=True))
     sweep.finish_all(fitting(5))
     session = sweep.told()
@@ -171,21 +167,21 @@ def test_a_search_adds_the_cases_of_its_family_where_it_stands(stage: Begin) -> 
     assert session.cases[2].added is not None and session.cases[2].added.why == "auto: doubling"
     assert texts(session) == [
         f"auto batch size of cpu {precision} compile=off seq=128: largest that fits 5 (6 ran out of memory);"
-        " most samples/s at 5"
+        " highest throughput at 5"
         for precision in ("fp32", "bf16")
     ]
     assert session.cases[4].state == "oom"
 
 
-def test_a_search_ends_where_throughput_levels_off(stage: Begin) -> None:
+def test_search_ends_when_throughput_levels_off(stage: Begin) -> None:
     sweep = stage(axes=AUTO)
     sweep.finish_all(fitting(10**6, fastest=8))
     assert [case.config.batch_size for case in sweep.told().cases] == [1, 2, 4, 8, 16, 32]
     (text,) = texts(sweep.told())
-    assert "32 fits, and larger ones weren't run" in text
+    assert "32 fits; larger batch sizes not run because" in text
 
 
-def test_later_rounds_run_what_the_search_found(stage: Begin) -> None:
+def test_later_rounds_rerun_the_searched_sizes(stage: Begin) -> None:
     sweep = stage(axes=AUTO, measure=Measure(rounds=2))
     sweep.finish_all(fitting(3))
     session = sweep.told()
@@ -200,13 +196,13 @@ def started(sweep: Any) -> list[int]:
     return [event.config.batch_size for event in events if isinstance(event, CaseStarted)]
 
 
-def test_the_second_round_goes_backward_through_what_was_found(stage: Begin) -> None:
+def test_second_round_runs_the_searched_sizes_backward(stage: Begin) -> None:
     sweep = stage(axes=AUTO, measure=Measure(rounds=2))
     sweep.finish_all(fitting(3))
     assert started(sweep) == [1, 2, 4, 3, 3, 2, 1]
 
 
-def test_memory_predicted_saves_a_case_that_would_not_fit(stage: Begin) -> None:
+def test_predicted_memory_avoids_a_case_that_would_not_fit(stage: Begin) -> None:
     host = Host(memory_mb=2000.0, absent={"rapl": "none"})
     sweep = stage(host=host, axes=AUTO)
 
@@ -217,10 +213,10 @@ def test_memory_predicted_saves_a_case_that_would_not_fit(stage: Begin) -> None:
     sweep.finish_all(ends)
     assert [case.config.batch_size for case in sweep.told().cases] == [1, 2, 4, 8, 12, 15]
     (text,) = texts(sweep.told())
-    assert "largest that fits 15 (16 not run: predicted to need 2,100 MB of 2,000 MB)" in text
+    assert "largest that fits 15 (16 not run: predicted peak of 2,100 MB exceeds 2,000 MB)" in text
 
 
-def test_a_search_heeds_what_a_shorter_sequence_could_not_hold(stage: Begin) -> None:
+def test_search_respects_out_of_memory_at_a_shorter_sequence(stage: Begin) -> None:
     sweep = stage(axes=Axes(sequence_length=(64, 128), batch_size_auto=True))
     sweep.finish_all(fitting(3))
     sizes = [(case.config.sequence_length, case.config.batch_size) for case in sweep.told().cases]
@@ -230,13 +226,13 @@ def test_a_search_heeds_what_a_shorter_sequence_could_not_hold(stage: Begin) -> 
     )
 
 
-def test_a_search_ends_with_a_case_that_the_user_drops_and_a_stop_tells_nothing(stage: Begin) -> None:
+def test_skipping_ends_a_search_with_a_message_and_stopping_does_not(stage: Begin) -> None:
     sweep = stage(axes=AUTO)
     sweep.finish(0)
     sweep.scheduler.end(1, "skipped", "skipped by the user")
     assert not sweep.scheduler.advance()
     (text,) = texts(sweep.told())
-    assert "ended with batch size 2 (skipped: skipped by the user); largest that fitted 1" in text
+    assert "stopped at batch size 2 (skipped: skipped by the user); largest so far 1" in text
     stopped = stage(axes=AUTO)
     stopped.finish(0)
     stopped.scheduler.stop("stopped")
@@ -244,24 +240,27 @@ def test_a_search_ends_with_a_case_that_the_user_drops_and_a_stop_tells_nothing(
     assert texts(stopped.told()) == []
 
 
-def test_the_second_case_of_a_pair_is_no_search(stage: Begin) -> None:
+def test_second_case_of_an_aa_pair_is_not_searched(stage: Begin) -> None:
     sweep = stage(axes=AUTO, measure=Measure(aa=True))
     sweep.finish_all(fitting(1))
     assert [case.config.batch_size for case in sweep.told().cases] == [1, 1, 2]
 
 
-def test_a_search_of_a_case_that_can_not_run_says_nothing_more(stage: Begin) -> None:
+def test_search_of_an_unrunnable_case_logs_nothing(stage: Begin) -> None:
     runtime = Runtime(t=0.0, torch="2.9")
     sweep = stage(runtime=runtime, axes=Axes(device=("cuda:0",), batch_size_auto=True))
     assert not sweep.scheduler.advance()
     assert sweep.outcomes()[0][0] == "skipped" and texts(sweep.told()) == []
 
 
-def test_the_block_of_throughput_mode_is_that_of_the_timed_loop() -> None:
-    assert THROUGHPUT_BLOCK == timed_loop.THROUGHPUT_BLOCK
+@pytest.mark.parametrize(("mode", "ends_at"), [("latency", 32), ("throughput", 64)])
+def test_search_in_throughput_mode_measures_noise_over_blocks(stage: Begin, mode: Any, ends_at: int) -> None:
+    sweep = stage(axes=AUTO, measure=Measure(mode=mode))
+    sweep.finish_all(fitting(10**6, fastest=8))
+    assert sweep.told().cases[-1].config.batch_size == ends_at, "20 steps are one block, with unknown noise"
 
 
-def test_what_a_search_adds_is_in_the_record(stage: Begin) -> None:
+def test_cases_added_by_a_search_are_recorded(stage: Begin) -> None:
     sweep = stage(axes=AUTO)
     sweep.finish_all(fitting(1))
     events = read(sweep.path).events

@@ -10,7 +10,7 @@ from benchtui.engine.telemetry import host
 from benchtui.engine.telemetry.host import HostReader, ProcessorUse
 
 
-def test_processor_use_is_the_share_of_the_time_between_two_calls() -> None:
+def test_processor_use_covers_the_time_between_two_calls() -> None:
     use = ProcessorUse()
     assert use.percent(10.0, 3.0) is None
     assert use.percent(12.0, 4.0) == 50.0
@@ -18,7 +18,7 @@ def test_processor_use_is_the_share_of_the_time_between_two_calls() -> None:
     assert use.percent(13.0, 8.0) is None
 
 
-def test_processor_use_survives_a_total_that_steps_back_or_is_missing() -> None:
+def test_processor_use_tolerates_decreasing_or_missing_totals() -> None:
     use = ProcessorUse()
     use.percent(1.0, 5.0)
     assert use.percent(2.0, 4.99) == 0.0
@@ -27,7 +27,7 @@ def test_processor_use_survives_a_total_that_steps_back_or_is_missing() -> None:
     assert use.percent(5.0, 6.1) == 10.0
 
 
-def test_one_busy_processor_of_many_is_100_percent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_busy_processor_is_100_percent(monkeypatch: pytest.MonkeyPatch) -> None:
     totals = [
         SimpleNamespace(user=10.0, nice=0.0, system=5.0, idle=900.0, iowait=3.0, steal=1.0, guest=4.0),
         SimpleNamespace(user=10.5, nice=0.1, system=5.2, idle=906.0, iowait=4.0, steal=1.2, guest=4.4),
@@ -38,7 +38,7 @@ def test_one_busy_processor_of_many_is_100_percent(monkeypatch: pytest.MonkeyPat
     assert reader.read(2.0, ()).cpu_percent == 100.0
 
 
-def test_processor_use_is_none_until_there_is_something_to_compare_with() -> None:
+def test_first_processor_use_is_none() -> None:
     reader = HostReader()
     first, second = reader.read(1.0, [os.getpid()]), reader.read(1.5, [os.getpid()])
     assert (first.cpu_percent, first.worker_cpu_percent, first.engine_cpu_percent) == (None, None, None)
@@ -49,7 +49,7 @@ def test_processor_use_is_none_until_there_is_something_to_compare_with() -> Non
     assert first.worker_rss_mb < first.memory_used_mb < psutil.virtual_memory().total / 1e6
 
 
-def test_another_worker_begins_anew() -> None:
+def test_new_worker_starts_without_cpu_use() -> None:
     reader = HostReader()
     for at_s in (1.0, 2.0):
         reader.read(at_s, [os.getpid()])
@@ -61,7 +61,7 @@ def test_another_worker_begins_anew() -> None:
     assert (nobody.worker_rss_mb, nobody.worker_cpu_percent) == (None, None)
 
 
-def test_a_worker_that_has_ended_gives_none() -> None:
+def test_exited_worker_has_no_readings() -> None:
     worker = subprocess.Popen([sys.executable, "-c", ""])
     os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
     reader = HostReader()
@@ -74,7 +74,7 @@ def test_a_worker_that_has_ended_gives_none() -> None:
 
 
 @pytest.mark.parametrize("refusal", [psutil.AccessDenied(), FileNotFoundError()])
-def test_a_refused_reading_leaves_the_others(monkeypatch: pytest.MonkeyPatch, refusal: Exception) -> None:
+def test_failed_reading_keeps_the_others(monkeypatch: pytest.MonkeyPatch, refusal: Exception) -> None:
     def refuse() -> None:
         raise refusal
 
@@ -85,7 +85,7 @@ def test_a_refused_reading_leaves_the_others(monkeypatch: pytest.MonkeyPatch, re
     assert sample.memory_used_mb is None and sample.cpu_percent is not None
 
 
-def test_several_workers_are_read_together_and_each_goes_on_from_its_own_last_reading(
+def test_worker_readings_are_summed_with_separate_baselines(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     busy_s = {1: 10.0, 2: 50.0, 3: 0.0}

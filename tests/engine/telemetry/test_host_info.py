@@ -22,7 +22,7 @@ from benchtui.engine.telemetry.host_info import (
 from benchtui.engine.telemetry.nvml import NvmlUnavailable
 
 
-def test_a_host_without_gpus_says_why() -> None:
+def test_host_without_gpus_records_why() -> None:
     host = describe_host(NvmlUnavailable("no driver"))
     assert (host.gpus, host.driver, host.absent["gpu"]) == ((), None, "no driver")
     assert (host.hostname, host.python) == (platform.node(), platform.python_version())
@@ -31,7 +31,7 @@ def test_a_host_without_gpus_says_why() -> None:
     assert {"torch", "transformers", "nvidia-ml-py"} <= set(host.packages)
 
 
-def test_processors_count_only_where_this_process_may_run() -> None:
+def test_only_usable_processors_are_counted() -> None:
     script = """
 import os
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -44,7 +44,7 @@ print(describe_host(NvmlUnavailable("")).cpu_count)
     assert subprocess.check_output([sys.executable, "-c", script]) == b"1\n"
 
 
-def test_a_host_names_its_gpus_and_those_it_cannot_read(with_gpus: Callable[..., Any]) -> None:
+def test_host_lists_readable_and_unreadable_gpus(with_gpus: Callable[..., Any]) -> None:
     script = """
 from benchtui.engine.telemetry.host_info import describe_host
 result = describe_host(open_nvml())
@@ -56,7 +56,7 @@ result = describe_host(open_nvml())
     assert "gpu" not in host["absent"]
 
 
-def test_the_processor_is_named_by_the_kernel_else_by_the_platform(
+def test_processor_name_comes_from_the_kernel_or_the_platform(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cpuinfo = tmp_path / "cpuinfo"
@@ -69,7 +69,7 @@ def test_the_processor_is_named_by_the_kernel_else_by_the_platform(
     assert processor_name(cpuinfo) is None
 
 
-def test_a_virtual_machine_says_so_where_the_processor_has_flags(tmp_path: Path) -> None:
+def test_virtual_machine_is_detected_from_processor_flags(tmp_path: Path) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     for text, virtual in (
         ("processor\t: 0\nflags\t\t: fpu sse4a hypervisor lahf_lm\n", True),
@@ -81,18 +81,18 @@ def test_a_virtual_machine_says_so_where_the_processor_has_flags(tmp_path: Path)
     assert is_virtual(tmp_path / "missing") is None
 
 
-def test_packages_that_are_not_installed_are_left_out() -> None:
+def test_missing_packages_are_left_out() -> None:
     assert set(package_versions(("pytest", "no-such-package-here"))) == {"pytest"}
 
 
-def test_a_readable_energy_counter_is_not_absent(tmp_path: Path) -> None:
+def test_readable_energy_counter_is_present(tmp_path: Path) -> None:
     counter = tmp_path / "intel-rapl:0" / "energy_uj"
     counter.parent.mkdir()
     counter.write_text("12345\n")
     assert rapl_absence(tmp_path) is None
 
 
-def test_energy_counters_tell_a_missing_interface_from_a_missing_permission(
+def test_missing_counters_and_missing_permission_differ(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "not found" in (rapl_absence(tmp_path / "nothing") or "")
@@ -111,7 +111,7 @@ def test_energy_counters_tell_a_missing_interface_from_a_missing_permission(
     )
 
 
-def test_the_governor_is_told_once_or_each_way_it_differs(tmp_path: Path) -> None:
+def test_distinct_governors_are_joined(tmp_path: Path) -> None:
     assert governor(tmp_path) is None
     for number, name in enumerate(("performance", "performance", "powersave")):
         folder = tmp_path / f"cpu{number}" / "cpufreq"
@@ -120,7 +120,7 @@ def test_the_governor_is_told_once_or_each_way_it_differs(tmp_path: Path) -> Non
         assert governor(tmp_path) == ("performance" if number < 2 else "performance+powersave")
 
 
-def test_a_container_has_the_limits_of_its_control_group(tmp_path: Path) -> None:
+def test_container_limits_come_from_the_control_group(tmp_path: Path) -> None:
     assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (None, None)
     (tmp_path / "cpu.max").write_text("max 100000\n")
     (tmp_path / "memory.max").write_text("max\n")
@@ -130,7 +130,7 @@ def test_a_container_has_the_limits_of_its_control_group(tmp_path: Path) -> None
     assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (2.5, 2000.0)
 
 
-def test_an_older_control_group_says_it_in_other_files(tmp_path: Path) -> None:
+def test_cgroup_v1_limits_are_read(tmp_path: Path) -> None:
     for folder, file, text in (
         ("cpu", "cpu.cfs_quota_us", "50000"),
         ("cpu", "cpu.cfs_period_us", "100000"),

@@ -23,7 +23,7 @@ READINGS = (
 HELD = "held = lambda uuid, pid: (nvml.processes(uuid) or {}).get(pid)"
 
 
-def test_readings_come_in_the_units_of_the_journal(with_gpus: Callable[..., Any]) -> None:
+def test_readings_use_the_journal_units(with_gpus: Callable[..., Any]) -> None:
     script = f"""
 nvml = open_nvml()
 {HELD}
@@ -80,7 +80,7 @@ result["closed"] = nvml.sample()
         assert "closed" in gpu["absent"]["gpu"]
 
 
-def test_a_refused_reading_is_none_with_its_reason_and_is_not_asked_again(
+def test_rejected_reading_is_none_with_a_reason_and_not_retried(
     with_gpus: Callable[..., Any],
 ) -> None:
     script = """
@@ -103,14 +103,14 @@ result = dict(
     assert column["temperature_c"] == [41.0, 42.0, 43.0]
     lasting = {
         "energy_j": "not supported by this GPU or its driver",
-        "power_w": "the driver refuses it to this user; an administrator can allow it",
+        "power_w": "permission denied by the driver; an administrator can grant it",
     }
-    passing = {"utilisation_percent": "the driver gave no answer in time"}
+    passing = {"utilisation_percent": "the driver did not respond in time"}
     assert column["absent"] == [lasting, lasting | passing, lasting]
     assert got["calls"] == [1, 1, 3]
 
 
-def test_an_older_driver_is_asked_with_the_functions_it_has(with_gpus: Callable[..., Any]) -> None:
+def test_older_driver_uses_the_functions_it_has(with_gpus: Callable[..., Any]) -> None:
     script = f"""
 nvml = open_nvml()
 {HELD}
@@ -139,7 +139,7 @@ result = dict(
     assert got["calls"] == [1, 1, 1]
 
 
-def test_a_lost_gpu_leaves_the_others_alone(with_gpus: Callable[..., Any]) -> None:
+def test_lost_gpu_does_not_affect_the_others(with_gpus: Callable[..., Any]) -> None:
     script = f"""
 nvml = open_nvml()
 samples = [nvml.sample() for _ in range(4)]
@@ -170,21 +170,21 @@ result = dict(
         ({"FAKE_NVML_GPUS": "0"}, "the NVIDIA driver 570.1.fake finds no GPU"),
     ],
 )
-def test_a_driver_without_gpus_says_what_to_check(
+def test_driver_without_gpus_says_what_to_check(
     with_gpus: Callable[..., Any], settings: dict[str, str], reason: str
 ) -> None:
     got = with_gpus("result = open_nvml()", **settings)
     assert got["reason"].startswith(reason) and "check" in got["reason"]
 
 
-def test_a_machine_without_a_driver_says_so(tmp_path: Path, with_library: Callable[..., Any]) -> None:
+def test_missing_driver_is_reported(tmp_path: Path, with_library: Callable[..., Any]) -> None:
     # an empty file hides the driver of a machine that has one: the loader stops at it
     (tmp_path / "libnvidia-ml.so.1").touch()
     got = with_library(tmp_path, "result = open_nvml()")
     assert got["reason"].startswith("no NVIDIA driver on this machine (libnvidia-ml.so.1 not found); install")
 
 
-def test_every_reason_for_a_low_clock_has_a_name() -> None:
+def test_every_throttle_reason_has_a_name() -> None:
     known = {
         value
         for name, value in vars(pynvml).items()

@@ -10,7 +10,7 @@ CODES = {
 }
 
 
-def test_every_code_of_pynvml_has_its_own_reason_in_one_line() -> None:
+def test_every_nvml_code_has_a_one_line_reason() -> None:
     reasons = {name: nvml_errors.reason(pynvml.NVMLError(code)) for name, code in CODES.items()}
     assert reasons == {name: nvml_errors.REASONS[name] for name in CODES}
     assert len(set(reasons.values())) == len(CODES) > 25
@@ -18,7 +18,7 @@ def test_every_code_of_pynvml_has_its_own_reason_in_one_line() -> None:
         assert text.strip() == text and 10 < len(text) < 150 and "\n" not in text and not text.endswith(".")
 
 
-def test_a_code_newer_than_the_table_is_named_by_its_number() -> None:
+def test_unknown_nvml_code_is_shown_as_a_number() -> None:
     assert nvml_errors.reason(pynvml.NVMLError(12345)).startswith("NVML error 12345")
 
 
@@ -35,7 +35,7 @@ def test_a_code_newer_than_the_table_is_named_by_its_number() -> None:
         ("UNINITIALIZED", False, True),
     ],
 )
-def test_codes_tell_a_lost_gpu_from_a_missing_reading_from_a_passing_failure(
+def test_nvml_codes_distinguish_loss_permanent_and_temporary_failure(
     name: str, permanent: bool, loss: bool
 ) -> None:
     error = pynvml.NVMLError(CODES[name])

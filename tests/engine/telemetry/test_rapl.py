@@ -13,7 +13,7 @@ def domain(folder: Path, name: str, energy_uj: int, range_uj: int = 1_000_000) -
     return folder / "energy_uj"
 
 
-def test_packages_are_summed_and_memory_stands_apart(tmp_path: Path) -> None:
+def test_packages_are_summed_separately_from_dram(tmp_path: Path) -> None:
     first = domain(tmp_path / "intel-rapl:0", "package-0", 100)
     second = domain(tmp_path / "intel-rapl:1", "package-1", 500_000)
     core = domain(tmp_path / "intel-rapl:0:0", "core", 7)
@@ -33,7 +33,7 @@ def test_packages_are_summed_and_memory_stands_apart(tmp_path: Path) -> None:
     assert later.dram_j == pytest.approx(0.05)
 
 
-def test_a_counter_that_begins_again_goes_on(tmp_path: Path) -> None:
+def test_wrapped_counter_continues(tmp_path: Path) -> None:
     counter = domain(tmp_path / "intel-rapl:0", "package-0", 900_000)
     rapl = Rapl(tmp_path)
     counter.write_text("100000")
@@ -42,7 +42,7 @@ def test_a_counter_that_begins_again_goes_on(tmp_path: Path) -> None:
     assert rapl.sample().package_j == pytest.approx(0.4)
 
 
-def test_a_counter_that_goes_away_leaves_no_partial_sum(tmp_path: Path) -> None:
+def test_lost_counter_makes_the_sum_none(tmp_path: Path) -> None:
     domain(tmp_path / "intel-rapl:0", "package-0", 0)
     gone = domain(tmp_path / "intel-rapl:1", "package-1", 0)
     rapl = Rapl(tmp_path)
@@ -51,7 +51,7 @@ def test_a_counter_that_goes_away_leaves_no_partial_sum(tmp_path: Path) -> None:
     assert (sample.package_j, sample.dram_j) == (None, None)
 
 
-def test_without_counters_nothing_is_readable(tmp_path: Path) -> None:
+def test_missing_counters_read_as_none(tmp_path: Path) -> None:
     (tmp_path / "intel-rapl:0").mkdir()
     for folder in (tmp_path, tmp_path / "missing"):
         rapl = Rapl(folder)

@@ -28,14 +28,14 @@ def drain(emitted: SimpleQueue[Telemetry]) -> list[Telemetry]:
     return [emitted.get() for _ in range(emitted.qsize())]
 
 
-def test_ticks_stay_on_their_grid_and_late_ones_are_skipped() -> None:
+def test_ticks_stay_on_the_grid_and_late_ones_are_skipped() -> None:
     assert next_due_s(10.0, 10.0, 0.25) == 10.25
     assert next_due_s(10.0, 10.2, 0.25) == 10.25
     assert next_due_s(10.0, 10.25, 0.25) == 10.5
     assert next_due_s(10.0, 11.1, 0.25) == 11.25
 
 
-def test_samples_travel_in_batches_and_the_rest_is_handed_on_at_the_end() -> None:
+def test_samples_are_batched_and_the_rest_flushed_at_the_end() -> None:
     emitted: SimpleQueue[Telemetry] = SimpleQueue()
     ticks = itertools.count()
     three_samples = threading.Event()
@@ -61,7 +61,7 @@ def test_samples_travel_in_batches_and_the_rest_is_handed_on_at_the_end() -> Non
         assert package_j == dram_j == [], "most machines don't give them"
 
 
-def test_processor_energy_has_its_columns_where_it_can_be_read(tmp_path: Path) -> None:
+def test_processor_energy_has_columns_only_if_readable(tmp_path: Path) -> None:
     package = tmp_path / "intel-rapl:0"
     package.mkdir()
     for name, text in (("name", "package-0"), ("max_energy_range_uj", "9"), ("energy_uj", "0")):
@@ -75,7 +75,7 @@ def test_processor_energy_has_its_columns_where_it_can_be_read(tmp_path: Path) -
     assert (host.package_energy_j, host.dram_energy_j) == ([0.0, 0.0], [])
 
 
-def test_stopping_hands_on_a_batch_that_is_not_full() -> None:
+def test_stop_flushes_a_partial_batch() -> None:
     emitted: SimpleQueue[Telemetry] = SimpleQueue()
     ticks = itertools.count()
     sampled = threading.Event()
@@ -93,7 +93,7 @@ def test_stopping_hands_on_a_batch_that_is_not_full() -> None:
     assert len(drain(emitted)) == 1
 
 
-def test_what_has_been_sampled_is_handed_on_when_somebody_needs_it() -> None:
+def test_flush_emits_pending_samples() -> None:
     emitted: SimpleQueue[Telemetry] = SimpleQueue()
     sampler = Sampler(None, clock=time.monotonic, emit=emitted.put, period_s=0.002, batch=1_000_000)
     sampler.start()
@@ -106,7 +106,7 @@ def test_what_has_been_sampled_is_handed_on_when_somebody_needs_it() -> None:
     assert sorted(set(at_s)) == at_s, "none twice, and in order"
 
 
-def test_the_worker_is_read_while_it_is_watched() -> None:
+def test_worker_is_read_while_watched() -> None:
     emitted: SimpleQueue[Telemetry] = SimpleQueue()
     sampler = Sampler(None, clock=time.monotonic, emit=emitted.put, period_s=0.002, batch=1)
     sampler.start()
@@ -123,7 +123,7 @@ def test_the_worker_is_read_while_it_is_watched() -> None:
     sampler.stop()
 
 
-def test_a_failing_reading_does_not_end_sampling(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_reading_does_not_end_sampling(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise psutil.AccessDenied
 
@@ -152,7 +152,7 @@ class HangingGpu:
         return ()
 
 
-def test_a_driver_that_hangs_neither_blocks_stopping_nor_speaks_afterwards(
+def test_hanging_driver_does_not_block_stop_or_emit_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sampler_module, "_STOP_S", 0.01)
@@ -168,7 +168,7 @@ def test_a_driver_that_hangs_neither_blocks_stopping_nor_speaks_afterwards(
     assert not thread.is_alive() and emitted.empty()
 
 
-def test_a_gpu_lost_while_sampling_keeps_its_columns_and_says_why_once(with_gpus: Callable[..., Any]) -> None:
+def test_gpu_lost_while_sampling_keeps_columns_and_reports_once(with_gpus: Callable[..., Any]) -> None:
     script = """
 import time
 from queue import SimpleQueue

@@ -10,11 +10,11 @@ def looked(monkeypatch: pytest.MonkeyPatch, looks: dict[float, set[int]]) -> Sto
     found = StoppedWorkers(1.0)
     for at_s, stopped in looks.items():
         monkeypatch.setattr(stopped_workers, "is_stopped", lambda pid, stopped=stopped: pid in stopped)
-        found.look(at_s, (1, 2))
+        found.poll(at_s, (1, 2))
     return found
 
 
-def test_the_time_between_looks_that_find_it_stopped_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_between_polls_that_find_it_stopped_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     found = looked(monkeypatch, {0.0: set(), 0.5: {1}, 1.0: {1}, 1.5: {1, 2}, 2.0: set(), 2.5: {1}})
     assert found.stopped_s(1, 0.0, 9.0) == 1.0
     assert found.stopped_s(1, 1.2, 9.0) == pytest.approx(0.3)
@@ -23,5 +23,5 @@ def test_the_time_between_looks_that_find_it_stopped_counts(monkeypatch: pytest.
     assert found.stopped_s(1, 0.0, 9.0) == 0.0
 
 
-def test_a_pause_of_the_looks_themselves_is_none_of_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gap_between_polls_does_not_count_as_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     assert looked(monkeypatch, {0.0: {1}, 3.0: {1}, 3.5: {1}}).stopped_s(1, 0.0, 9.0) == 0.5

@@ -23,9 +23,9 @@ GPUS = tuple(Gpu(index=index, name="H200", uuid=f"GPU-{letter}0") for index, let
         ("MIG-1234", 1),
     ],
 )
-def test_the_variable_says_how_many_gpus_there_are(setting: str | None, count: int) -> None:
+def test_visible_devices_variable_sets_the_gpu_count(setting: str | None, count: int) -> None:
     assert visible_gpus(GPUS, setting) == count
 
 
-def test_without_a_driver_there_are_none() -> None:
+def test_no_driver_means_no_visible_gpus() -> None:
     assert visible_gpus((), None) == visible_gpus((), "0") == 0

@@ -17,7 +17,7 @@ sys.stdin.read()
 
 
 @pytest.mark.parametrize("ends", [False, True])
-def test_processes_that_the_worker_starts_are_its_own_and_no_others(ends: bool) -> None:
+def test_children_of_the_worker_count_as_its_own(ends: bool) -> None:
     surroundings, begin_s = EnvironmentProbe(), monotonic()
     command = [sys.executable, "-c", WORK]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as loader:

@@ -41,7 +41,7 @@ class Device:
         (1e18, LARGEST),
     ],
 )
-def test_a_product_is_large_for_its_device(
+def test_matrix_product_is_large_enough_for_the_device(
     monkeypatch: pytest.MonkeyPatch, flops_per_ms: float, size: int
 ) -> None:
     device: Any = Device(monkeypatch, flops_per_ms)
@@ -51,7 +51,7 @@ def test_a_product_is_large_for_its_device(
     assert flops_per_ms * 1000 * 0.5 <= rate <= flops_per_ms * 1000 * 1.001
 
 
-def test_a_copy_counts_what_it_reads_and_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copy_counts_bytes_read_and_written(monkeypatch: pytest.MonkeyPatch) -> None:
     class Clock:
         torch_device = torch.device("cpu")
 
@@ -63,7 +63,7 @@ def test_a_copy_counts_what_it_reads_and_writes(monkeypatch: pytest.MonkeyPatch)
     assert copy(device) == (pytest.approx(2 * 4_000_000 / 0.2), "copy of 4 MB, fastest of 3")
 
 
-def test_a_processor_has_both_peaks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cpu_has_both_peaks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(peak_rates.LARGE, "cpu", 256)
     monkeypatch.setattr(peak_rates, "QUICK_MS", 0.0)
     monkeypatch.setattr(peak_rates, "BUDGET_MS", 1.0)
@@ -75,7 +75,7 @@ def test_a_processor_has_both_peaks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(found.how) == {"flops", "bytes"}
 
 
-def test_a_peak_that_can_not_be_had_is_absent_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_peak_is_absent_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(device: object) -> None:
         raise RuntimeError("no such product\nat all")
 
@@ -87,7 +87,7 @@ def test_a_peak_that_can_not_be_had_is_absent_with_its_reason(monkeypatch: pytes
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a CUDA device")
-def test_a_device_that_is_not_there_has_no_peaks() -> None:
+def test_missing_device_has_no_peaks() -> None:
     found = measure("cuda:0", "fp32", 0)
     assert found.absent.keys() == {"flops", "bytes"}
     assert found.absent["flops"].startswith("cuda:0: no such device")

@@ -51,7 +51,7 @@ def gpt2_layers(tokens: int) -> int:
 
 @pytest.mark.parametrize("attn", ["auto", "eager"])
 @pytest.mark.parametrize("precision", ["fp32", "amp-bf16"])
-def test_a_forward_pass_is_counted_as_by_hand(
+def test_forward_pass_count_matches_the_hand_calculation(
     tiny_sweep: Callable[..., Sweep], attn: str, precision: str
 ) -> None:
     found = counted(tiny_sweep("batch_size=3", f"attention={attn}", f"precision={precision}"))
@@ -61,7 +61,7 @@ def test_a_forward_pass_is_counted_as_by_hand(
     assert 0 < found.bytes_of_weights < found.bytes_moved
 
 
-def test_distilbert_needs_twice_its_parameters_a_token() -> None:
+def test_distilbert_needs_two_flops_per_parameter_and_token() -> None:
     """6 layers of 4 x 768 x 768 and 2 x 768 x 3072, their attention, and the head: 11.17 GFLOP a text."""
     sweep = Sweep(name="s", model="distilbert-base-uncased-finetuned-sst-2-english", weights="random")
     parameters = 6 * (4 * 768 * 768 + 2 * 768 * 3072)
@@ -81,7 +81,7 @@ def compiler() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("compiler")
-def test_a_compiled_step_is_counted_as_the_plain_one(tiny_sweep: Callable[..., Sweep]) -> None:
+def test_compiled_step_counts_like_the_plain_one(tiny_sweep: Callable[..., Sweep]) -> None:
     plain, compiled = (counted(tiny_sweep(f"compile={mode}")) for mode in ("off", "default"))
     assert (compiled.flops, compiled.bytes_moved) == (plain.flops, plain.bytes_moved)
 
@@ -98,23 +98,23 @@ def test_training_counts_backward_and_optimizer(lm_sweep: Callable[..., Sweep]) 
     assert two.bytes_of_weights < 2 * one.bytes_of_weights, "the optimizer runs once"
 
 
-def test_generating_counts_prefill_and_every_token_after_it(lm_sweep: Callable[..., Sweep]) -> None:
+def test_generation_counts_prefill_and_every_later_token(lm_sweep: Callable[..., Sweep]) -> None:
     found = counted(lm_sweep("task=generate", "dataset=synthetic", "new_tokens=4"))
     decoded = sum(attention(1, 1, 16 + n, 32) for n in range(1, 4))
     by_hand = gpt2_layers(16 + 3) + 4 * linear(1, 32, 30522) + 2 * (attention(1, 16, 16, 32) + decoded)
     assert found.flops == by_hand
 
 
-def test_quantised_products_have_no_formula_and_hide_their_weights(tiny_sweep: Callable[..., Sweep]) -> None:
+def test_quantized_products_have_no_formula_and_hide_their_weights(tiny_sweep: Callable[..., Sweep]) -> None:
     found = counted(tiny_sweep("precision=int8"))
     assert (found.flops, found.bytes_moved, found.bytes_of_weights) == (None, None, None)
     assert found.absent == {
         "flops": "torch's counter has no formula for quantized.linear_dynamic",
-        "bytes": "quantized.linear_dynamic keeps its weights out of sight",
+        "bytes": "quantized.linear_dynamic hides its weights from the counter",
     }
 
 
-def test_bytes_are_those_read_and_those_written() -> None:
+def test_bytes_moved_are_bytes_read_and_written() -> None:
     left, right = torch.randn(10, 20), torch.randn(20, 30)
     found = of(lambda: left @ right)
     assert found.flops == 2 * 10 * 20 * 30
@@ -122,14 +122,14 @@ def test_bytes_are_those_read_and_those_written() -> None:
     assert found.bytes_of_weights == FLOAT * (10 * 20 + 20 * 30)
 
 
-def test_a_view_moves_nothing_and_a_repeated_dimension_counts_once() -> None:
+def test_view_moves_nothing_and_expanded_dimension_counts_once() -> None:
     block = torch.randn(8, 1)
     assert of(lambda: block.view(-1)[2:].t().detach()).bytes_moved == 0
     assert of(lambda: torch.empty(100)).bytes_moved == 0
     assert of(lambda: block.expand(8, 100) + 1.0).bytes_moved == FLOAT * (8 + 800)
 
 
-def test_what_is_changed_in_place_is_read_and_written() -> None:
+def test_in_place_operand_is_read_and_written() -> None:
     weights, change = torch.zeros(50), torch.ones(50)
     found = of(lambda: weights.add_(change))
     assert (found.bytes_moved, found.bytes_of_weights) == (FLOAT * 150, FLOAT * 150)
@@ -138,14 +138,14 @@ def test_what_is_changed_in_place_is_read_and_written() -> None:
     assert of(lambda: weights.clone().detach_()).bytes_moved == FLOAT * 100
 
 
-def test_a_lookup_reads_the_rows_that_it_gives() -> None:
+def test_lookup_reads_only_the_returned_rows() -> None:
     table, rows = torch.randn(1000, 8), torch.tensor([3, 5])
     assert of(lambda: table[rows]).bytes_moved == FLOAT * (2 * 8 + 2 * 8) + 8 * 2
     embedded = of(lambda: torch.nn.functional.embedding(rows, table))
     assert embedded.bytes_moved == FLOAT * (2 * 8 + 2 * 8) + 8 * 2
 
 
-def test_whatever_a_step_raises_is_the_reason_and_nothing_more() -> None:
+def test_exception_of_a_step_becomes_the_reason() -> None:
     def refuse(lap: Lap) -> None:
         torch.empty(10**15)
 
@@ -160,15 +160,17 @@ def test_whatever_a_step_raises_is_the_reason_and_nothing_more() -> None:
         assert all(text.startswith(reason) for text in found.absent.values())
 
 
-def test_a_long_step_is_not_run_once_more() -> None:
+def test_long_step_is_not_counted() -> None:
     def never(lap: Lap) -> None:
         raise AssertionError
 
     found = measure_step_cost(never, open_device("cpu"), 12.0)
-    assert found.absent["flops"] == found.absent["bytes"] == "a step takes 12 s, and is counted up to 10 s"
+    assert (
+        found.absent["flops"] == found.absent["bytes"] == "a step takes 12 s; only steps up to 10 s are counted"
+    )
 
 
-def test_counting_gives_up_in_the_middle_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counting_stops_at_its_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(step_cost, "LONGEST_COUNTING_S", -1.0)
     with pytest.raises(BenchtuiError, match="counting a step took longer than"):
         of(lambda: torch.ones(3) + 1)
@@ -193,10 +195,10 @@ class Gpu:
     [
         (2.5, 0.1, 2.5, {}),
         (BenchtuiError("saw nothing"), 0.1, None, {"busy": "saw nothing"}),
-        (2.5, 3.0, None, {"busy": "a step takes 3.0 s, and is profiled up to 1 s"}),
+        (2.5, 3.0, None, {"busy": "a step takes 3.0 s; only steps up to 1 s are profiled"}),
     ],
 )
-def test_how_long_a_device_was_at_work_is_told_or_why_not(
+def test_busy_time_is_measured_or_absent_with_a_reason(
     seen: Any, step_s: float, busy_ms: float | None, absent: dict[str, str]
 ) -> None:
     gpu: Any = Gpu(seen)

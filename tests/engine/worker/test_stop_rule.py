@@ -25,26 +25,26 @@ def around(middle_ms: float, deviation: float, steps: int) -> list[float]:
     return [middle_ms * max(0.01, 1 + noise.gauss(0, deviation)) for _ in range(steps)]
 
 
-def test_a_fixed_number_is_what_it_says() -> None:
+def test_fixed_number_of_steps_is_exact() -> None:
     assert stopped(Measure(iterations=3), [1.0] * 9) == (3, "3 steps")
 
 
-def test_a_time_limit_ends_it_before_the_steps_are_done() -> None:
+def test_time_limit_ends_measuring_early() -> None:
     assert stopped(Measure(iterations=100, max_time_s=2.0), [300.0] * 100) == (7, "time limit of 2 s")
 
 
-def test_a_width_is_reached_by_steady_steps_and_not_before_the_least_number() -> None:
+def test_steady_steps_reach_the_interval_width_after_the_minimum() -> None:
     number, reason = stopped(Measure(iterations=30, until_percent=1.0), [100.0, 100.5] * 50)
     assert number == 30
     assert reason == "interval of the median within ±1% after 30 steps"
 
 
-def test_a_width_that_is_never_reached_goes_on_to_the_time_limit() -> None:
+def test_unreached_interval_width_runs_to_the_time_limit() -> None:
     rules = Measure(iterations=10, until_percent=1.0, max_time_s=20.0)
     assert stopped(rules, [50.0, 150.0] * 1000)[1] == "time limit of 20 s"
 
 
-def test_a_width_out_of_reach_ends_long_before_the_case_would_be_killed() -> None:
+def test_unreachable_interval_width_ends_before_the_case_timeout() -> None:
     assert longest_s(Measure(until_percent=1.0, timeout_s=100.0)) == 50.0
     assert longest_s(Measure(until_auto=True, timeout_s=100.0)) == 50.0
     assert longest_s(Measure(until_auto=True)) == 60.0
@@ -52,12 +52,12 @@ def test_a_width_out_of_reach_ends_long_before_the_case_would_be_killed() -> Non
     assert longest_s(Measure()) is None
 
 
-def test_auto_waits_for_ten_steps_and_half_a_second() -> None:
+def test_auto_needs_ten_steps_and_half_a_second() -> None:
     assert stopped(Measure(iterations=1, until_auto=True), [200.0, 200.2] * 20)[0] == 10
     assert stopped(AUTO, [10.0, 10.01] * 200)[0] == 50
 
 
-def test_auto_on_the_host_looks_at_the_interval_of_the_median() -> None:
+def test_auto_on_cpu_uses_the_interval_of_the_median() -> None:
     times_ms = around(20.0, 0.02, 400)
     number, reason = stopped(AUTO, times_ms)
     assert reason == f"interval of the median within ±1% after {number} steps"
@@ -65,7 +65,7 @@ def test_auto_on_the_host_looks_at_the_interval_of_the_median() -> None:
     assert spread is not None and (spread.interval_percent or 9) <= 1
 
 
-def test_auto_on_a_device_looks_at_the_standard_deviation() -> None:
+def test_auto_on_a_device_uses_the_standard_deviation() -> None:
     number, reason = stopped(AUTO, around(20.0, 0.003, 400), device=True)
     assert number <= 30, "as soon as there is half a second"
     assert reason == f"standard deviation below 0.5% after {number} steps"
@@ -74,13 +74,13 @@ def test_auto_on_a_device_looks_at_the_standard_deviation() -> None:
     assert reason is not None and reason.startswith("inherently noisy: deviation settled at ")
 
 
-def test_auto_sees_that_noise_will_not_get_less() -> None:
+def test_auto_stops_when_noise_has_settled() -> None:
     number, reason = stopped(AUTO, around(20.0, 0.4, 3000))
     assert 64 < number < 1000
     assert reason is not None and reason.startswith("inherently noisy: deviation settled at 38.1% after ")
 
 
-def test_auto_ends_at_the_limit_of_time_or_steps() -> None:
+def test_auto_stops_at_the_time_or_step_limit() -> None:
     growing = [10.0 * 1.02**step for step in range(1000)]
     assert stopped(AUTO, growing)[1] == "time limit of 60 s"
     tiny = [0.001 * (1 + step) for step in range(AUTO_MOST_STEPS + 10)]
@@ -88,7 +88,7 @@ def test_auto_ends_at_the_limit_of_time_or_steps() -> None:
     assert stopped(rules, tiny) == (AUTO_MOST_STEPS, f"limit of {AUTO_MOST_STEPS} steps")
 
 
-def test_the_running_spread_is_that_of_the_whole_sample() -> None:
+def test_running_spread_matches_the_whole_sample() -> None:
     times_ms, spread = around(5.0, 0.1, 101), RunningSpread()
     for time_ms in times_ms:
         spread.add(time_ms)
@@ -98,7 +98,7 @@ def test_the_running_spread_is_that_of_the_whole_sample() -> None:
     assert spread.interval_percent == pytest.approx(whole.interval_percent)
 
 
-def test_a_spread_of_too_few_values_says_nothing() -> None:
+def test_spread_of_too_few_values_is_none() -> None:
     spread = RunningSpread()
     assert (spread.relative_std, spread.interval_percent, spread.settled) == (None, None, False)
     spread.add(1.0)

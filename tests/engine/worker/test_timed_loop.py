@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from benchtui.engine.devices.base import Lap, StepTime
-from benchtui.engine.worker.timed_loop import THROUGHPUT_BLOCK, Recorder, measure, warm_up
+from benchtui.engine.job import THROUGHPUT_BLOCK
+from benchtui.engine.worker.timed_loop import Recorder, measure, warm_up
 from benchtui.engine.workloads.base import StepCounts
 from benchtui.sessions.events import Steps
 from benchtui.sessions.sweep import Measure
@@ -28,7 +29,7 @@ class Device:
         self.blocks.append(steps)
         return [self.time(step) for _ in range(steps)]
 
-    def reset_peaks(self) -> None:
+    def reset_memory_peaks(self) -> None:
         self.resets += 1
 
 
@@ -60,7 +61,7 @@ def test_every_step_is_recorded_once_with_its_phase(workload: Any, events: list[
     assert measured.begin_s <= measured.end_s
 
 
-def test_columns_of_an_event_agree_in_length(workload: Any, events: list[Steps]) -> None:
+def test_columns_of_an_event_have_equal_length(workload: Any, events: list[Steps]) -> None:
     measure(workload, Device(), Measure(iterations=4), recorder(events, "measure"))  # type: ignore[arg-type]
     for event in events:
         assert event.case == 3
@@ -70,13 +71,13 @@ def test_columns_of_an_event_agree_in_length(workload: Any, events: list[Steps])
         assert event.parts_ms == {"forward": [time / 2 for time in event.wall_ms]}
 
 
-def test_quick_steps_share_an_event(workload: Any, events: list[Steps]) -> None:
+def test_fast_steps_share_an_event(workload: Any, events: list[Steps]) -> None:
     measure(workload, Device(), Measure(iterations=500), recorder(events, "measure"))  # type: ignore[arg-type]
     assert len(events) < 50
     assert columns(events) == list(range(1, 501))
 
 
-def test_peaks_are_reset_after_warming_up(workload: Any, events: list[Steps]) -> None:
+def test_memory_peaks_are_reset_after_warmup(workload: Any, events: list[Steps]) -> None:
     device: Any = Device()
     warm_up(workload, device, Measure(warmup=2), recorder(events, "warmup"))
     assert device.resets == 0
@@ -84,15 +85,15 @@ def test_peaks_are_reset_after_warming_up(workload: Any, events: list[Steps]) ->
     assert device.resets == 1
 
 
-def test_warming_up_says_why_it_ends(workload: Any, events: list[Steps]) -> None:
+def test_warmup_returns_its_stop_reason(workload: Any, events: list[Steps]) -> None:
     device: Any = Device()
     assert warm_up(workload, device, Measure(warmup=2), recorder(events, "warmup")) == "2 steps"
     automatic = warm_up(workload, device, Measure(warmup_auto=True), recorder(events, "warmup"))
-    assert automatic == "not stable after 50 steps, the most allowed"
+    assert automatic == "not stable after 50 steps, the maximum"
     assert len(columns(events)) == 52
 
 
-def test_throughput_mode_synchronises_around_blocks(workload: Any, events: list[Steps]) -> None:
+def test_throughput_mode_synchronizes_around_blocks(workload: Any, events: list[Steps]) -> None:
     device: Any = Device()
     rules = Measure(iterations=THROUGHPUT_BLOCK + 5, mode="throughput")
     measure(workload, device, rules, recorder(events, "measure"))
@@ -100,7 +101,7 @@ def test_throughput_mode_synchronises_around_blocks(workload: Any, events: list[
     assert len(columns(events)) == THROUGHPUT_BLOCK + 5
 
 
-def test_the_surroundings_of_the_measured_span_are_recorded(workload: Any, events: list[Steps]) -> None:
+def test_environment_of_the_measured_span_is_recorded(workload: Any, events: list[Steps]) -> None:
     measured = measure(workload, Device(), Measure(iterations=3), recorder(events, "measure"))  # type: ignore[arg-type]
     assert measured.environment.worker_cpu is not None
     assert measured.environment.involuntary_switches is not None
@@ -108,7 +109,7 @@ def test_the_surroundings_of_the_measured_span_are_recorded(workload: Any, event
     assert measured.compiling is None
 
 
-def test_steps_carry_the_round_of_their_recorder(workload: Any, events: list[Steps]) -> None:
+def test_steps_have_the_round_of_their_recorder(workload: Any, events: list[Steps]) -> None:
     record = Recorder(3, "measure", events.append, lambda: 1.5, round=2)
     measure(workload, Device(), Measure(iterations=3), record)  # type: ignore[arg-type]
     assert {event.round for event in events} == {2}

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from benchtui.engine.worker.warmup import LEAST_STEPS, MOST_MS, MOST_STEPS, WINDOW, stable, warmed_up
+from benchtui.engine.worker.warmup import MAX_MS, MAX_STEPS, MIN_STEPS, WINDOW, stable, warmed_up
 from benchtui.sessions.sweep import Measure
 
 AUTO = Measure(warmup_auto=True)
@@ -16,53 +16,53 @@ def ended(times_ms: list[float], rules: Measure = AUTO) -> tuple[int, str | None
     return len(times_ms), None
 
 
-def test_a_fixed_number_is_what_it_says() -> None:
+def test_fixed_number_of_steps_is_exact() -> None:
     assert ended([5.0, 1.0, 1.0, 1.0], Measure(warmup=3)) == (3, "3 steps")
     assert ended([], Measure(warmup=0)) == (0, "0 steps")
 
 
-def test_steps_that_are_stable_at_once_fill_one_window() -> None:
+def test_stable_steps_fill_one_window() -> None:
     assert ended([100.0, 100.5] * 20) == (WINDOW, f"stable over the last {WINDOW} of {WINDOW} steps")
 
 
-def test_a_slow_first_step_has_to_leave_the_window() -> None:
+def test_slow_first_step_must_leave_the_window() -> None:
     times_ms = [4000.0] + [100.0, 101.0] * 20
     assert ended(times_ms) == (WINDOW + 1, f"stable over the last {WINDOW} of {WINDOW + 1} steps")
 
 
-def test_a_drift_is_waited_for() -> None:
+def test_warmup_waits_for_drift_to_end() -> None:
     falling = [200.0 * 0.9**step for step in range(20)]
     n, reason = ended([*falling, *[falling[-1]] * 20])
     assert 20 < n <= 20 + WINDOW
     assert reason is not None and reason.startswith("stable")
 
 
-def test_a_spike_inside_the_window_alone_does_not_keep_it_from_being_stable() -> None:
+def test_single_spike_inside_the_window_is_stable() -> None:
     assert stable([100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 101.0, 100.0])
     assert not stable([900.0, 100.0, 100.0, 100.0, 100.0, 100.0, 101.0, 100.0])
 
 
-def test_steps_that_never_become_stable_end_at_the_cap() -> None:
+def test_unstable_steps_end_at_the_maximum() -> None:
     noise = random.Random(1)
-    wild = [10.0 * 3 ** noise.randint(0, 4) for _ in range(4 * MOST_STEPS)]
-    rising = [1.1**step for step in range(MOST_STEPS + 5)]
-    assert ended(rising) == (MOST_STEPS, f"not stable after {MOST_STEPS} steps, the most allowed")
-    assert ended(wild)[0] <= MOST_STEPS
+    wild = [10.0 * 3 ** noise.randint(0, 4) for _ in range(4 * MAX_STEPS)]
+    rising = [1.1**step for step in range(MAX_STEPS + 5)]
+    assert ended(rising) == (MAX_STEPS, f"not stable after {MAX_STEPS} steps, the maximum")
+    assert ended(wild)[0] <= MAX_STEPS
 
 
-def test_slow_steps_end_by_time_and_not_before_the_least_number() -> None:
-    n, reason = ended([90_000.0, MOST_MS + 1, 1.0, 1.0])
-    assert n == LEAST_STEPS
-    assert reason == "not stable after 3 steps and 15 s, the longest allowed"
+def test_slow_steps_end_by_time_after_the_minimum_number() -> None:
+    n, reason = ended([90_000.0, MAX_MS + 1, 1.0, 1.0])
+    assert n == MIN_STEPS
+    assert reason == "not stable after 3 steps and 15 s, the maximum"
 
 
-def test_the_first_step_may_compile_as_long_as_it_likes() -> None:
+def test_first_step_may_compile_for_any_time() -> None:
     n, reason = ended([90_000.0] + [100.0] * 20)
     assert n == WINDOW + 1
     assert reason is not None and reason.startswith("stable")
 
 
 @pytest.mark.parametrize("factor", [0.9, 1.12])
-def test_halves_that_differ_are_not_stable(factor: float) -> None:
+def test_different_halves_are_not_stable(factor: float) -> None:
     half = WINDOW // 2
     assert not stable([100.0] * half + [100.0 * factor] * half)

@@ -14,7 +14,7 @@ def nothing(part: str) -> None:
     """A part that isn't timed."""
 
 
-def test_drawn_rows_are_the_same_in_every_process_and_full() -> None:
+def test_synthetic_rows_are_full_and_reproducible() -> None:
     config = Config(device="cpu", batch_size=3, sequence_length=8)
     one, other = (SyntheticBatches(1000, config) for _ in range(2))
     first, second = one.draw(nothing), one.draw(nothing)
@@ -25,25 +25,27 @@ def test_drawn_rows_are_the_same_in_every_process_and_full() -> None:
     assert int(first["input_ids"].min()) >= 0 and int(first["input_ids"].max()) < 1000
 
 
-def test_drawn_rows_begin_again_at_the_end() -> None:
+def test_synthetic_rows_wrap_around() -> None:
     batches = SyntheticBatches(1000, Config(device="cpu", batch_size=100, sequence_length=4))
     drawn = [batches.draw(nothing)["input_ids"] for _ in range(3)]
     assert torch.equal(drawn[2][56:], drawn[0][:44])  # rows 256 to 299 are rows 0 to 43
 
 
-def test_a_batch_may_have_more_rows_than_are_usually_drawn() -> None:
+def test_batch_may_exceed_the_default_number_of_rows() -> None:
     batches = SyntheticBatches(1000, Config(device="cpu", batch_size=300, sequence_length=4))
     assert batches.draw(nothing)["input_ids"].shape == (300, 4)
     assert batches.data.samples == 300
 
 
-def test_a_bundled_architecture_without_a_tokenizer_names_the_remedy() -> None:
+def test_bundled_architecture_without_a_tokenizer_names_the_remedy() -> None:
     place = loading.locate("gpt2", "random")
-    with pytest.raises(BenchtuiError, match=r"model 'gpt2' comes without .*; dataset = \"synthetic\" draws"):
+    with pytest.raises(
+        BenchtuiError, match=r"model 'gpt2' has no tokenizer; dataset = \"synthetic\" needs no tokenizer"
+    ):
         TextBatches(place, "sample", Config(device="cpu"), "right")
 
 
-def test_a_tokenizer_without_padding_pads_with_its_end(
+def test_tokenizer_without_a_pad_token_pads_with_eos(
     tiny_gpt2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "short.txt").write_text("good film\n")

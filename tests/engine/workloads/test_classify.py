@@ -22,7 +22,7 @@ def make(sweep: Sweep) -> Classify:
     return workload
 
 
-def test_a_step_has_its_four_parts_in_order_and_fixed_shapes(tiny_sweep: Callable[..., Sweep]) -> None:
+def test_step_has_four_ordered_parts_and_fixed_shapes(tiny_sweep: Callable[..., Sweep]) -> None:
     workload = make(tiny_sweep("batch_size=3"))
     parts: list[str] = []
     done = workload.step(parts.append)
@@ -33,9 +33,7 @@ def test_a_step_has_its_four_parts_in_order_and_fixed_shapes(tiny_sweep: Callabl
     assert (counted.tokens, counted.padded_tokens, counted.loss) == (int(mask.sum()), 48, None)
 
 
-def test_short_text_is_padded_and_the_padding_is_not_counted(
-    tiny_sweep: Callable[..., Sweep], tmp_path: Path
-) -> None:
+def test_padding_of_short_text_is_not_counted(tiny_sweep: Callable[..., Sweep], tmp_path: Path) -> None:
     (tmp_path / "short.txt").write_text("good film\n")
     workload = make(tiny_sweep(f"dataset={tmp_path / 'short.txt'}", "batch_size=2"))
     counted = workload.count(workload.step(lambda part: None))
@@ -44,9 +42,7 @@ def test_short_text_is_padded_and_the_padding_is_not_counted(
     assert workload.marks == ("random weights",)
 
 
-def test_a_batch_is_padded_to_its_longest_text_where_that_is_asked_for(
-    tiny_sweep: Callable[..., Sweep], tmp_path: Path
-) -> None:
+def test_padding_to_the_longest_text_is_applied(tiny_sweep: Callable[..., Sweep], tmp_path: Path) -> None:
     (tmp_path / "two.txt").write_text("one\none two three\n")
     workload = make(tiny_sweep(f"dataset={tmp_path / 'two.txt'}", "batch_size=2", "padding=longest"))
     assert workload.effective.padding is None
@@ -55,7 +51,7 @@ def test_a_batch_is_padded_to_its_longest_text_where_that_is_asked_for(
     assert workload.read_back().padding == "longest"
 
 
-def test_linear_layers_are_quantised_and_read_back(tiny_sweep: Callable[..., Sweep]) -> None:
+def test_linear_layers_are_quantized_and_read_back(tiny_sweep: Callable[..., Sweep]) -> None:
     sweep = tiny_sweep("precision=int8")
     workload = make(sweep)
     assert workload.effective.weights_dtype == "qint8"
@@ -68,7 +64,7 @@ def test_linear_layers_are_quantised_and_read_back(tiny_sweep: Callable[..., Swe
     assert unapplied_options(case.config, workload.effective) == ()
 
 
-def test_torch_without_quantised_products_skips_the_case(
+def test_torch_without_quantized_products_skips_the_case(
     tiny_sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch.ao.quantization", None)
@@ -76,7 +72,7 @@ def test_torch_without_quantised_products_skips_the_case(
         make(tiny_sweep("precision=int8"))
 
 
-def test_without_its_package_flash_attention_is_skipped(
+def test_flash_attention_without_its_package_is_skipped(
     tiny_sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(network, "is_flash_attn_2_available", lambda: False)
@@ -85,7 +81,7 @@ def test_without_its_package_flash_attention_is_skipped(
         make(tiny_sweep("attention=flash", "precision=fp16"))
 
 
-def test_drawn_tokens_stand_in_for_text(tiny_sweep: Callable[..., Sweep]) -> None:
+def test_synthetic_tokens_replace_text(tiny_sweep: Callable[..., Sweep]) -> None:
     workload = make(tiny_sweep("dataset=synthetic", "batch_size=3"))
     parts: list[str] = []
     assert workload.count(workload.step(parts.append)).tokens == 3 * 16
@@ -93,14 +89,14 @@ def test_drawn_tokens_stand_in_for_text(tiny_sweep: Callable[..., Sweep]) -> Non
     assert workload.marks == ("random weights", "synthetic tokens")
 
 
-def test_steps_go_through_the_text_and_begin_again(tiny_sweep: Callable[..., Sweep], tmp_path: Path) -> None:
+def test_steps_cycle_through_the_texts(tiny_sweep: Callable[..., Sweep], tmp_path: Path) -> None:
     (tmp_path / "three.txt").write_text("one\none two\none two three\n")
     workload = make(tiny_sweep(f"dataset={tmp_path / 'three.txt'}", "batch_size=2"))
     tokens = [workload.count(workload.step(lambda part: None)).tokens for _ in range(3)]
     assert tokens == [3 + 4, 5 + 3, 4 + 5]
 
 
-def test_the_model_is_described_as_it_is(tiny_sweep: Callable[..., Sweep], tiny_model: Path) -> None:
+def test_model_description_matches_the_model(tiny_sweep: Callable[..., Sweep], tiny_model: Path) -> None:
     workload = make(tiny_sweep())
     network = AutoModelForSequenceClassification.from_config(AutoConfig.from_pretrained(tiny_model))
     assert workload.model.architecture == "DistilBertForSequenceClassification"
@@ -123,7 +119,7 @@ def test_the_model_is_described_as_it_is(tiny_sweep: Callable[..., Sweep], tiny_
         ("amp-fp16", "float32", "float16", "float16"),
     ],
 )
-def test_precision_reaches_the_products(
+def test_precision_is_applied_to_matrix_products(
     tiny_sweep: Callable[..., Sweep], precision: str, weights: str, computed: str, autocast: str | None
 ) -> None:
     effective = make(tiny_sweep(f"precision={precision}")).effective
@@ -134,9 +130,7 @@ def test_precision_reaches_the_products(
     )
 
 
-def test_an_option_that_does_not_arrive_is_marked(
-    tiny_sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unapplied_option_is_marked(tiny_sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchtui.engine.models.precision.computed_dtype", lambda *_: torch.float32)
     sweep = tiny_sweep("precision=amp-bf16")
     (case,) = cases(sweep)
@@ -145,7 +139,7 @@ def test_an_option_that_does_not_arrive_is_marked(
     )
 
 
-def test_compiling_is_read_back_once_it_could_have_happened(tiny_sweep: Callable[..., Sweep]) -> None:
+def test_compilation_is_read_back_after_the_first_call(tiny_sweep: Callable[..., Sweep]) -> None:
     workload = make(tiny_sweep())
     assert workload.read_back().compiled is False
     workload = make(tiny_sweep("compile=default"))
@@ -161,14 +155,14 @@ def test_attention_is_read_back(tiny_sweep: Callable[..., Sweep], attention: str
     assert workload.marks == ("random weights", "sample text")
 
 
-def test_a_length_that_the_model_can_not_take_is_skipped_with_the_reason(
+def test_unsupported_sequence_length_is_skipped_with_a_reason(
     tiny_sweep: Callable[..., Sweep],
 ) -> None:
-    with pytest.raises(CaseSkippedError, match=r"sequence_length 513: .* takes at most 512"):
+    with pytest.raises(CaseSkippedError, match=r"sequence_length 513: .* supports at most 512"):
         make(tiny_sweep("sequence_length=513"))
 
 
-def test_pretrained_weights_come_from_a_folder_and_missing_ones_are_named(
+def test_missing_pretrained_weights_are_named(
     tiny_sweep: Callable[..., Sweep], tiny_model: Path, tmp_path: Path
 ) -> None:
     body = DistilBertModel(AutoConfig.from_pretrained(tiny_model))
@@ -182,6 +176,6 @@ def test_pretrained_weights_come_from_a_folder_and_missing_ones_are_named(
     assert torch.equal(loaded, body.embeddings.word_embeddings.weight)
 
 
-def test_a_folder_without_a_model_says_what_is_wrong(tiny_sweep: Callable[..., Sweep], tmp_path: Path) -> None:
-    with pytest.raises(BenchtuiError, match=r"model '.*': configuration can't be loaded from the folder: "):
+def test_folder_without_a_model_gives_a_clear_error(tiny_sweep: Callable[..., Sweep], tmp_path: Path) -> None:
+    with pytest.raises(BenchtuiError, match=r"model '.*': can't load the configuration from the folder: "):
         make(tiny_sweep(f"model={tmp_path}"))

@@ -27,7 +27,7 @@ def generate(lm_sweep: Callable[..., Sweep], tmp_path: Path) -> Callable[..., Ge
     return made
 
 
-def test_a_step_has_prefill_and_decode_apart(generate: Callable[..., Generate]) -> None:
+def test_step_has_separate_prefill_and_decode(generate: Callable[..., Generate]) -> None:
     workload = generate("new_tokens=5")
     parts: list[str] = []
     counted = workload.count(workload.step(parts.append))
@@ -37,7 +37,7 @@ def test_a_step_has_prefill_and_decode_apart(generate: Callable[..., Generate]) 
 
 
 @pytest.mark.parametrize("padding", ["max", "longest"])
-def test_the_tokens_are_those_of_greedy_generation(generate: Callable[..., Generate], padding: str) -> None:
+def test_tokens_match_greedy_generation(generate: Callable[..., Generate], padding: str) -> None:
     workload = generate("new_tokens=6", f"padding={padding}")
     with torch.no_grad():  # weights that tell prompts apart
         for parameter in workload._network.parameters():
@@ -52,7 +52,7 @@ def test_the_tokens_are_those_of_greedy_generation(generate: Callable[..., Gener
     assert len(set(tokens.flatten().tolist())) > 2
 
 
-def test_nothing_ends_a_generation_early(generate: Callable[..., Generate]) -> None:
+def test_generation_never_ends_early(generate: Callable[..., Generate]) -> None:
     workload = generate("new_tokens=4")
     passes = []
     network = workload._call
@@ -61,12 +61,12 @@ def test_nothing_ends_a_generation_early(generate: Callable[..., Generate]) -> N
     assert passes == [(2, 16), (2, 1), (2, 1), (2, 1)]
 
 
-def test_a_single_new_token_needs_no_decoding(generate: Callable[..., Generate]) -> None:
+def test_single_new_token_needs_no_decoding(generate: Callable[..., Generate]) -> None:
     workload = generate("new_tokens=1")
     assert workload.count(workload.step(lambda part: None)).tokens == 4 + 7 + 2
 
 
-def test_keys_and_values_are_weighed(generate: Callable[..., Generate]) -> None:
+def test_kv_cache_size_is_measured(generate: Callable[..., Generate]) -> None:
     workload = generate("new_tokens=5")
     assert workload.kv_cache_mb is None
     workload.step(lambda part: None)
@@ -74,13 +74,13 @@ def test_keys_and_values_are_weighed(generate: Callable[..., Generate]) -> None:
     assert workload.kv_cache_mb == pytest.approx(2 * 2 * 2 * positions * 32 * 4 / 1e6)  # layers, k and v, batch
 
 
-def test_caches_of_older_versions_are_weighed_too() -> None:
+def test_kv_cache_size_of_older_layouts_is_measured() -> None:
     keys, values = torch.zeros(2, 1000), torch.zeros(2, 500, dtype=torch.float16)
     assert cache_mb(SimpleNamespace(key_cache=[keys], value_cache=[values])) == 0.01
     assert cache_mb(((keys, values),)) == 0.01
 
 
 def test_prompt_and_new_tokens_must_fit_the_model(generate: Callable[..., Generate]) -> None:
-    with pytest.raises(CaseSkippedError, match=r"sequence_length 60 and 5 new tokens: .* takes at most 64"):
+    with pytest.raises(CaseSkippedError, match=r"sequence_length 60 and 5 new tokens: .* supports at most 64"):
         generate("sequence_length=60", "new_tokens=5")
     assert generate("sequence_length=59", "new_tokens=5").new_tokens == 5

@@ -17,7 +17,7 @@ def make(sweep: Sweep) -> LmForward:
     return workload
 
 
-def test_a_step_is_one_pass_over_the_sequences(lm_sweep: Callable[..., Sweep], tmp_path: Path) -> None:
+def test_step_is_one_pass_over_the_sequences(lm_sweep: Callable[..., Sweep], tmp_path: Path) -> None:
     (tmp_path / "two.txt").write_text("good film\none two three\n")
     workload = make(lm_sweep("batch_size=2", f"dataset={tmp_path / 'two.txt'}"))
     parts: list[str] = []
@@ -38,6 +38,6 @@ def test_no_cache_is_built(lm_sweep: Callable[..., Sweep], monkeypatch: pytest.M
     assert outputs[0].logits.shape == (1, 16, 30522)
 
 
-def test_a_length_that_the_model_can_not_take_is_skipped(lm_sweep: Callable[..., Sweep]) -> None:
-    with pytest.raises(CaseSkippedError, match=r"sequence_length 65: .* takes at most 64"):
+def test_unsupported_sequence_length_is_skipped(lm_sweep: Callable[..., Sweep]) -> None:
+    with pytest.raises(CaseSkippedError, match=r"sequence_length 65: .* supports at most 64"):
         make(lm_sweep("sequence_length=65"))

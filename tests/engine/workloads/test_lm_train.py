@@ -37,7 +37,7 @@ def losses(workload: LmTrain, steps: int) -> list[float]:
 
 
 @pytest.mark.parametrize("precision", ["fp32", "amp-fp16", "amp-bf16", "bf16"])
-def test_the_loss_of_a_fixed_batch_is_finite_and_falls(train: Callable[..., LmTrain], precision: str) -> None:
+def test_loss_of_a_fixed_batch_is_finite_and_falls(train: Callable[..., LmTrain], precision: str) -> None:
     workload = train("learning_rate=0.01", f"precision={precision}")
     found = losses(workload, 8)
     assert all(isfinite(loss) for loss in found)
@@ -46,7 +46,7 @@ def test_the_loss_of_a_fixed_batch_is_finite_and_falls(train: Callable[..., LmTr
     assert workload.marks == ("random weights",)
 
 
-def test_a_step_has_its_parts_in_order_and_counts_real_tokens(train: Callable[..., LmTrain]) -> None:
+def test_step_has_ordered_parts_and_counts_real_tokens(train: Callable[..., LmTrain]) -> None:
     workload = train()
     parts: list[str] = []
     counted = workload.count(workload.step(parts.append))
@@ -66,7 +66,7 @@ def plain_weights(workload: LmTrain, ids: torch.Tensor, labels: torch.Tensor, st
     return network.lm_head.weight.detach()
 
 
-def test_steps_train_as_a_plain_loop_does(train: Callable[..., LmTrain]) -> None:
+def test_steps_train_like_a_plain_loop(train: Callable[..., LmTrain]) -> None:
     workload, other = (train("learning_rate=0.01") for _ in range(2))
     batch = other._batches.draw(lambda part: None)
     labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
@@ -75,7 +75,7 @@ def test_steps_train_as_a_plain_loop_does(train: Callable[..., LmTrain]) -> None
     torch.testing.assert_close(workload._network.lm_head.weight.detach(), wanted)
 
 
-def test_gradients_of_several_batches_add_up_to_those_of_one(lm_sweep: Callable[..., Sweep]) -> None:
+def test_accumulated_gradients_equal_those_of_one_batch(lm_sweep: Callable[..., Sweep]) -> None:
     options = ("task=lm-train", "dataset=synthetic", "learning_rate=0.01")
     parted = make(lm_sweep(*options, "batch_size=2", "accumulation=2"))
     whole = make(lm_sweep(*options, "batch_size=4"))
@@ -90,7 +90,7 @@ def test_gradients_of_several_batches_add_up_to_those_of_one(lm_sweep: Callable[
     )
 
 
-def test_over_cuda_graphs_gradients_add_up_in_memory_of_their_own(
+def test_gradients_over_cuda_graphs_accumulate_in_separate_memory(
     lm_sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = ("task=lm-train", "dataset=synthetic", "learning_rate=0.01", "batch_size=2", "accumulation=2")
@@ -103,12 +103,12 @@ def test_over_cuda_graphs_gradients_add_up_in_memory_of_their_own(
     assert keeping._network.lm_head.weight.grad is kept and dropping._network.lm_head.weight.grad is None
 
 
-def test_gradients_are_scaled_for_fp16_alone(train: Callable[..., LmTrain]) -> None:
+def test_gradients_are_scaled_only_for_fp16(train: Callable[..., LmTrain]) -> None:
     assert train("precision=amp-fp16")._scaler.is_enabled()
     assert not train("precision=amp-bf16")._scaler.is_enabled()
 
 
-def test_checkpointing_recomputes_activations_and_changes_no_loss(train: Callable[..., LmTrain]) -> None:
+def test_checkpointing_recomputes_activations_with_equal_loss(train: Callable[..., LmTrain]) -> None:
     plain, checkpointed = train(), train("activation_checkpointing=true")
     calls = {plain: 0, checkpointed: 0}
     for workload in calls:
@@ -121,15 +121,15 @@ def test_checkpointing_recomputes_activations_and_changes_no_loss(train: Callabl
     assert (calls[plain], calls[checkpointed]) == (2, 4)
 
 
-def test_a_model_without_checkpointing_is_skipped(
+def test_model_without_checkpointing_is_skipped(
     train: Callable[..., LmTrain], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("transformers.GPT2LMHeadModel.supports_gradient_checkpointing", False)
-    with pytest.raises(CaseSkippedError, match="activation_checkpointing: GPT2LMHeadModel has none"):
+    with pytest.raises(CaseSkippedError, match="activation_checkpointing: not supported by GPT2LMHeadModel"):
         train("activation_checkpointing=true")
 
 
-def test_a_loss_that_is_no_number_marks_the_case(train: Callable[..., LmTrain]) -> None:
+def test_nonfinite_loss_marks_the_case(train: Callable[..., LmTrain]) -> None:
     workload = train()
     with torch.no_grad():
         workload._network.lm_head.weight.fill_(float("nan"))

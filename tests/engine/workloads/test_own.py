@@ -35,7 +35,7 @@ def nothing(part: str) -> None:
     """A part that isn't timed."""
 
 
-def test_the_example_runs_with_its_parts() -> None:
+def test_example_runs_with_its_parts() -> None:
     sweep = Sweep(name="s", model="mine", task=f"{EXAMPLE}:make_step")
     (case,) = cases(sweep)
     workload = make_workload(sweep, case.config, open_device("cpu"))
@@ -46,7 +46,7 @@ def test_the_example_runs_with_its_parts() -> None:
     assert workload.marks == (f"step of {EXAMPLE}:make_step",)
 
 
-def test_the_readme_shows_the_example() -> None:
+def test_readme_contains_the_example() -> None:
     text = EXAMPLE.read_text()
     shown = indent(text[text.index("import torch") :], "  ")
     assert shown in (Path(__file__).parents[3] / "README.md").read_text()
@@ -62,14 +62,14 @@ def make(case):
 """
 
 
-def test_a_step_needs_no_more_than_samples(write: Callable[..., CustomTask]) -> None:
+def test_step_only_needs_samples(write: Callable[..., CustomTask]) -> None:
     workload = write(STEP)
     parts: list[str] = []
     assert workload.count(workload.step(parts.append)).tokens is None
     assert (workload.samples, parts) == (3, ["step"])
 
 
-def test_the_case_is_told_to_the_function(write: Callable[..., CustomTask]) -> None:
+def test_function_receives_the_case(write: Callable[..., CustomTask]) -> None:
     text = STEP.replace("return Step()", "Step.told = case\n    return Step()")
     workload = write(
         text, precision="bf16", batch_size=7, sequence_length=9, compile="default", padding="longest"
@@ -79,7 +79,7 @@ def test_the_case_is_told_to_the_function(write: Callable[..., CustomTask]) -> N
     assert (told.sequence_length, told.compile, told.padding, told.model) == (9, "default", "longest", "mine")
 
 
-def test_what_is_not_compiled_though_it_was_asked_for_is_marked(write: Callable[..., CustomTask]) -> None:
+def test_requested_but_missing_compilation_is_marked(write: Callable[..., CustomTask]) -> None:
     workload = write(STEP, compile="default", precision="bf16")
     assert workload.effective.compiled is None
     workload.step(nothing)
@@ -88,7 +88,7 @@ def test_what_is_not_compiled_though_it_was_asked_for_is_marked(write: Callable[
     )
 
 
-def test_a_neighbour_can_be_imported(write: Callable[..., CustomTask], tmp_path: Path) -> None:
+def test_neighboring_module_can_be_imported(write: Callable[..., CustomTask], tmp_path: Path) -> None:
     (tmp_path / "my_neighbour.py").write_text("SAMPLES = 11\n")
     text = "import my_neighbour\n" + STEP.replace("samples = 3", "samples = my_neighbour.SAMPLES")
     assert write(text).samples == 11
@@ -99,21 +99,26 @@ def test_a_neighbour_can_be_imported(write: Callable[..., CustomTask], tmp_path:
     [
         ("", "task 'my_step.py:make': my_step.py has no function make"),
         ("make = 3", "has no function make"),
-        (STEP.replace("samples = 3", "samples = 0"), "samples of the step is 0; give a whole number from 1 up"),
+        (
+            STEP.replace("samples = 3", "samples = 0"),
+            "samples of the step is 0; it must be an integer of at least 1",
+        ),
         (STEP.replace("samples = 3", ""), "samples of the step is None"),
         (STEP.replace("samples = 3", "samples = True"), "samples of the step is True"),
     ],
 )
-def test_what_is_no_step_is_told_in_one_line(write: Callable[..., CustomTask], text: str, message: str) -> None:
+def test_invalid_step_gives_a_one_line_error(write: Callable[..., CustomTask], text: str, message: str) -> None:
     with pytest.raises(BenchtuiError) as raised:
         write(text)
     assert message in str(raised.value) and "\n" not in str(raised.value)
 
 
-def test_tokens_may_change_from_step_to_step_and_must_be_a_number(write: Callable[..., CustomTask]) -> None:
+def test_tokens_may_vary_by_step_but_must_be_an_integer(write: Callable[..., CustomTask]) -> None:
     workload = write(STEP.replace("pass", "self.tokens = getattr(self, 'tokens', 0) + 5"))
     assert [workload.count(workload.step(nothing)).tokens for _ in range(2)] == [5, 10]
-    with pytest.raises(BenchtuiError, match="tokens of the step is 'many'; give a whole number from 0 up"):
+    with pytest.raises(
+        BenchtuiError, match="tokens of the step is 'many'; it must be an integer of at least 0"
+    ):
         write(STEP.replace("samples = 3", "samples, tokens = 3, 'many'")).count(None)
 
 
@@ -132,7 +137,7 @@ def make(case):
     workload = write(text)
     workload.step(nothing)
     workload.step(nothing)
-    with pytest.raises(BenchtuiError, match="a step of the parts b, rest after one of a, rest; all steps"):
+    with pytest.raises(BenchtuiError, match="a step has the parts b, rest, an earlier one a, rest; all steps"):
         workload.step(nothing)
 
 
@@ -146,13 +151,13 @@ def make(case):
         ("def make(case:\n", 1),
     ],
 )
-def test_an_error_is_placed_in_the_users_file(write: Callable[..., CustomTask], text: str, line: int) -> None:
+def test_error_location_is_in_the_user_file(write: Callable[..., CustomTask], text: str, line: int) -> None:
     with pytest.raises(Exception) as raised:
         write(text)
     assert error_location(raised.value, "my_step.py:make") == f"my_step.py:{line}: "
 
 
-def test_an_error_of_ours_has_no_place_in_it(write: Callable[..., CustomTask]) -> None:
+def test_error_raised_elsewhere_has_no_location(write: Callable[..., CustomTask]) -> None:
     write(STEP)
     assert (
         error_location(ValueError("ours"), "my_step.py:make")
@@ -161,7 +166,7 @@ def test_an_error_of_ours_has_no_place_in_it(write: Callable[..., CustomTask]) -
     )
 
 
-def test_parts_are_timed_where_they_end(write: Callable[..., CustomTask]) -> None:
+def test_parts_are_timed_at_their_ends(write: Callable[..., CustomTask]) -> None:
     workload = write(STEP)
     workload._step.step = lambda: (sleep(0.02), workload._lap("slow"))
     time, _ = open_device("cpu").time(workload.step)

@@ -21,15 +21,15 @@ def texts(rows: list[dict[str, object]]) -> list[str]:
     return [str(row["text"]) for row in rows]
 
 
-def test_generator_makes_the_committed_file_byte_for_byte() -> None:
+def test_generator_reproduces_the_committed_file() -> None:
     assert make_sample().encode() == SAMPLE.read_bytes()
 
 
-def test_half_of_four_hundred_reviews_praise(rows: list[dict[str, object]]) -> None:
+def test_half_of_four_hundred_reviews_are_positive(rows: list[dict[str, object]]) -> None:
     assert [row["label"] for row in rows] == [0, 1] * 200
 
 
-def test_lengths_are_spread_as_in_film_reviews(texts: list[str]) -> None:
+def test_length_distribution_matches_film_reviews(texts: list[str]) -> None:
     words = sorted(len(text.split()) for text in texts)
     percentiles = quantiles(words, n=100, method="inclusive")
     assert words[0] >= 20
@@ -40,20 +40,20 @@ def test_lengths_are_spread_as_in_film_reviews(texts: list[str]) -> None:
     assert 1100 <= words[-1] <= 1300
 
 
-def test_no_sentence_stands_twice_in_a_review(texts: list[str]) -> None:
+def test_no_sentence_is_repeated_in_a_review(texts: list[str]) -> None:
     for text in texts:
         sentences = re.split(r"(?<=[.!?])\s+", text)
         assert len(sentences) == len(set(sentences)), text
 
 
-def test_every_slot_is_filled_with_a_fitting_article(texts: list[str]) -> None:
+def test_every_slot_is_filled_with_the_right_article(texts: list[str]) -> None:
     together = " ".join(texts)
     assert not re.search(r"[{}]", together)
     assert not re.search(r"\b[Aa] (?!one\b|uni|use)[aeiou]", together)
     assert not re.search(r"\b[Aa]n (?!hour|heir)[^aeiou]", together)
 
 
-def test_grammar_has_no_phrase_twice_in_a_pool() -> None:
+def test_grammar_pools_have_no_duplicates() -> None:
     for name, entries in read_grammar().items():
         assert len(entries) == len(set(entries)), name
 

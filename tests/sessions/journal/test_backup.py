@@ -21,13 +21,13 @@ def message(text: str) -> Message:
 def test_damage_found_before_the_last_event_is_reported_before_it(tmp_path: Path) -> None:
     path, saved = tmp_path / "s.json", tmp_path / "s.rescued.json"
     log = SessionLog(Journal(path, backup=True))
-    log.tell("one")
+    log.write_message("one")
     os.truncate(path, 0)
     log.write(SessionFinished(t=2.0, outcome="completed"))
     log.close()
     events = json.loads(saved.read_text())
     assert [event["event"] for event in events] == ["message", "message", "session_finished"]
-    assert events[1]["text"].startswith(f"{path}: the file was truncated while the sweep runs; ")
+    assert events[1]["text"].startswith(f"{path}: the file was truncated during the sweep; ")
     assert (log.path, path.read_bytes()) == (saved, b"")
 
 

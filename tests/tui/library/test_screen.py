@@ -381,13 +381,13 @@ async def test_resume_asks_first_while_another_sweep_is_running(
 
 async def test_failed_resume_shows_the_reason(three_sessions: AppContext, opened: Any) -> None:
     def resume(path: Path) -> Any:
-        raise NothingToResumeError(f"{path}: nothing is left to run")
+        raise NothingToResumeError(f"{path}: no cases left to run")
 
     async with opened(app_context=replace(three_sessions, resume=resume)) as seen:
         listed = await LibraryPilot(seen).begin()
         assert "u resume" not in listed.text
         await listed.press("u")
-        await listed.until(lambda: "nothing is left to run" in listed.word)
+        await listed.until(lambda: "no cases left to run" in listed.word)
         assert listed.messages == []
 
 
