@@ -157,7 +157,7 @@ def test_sweep_is_paused_and_unpaused(home: Path, command: str, sweep_file: Path
         ),
         (("stop",), "no sweep is running"),
         (("pause",), "no sweep is running"),
-        (("continue",), "running: none"),
+        (("continue",), "no sweep is running"),
         (("export", "nothing.json"), "nothing.json: no such session"),
         (("export", "./nothing.json"), "nothing.json: can't be read: No such file or directory"),
         (("export", "latest"), "no session in "),
