@@ -88,7 +88,7 @@ def _busy_ms(findings: Findings, size: int, length: int, mode: str) -> tuple[flo
     workload, device = prepare("lm-forward", gpt2(findings), **options)
     run(workload, 10)
     step_ms = device.time(workload.step)[0].wall_ms
-    sleep(0.2 if findings.brief else 5)
+    sleep(0.2 if findings.brief else 3)
     cold_ms = profiled(workload, 3, host=False).busy_ms
     run(workload, 20)
     return cold_ms, profiled(workload, 3, host=False).busy_ms, step_ms

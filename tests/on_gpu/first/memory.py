@@ -13,7 +13,7 @@ def search(findings: Findings) -> None:
     length = 256 if findings.brief else 1024
     options = ("task=lm-train", "compile=default", "precision=bf16", "batch_size=auto", "caches=shared")
     steps = ("warmup=2", "iterations=5", f"sequence_length={length}")
-    cases = on_gpu(record(findings, gpt2_sweep(findings, *options, *steps, layers=2), 110))
+    cases = on_gpu(record(findings, gpt2_sweep(findings, *options, *steps, layers=2), 165))
     findings.figure("cases", [_row(case) for case in cases])
     good = ok(cases)
     refused = [case for case in cases if case.state not in ("ok", "queued", "interrupted", "skipped")]

@@ -11,6 +11,8 @@ from gpu import Reading, Readings, prepare, reason_names, run
 from sweeps import gpt2, gpt2_sweep, on_gpu, record, require_all_ok
 
 PERIOD_S = 0.025
+IN_A_ROW = 10
+"""Products or copies between two waits, so that the GPU hardly idles."""
 HARDWARE = {"HwSlowdown", "HwThermalSlowdown", "HwPowerBrakeSlowdown", "SwThermalSlowdown"}
 """Reasons of heat and power supply; a power cap isn't among them."""
 YARDSTICKS = {"H100": (790.0, 3.0), "H200": (790.0, 4.3)}
@@ -128,10 +130,11 @@ def _sustained(findings: Findings, work: Callable[[], object], sustained_s: floa
     while monotonic() < begin_s + sustained_s:
         before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         before.record()
-        work()
+        for _ in range(IN_A_ROW):
+            work()
         after.record()
         after.synchronize()
-        times_ms.append(before.elapsed_time(after))
+        times_ms.append(before.elapsed_time(after) / IN_A_ROW)
         burst += monotonic() < begin_s + burst_s
     return min(times_ms[1 : max(burst, 2)] or times_ms), median(times_ms)
 

@@ -18,9 +18,14 @@ from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from time import monotonic, sleep
+from unittest import mock
 
+import pynvml
 from checks import PART_S, Check, by_name, of_part
 from findings import SUMMARY, Findings, Log, Outcome, read, summary
+
+from benchtui.engine import client
+from benchtui.sessions.errors import BenchtuiError
 
 LEAST_S = 15.0
 """Time below which a check isn't started: torch alone takes some of it to import."""
@@ -101,29 +106,31 @@ def _wait(process: subprocess.Popen[bytes], limit_s: float) -> str | None:
 
 def end_engines(folder: str) -> None:
     """Stop the engines that a killed check left, which outlive it by design."""
-    from benchtui.engine import client  # the check's folder has to be named first
-    from benchtui.sessions.errors import BenchtuiError
-
-    os.environ["BENCHTUI_RUNTIME_DIR"] = folder
-    for engine in client.running():
-        with suppress(BenchtuiError):
-            engine.stop()
-        until_s = monotonic() + GRACE_S
-        while engine.alive() and monotonic() < until_s:
-            sleep(0.1)
-        if engine.alive():
-            os.kill(engine.pid, signal.SIGKILL)
+    with mock.patch.dict(os.environ, {"BENCHTUI_RUNTIME_DIR": folder}):
+        for engine in client.running():
+            with suppress(BenchtuiError):
+                engine.stop()
+            until_s = monotonic() + GRACE_S
+            while engine.alive() and monotonic() < until_s:
+                sleep(0.1)
+            if engine.alive():
+                os.kill(engine.pid, signal.SIGKILL)
 
 
 def machine() -> str:
-    """Describe GPU and software in a line, without torch."""
-    from benchtui.engine.telemetry.host_info import describe_host
-    from benchtui.engine.telemetry.nvml import open_nvml
-
-    host = describe_host(open_nvml())
-    gpus = ", ".join(gpu.name for gpu in host.gpus) or "no GPU that the driver lists"
+    """Describe GPUs and software in a line, without torch."""
     packages = ", ".join(f"{name} {metadata.version(name)}" for name in ("torch", "transformers"))
-    return f"{gpus}, driver {host.driver}; {host.processor}; Python {platform.python_version()}, {packages}"
+    return f"{_gpus()}; Python {platform.python_version()}, {packages}"
+
+
+def _gpus() -> str:
+    try:
+        pynvml.nvmlInit()
+        handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
+        names = ", ".join(pynvml.nvmlDeviceGetName(handle) for handle in handles)
+        return f"{names}, driver {pynvml.nvmlSystemGetDriverVersion()}"
+    except pynvml.NVMLError as error:
+        return f"no GPU that the driver lists: {error}"
 
 
 def _print(outcome: Outcome) -> None:

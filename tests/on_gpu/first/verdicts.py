@@ -12,8 +12,8 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.ratios import Comparison, comparison
 from benchtui.sessions.stats.results import Result, measured
 
-EQUAL = 12
-LONGER = 6
+EQUAL = 8
+LONGER = 4
 """Processes with the same network, and with one layer more."""
 
 
