@@ -4,8 +4,8 @@ from statistics import median
 
 import torch
 from findings import Findings
-from gpu import DISTILBERT, graph_replays, prepare, profiled
-from sweeps import gpt2, gpt2_sweep, on_gpu, record, require_all_ok, sweep
+from gpu import graph_replays, prepare, profiled
+from sweeps import GPU, distilbert, gpt2, gpt2_sweep, on_gpu, record, require_all_ok, sweep
 from torch._dynamo.utils import counters
 
 from benchtui.sessions.state.case import CaseState
@@ -30,7 +30,7 @@ def cuda_graphs(findings: Findings) -> None:
 
 
 def _by_hand(findings: Findings, task: str, dataset: str) -> dict[str, object]:
-    model = DISTILBERT if task == "classify" else gpt2(findings, LAYERS)
+    model = distilbert(findings) if task == "classify" else gpt2(findings, LAYERS)
     torch._dynamo.reset()
     counters.clear()
     length = 16 if findings.brief else 128
@@ -81,7 +81,7 @@ def _recorded_widths(findings: Findings) -> None:
         "sequence_length=128",
     )
     steps = ("warmup=2", "iterations=5") if findings.brief else ("warmup=5", "iterations=60")
-    wanted = sweep("quick", "device=cuda:0", "peaks=false", "retries=0", *options, *steps)
+    wanted = sweep("quick", f"model={distilbert(findings)}", GPU, "peaks=false", "retries=0", *options, *steps)
     for case in require_all_ok(findings, on_gpu(record(findings, wanted, 90))):
         times_ms = list(case.measured.wall_ms)
         slow = {at for at, time_ms in enumerate(times_ms) if time_ms > SLOW * median(times_ms)}

@@ -22,7 +22,6 @@ from benchtui.engine.workloads.base import Workload
 from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.sweep import SYNTHETIC, Config, Generate, Measure, Sweep
 
-DISTILBERT = "distilbert-base-uncased-finetuned-sst-2-english"
 _ATTENTION = re.compile(r"flash|fmha|attention|softmax", re.IGNORECASE)
 
 

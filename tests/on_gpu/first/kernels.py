@@ -4,8 +4,8 @@ from time import sleep
 
 import torch
 from findings import Findings
-from gpu import DISTILBERT, Profile, prepare, profiled, run
-from sweeps import gpt2, gpt2_sweep, on_gpu, record, require_all_ok
+from gpu import Profile, prepare, profiled, run
+from sweeps import distilbert, gpt2, gpt2_sweep, on_gpu, record, require_all_ok
 
 ROWS = (("lm-forward", "synthetic"), ("classify", "synthetic"), ("classify", "sample"))
 
@@ -31,7 +31,7 @@ def attention(findings: Findings) -> None:
 
 
 def _kernels(findings: Findings, task: str, dataset: str, precision: str, mode: str) -> Profile:
-    model = DISTILBERT if task == "classify" else gpt2(findings)
+    model = distilbert(findings) if task == "classify" else gpt2(findings)
     length = 32 if findings.brief else 128
     torch._dynamo.reset()
     options = {"batch_size": 8, "sequence_length": length, "precision": precision, "compile": mode}

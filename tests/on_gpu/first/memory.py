@@ -11,7 +11,8 @@ from benchtui.sessions.state.case import CaseState
 def search(findings: Findings) -> None:
     """Search with compile on. A network of two layers compiles fast, and its logits fill the memory."""
     length = 256 if findings.brief else 1024
-    options = ("task=lm-train", "compile=default", "precision=bf16", "batch_size=auto", "caches=shared")
+    mode = "compile=off" if findings.brief else "compile=default"
+    options = ("task=lm-train", mode, "precision=bf16", "batch_size=auto", "caches=shared")
     steps = ("warmup=2", "iterations=5", f"sequence_length={length}")
     cases = on_gpu(record(findings, gpt2_sweep(findings, *options, *steps, layers=2), 165))
     findings.figure("cases", [_row(case) for case in cases])

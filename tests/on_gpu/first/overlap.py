@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 from findings import Findings
-from gpu import DISTILBERT, prepare, run, waits
-from sweeps import gpt2
+from gpu import prepare, run, waits
+from sweeps import distilbert, gpt2
 from transformers import AutoConfig, AutoModelForCausalLM
 
 BLOCK = 16
@@ -19,7 +19,7 @@ def synchronization(findings: Findings) -> None:
     """Count the waits in a block of each task; compare a forward step with a plain loop."""
     network = gpt2(findings)
     tasks = [(task, network, "synthetic") for task in ("lm-forward", "lm-train", "generate")]
-    tasks += [("classify", DISTILBERT, dataset) for dataset in ("synthetic", "sample")]
+    tasks += [("classify", distilbert(findings), dataset) for dataset in ("synthetic", "sample")]
     rows = []
     for task, model, dataset in tasks:
         found = _waits(findings, task, model, dataset)

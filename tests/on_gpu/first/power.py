@@ -27,7 +27,7 @@ def ramp(findings: Findings) -> None:
     batches = f"batch_size={','.join(map(str, sizes))}"
     cases = on_gpu(record(findings, gpt2_sweep(findings, "task=lm-train", batches, *options), 75))
     marks = {mark for case in require_all_ok(findings, cases) for mark in case.marks}
-    findings.figure("marks", [f"{case.name}: {', '.join(case.marks) or 'none'}" for case in cases])
+    findings.figure("marks", [{"case": case.name, "marks": list(case.marks)} for case in cases])
     hot = any([_ramp(findings, size) for size in sizes])
     throttled = sorted(mark for mark in marks if mark.startswith(("throttled", "clock")))
     said = ", ".join(throttled) or "none"

@@ -44,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.check:
         run_check(by_name(given.check), Log(_log(given.out, given.part)), given.out, given.brief)
         return 0
+    # what a check started ends with this process, also when a time limit ends it
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     return run_part(given.part, given.out.absolute(), given.brief)
 
 
@@ -79,17 +81,26 @@ def supervise(check: Check, command: Sequence[str], log: Log, limit_s: float) ->
     begin_s = monotonic()
     # a socket's path is at most 108 bytes; sessions of the user's own don't belong to the noise of these
     with tempfile.TemporaryDirectory(dir="/tmp", prefix="bt-") as folder:
-        environment = os.environ | {"BENCHTUI_RUNTIME_DIR": folder, "XDG_DATA_HOME": folder, "TMPDIR": folder}
-        with tempfile.TemporaryFile("w+", errors="replace", dir=folder) as errors:
-            process = subprocess.Popen(command, env=environment, stderr=errors, start_new_session=True)
-            ended = _wait(process, max(0.0, limit_s - GRACE_S))
-            if ended is None:
-                errors.seek(0)
-                said = errors.read().strip().splitlines()
-                ended = f"failed: {said[-1] if said else f'exit status {process.returncode}'}"
-                log.add(check.name, figure="error", value="\n".join(said[-30:]))
-        end_engines(folder)
+        try:
+            ended, said = _run(command, folder, max(0.0, limit_s - GRACE_S))
+        finally:
+            end_engines(folder)
+    if said:
+        log.add(check.name, figure="error", value="\n".join(said[-30:]))
     log.add(check.name, ended=ended, seconds=monotonic() - begin_s)
+
+
+def _run(command: Sequence[str], folder: str, limit_s: float) -> tuple[str, list[str]]:
+    """Run a check's process. Return why it ended early, if it did, and what it said if it failed."""
+    environment = os.environ | {"BENCHTUI_RUNTIME_DIR": folder, "XDG_DATA_HOME": folder, "TMPDIR": folder}
+    with tempfile.TemporaryFile("w+", errors="replace", dir=folder) as errors:
+        process = subprocess.Popen(command, env=environment, stderr=errors, start_new_session=True)
+        ended = _wait(process, limit_s)
+        if ended is not None:
+            return ended, []
+        errors.seek(0)
+        said = errors.read().strip().splitlines()
+    return f"failed: {said[-1] if said else f'exit status {process.returncode}'}", said
 
 
 def _wait(process: subprocess.Popen[bytes], limit_s: float) -> str | None:
