@@ -1,5 +1,6 @@
 """The runner of the first checks on a GPU; the checks themselves need one."""
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,3 +72,13 @@ def test_every_number_from_one_to_ten_has_a_check_and_each_part_fits(runner: Mod
     for part in (1, 2, 3, 4):
         limits_s = [check.limit_s for check in runner.of_part(part)]
         assert sum(limits_s[:-1]) + runner.LEAST_S < PART_S, "the last check gets what is left"
+
+
+def test_an_engine_that_a_killed_check_left_is_ended(runner: ModuleType, tmp_path: Path) -> None:
+    left = [sys.executable, "-c", "import time; time.sleep(600)", "benchtui.engine", f"{tmp_path}/session.json"]
+    process = subprocess.Popen(left, start_new_session=True)
+    try:
+        runner.end_engines(str(tmp_path))
+        assert process.wait(60) == -9
+    finally:
+        process.kill()

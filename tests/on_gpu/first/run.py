@@ -20,6 +20,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from unittest import mock
 
+import psutil
 import pynvml
 from checks import PART_S, Check, by_name, of_part
 from findings import SUMMARY, Findings, Log, Outcome, read, summary
@@ -126,6 +127,11 @@ def end_engines(folder: str) -> None:
                 sleep(0.1)
             if engine.alive():
                 os.kill(engine.pid, signal.SIGKILL)
+    # tests have runtime folders of their own; their sessions lie in this folder
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or ()
+        if "benchtui.engine" in words and words[-1].startswith(f"{folder}/"):
+            process.kill()
 
 
 def machine() -> str:
