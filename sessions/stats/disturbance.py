@@ -58,6 +58,8 @@ def estimate_slowdown(case: CaseState, *, throughout: bool) -> Slowdown:
 
     Taken from the worst round, or with ``throughout`` from the best one, so that it applies to all rounds.
     """
+    if all(end.environment is None for end in case.ends):
+        return Slowdown()
     on_cpu = case.config.device == "cpu"
     found = [_slowed(end.environment, end.measured_s, on_cpu=on_cpu) for end in case.ends]
     choose = min if throughout else max

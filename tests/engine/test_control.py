@@ -262,11 +262,11 @@ def test_removed_socket_is_recreated(server: Served, monkeypatch: pytest.MonkeyP
         path.parent.rmdir()
     elif what == "replaced":
         path.write_text("somebody else's")
-        server._server._look_s = 0.0
+        server._server._next_check_s = 0.0
         time.sleep(0.2)
         assert path.read_text() == "somebody else's"
         path.unlink()
-    server._server._look_s = 0.0
+    server._server._next_check_s = 0.0
     until(path.exists)
     until(lambda: client.running() or send_command(path, Command(command="status")).ok)
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700

@@ -12,7 +12,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Idle, Message
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Energy, Environment, Gpu, Host, Memory, Model
-from benchtui.sessions.report.document import markdown
+from benchtui.sessions.report.document import markdown, markdown_pieces
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
 
@@ -414,3 +414,10 @@ def test_disturbances_share_a_note_and_the_method_has_rounds_and_noise_floor(ben
     assert "Timing: throughput mode: " in text
     assert document["Every case"].columns("Others' processors (%)") == [["63"], ["63"]]
     assert len(document["CPU – FP32"].columns("n")) == 1, "the repetition is no choice of its own"
+
+
+def test_the_pieces_of_a_report_are_the_report(bench: Any) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(2, 15.0))
+    pieces = list(markdown_pieces(session))
+    assert "".join(pieces) == markdown(session)
+    assert len(pieces) > 10
