@@ -71,7 +71,7 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     exit_code: Amount
     stderr_line: A[Text, Meta(description="The last line the worker wrote to its standard error.")]
     marks: A[tuple[str, ...], Meta(description="What to know before believing the row; in CSV joined by '; '.")]
-    weights_dtype: A[Text, Meta(description="Read back: what was in force.")]
+    weights_dtype: A[Text, Meta(description="Read back from the model.")]
     autocast_dtype: A[Text, Meta(description="Read back; empty without autocast.")]
     attention_used: A[Text, Meta(description="Read back: the implementation of attention.")]
     compiled: A[bool | None, Meta(description="Read back.")]

@@ -156,5 +156,5 @@ def _uneven(results: Sequence[Result]) -> list[Finding]:
 
 def _doubt(value: str, known: bool | None, where: str) -> Finding:
     if known is None:
-        return Finding("Not verified", f"whether {value} was in force isn't recorded in {where}.")
-    return Finding("Not applied", f"{value} was asked for and not in force in {where}.")
+        return Finding("Not verified", f"whether {value} was applied isn't recorded in {where}.")
+    return Finding("Not applied", f"{value} was requested but not applied in {where}.")
