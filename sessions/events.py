@@ -188,6 +188,8 @@ class CasePrepared(Event, tag="case_prepared", frozen=True, kw_only=True):
     new_tokens: Count | None = None
     """Tokens generated per sample; null for a task that generates none."""
     gpu_uuid: str | None = None
+    gpu_absent: str | None = None
+    """Why the driver's readings can't be matched to the GPU, as far as torch knows."""
 
 
 class Steps(Event, tag="steps", frozen=True, kw_only=True, omit_defaults=False):

@@ -30,6 +30,8 @@ class CaseRun:
         readings: TelemetryWindow,
         begun_s: float,
         on_end: Callable[["CaseRun"], None],
+        *,
+        device: str,
     ) -> None:
         self.begun_s = begun_s
         """Session time of the start; earlier readings aren't needed."""
@@ -38,7 +40,9 @@ class CaseRun:
         self._nvml = nvml
         self._host = host
         self._readings = readings
+        self._on_gpu = device != "cpu"
         self._gpu_uuid: str | None = None
+        self._uuid_absent: str | None = None
         self._device_mb: float | None = None
         self._other_processes: int | None = None
         self._queried_s = 0.0
@@ -63,7 +67,7 @@ class CaseRun:
         for event in self._process.collect(now_s):
             self._read_processes()
             if isinstance(event, CasePrepared):
-                self._gpu_uuid = event.gpu_uuid
+                self._gpu_uuid, self._uuid_absent = event.gpu_uuid, event.gpu_absent
             if isinstance(event, CaseFinished):
                 event = self._complete(event)
                 self._on_end(self)
@@ -96,18 +100,16 @@ class CaseRun:
             memory=replace(event.memory or Memory(), peak_device_mb=self._device_mb),
             energy=self._energy(begin_s, end_s),
             environment=environment,
-            marks=(*event.marks, *disturbances(environment, end_s - begin_s)),
+            marks=(*event.marks, *self._unread(), *disturbances(environment, end_s - begin_s)),
         )
 
     def _energy(self, begin_s: float, end_s: float) -> Energy:
-        if not self._gpu_uuid:
+        if not self._on_gpu:
             reason = self._host.absent.get("rapl")
             return Energy(absent=reason) if reason else processor_energy(self._readings, begin_s, end_s)
         gpu = self._gpu()
         if gpu is None:
-            return Energy(
-                absent=self._host.absent.get("gpu", "the driver doesn't list the device that torch uses")
-            )
+            return Energy(absent=self._gpu_absent())
         energy = gpu_energy(self._readings, gpu.index, begin_s, end_s)
         lost = self._readings.lost.get(gpu.index)
         return Energy(absent=lost) if lost and energy.energy_j is None else energy
@@ -162,6 +164,18 @@ class CaseRun:
             temperature_c=max(temperatures, default=None),
             power_limit_w=self._readings.power_limit_w(gpu.index),
             gpu_processes=self._other_processes,
+        )
+
+    def _unread(self) -> tuple[str, ...]:
+        """Return a mark if the case ran on a GPU that the driver's readings can't be matched to."""
+        return (f"GPU not read: {self._gpu_absent()}",) if self._on_gpu and self._gpu() is None else ()
+
+    def _gpu_absent(self) -> str:
+        """Return why the driver's readings can't be matched to the case's GPU."""
+        return (
+            self._uuid_absent
+            or self._host.absent.get("gpu")
+            or "the driver doesn't list the device that torch uses"
         )
 
     def _gpu(self) -> Gpu | None:

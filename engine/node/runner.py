@@ -101,7 +101,8 @@ class NodeRunner:
         settings, scratch = self._settings, str(self._scratch.path / job.scratch)
         job = replace(job, zero_s=settings.zero_s, report_s=settings.report_s, scratch=scratch)
         execution = self._processes.start(job)
-        run = CaseRun(execution, self._nvml, self.host, self._telemetry, now_s, self._ended)
+        device = job.config.device
+        run = CaseRun(execution, self._nvml, self.host, self._telemetry, now_s, self._ended, device=device)
         self._runs.append(run)
         self._update_workers()
         return run
