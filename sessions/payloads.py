@@ -28,6 +28,8 @@ class Gpu(Record, frozen=True, kw_only=True):
     power_limit_w: Amount | None = None
     sm_clock_mhz: Amount | None = None
     """Default application clock, or the maximum clock if the driver reports no default."""
+    sm_clock_is_highest: bool = False
+    """Whether ``sm_clock_mhz`` is the maximum clock; false also in sessions that didn't record it."""
 
 
 class Host(Record, frozen=True, kw_only=True):
@@ -153,6 +155,8 @@ class Environment(Record, frozen=True, kw_only=True):
     """Mean GPU clock."""
     sm_clock_least_mhz: Amount | None = None
     sm_clock_default_mhz: Amount | None = None
+    sm_clock_default_is_highest: bool = False
+    """Whether the driver reports no default, and ``sm_clock_default_mhz`` is the maximum clock."""
     throttle: tuple[str, ...] = ()
     """Every reason that held the GPU's clock down at any moment."""
     temperature_c: Amount | None = None
@@ -254,3 +258,5 @@ class HostReadings(Record, frozen=True, kw_only=True):
 
 HARDWARE_THROTTLE_REASONS = ("hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake")
 """Reasons caused by heat or the power supply. A power cap is normal operation and not among them."""
+CLOCK_LIMITS = ("app_clocks", "sw_power_cap", "sync_boost", "display_clocks", "board_limit", "reliability")
+"""Reasons that hold the clock down as configured or designed: power cap, locked clocks, limits of the board."""

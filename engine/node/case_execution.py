@@ -160,6 +160,7 @@ class CaseRun:
             sm_clock_mhz=round(fmean(clocks), 1) if clocks else None,
             sm_clock_least_mhz=min(clocks, default=None),
             sm_clock_default_mhz=gpu.sm_clock_mhz,
+            sm_clock_default_is_highest=gpu.sm_clock_is_highest,
             throttle=self._readings.throttle(gpu.index, begin_s, end_s),
             temperature_c=max(temperatures, default=None),
             power_limit_w=self._readings.power_limit_w(gpu.index),

@@ -120,6 +120,8 @@ class _Reading(Generic[T]):
     ) -> None:
         self.reason: str | None = None
         """Reason why the last read failed. None if it succeeded."""
+        self.answered_by: Callable[..., Any] | None = None
+        """Function that gave the latest value."""
         self._convert = convert
         self._functions = functions
         self._arguments = () if of is None else (of,)
@@ -137,7 +139,7 @@ class _Reading(Generic[T]):
                     # replaced, not changed in place: another thread may be reading the same GPU
                     self._functions = tuple(other for other in self._functions if other is not function)
             else:
-                self.reason = None
+                self.reason, self.answered_by = None, function
                 return self._convert(value)
         return None
 
@@ -237,6 +239,7 @@ class _Device:
             _memory_by_pid_mb,
             *_known("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"),
         )
+        clock = _default_clock()
         _, total_mb = self.read(self.readings.memory_used_mb) or (None, None)
         self.gpu = Gpu(
             index=index,
@@ -244,7 +247,8 @@ class _Device:
             uuid=self.read(_Reading(str, pynvml.nvmlDeviceGetUUID)),
             memory_mb=total_mb,
             power_limit_w=self.read(self.readings.power_limit_w),
-            sm_clock_mhz=self.read(_default_clock()),
+            sm_clock_mhz=self.read(clock),
+            sm_clock_is_highest=clock.answered_by is pynvml.nvmlDeviceGetMaxClockInfo,
         )
 
     def read(self, reading: _Reading[T]) -> T | None:

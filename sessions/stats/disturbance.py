@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchtui.sessions.payloads import HARDWARE_THROTTLE_REASONS, Environment
+from benchtui.sessions.payloads import CLOCK_LIMITS, HARDWARE_THROTTLE_REASONS, Environment
 
 if TYPE_CHECKING:
     from benchtui.sessions.state.case import CaseState
@@ -26,7 +26,7 @@ LEAST_INTERRUPTING = 1.0
 LEAST_S = 0.2
 """Measured span in seconds below which a rate of such events means nothing."""
 LEAST_CLOCK = 0.75
-"""Share of its default below which a GPU's mean clock justifies remeasuring (NVBench's threshold)."""
+"""Share of its default below which an unexplained GPU clock is marked (NVBench's threshold)."""
 INTERRUPTED = 1.25
 """Slowdown factor assumed for frequent interruptions, or for a throttled GPU whose clock isn't known."""
 SHARED_GPU_SLOWDOWN = 2.0
@@ -65,14 +65,20 @@ def estimate_slowdown(case: CaseState, *, throughout: bool) -> Slowdown:
 
 
 def throttling(environment: Environment) -> tuple[str, ...]:
-    """Return a mark for each way in which the GPU ran slower than it can."""
-    found = []
-    if reasons := [reason for reason in environment.throttle if reason in HARDWARE_THROTTLE_REASONS]:
-        found.append(f"throttled: {'+'.join(reasons)}")
+    """Return a mark if heat or the power supply slowed the GPU. Measuring again may help."""
+    reasons = [reason for reason in environment.throttle if reason in HARDWARE_THROTTLE_REASONS]
+    return (f"throttled: {'+'.join(reasons)}",) if reasons else ()
+
+
+def clock_marks(environment: Environment) -> tuple[str, ...]:
+    """Return a mark for a low GPU clock that no configured limit explains. Measuring again is no remedy."""
     clock, default = environment.sm_clock_mhz, environment.sm_clock_default_mhz
-    if clock is not None and default and clock < LEAST_CLOCK * default:
-        found.append(f"clock at {100 * clock / default:.0f}% of its default")
-    return tuple(found)
+    # a power cap, locked clocks or a board's limit are how this GPU works
+    limited = any(reason in CLOCK_LIMITS for reason in environment.throttle)
+    if clock is None or not default or clock >= LEAST_CLOCK * default or limited:
+        return ()
+    reference = "highest" if environment.sm_clock_default_is_highest else "default"
+    return (f"clock at {100 * clock / default:.0f}% of its {reference}",)
 
 
 def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]:
@@ -94,7 +100,8 @@ def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]
 
 def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
     """Return every mark that the surroundings of a case call for."""
-    return (*throttling(environment), *contention_marks(environment, span_s), *_company(environment))
+    gpu = (*throttling(environment), *clock_marks(environment))
+    return (*gpu, *contention_marks(environment, span_s), *_company(environment))
 
 
 def _slowed(
@@ -103,7 +110,9 @@ def _slowed(
     if environment is None:
         return Slowdown()
     span_s = measured_s[1] - measured_s[0] if measured_s else 0.0
-    marks = (*throttling(environment), *contention_marks(environment, span_s))
+    # few GPUs reach their highest clock under load: to stay below it is no slowdown
+    clocks = () if environment.sm_clock_default_is_highest else clock_marks(environment)
+    marks = (*throttling(environment), *clocks, *contention_marks(environment, span_s))
     factors = [_factor(environment, mark) for mark in marks]
     causes = [_cause(mark) for mark in marks]
     share = environment.worker_cpu

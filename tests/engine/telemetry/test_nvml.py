@@ -54,6 +54,7 @@ result["closed"] = nvml.sample()
         "memory_mb": 80000.0,
         "power_limit_w": 700.0,
         "sm_clock_mhz": 1981.0,
+        "sm_clock_is_highest": True,
     }
     first, second = got["samples"]
     assert first[0] == {
@@ -78,6 +79,14 @@ result["closed"] = nvml.sample()
     for gpu in got["closed"]:
         assert [gpu[name] for name in READINGS] == [None] * len(READINGS)
         assert "closed" in gpu["absent"]["gpu"]
+
+
+def test_default_clock_is_told_from_the_highest(with_gpus: Callable[..., Any]) -> None:
+    script = "result = open_nvml().gpus()[0]"
+    gpu = with_gpus(script, FAKE_NVML_DEFAULT_CLOCK="1")
+    assert gpu["sm_clock_mhz"] == 1481.0 and "sm_clock_is_highest" not in gpu
+    unread = with_gpus(script, FAKE_NVML_FAIL="0:GetMaxClockInfo:3")
+    assert "sm_clock_mhz" not in unread and "sm_clock_is_highest" not in unread
 
 
 def test_rejected_reading_is_none_with_a_reason_and_not_retried(
