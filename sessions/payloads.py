@@ -127,12 +127,16 @@ class Memory(Record, frozen=True, kw_only=True):
     """Keys and values in all layers at the end of generating a batch."""
 
 
+EnergySource = Literal["counter", "sampled power", "averaged power"]
+"""Origin of an energy, best first; averaged power is sampled from the driver's average over a second."""
+
+
 class Energy(Record, frozen=True, kw_only=True):
     """Energy and power of the device over the measured window, or why there is none."""
 
     energy_j: Amount | None = None
     mean_power_w: Amount | None = None
-    source: Literal["counter", "sampled power"] | None = None
+    source: EnergySource | None = None
     dram_j: Amount | None = None
     """Energy of the memory modules; the CPU counts it separately, and ``energy_j`` doesn't include it."""
     absent: str | None = None
@@ -226,6 +230,8 @@ class GpuReadings(Record, frozen=True, kw_only=True):
 
     index: Count
     power_w: list[Amount | None] = []
+    power_averaged: bool = False
+    """Whether the driver averages ``power_w`` over a second; false also in sessions that didn't record it."""
     power_limit_w: Amount | None = None
     memory_used_mb: list[Amount | None] = []
     memory_total_mb: Amount | None = None

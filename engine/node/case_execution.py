@@ -110,9 +110,7 @@ class CaseRun:
         gpu = self._gpu()
         if gpu is None:
             return Energy(absent=self._gpu_absent())
-        energy = gpu_energy(self._readings, gpu.index, begin_s, end_s)
-        lost = self._readings.lost.get(gpu.index)
-        return Energy(absent=lost) if lost and energy.energy_j is None else energy
+        return gpu_energy(self._readings, gpu.index, begin_s, end_s)
 
     def _environment(self, seen: Environment, begin_s: float, end_s: float) -> Environment:
         """Complete the worker's readings with those of the GPU.

@@ -25,6 +25,9 @@ THROTTLES = {
 }
 """Name of each bit of NVML's clock event reasons (nvml.h, nvmlClocksEventReasons)."""
 
+_GA100 = (8, 0)
+"""Compute capability of the newest chip whose power the driver doesn't average."""
+
 T = TypeVar("T")
 
 
@@ -41,6 +44,8 @@ class GpuSample:
 
     index: int
     power_w: float | None
+    power_averaged: bool
+    """Whether the driver averages the power over about a second."""
     power_limit_w: float | None
     memory_used_mb: float | None
     memory_total_mb: float | None
@@ -150,11 +155,17 @@ def _known(*names: str) -> tuple[Callable[..., Any], ...]:
 
 
 def _instant_power_mw(handle: object) -> int:
-    """Instantaneous power. nvmlDeviceGetPowerUsage averages over 1 s on most GPUs from Ampere on (nvml.h)."""
+    """Instantaneous power, also where nvmlDeviceGetPowerUsage averages."""
     value = pynvml.nvmlDeviceGetFieldValues(handle, [pynvml.NVML_FI_DEV_POWER_INSTANT])[0]
     if value.nvmlReturn != pynvml.NVML_SUCCESS:
         raise pynvml.NVMLError(value.nvmlReturn)
     return int(value.value.uiVal)
+
+
+def _averages_power(handle: object) -> bool:
+    """Whether nvmlDeviceGetPowerUsage averages over 1 s: on Ampere and newer, except GA100 (nvml.h)."""
+    major, minor = pynvml.nvmlDeviceGetCudaComputeCapability(handle)
+    return (major, minor) > _GA100
 
 
 def _memory_without_reserved(handle: object) -> pynvml.c_nvmlMemory_v2_t:
@@ -251,6 +262,9 @@ class _Device:
             sm_clock_is_highest=clock.answered_by is pynvml.nvmlDeviceGetMaxClockInfo,
         )
 
+        self._averages_power = self.read(_Reading(bool, _averages_power)) is not False
+        """Whether the older power query averages. Assumed of a GPU that doesn't report its generation."""
+
     def read(self, reading: _Reading[T]) -> T | None:
         """Return a value, or None if it can't be read. A lost GPU isn't queried again."""
         if self._loss is not None:
@@ -268,6 +282,8 @@ class _Device:
         return GpuSample(
             index=self.gpu.index,
             power_w=self.read(readings.power_w),
+            power_averaged=self._averages_power
+            and readings.power_w.answered_by is pynvml.nvmlDeviceGetPowerUsage,
             power_limit_w=self.read(readings.power_limit_w),
             memory_used_mb=used_mb,
             memory_total_mb=total_mb,

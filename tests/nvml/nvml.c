@@ -10,6 +10,7 @@
  *                        FUNCTION * all calls on the GPU are counted together.
  *                        "1:GetPowerUsage:3" not supported, "0:*:15:40" lost at the 40th call.
  *   FAKE_NVML_THROTTLE   GPU:BITS/BITS/...  the answers of the first, second, ... call; the last one stays
+ *   FAKE_NVML_CAPABILITY compute capability of all GPUs; default 9.0
  *   FAKE_NVML_DEFAULT_CLOCK  anything: the driver knows a default clock of applications, 500 MHz below the highest
  *   FAKE_NVML_PROCESSES  GPU:PID:BYTES
  *
@@ -199,6 +200,14 @@ int nvmlDeviceGetMemoryInfo(void *device, struct memory *memory) {
 
 /* 100 W, 50 W more for each GPU before this one, and a saw tooth of 10, 20, 30, 40, 0 W on top. */
 static unsigned power_mw(unsigned gpu, unsigned call) { return 100000 + 50000 * gpu + 10000 * (call % 5); }
+
+/* Major and minor number of FAKE_NVML_CAPABILITY. */
+int nvmlDeviceGetCudaComputeCapability(void *device, int *major, int *minor) {
+    ANSWER(device, "GetCudaComputeCapability")
+    *major = 9, *minor = 0;
+    sscanf(setting("FAKE_NVML_CAPABILITY"), "%d.%d", major, minor);
+    return SUCCESS;
+}
 
 /* The average is told from the power of the moment by 1 W. */
 int nvmlDeviceGetPowerUsage(void *device, unsigned *milliwatts) {

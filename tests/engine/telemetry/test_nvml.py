@@ -60,6 +60,7 @@ result["closed"] = nvml.sample()
     assert first[0] == {
         "index": 0,
         "power_w": 110.0,
+        "power_averaged": False,
         "power_limit_w": 700.0,
         "memory_used_mb": 1002.0,
         "memory_total_mb": 80000.0,
@@ -87,6 +88,25 @@ def test_default_clock_is_told_from_the_highest(with_gpus: Callable[..., Any]) -
     assert gpu["sm_clock_mhz"] == 1481.0 and "sm_clock_is_highest" not in gpu
     unread = with_gpus(script, FAKE_NVML_FAIL="0:GetMaxClockInfo:3")
     assert "sm_clock_mhz" not in unread and "sm_clock_is_highest" not in unread
+
+
+@pytest.mark.parametrize(
+    ("capability", "refused", "averaged"),
+    [
+        ("9.0", "", False),
+        ("9.0", "0:GetFieldValues:3", True),
+        ("8.6", "0:GetFieldValues:3", True),
+        ("8.0", "0:GetFieldValues:3", False),
+        ("7.5", "0:GetFieldValues:3", False),
+        ("7.5", "0:GetFieldValues:3,0:GetCudaComputeCapability:3", True),
+    ],
+)
+def test_averaged_power_is_told_from_instantaneous_power(
+    with_gpus: Callable[..., Any], capability: str, refused: str, averaged: bool
+) -> None:
+    script = "result = open_nvml().sample()[0]"
+    sample = with_gpus(script, FAKE_NVML_GPUS="1", FAKE_NVML_CAPABILITY=capability, FAKE_NVML_FAIL=refused)
+    assert (sample["power_w"], sample["power_averaged"]) == (111.0 if refused else 110.0, averaged)
 
 
 def test_rejected_reading_is_none_with_a_reason_and_not_retried(
