@@ -150,9 +150,10 @@ class Environment(Record, frozen=True, kw_only=True):
     involuntary_switches: Count | None = None
     """Number of involuntary context switches of the worker."""
     others_cpu_percent: Amount | None = None
-    """CPU use outside the sweep's workers and the engine; 100 is one full CPU."""
+    """CPU use outside the sweep's workers and the engine, on the CPUs that the worker may use; 100 is one
+    full CPU. Older sessions: on all CPUs of the machine."""
     processors: Count | None = None
-    """Logical CPUs of the machine, which the other processes could use as well."""
+    """Logical CPUs that the worker may use. Older sessions: all CPUs of the machine."""
     load_average: Amount | None = None
     """Load average of the last minute, at the end of measuring."""
     sm_clock_mhz: Amount | None = None

@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 
 from benchtui.engine.telemetry.nvml import Nvml, NvmlUnavailable
+from benchtui.engine.telemetry.processors import usable_processors
 from benchtui.engine.telemetry.rapl import POWERCAP
 from benchtui.sessions.payloads import Host
 
@@ -95,10 +96,9 @@ def _text(file: Path) -> str | None:
 
 
 def _usable_processors() -> int | None:
-    """Number of logical processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):  # Linux
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count()
+    """Count the logical processors that this process may use."""
+    usable = usable_processors()
+    return os.cpu_count() if usable is None else len(usable)
 
 
 def package_versions(names: tuple[str, ...]) -> dict[str, str]:
