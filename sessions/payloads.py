@@ -47,9 +47,9 @@ class Host(Record, frozen=True, kw_only=True):
     governor: str | None = None
     """CPU frequency governor; several, joined by ``+``, if the CPUs differ."""
     container_cpus: Amount | None = None
-    """CPU limit of the control group, in CPUs; null without a limit."""
+    """Lowest CPU limit of the control group and those around it, in CPUs; null without a limit."""
     container_memory_mb: Amount | None = None
-    """Memory limit of the control group; null without a limit."""
+    """Lowest memory limit of the control group and those around it; null without a limit."""
     gpus: tuple[Gpu, ...] = ()
     driver: str | None = None
     """Version of the GPU driver."""
@@ -172,6 +172,12 @@ class Environment(Record, frozen=True, kw_only=True):
     stood_still_s: Amount | None = None
     """How long engine and case couldn't run (machine suspended, or both stopped), plus how long the worker
     alone was stopped."""
+    quota_periods: Count | None = None
+    """Periods of the control group's CPU quota, usually of 100 ms; null without a quota."""
+    quota_stopped_periods: Count | None = None
+    """Periods in which the control group used up its quota and was stopped until the next one."""
+    quota_stopped_s: Amount | None = None
+    """Time that the quota stopped the control group, summed over the CPUs it ran on."""
     gpu_processes: Count | None = None
     """Most other processes on the GPU at any moment; null if the driver doesn't list them."""
 

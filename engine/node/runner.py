@@ -86,6 +86,7 @@ class NodeRunner:
             self._processes,
             (lambda now_s: self._idle(begin_s, now_s)) if readable else None,
             self._settings.node,
+            self.host.container_cpus,
         )
 
     def measure_peaks(self, wanted: Iterable[PeakKey]) -> PeaksTask:

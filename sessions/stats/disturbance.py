@@ -33,6 +33,8 @@ SHARED_GPU_SLOWDOWN = 2.0
 """Slowdown factor assumed for a GPU that another process uses too."""
 LEAST_PROCESSOR = 0.9
 """CPU time over wall time of a CPU worker, below which it must have waited for a processor."""
+QUOTA_SHARE = 0.01
+"""Share of the periods of a CPU quota with a stop, from which a case counts as disturbed."""
 SHARED_PROCESSOR = "the worker waited for a processor"
 KINDS = ("disturbed", "throttled", "clock", "shared GPU", "beside")
 """Prefixes of this module's marks."""
@@ -41,6 +43,7 @@ _CAUSES = {
     "clock": "the GPU ran below its default clock",
     "shared GPU": "another process used the GPU",
     "stood still": "the machine stood still",
+    "CPU quota": "the CPU quota of the control group stopped the worker",
 }
 """Causes by a word that occurs in the mark."""
 
@@ -98,10 +101,19 @@ def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]
     return tuple(found)
 
 
+def quota_marks(environment: Environment) -> tuple[str, ...]:
+    """Return a mark if the control group's CPU quota stopped the worker. Measuring again is no remedy."""
+    periods, stopped = environment.quota_periods, environment.quota_stopped_periods
+    if not periods or not stopped or stopped < QUOTA_SHARE * periods:
+        return ()
+    return (f"disturbed: its CPU quota stopped it in {100 * stopped / periods:.0f}% of the quota's periods",)
+
+
 def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
     """Return every mark that the surroundings of a case call for."""
     gpu = (*throttling(environment), *clock_marks(environment))
-    return (*gpu, *contention_marks(environment, span_s), *_company(environment))
+    others = (*contention_marks(environment, span_s), *_company(environment))
+    return (*gpu, *quota_marks(environment), *others)
 
 
 def _slowed(
@@ -112,7 +124,8 @@ def _slowed(
     span_s = measured_s[1] - measured_s[0] if measured_s else 0.0
     # few GPUs reach their highest clock under load: to stay below it is no slowdown
     clocks = () if environment.sm_clock_default_is_highest else clock_marks(environment)
-    marks = (*throttling(environment), *clocks, *contention_marks(environment, span_s))
+    own = (*throttling(environment), *clocks, *quota_marks(environment))
+    marks = (*own, *contention_marks(environment, span_s))
     factors = [_factor(environment, mark) for mark in marks]
     causes = [_cause(mark) for mark in marks]
     share = environment.worker_cpu

@@ -6,6 +6,7 @@ from time import monotonic
 
 import pytest
 
+from benchtui.engine.telemetry.cgroup import QuotaUse
 from benchtui.engine.telemetry.processors import busy_s
 from benchtui.engine.worker.environment import EnvironmentProbe
 
@@ -52,3 +53,16 @@ def test_work_on_processors_that_the_worker_may_not_use_is_no_disturbance(
     file.write_text(stat(100, 100, 90_000_000, 100))
     here = surroundings.since()
     assert here.others_cpu_percent is not None and here.others_cpu_percent > 100.0
+
+
+def test_stops_by_the_cpu_quota_are_counted_over_the_span(monkeypatch: pytest.MonkeyPatch) -> None:
+    totals = [QuotaUse(100, 10, 1.0), QuotaUse(150, 50, 5.5)]
+    monkeypatch.setattr("benchtui.engine.worker.environment.quota_use", lambda groups: totals.pop(0))
+    seen = EnvironmentProbe().since()
+    assert (seen.quota_periods, seen.quota_stopped_periods, seen.quota_stopped_s) == (50, 40, 4.5)
+
+
+def test_without_a_quota_no_stops_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchtui.engine.worker.environment.quota_use", lambda groups: None)
+    seen = EnvironmentProbe().since()
+    assert (seen.quota_periods, seen.quota_stopped_periods, seen.quota_stopped_s) == (None, None, None)

@@ -107,6 +107,23 @@ def test_limits_of_the_clock_are_neither_marked_nor_slow_a_case(limit: str) -> N
     assert slowest(limited, device="cuda:0") == Slowdown()
 
 
+QUOTA = "disturbed: its CPU quota stopped it in 80% of the quota's periods"
+
+
+@pytest.mark.parametrize(
+    ("periods", "stopped", "marks"),
+    [(50, 40, (QUOTA,)), (50, 0, ()), (1000, 9, ()), (None, None, ()), (0, 0, ())],
+)
+def test_stops_by_the_cpu_quota_mark_a_case_and_repeat_nothing(
+    periods: int | None, stopped: int | None, marks: tuple[str, ...]
+) -> None:
+    held = around(quota_periods=periods, quota_stopped_periods=stopped)
+    assert disturbances(held, 2.0) == marks
+    assert contention_marks(held, 2.0) == throttling(held) == ()
+    why = ("the CPU quota of the control group stopped the worker",) if marks else ()
+    assert slowest(held) == Slowdown(1.25 if marks else 1.0, why)
+
+
 def test_a_case_measured_beside_others_of_its_sweep_says_so() -> None:
     beside = around(beside=2, others_cpu_percent=5.0)
     assert disturbances(beside, 1.0) == ("beside 2 of this sweep's cases",)
