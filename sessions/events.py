@@ -73,6 +73,8 @@ class Runtime(Event, tag="runtime", frozen=True, kw_only=True):
     torch: str
     transformers: str | None = None
     cuda: str | None = None
+    hip: str | None = None
+    """Version of HIP if torch was built for ROCm, whose devices torch calls ``cuda`` as well."""
     cudnn: Count | None = None
     threads: Count | None = None
     cuda_devices: tuple[str, ...] = ()

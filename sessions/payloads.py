@@ -26,6 +26,8 @@ class Gpu(Record, frozen=True, kw_only=True):
     uuid: str | None = None
     memory_mb: Amount | None = None
     power_limit_w: Amount | None = None
+    mig: bool | None = None
+    """Whether MIG divides the GPU into instances; null if the driver doesn't say."""
     sm_clock_mhz: Amount | None = None
     """Default application clock, or the maximum clock if the driver reports no default."""
     sm_clock_is_highest: bool = False

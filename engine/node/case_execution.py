@@ -18,6 +18,8 @@ from benchtui.sessions.stats.disturbance import disturbances
 _PROCESSES_PERIOD_S = 1.0
 """Minimum interval between queries of the GPU's process list. They hold the driver's lock."""
 
+_MIG = "MIG divides the GPU, and the driver's readings are those of the whole device with all instances"
+
 
 class CaseRun:
     """A running case and the node's telemetry about it."""
@@ -78,7 +80,8 @@ class CaseRun:
         self._process.end(outcome, reason, now_s)
 
     def _read_processes(self) -> None:
-        if not self._nvml or not self._gpu_uuid or monotonic() - self._queried_s < _PROCESSES_PERIOD_S:
+        due = monotonic() - self._queried_s >= _PROCESSES_PERIOD_S
+        if not self._nvml or not self._gpu_uuid or not due or self._gpu() is None:
             return
         self._queried_s = monotonic()
         processes = self._nvml.processes(self._gpu_uuid)
@@ -171,14 +174,14 @@ class CaseRun:
 
     def _gpu_absent(self) -> str:
         """Return why the driver's readings can't be matched to the case's GPU."""
-        return (
-            self._uuid_absent
-            or self._host.absent.get("gpu")
-            or "the driver doesn't list the device that torch uses"
-        )
+        unlisted = "the driver doesn't list the device that torch uses"
+        known = self._uuid_absent or self._host.absent.get("gpu")
+        return known or (_MIG if any(gpu.mig for gpu in self._host.gpus) else unlisted)
 
     def _gpu(self) -> Gpu | None:
-        known = (gpu for gpu in self._host.gpus if gpu.uuid is not None and gpu.uuid == self._gpu_uuid)
+        """Return the case's GPU. None if it is unknown, or if its readings are those of a whole MIG device."""
+        gpus = (gpu for gpu in self._host.gpus if gpu.uuid is not None and not gpu.mig)
+        known = (gpu for gpu in gpus if gpu.uuid == self._gpu_uuid)
         return next(known, None)
 
 

@@ -1,6 +1,6 @@
 """NVIDIA GPU readings through the driver's management library (NVML), without using CUDA."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -205,6 +205,11 @@ def throttle_names(bits: int) -> str:
     return "+".join(name for bit in set_bits if (name := THROTTLES.get(bit, hex(bit))))
 
 
+def _is_mig(modes: Sequence[int]) -> bool:
+    """Whether MIG is on now. The second mode is that after the next reset."""
+    return bool(modes[0] == pynvml.NVML_DEVICE_MIG_ENABLE)
+
+
 def _default_clock() -> _Reading[float]:
     """Default SM clock of applications, or the maximum if the driver has no default."""
     functions = _known("nvmlDeviceGetDefaultApplicationsClock", "nvmlDeviceGetMaxClockInfo")
@@ -258,6 +263,7 @@ class _Device:
             uuid=self.read(_Reading(str, pynvml.nvmlDeviceGetUUID)),
             memory_mb=total_mb,
             power_limit_w=self.read(self.readings.power_limit_w),
+            mig=self.read(_Reading(_is_mig, *_known("nvmlDeviceGetMigMode"))),
             sm_clock_mhz=self.read(clock),
             sm_clock_is_highest=clock.answered_by is pynvml.nvmlDeviceGetMaxClockInfo,
         )

@@ -12,6 +12,7 @@
  *   FAKE_NVML_THROTTLE   GPU:BITS/BITS/...  the answers of the first, second, ... call; the last one stays
  *   FAKE_NVML_CAPABILITY compute capability of all GPUs; default 9.0
  *   FAKE_NVML_DEFAULT_CLOCK  anything: the driver knows a default clock of applications, 500 MHz below the highest
+ *   FAKE_NVML_MIG        GPU that is divided into instances
  *   FAKE_NVML_PROCESSES  GPU:PID:BYTES
  *
  * unsigned fake_nvml_calls(unsigned gpu, const char *function) counts the calls so far.
@@ -200,6 +201,15 @@ int nvmlDeviceGetMemoryInfo(void *device, struct memory *memory) {
 
 /* 100 W, 50 W more for each GPU before this one, and a saw tooth of 10, 20, 30, 40, 0 W on top. */
 static unsigned power_mw(unsigned gpu, unsigned call) { return 100000 + 50000 * gpu + 10000 * (call % 5); }
+
+/* On with FAKE_NVML_MIG, a GPU; off after the next reset. */
+int nvmlDeviceGetMigMode(void *device, unsigned *current, unsigned *pending) {
+    ANSWER(device, "GetMigMode")
+    const char *mig = setting("FAKE_NVML_MIG");
+    *current = *mig && (unsigned)atoi(mig) == gpu;
+    *pending = 0;
+    return SUCCESS;
+}
 
 /* Major and minor number of FAKE_NVML_CAPABILITY. */
 int nvmlDeviceGetCudaComputeCapability(void *device, int *major, int *minor) {

@@ -123,6 +123,17 @@ def test_case_on_an_unread_gpu_is_marked_and_never_gets_the_energy_of_the_proces
     assert on_cpu.marks == ()
 
 
+@pytest.mark.parametrize("uuid", ["GPU-1", "GPU-of-an-instance"])
+def test_case_on_a_mig_instance_gets_no_readings_of_the_whole_device(uuid: str) -> None:
+    host = Host(gpus=(Gpu(index=0, name="A", uuid="GPU-1", mig=True),))
+    ended = run_on("cuda:0", host, telemetry(), {"gpu_uuid": uuid}, environment=Environment(processors=2))
+    reason = "MIG divides the GPU, and the driver's readings are those of the whole device with all instances"
+    assert (ended.marks, ended.energy) == ((f"GPU not read: {reason}",), Energy(absent=reason))
+    seen = ended.environment
+    assert seen is not None and (seen.sm_clock_mhz, seen.throttle, seen.gpu_processes) == (None, (), None)
+    assert ended.memory is not None and ended.memory.peak_device_mb is None
+
+
 def test_failed_case_is_passed_on_unchanged() -> None:
     ended = finished("GPU-1", outcome="failed", reason="killed")
     assert (ended.environment, ended.energy, ended.memory) == (None, None, None)

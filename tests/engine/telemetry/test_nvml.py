@@ -53,6 +53,7 @@ result["closed"] = nvml.sample()
         "uuid": UUID.format(1),
         "memory_mb": 80000.0,
         "power_limit_w": 700.0,
+        "mig": False,
         "sm_clock_mhz": 1981.0,
         "sm_clock_is_highest": True,
     }
@@ -88,6 +89,16 @@ def test_default_clock_is_told_from_the_highest(with_gpus: Callable[..., Any]) -
     assert gpu["sm_clock_mhz"] == 1481.0 and "sm_clock_is_highest" not in gpu
     unread = with_gpus(script, FAKE_NVML_FAIL="0:GetMaxClockInfo:3")
     assert "sm_clock_mhz" not in unread and "sm_clock_is_highest" not in unread
+
+
+def test_divided_gpu_is_told_from_whole_ones(with_gpus: Callable[..., Any]) -> None:
+    script = "result = [gpu.mig for gpu in open_nvml().gpus()]"
+    refused = "2:GetMigMode:3"
+    assert with_gpus(script, FAKE_NVML_GPUS="3", FAKE_NVML_MIG="1", FAKE_NVML_FAIL=refused) == [
+        False,
+        True,
+        None,
+    ]
 
 
 @pytest.mark.parametrize(
