@@ -40,6 +40,8 @@ class Device(Protocol):
     torch_device: torch.device
     uuid: str | None
     """UUID that the driver reports, to find the device's readings. None if unknown."""
+    uuid_absent: str | None
+    """Why a GPU's UUID is unknown. None for a CPU."""
 
     def time(self, step: Callable[[Lap], Done]) -> tuple[StepTime, Done]:
         """Run one step. Return its times and its result."""

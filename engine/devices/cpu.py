@@ -20,6 +20,7 @@ class Cpu:
     def __init__(self) -> None:
         self.torch_device = torch.device("cpu")
         self.uuid: str | None = None
+        self.uuid_absent: str | None = None
 
     def time(self, step: Callable[[Lap], Done]) -> tuple[StepTime, Done]:
         """Time a step by the host clock."""

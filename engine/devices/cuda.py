@@ -66,6 +66,7 @@ class Cuda:
             raise BenchtuiError(f"{name}: no such device; torch {torch.__version__} sees {count} CUDA devices")
         torch.cuda.set_device(self.torch_device)
         self.uuid = self._uuid()
+        self.uuid_absent = None if self.uuid else _uuid_absence()
 
     def time(self, step: Callable[[Lap], Done]) -> tuple[StepTime, Done]:
         """Time a step by events, with the device synchronized at both ends."""
@@ -110,9 +111,18 @@ class Cuda:
         return union_length(spans) / 1000 / steps
 
     def _uuid(self) -> str | None:
+        if torch.version.hip:
+            return None  # an AMD GPU has no UUID that NVML knows
         # torch returns the bare UUID, NVML adds this prefix
         uuid = getattr(torch.cuda.get_device_properties(self.torch_device), "uuid", None)
         return f"GPU-{uuid}" if uuid else None
+
+
+def _uuid_absence() -> str:
+    """Return why the readings of torch's GPU can't be found."""
+    if torch.version.hip:
+        return "torch runs on ROCm, and only NVIDIA's driver is read"
+    return f"torch {torch.__version__} doesn't report the GPU's UUID"
 
 
 def _is_work(event: Any) -> bool:  # noqa: ANN401  (torch.autograd.profiler_util.FunctionEvent, which has no types)

@@ -100,6 +100,7 @@ class _Case:
                 samples_per_step=workload.samples,
                 new_tokens=workload.new_tokens,
                 gpu_uuid=device.uuid,
+                gpu_absent=device.uuid_absent,
             )
         )
         return device, workload

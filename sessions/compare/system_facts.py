@@ -80,6 +80,7 @@ def _software(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
     return facts(
         ("GPU driver", host.driver),
         ("CUDA", runtime and runtime.cuda),
+        ("HIP (ROCm)", runtime and runtime.hip),
         ("cuDNN", str(runtime.cudnn) if runtime and runtime.cudnn else None),
         ("Python", host.python),
         ("PyTorch", runtime.torch if runtime else host.packages.get("torch")),

@@ -204,3 +204,26 @@ def test_gpu_busy_time_is_that_of_kernels_and_copies(
 
 def test_cpu_has_no_busy_time() -> None:
     assert open_device("cpu").busy_ms(lambda lap: None, 3) is None
+
+
+@pytest.mark.parametrize(
+    ("properties", "hip", "uuid", "absent"),
+    [
+        ({"uuid": "ab-1"}, None, "GPU-ab-1", None),
+        ({}, None, None, f"torch {torch.__version__} doesn't report the GPU's UUID"),
+        ({"uuid": "ab-1"}, "6.4", None, "torch runs on ROCm, and only NVIDIA's driver is read"),
+    ],
+)
+def test_gpu_without_a_known_uuid_says_why(
+    monkeypatch: pytest.MonkeyPatch,
+    properties: dict[str, str],
+    hip: str | None,
+    uuid: str | None,
+    absent: str | None,
+) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "set_device", lambda device: None)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: SimpleNamespace(**properties))
+    monkeypatch.setattr(torch.version, "hip", hip)
+    device = Cuda("cuda:0")
+    assert (device.uuid, device.uuid_absent) == (uuid, absent)

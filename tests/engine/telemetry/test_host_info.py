@@ -10,8 +10,6 @@ import psutil
 import pytest
 
 from benchtui.engine.telemetry.host_info import (
-    container_cpus,
-    container_memory_mb,
     describe_host,
     governor,
     is_virtual,
@@ -118,27 +116,3 @@ def test_distinct_governors_are_joined(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         (folder / "scaling_governor").write_text(f"{name}\n")
         assert governor(tmp_path) == ("performance" if number < 2 else "performance+powersave")
-
-
-def test_container_limits_come_from_the_control_group(tmp_path: Path) -> None:
-    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (None, None)
-    (tmp_path / "cpu.max").write_text("max 100000\n")
-    (tmp_path / "memory.max").write_text("max\n")
-    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (None, None)
-    (tmp_path / "cpu.max").write_text("250000 100000\n")
-    (tmp_path / "memory.max").write_text("2000000000\n")
-    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (2.5, 2000.0)
-
-
-def test_cgroup_v1_limits_are_read(tmp_path: Path) -> None:
-    for folder, file, text in (
-        ("cpu", "cpu.cfs_quota_us", "50000"),
-        ("cpu", "cpu.cfs_period_us", "100000"),
-        ("memory", "memory.limit_in_bytes", "1000000"),
-    ):
-        (tmp_path / folder).mkdir(exist_ok=True)
-        (tmp_path / folder / file).write_text(f"{text}\n")
-    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (0.5, 1.0)
-    (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text("-1\n")
-    (tmp_path / "memory" / "memory.limit_in_bytes").write_text("9223372036854771712\n")
-    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (None, None)
