@@ -68,7 +68,7 @@ def test_torch_without_quantized_products_skips_the_case(
     tiny_sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch.ao.quantization", None)
-    with pytest.raises(CaseSkippedError, match=r"int8: torch .* has no dynamic quantisation"):
+    with pytest.raises(CaseSkippedError, match=r"int8: torch .* has no dynamic quantization"):
         make(tiny_sweep("precision=int8"))
 
 
