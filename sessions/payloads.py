@@ -28,6 +28,14 @@ class Gpu(Record, frozen=True, kw_only=True):
     power_limit_w: Amount | None = None
     mig: bool | None = None
     """Whether MIG divides the GPU into instances; null if the driver doesn't say."""
+    persistence: bool | None = None
+    """Whether the driver stays loaded while nothing uses the GPU; otherwise clocks and power start anew."""
+    ecc: bool | None = None
+    """Whether memory corrects errors, which costs bandwidth on some GPUs."""
+    pcie: str | None = None
+    """Fastest generation and current width of the link to the host, such as ``gen 5 x16``."""
+    numa_node: Count | None = None
+    """NUMA node of the host that the GPU is attached to."""
     sm_clock_mhz: Amount | None = None
     """Default application clock, or the maximum clock if the driver reports no default."""
     sm_clock_is_highest: bool = False
@@ -57,6 +65,8 @@ class Host(Record, frozen=True, kw_only=True):
     """Version of the GPU driver."""
     packages: dict[str, str] = {}
     """Version of each installed package that affects measurements."""
+    environment: dict[str, str] | None = None
+    """Environment variables that torch, CUDA, OpenMP, MKL or tokenizers read; null if not recorded."""
     absent: dict[str, str] = {}
     """What can't be read on this machine, with the reason: ``{"gpu": "no NVIDIA driver: …"}``."""
 

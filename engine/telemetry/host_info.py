@@ -2,6 +2,7 @@
 
 import os
 import platform
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 
@@ -12,9 +13,33 @@ from benchtui.engine.telemetry.nvml import Nvml, NvmlUnavailable
 from benchtui.engine.telemetry.processors import usable_processors
 from benchtui.engine.telemetry.rapl import POWERCAP
 from benchtui.sessions.payloads import Host
+from benchtui.sessions.sanitize import LONGEST_MESSAGE, visible
 
 PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "nvidia-ml-py")
 """Packages whose version affects a measurement."""
+
+VARIABLES = (
+    "CUBLAS_",
+    "CUDA_",
+    "CUDNN_",
+    "GOMP_",
+    "HF_HUB_OFFLINE",
+    "HIP_",
+    "KMP_",
+    "LD_PRELOAD",
+    "MALLOC_",
+    "MKL_",
+    "NCCL_",
+    "NVIDIA_TF32_OVERRIDE",
+    "OMP_",
+    "OPENBLAS_",
+    "PYTORCH_",
+    "RAYON_",
+    "TOKENIZERS_",
+    "TORCH",
+    "TRITON_",
+)
+"""Prefixes of environment variables that affect a measurement."""
 
 CPUINFO = Path("/proc/cpuinfo")
 CPUS = Path("/sys/devices/system/cpu")
@@ -38,6 +63,7 @@ def describe_host(nvml: Nvml | NvmlUnavailable) -> Host:
         gpus=() if isinstance(nvml, NvmlUnavailable) else nvml.gpus(),
         driver=None if isinstance(nvml, NvmlUnavailable) else nvml.driver,
         packages=package_versions(PACKAGES),
+        environment=recorded_variables(os.environ),
         absent=gpu | ({} if rapl is None else {"rapl": rapl}),
     )
 
@@ -90,6 +116,12 @@ def package_versions(names: tuple[str, ...]) -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return versions
+
+
+def recorded_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment variables that affect a measurement, by name; long values are shortened."""
+    names = sorted(name for name in environment if name.startswith(VARIABLES))
+    return {visible(name): visible(environment[name], LONGEST_MESSAGE) for name in names}
 
 
 def rapl_absence(powercap: Path) -> str | None:

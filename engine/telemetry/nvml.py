@@ -210,6 +210,17 @@ def _is_mig(modes: Sequence[int]) -> bool:
     return bool(modes[0] == pynvml.NVML_DEVICE_MIG_ENABLE)
 
 
+def _first(modes: Sequence[int]) -> bool:
+    """Whether a mode is on now. The second value is that after the next reset."""
+    return bool(modes[0])
+
+
+def _pcie_link(handle: object) -> str:
+    """Fastest generation, as the link slows down while idle, and current width of the link."""
+    generation = pynvml.nvmlDeviceGetMaxPcieLinkGeneration(handle)
+    return f"gen {generation} x{pynvml.nvmlDeviceGetCurrPcieLinkWidth(handle)}"
+
+
 def _default_clock() -> _Reading[float]:
     """Default SM clock of applications, or the maximum if the driver has no default."""
     functions = _known("nvmlDeviceGetDefaultApplicationsClock", "nvmlDeviceGetMaxClockInfo")
@@ -264,6 +275,10 @@ class _Device:
             memory_mb=total_mb,
             power_limit_w=self.read(self.readings.power_limit_w),
             mig=self.read(_Reading(_is_mig, *_known("nvmlDeviceGetMigMode"))),
+            persistence=self.read(_Reading(bool, *_known("nvmlDeviceGetPersistenceMode"))),
+            ecc=self.read(_Reading(_first, *_known("nvmlDeviceGetEccMode"))),
+            pcie=self.read(_Reading(str, _pcie_link)),
+            numa_node=self.read(_Reading(int, *_known("nvmlDeviceGetNumaNodeId"))),
             sm_clock_mhz=self.read(clock),
             sm_clock_is_highest=clock.answered_by is pynvml.nvmlDeviceGetMaxClockInfo,
         )

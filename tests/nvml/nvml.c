@@ -211,6 +211,37 @@ int nvmlDeviceGetMigMode(void *device, unsigned *current, unsigned *pending) {
     return SUCCESS;
 }
 
+int nvmlDeviceGetPersistenceMode(void *device, unsigned *mode) {
+    ANSWER(device, "GetPersistenceMode")
+    *mode = 1;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetEccMode(void *device, unsigned *current, unsigned *pending) {
+    ANSWER(device, "GetEccMode")
+    *current = 1, *pending = 0;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetMaxPcieLinkGeneration(void *device, unsigned *generation) {
+    ANSWER(device, "GetMaxPcieLinkGeneration")
+    *generation = 5;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetCurrPcieLinkWidth(void *device, unsigned *width) {
+    ANSWER(device, "GetCurrPcieLinkWidth")
+    *width = 16;
+    return SUCCESS;
+}
+
+/* Two GPUs a node. */
+int nvmlDeviceGetNumaNodeId(void *device, unsigned *node) {
+    ANSWER(device, "GetNumaNodeId")
+    *node = gpu / 2;
+    return SUCCESS;
+}
+
 /* Major and minor number of FAKE_NVML_CAPABILITY. */
 int nvmlDeviceGetCudaComputeCapability(void *device, int *major, int *minor) {
     ANSWER(device, "GetCudaComputeCapability")

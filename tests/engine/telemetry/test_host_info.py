@@ -16,6 +16,7 @@ from benchtui.engine.telemetry.host_info import (
     package_versions,
     processor_name,
     rapl_absence,
+    recorded_variables,
 )
 from benchtui.engine.telemetry.nvml import NvmlUnavailable
 
@@ -27,6 +28,20 @@ def test_host_without_gpus_records_why() -> None:
     assert host.cpu_count is not None and 1 <= host.cpu_count <= (os.cpu_count() or 1)
     assert host.memory_mb == pytest.approx(psutil.virtual_memory().total / 1e6, abs=0.05)
     assert {"torch", "transformers", "nvidia-ml-py"} <= set(host.packages)
+
+
+def test_variables_that_affect_a_measurement_are_recorded_and_no_others() -> None:
+    environment = {
+        "OMP_NUM_THREADS": "4",
+        "CUDA_LAUNCH_BLOCKING": "1",
+        "PYTORCH_CUDA_ALLOC_CONF": "a\x1b[2J" + "b" * 9999,
+        "HF_TOKEN": "secret",
+        "HOME": "/root",
+    }
+    recorded = recorded_variables(environment)
+    assert list(recorded) == ["CUDA_LAUNCH_BLOCKING", "OMP_NUM_THREADS", "PYTORCH_CUDA_ALLOC_CONF"]
+    assert "\x1b" not in recorded["PYTORCH_CUDA_ALLOC_CONF"]
+    assert len(recorded["PYTORCH_CUDA_ALLOC_CONF"]) < 1000
 
 
 def test_only_usable_processors_are_counted() -> None:

@@ -54,6 +54,10 @@ result["closed"] = nvml.sample()
         "memory_mb": 80000.0,
         "power_limit_w": 700.0,
         "mig": False,
+        "persistence": True,
+        "ecc": True,
+        "pcie": "gen 5 x16",
+        "numa_node": 0,
         "sm_clock_mhz": 1981.0,
         "sm_clock_is_highest": True,
     }
