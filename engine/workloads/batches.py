@@ -42,6 +42,10 @@ class Batches(Protocol):
         """Return the network's inputs for the next batch, on the host, including the attention mask."""
         ...
 
+    def rewind(self) -> None:
+        """Return to the first batch."""
+        ...
+
 
 class TextBatches:
     """Texts of a dataset, repeated endlessly and tokenized with the model's tokenizer."""
@@ -49,8 +53,8 @@ class TextBatches:
     def __init__(self, location: loading.ModelLocation, dataset: str, config: Config, side: Side) -> None:
         """Load texts and tokenizer. Raises BenchtuiError if either is unavailable."""
         texts = load_texts(dataset)
+        self._texts = texts.texts
         self._tokenizer, self.tokenizer_threads = _tokenizer(location, side)
-        self._texts: Iterator[str] = cycle(texts.texts)
         self._batch_size = config.batch_size
         self._options = {
             "truncation": True,
@@ -60,12 +64,17 @@ class TextBatches:
         }
         self.data = Data(dataset=texts.name, samples=len(texts.texts), tokenizer=type(self._tokenizer).__name__)
         self.marks: tuple[str, ...] = texts.marks
+        self.rewind()
 
     def draw(self, lap: Lap) -> dict[str, torch.Tensor]:
         """Tokenize the next texts. This is a timed part of the step."""
-        batch = self._tokenizer(list(islice(self._texts, self._batch_size)), **self._options)
+        batch = self._tokenizer(list(islice(self._next_texts, self._batch_size)), **self._options)
         lap("tokenize")
         return dict(batch)
+
+    def rewind(self) -> None:
+        """Return to the first text."""
+        self._next_texts: Iterator[str] = cycle(self._texts)
 
 
 class SyntheticBatches:
@@ -78,15 +87,20 @@ class SyntheticBatches:
         generator = torch.Generator().manual_seed(0)
         self._ids = torch.randint(vocabulary, (rows, config.sequence_length), generator=generator)
         self._mask = torch.ones(shape, dtype=torch.long)
-        self._at = torch.arange(config.batch_size)
+        self._batch_size = config.batch_size
         self.data = Data(dataset=SYNTHETIC, samples=rows)
         self.marks: tuple[str, ...] = ("synthetic tokens",)
+        self.rewind()
 
     def draw(self, lap: Lap) -> dict[str, torch.Tensor]:
         """Return the next rows, wrapping around at the end."""
         ids = self._ids[self._at]
         self._at = (self._at + len(self._at)) % len(self._ids)
         return {"input_ids": ids, "attention_mask": self._mask}
+
+    def rewind(self) -> None:
+        """Return to the first row."""
+        self._at = torch.arange(self._batch_size)
 
 
 def limit_tokenizer_threads(count: int) -> None:

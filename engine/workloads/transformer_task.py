@@ -68,6 +68,10 @@ class NetworkTask:
             others=self._others(),
         )
 
+    def begin_measuring(self) -> None:
+        """Return to the first batch."""
+        self._batches.rewind()
+
     def count(self, done: StepOutput) -> StepCounts:
         """Count a step's tokens by its attention masks, plus generated ones, and read its loss."""
         for mask in done.masks:

@@ -31,6 +31,22 @@ def test_synthetic_rows_wrap_around() -> None:
     assert torch.equal(drawn[2][56:], drawn[0][:44])  # rows 256 to 299 are rows 0 to 43
 
 
+def test_rewound_rows_begin_at_the_first() -> None:
+    batches = SyntheticBatches(1000, Config(device="cpu", batch_size=100, sequence_length=4))
+    first, _ = batches.draw(nothing), batches.draw(nothing)
+    batches.rewind()
+    assert torch.equal(batches.draw(nothing)["input_ids"], first["input_ids"])
+
+
+def test_rewound_texts_begin_at_the_first(tiny_gpt2: Path, tmp_path: Path) -> None:
+    (tmp_path / "three.txt").write_text("good film\nbad film\nno film\n")
+    config = Config(device="cpu", batch_size=2, sequence_length=8)
+    batches = TextBatches(loading.locate(str(tiny_gpt2), "random"), str(tmp_path / "three.txt"), config, "right")
+    first, second = batches.draw(nothing)["input_ids"], batches.draw(nothing)["input_ids"]
+    batches.rewind()
+    assert torch.equal(batches.draw(nothing)["input_ids"], first) and not torch.equal(first, second)
+
+
 def test_batch_may_exceed_the_default_number_of_rows() -> None:
     batches = SyntheticBatches(1000, Config(device="cpu", batch_size=300, sequence_length=4))
     assert batches.draw(nothing)["input_ids"].shape == (300, 4)
