@@ -219,8 +219,10 @@ class StepCost(Record, frozen=True, kw_only=True):
     """Part of ``bytes_moved`` that existed before the step: weights, at each use, and optimizer state."""
     busy_ms: Milliseconds | None = None
     """Time per step in which the device was busy; null on a CPU, where host and device are the same."""
+    waits: Count | None = None
+    """Least number of times that the host waits for the GPU in a step; null in latency mode and on a CPU."""
     absent: dict[str, str] = {}
-    """What couldn't be counted (``flops``, ``bytes``, ``busy``), with the reason."""
+    """What couldn't be counted (``flops``, ``bytes``, ``busy``, ``waits``), with the reason."""
 
 
 class Reported(Record, frozen=True, kw_only=True):

@@ -63,6 +63,10 @@ class Device(Protocol):
         """Return the memory peaks since the last reset."""
         ...
 
+    def waits(self, step: Callable[[Lap], object]) -> int | None:
+        """Return how often the host waits for the device in a step, as far as torch sees it. None on a CPU."""
+        ...
+
     def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float | None:
         """Return the device's mean busy time in one of ``steps`` steps. None on a CPU.
 

@@ -49,6 +49,10 @@ class Cpu:
         """Return the peak of resident memory. The CPU allocator records no peaks."""
         return Memory(peak_rss_mb=process_memory.peak_mb())
 
+    def waits(self, step: Callable[[Lap], object]) -> int | None:
+        """Return None: the CPU is the host."""
+        return None
+
     def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float | None:
         """Return None: the CPU is the host."""
         return None

@@ -1,5 +1,6 @@
 """CUDA device: event timing and memory peaks. Used in workers only, never before the fork."""
 
+import warnings
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from time import perf_counter_ns
@@ -12,6 +13,9 @@ from benchtui.engine.devices import process_memory
 from benchtui.engine.devices.base import Lap, StepTime, sum_parts
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Memory
+
+_WAITED = "called a synchronizing CUDA operation"
+"""Text of torch's warning about an operation for which the host waits."""
 
 
 def union_length(spans: Iterable[tuple[float, float]]) -> float:
@@ -98,6 +102,21 @@ class Cuda:
             peak_reserved_mb=torch.cuda.max_memory_reserved(self.torch_device) / 1e6,
             peak_rss_mb=process_memory.peak_mb(),
         )
+
+    def waits(self, step: Callable[[Lap], object]) -> int | None:
+        """Run a step with torch's warnings about synchronizing operations, and return their number.
+
+        Torch sees its own waits alone, not those of other libraries that call the driver.
+        """
+        before = torch.cuda.get_sync_debug_mode()
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            torch.cuda.set_sync_debug_mode("warn")
+            try:
+                step(_no_lap)
+            finally:
+                torch.cuda.set_sync_debug_mode(before)
+        return sum(_WAITED in str(warning.message) for warning in seen)
 
     def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float | None:
         """Return the mean time of kernels and copies in a step. Overlaps count once."""

@@ -38,6 +38,8 @@ QUOTA_SHARE = 0.01
 SHARED_PROCESSOR = "the worker waited for a processor"
 KINDS = ("disturbed", "throttled", "clock", "shared GPU", "beside")
 """Prefixes of this module's marks."""
+_COUNTED = ("waits for the GPU", "gradient scaler skipped")
+"""Prefixes of other modules' marks that contain a number."""
 _CAUSES = {
     "throttled": "the GPU was throttled",
     "clock": "the GPU ran below its default clock",
@@ -165,8 +167,8 @@ def _company(environment: Environment) -> tuple[str, ...]:
 
 
 def mark_kind(mark: str) -> str:
-    """Return a mark without its numbers, for counting cases. A mark of another module is returned unchanged."""
-    return next((name for name in KINDS if mark.startswith(name)), mark)
+    """Return a mark without its numbers, for counting cases. A mark without numbers is returned unchanged."""
+    return next((name for name in (*KINDS, *_COUNTED) if mark.startswith(name)), mark)
 
 
 def merge_round_marks(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:

@@ -137,7 +137,8 @@ def _applied(case: CaseState) -> str:
 _SYNCHRONIZED = {
     "latency": "host time on a monotonic clock, the device synchronised at both ends of every step",
     "throughput": (
-        "throughput mode: host time on a monotonic clock, a GPU synchronised around blocks of steps alone;"
+        "throughput mode: host time on a monotonic clock, a GPU synchronised around blocks of steps alone,"
+        " inputs and results copied through pinned memory;"
         " a step in a block takes until the next one begins on the GPU"
     ),
 }

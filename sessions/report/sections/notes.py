@@ -19,6 +19,7 @@ UNEVEN = 1.25
 RANDOM_WEIGHTS = "random weights"
 MEANINGS = {
     RANDOM_WEIGHTS: "the steps compute what the model's would; its predictions mean nothing",
+    "waits for the GPU": "in throughput mode such steps can't overlap; transformers reads masks and positions",
     "sample text": "the text bundled with benchtui, not a data set",
 }
 """Explanations of marks that aren't self-explanatory."""

@@ -1,3 +1,4 @@
+import warnings
 from time import sleep
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -155,6 +156,24 @@ def test_gpu_is_synchronized_only_at_both_ends_of_a_block(
     assert [given for _, given in rows] == [2, 3, 4]
     assert [time.device_ms for time, _ in rows] == [1.0, 1.0, 1.0]
     assert [time.wall_ms for time, _ in rows] == [2.0, 2.0, 6.0], "until the next begins; the last has the rest"
+
+
+def test_waits_of_a_step_are_those_that_torch_warns_of(
+    cuda: tuple[Cuda, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device, done = cuda
+    monkeypatch.setattr(torch.cuda, "get_sync_debug_mode", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "set_sync_debug_mode", lambda mode: done.append(str(mode)))
+
+    def step(lap: Lap) -> None:
+        for _ in range(2):
+            warnings.warn("called a synchronizing CUDA operation (Triggered internally at ...)", stacklevel=1)
+        warnings.warn("something else", stacklevel=1)
+        done.append("step")
+
+    assert device.waits(step) == 2
+    assert done == ["warn", "step", "0"]
+    assert open_device("cpu").waits(step) is None
 
 
 def seen(kind: str, begin_us: float, end_us: float, named: bool = False) -> SimpleNamespace:
