@@ -59,6 +59,15 @@ def test_failed_cpu_allocation_is_out_of_memory() -> None:
             "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
             ": CUBLAS_STATUS_ALLOC_FAILED",
         ),
+        ("CUDA driver error: out of memory", ": CUDA driver error: out of memory"),
+        ("Triton Error [CUDA]: out of memory", ": Triton Error [CUDA]: out of memory"),
+        ("Caught RuntimeError: HIP out of memory.", ": HIP out of memory"),
+        (
+            "HIP out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 64.00 GiB of which"
+            " 1.00 GiB is free.",
+            ": tried to allocate 2.00 GiB, 1.00 GiB of 64.00 GiB free",
+        ),
+        ("NCCL error: Last error: Cuda failure 2 'out of memory'", ": Cuda failure 2 'out of memory'"),
     ],
 )
 def test_gpu_memory_errors_are_shortened_to_out_of_memory(error: str, reason: str) -> None:
@@ -73,7 +82,39 @@ def test_out_of_memory_of_another_allocator_is_recognized() -> None:
     assert oom.reason("cuda:0", refused) == said
 
 
-@pytest.mark.parametrize("said", ["CUDA error: an illegal memory access", "shape '[2]' is invalid"])
+def test_cause_of_an_error_may_be_out_of_memory() -> None:
+    wrapped = RuntimeError("the backend failed")
+    wrapped.__cause__ = torch.cuda.OutOfMemoryError("Allocation on device 0 would exceed")
+    assert oom.reason("cuda:0", wrapped) == "out of memory on cuda:0: Allocation on device 0 would exceed"
+    wrapped.__cause__ = wrapped
+    assert oom.reason("cuda:0", wrapped) is None
+
+
+@pytest.mark.parametrize(
+    ("free", "reason"),
+    [
+        (12_000_000, "out of memory on cuda:0: CUBLAS_STATUS_NOT_INITIALIZED, 12 MB free"),
+        (8_000_000_000, None),
+    ],
+)
+def test_library_without_a_handle_is_out_of_memory_on_a_full_device(
+    monkeypatch: pytest.MonkeyPatch, free: int, reason: str | None
+) -> None:
+    refused = RuntimeError("CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`")
+    assert oom.reason("cpu", refused) is None
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free, 10**11))
+    assert oom.reason("cuda:0", refused) == reason
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "CUDA error: an illegal memory access",
+        "shape '[2]' is invalid",
+        "CUDA graphs were skipped so as not to run out of memory",
+    ],
+)
 def test_other_errors_are_not_out_of_memory(said: str) -> None:
     assert oom.reason("cuda:0", RuntimeError(said)) is None
 
