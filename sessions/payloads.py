@@ -192,8 +192,15 @@ class StepCost(Record, frozen=True, kw_only=True):
     """Part of ``bytes_moved`` that existed before the step: weights, at each use, and optimizer state."""
     busy_ms: Milliseconds | None = None
     """Time per step in which the device was busy; null on a CPU, where host and device are the same."""
+    padded_tokens: Count | None = None
+    """Tokens of the counted step, including padding; null if it was any step."""
+    typical_padded_tokens: Count | None = None
+    """Median of the same over the measured steps."""
+    attention: tuple[str, ...] = ()
+    """Attention kernels that ran: ``flash``, ``flash3``, ``efficient`` (memory-efficient), ``cudnn``, ``flex``
+    or ``math`` (not fused). From torch's dispatcher; of compiled code, from a profiler's GPU functions."""
     absent: dict[str, str] = {}
-    """What couldn't be counted (``flops``, ``bytes``, ``busy``), with the reason."""
+    """What couldn't be counted (``flops``, ``bytes``, ``busy``, ``attention``), with the reason."""
 
 
 class Reported(Record, frozen=True, kw_only=True):

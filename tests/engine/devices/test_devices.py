@@ -201,6 +201,7 @@ def test_gpu_is_synchronized_only_at_both_ends_of_a_block(
 def seen(kind: str, begin_us: float, end_us: float, named: bool = False) -> SimpleNamespace:
     """An event as torch's profiler tells it."""
     return SimpleNamespace(
+        name=f"{kind} work",
         device_type=SimpleNamespace(name=kind),
         time_range=SimpleNamespace(start=begin_us, end=end_us),
         is_user_annotation=named,
@@ -210,6 +211,7 @@ def seen(kind: str, begin_us: float, end_us: float, named: bool = False) -> Simp
 class Profiler:
     """A profiler that saw two kernels at once and a copy in each of the steps it was shown."""
 
+    told: ClassVar[list[str]] = []
     events_seen: ClassVar[list[SimpleNamespace]] = [
         seen("CUDA", 0.0, 1000.0),
         seen("CUDA", 500.0, 1500.0),
@@ -218,8 +220,12 @@ class Profiler:
         seen("CUDA", 0.0, 9000.0, named=True),
     ]
 
-    def __init__(self, activities: list[Any]) -> None:
+    def __init__(self, activities: list[Any], schedule: Any) -> None:
         assert activities == [torch.profiler.ProfilerActivity.CUDA]
+        assert [schedule(number).name for number in range(3)] == ["WARMUP", "RECORD_AND_SAVE", "NONE"]
+
+    def step(self) -> None:
+        self.told.append("recording")
 
     def __enter__(self) -> "Profiler":
         return self
@@ -231,17 +237,21 @@ class Profiler:
         return self.events_seen
 
 
-def test_gpu_busy_time_is_that_of_kernels_and_copies(
+def test_gpu_busy_time_is_that_of_kernels_and_copies_after_plain_steps(
     cuda: tuple[Cuda, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     device, done = cuda
     monkeypatch.setattr("benchtui.engine.devices.cuda.profile", Profiler)
-    assert device.busy_ms(lambda lap: done.append("step"), 2) == pytest.approx(1.0)
-    assert done == ["step", "step", "synchronised"]
+    monkeypatch.setattr("benchtui.engine.devices.cuda.PLAIN_S", 0.0)
+    monkeypatch.setattr(Profiler, "told", done)
+    profiled = device.profile_steps(lambda lap: done.append("step"), 2)
+    assert profiled is not None
+    assert (profiled.busy_ms, profiled.functions) == (pytest.approx(1.0), {"CUDA work"})
+    assert done == ["step", "synchronised"] * 2 + ["recording", "step", "step", "synchronised"]
     monkeypatch.setattr(Profiler, "events_seen", Profiler.events_seen[3:])
     with pytest.raises(BenchtuiError, match="the profiler recorded no work on the device"):
-        device.busy_ms(lambda lap: None, 2)
+        device.profile_steps(lambda lap: None, 2)
 
 
 def test_cpu_has_no_busy_time() -> None:
-    assert open_device("cpu").busy_ms(lambda lap: None, 3) is None
+    assert open_device("cpu").profile_steps(lambda lap: None, 3) is None
