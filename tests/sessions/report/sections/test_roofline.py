@@ -19,6 +19,9 @@ CPU = Peaks(
 )
 
 
+UUID = {"gpu_uuid": "GPU-1"}
+
+
 def case(bench: Any, size: int, gflop: float, gb: float, **work: Any) -> Any:
     """A case whose step takes 100 ms."""
     known = StepCost(flops=gflop * 1e9, bytes_moved=gb * 1e9, bytes_of_weights=gb * 5e8, **work)
@@ -67,7 +70,7 @@ def test_known_gpu_has_its_share_of_the_data_sheet(
     bench: Any, read: Any, checkpointing: bool, title: str
 ) -> None:
     work = StepCost(flops=9.894e11, bytes_moved=1e9, bytes_of_weights=1e8, attention=("efficient",))
-    made = bench.case(1, 10.0, device="cuda:0", precision="amp-bf16", end={"work": work}, gpu_uuid="GPU-1")
+    made = bench.case(1, 10.0, device="cuda:0", precision="amp-bf16", end={"work": work}, prepared=UUID)
     host = Host(gpus=(Gpu(index=0, name="NVIDIA H200", uuid="GPU-1"),))
     sweep = Sweep(name="s", model="m", task="lm-train", train=Train(activation_checkpointing=checkpointing))
     section = read(markdown(bench.session(made, host=host, sweep=sweep)))["Limits"]
