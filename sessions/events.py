@@ -152,9 +152,14 @@ class Peaks(Event, tag="peaks", frozen=True, kw_only=True):
     threads: Count = 0
     """Requested torch threads; 0 is torch's default."""
     flops_per_s: Amount | None = None
-    """FLOP/s of the fastest of several large matrix products."""
+    """FLOP/s of large matrix products, sustained: their median, on a GPU after a second of them. In sessions
+    without a burst rate, of the fastest."""
     bytes_per_s: Amount | None = None
-    """Bytes read plus bytes written, per second, by the fastest of several large copies."""
+    """Bytes read plus bytes written, per second, by large copies; sustained in the same way."""
+    flops_burst_per_s: Amount | None = None
+    """FLOP/s of the fastest of these products."""
+    bytes_burst_per_s: Amount | None = None
+    """The same for the fastest copy."""
     how: dict[str, str] = {}
     """How each peak (``flops``, ``bytes``) was measured, as text."""
     absent: dict[str, str] = {}

@@ -221,8 +221,15 @@ class StepCost(Record, frozen=True, kw_only=True):
     """Time per step in which the device was busy; null on a CPU, where host and device are the same."""
     waits: Count | None = None
     """Least number of times that the host waits for the GPU in a step; null in latency mode and on a CPU."""
+    padded_tokens: Count | None = None
+    """Tokens of the counted step, including padding; null if it was any step."""
+    typical_padded_tokens: Count | None = None
+    """Median of the same over the measured steps."""
+    attention: tuple[str, ...] = ()
+    """Attention kernels that ran: ``flash``, ``flash3``, ``efficient`` (memory-efficient), ``cudnn``, ``flex``
+    or ``math`` (not fused). From torch's dispatcher; of compiled code, from a profiler's GPU functions."""
     absent: dict[str, str] = {}
-    """What couldn't be counted (``flops``, ``bytes``, ``busy``, ``waits``), with the reason."""
+    """What couldn't be counted (``flops``, ``bytes``, ``busy``, ``attention``, ``waits``), with the reason."""
 
 
 class Reported(Record, frozen=True, kw_only=True):

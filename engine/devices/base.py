@@ -26,6 +26,16 @@ class StepTime:
     parts_ms: dict[str, float]
 
 
+@dataclass(frozen=True, slots=True)
+class ProfiledSteps:
+    """Work on the device in some steps, as seen by a profiler."""
+
+    busy_ms: float
+    """Mean time per step in which the device was busy."""
+    functions: frozenset[str]
+    """Names of the kernels and copies."""
+
+
 def sum_parts(parts: Sequence[str], times_ms: Sequence[float]) -> dict[str, float]:
     """Return the time of each part of a step. The times of a repeated part are summed."""
     total_ms: dict[str, float] = {}
@@ -67,9 +77,9 @@ class Device(Protocol):
         """Return how often the host waits for the device in a step, as far as torch sees it. None on a CPU."""
         ...
 
-    def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float | None:
-        """Return the device's mean busy time in one of ``steps`` steps. None on a CPU.
+    def profile_steps(self, step: Callable[[Lap], object], steps: int) -> ProfiledSteps | None:
+        """Profile ``steps`` steps after some that bring the device back to its clock. None on a CPU.
 
-        Runs under a profiler, so it isn't part of measuring. Raises BenchtuiError if the profiler sees no work.
+        A profiler slows the host, so it isn't part of measuring. Raises BenchtuiError if it sees no work.
         """
         ...

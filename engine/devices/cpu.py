@@ -8,7 +8,7 @@ from typing import TypeVar
 import torch
 
 from benchtui.engine.devices import process_memory
-from benchtui.engine.devices.base import Lap, StepTime, sum_parts
+from benchtui.engine.devices.base import Lap, ProfiledSteps, StepTime, sum_parts
 from benchtui.sessions.payloads import Memory
 
 Done = TypeVar("Done")
@@ -53,6 +53,6 @@ class Cpu:
         """Return None: the CPU is the host."""
         return None
 
-    def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float | None:
+    def profile_steps(self, step: Callable[[Lap], object], steps: int) -> ProfiledSteps | None:
         """Return None: the CPU is the host."""
         return None

@@ -3,19 +3,21 @@
 import warnings
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from time import perf_counter_ns
+from time import monotonic, perf_counter_ns
 from typing import Any, TypeVar
 
 import torch
-from torch.profiler import ProfilerActivity, profile
+from torch.profiler import ProfilerActivity, profile, schedule
 
 from benchtui.engine.devices import process_memory
-from benchtui.engine.devices.base import Lap, StepTime, sum_parts
+from benchtui.engine.devices.base import Lap, ProfiledSteps, StepTime, sum_parts
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Memory
 
 _WAITED = "called a synchronizing CUDA operation"
 """Text of torch's warning about an operation for which the host waits."""
+PLAIN_STEPS, PLAIN_S = 2, 0.3
+"""Least number and time of steps before profiled ones. The GPU's clock falls while the profiler starts."""
 
 
 def union_length(spans: Iterable[tuple[float, float]]) -> float:
@@ -118,16 +120,28 @@ class Cuda:
                 torch.cuda.set_sync_debug_mode(before)
         return sum(_WAITED in str(warning.message) for warning in seen)
 
-    def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float | None:
-        """Return the mean time of kernels and copies in a step. Overlaps count once."""
-        with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+    def profile_steps(self, step: Callable[[Lap], object], steps: int) -> ProfiledSteps | None:
+        """Return time and names of kernels and copies in a step. Overlaps count once."""
+        plain_then_recorded = schedule(wait=0, warmup=1, active=1, repeat=1)
+        with profile(activities=[ProfilerActivity.CUDA], schedule=plain_then_recorded) as profiler:
+            self._run_plain(step)
+            profiler.step()
             for _ in range(steps):
                 step(_no_lap)
             torch.cuda.synchronize(self.torch_device)
-        spans = [_span_us(event) for event in profiler.events() or () if _is_work(event)]
-        if not spans:
+        work = [event for event in profiler.events() or () if _is_work(event)]
+        if not work:
             raise BenchtuiError("the profiler recorded no work on the device")
-        return union_length(spans) / 1000 / steps
+        busy_us = union_length(_span_us(event) for event in work)
+        return ProfiledSteps(busy_us / 1000 / steps, frozenset(event.name for event in work))
+
+    def _run_plain(self, step: Callable[[Lap], object]) -> None:
+        """Run steps that aren't recorded."""
+        done, until_s = 0, monotonic() + PLAIN_S
+        while done < PLAIN_STEPS or monotonic() < until_s:
+            step(_no_lap)
+            torch.cuda.synchronize(self.torch_device)
+            done += 1
 
     def _uuid(self) -> str | None:
         if torch.version.hip:

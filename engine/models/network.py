@@ -6,13 +6,14 @@ from importlib.util import find_spec
 from typing import Any
 
 import torch
-from transformers.utils.import_utils import is_flash_attn_2_available
+from transformers.utils.import_utils import is_flash_attn_2_available, is_flash_attn_3_available
 
+from benchtui.engine.models import attention, precision
 from benchtui.engine.models import loading as models
-from benchtui.engine.models import precision
 from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.payloads import Model
 from benchtui.sessions.sweep import Config, Sweep
+from benchtui.sessions.sweep.options import FLASH
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,13 @@ def load_network(
     device: torch.device,
 ) -> Network:
     """Load a network in the case's precision. Raises BenchtuiError if that's impossible."""
-    if config.attention == "flash" and not _has_flash():
-        raise CaseSkippedError("flash attention needs the package flash-attn, built for this version of torch")
-    implementation = _attention(config)
+    if config.attention in FLASH and not _has_flash(config.attention):
+        package = "flash-attn" if config.attention == "flash" else "flash-attn-3"
+        raise CaseSkippedError(
+            f"{config.attention} attention needs the package {package}, built for this version of torch,"
+            " or the package kernels"
+        )
+    implementation = attention.IMPLEMENTATIONS.get(config.attention, config.attention)
     options = {} if implementation is None else {"attn_implementation": implementation}
     make = _random if sweep.weights == "random" else _pretrained
     module, marks = make(auto, architecture, options)
@@ -78,14 +83,10 @@ def _pretrained(auto: Any, architecture: Architecture, options: dict[str, str]) 
     return module, ((f"random weights for {missing}: not in the checkpoint",) if missing else ())
 
 
-def _attention(config: Config) -> str | None:
-    """Attention implementation to request from transformers. None leaves the choice to it."""
-    return {"auto": None, "flash": "flash_attention_2"}.get(config.attention, config.attention)
-
-
-def _has_flash() -> bool:
+def _has_flash(version: str) -> bool:
     """Whether flash attention is available: its package, or ``kernels``, which fetches it from the hub."""
-    return is_flash_attn_2_available() or find_spec("kernels") is not None
+    available = is_flash_attn_2_available if version == "flash" else is_flash_attn_3_available
+    return available() or find_spec("kernels") is not None
 
 
 def _describe(module: Any, location: models.ModelLocation, sweep: Sweep) -> Model:  # noqa: ANN401

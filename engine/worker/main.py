@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from statistics import median_low
 from time import monotonic
 from typing import NoReturn
 
@@ -24,7 +25,7 @@ from benchtui.engine.models import precision
 from benchtui.engine.models.compilation import CompileWatch
 from benchtui.engine.process_tree import kill_descendants
 from benchtui.engine.worker import isolation
-from benchtui.engine.worker.step_cost import count_waits, measure_step_cost
+from benchtui.engine.worker.step_cost import TypicalStep, count_waits, measure_step_cost
 from benchtui.engine.worker.timed_loop import Measured, Recorder, measure, warm_up
 from benchtui.engine.workloads import own
 from benchtui.engine.workloads.base import Workload
@@ -70,7 +71,7 @@ class _Case:
         """Prepare and measure, always send an outcome, then count the step's cost."""
         try:
             device, workload = self._prepare()
-            ended, step_s = self._measure(device, workload)
+            ended, typical = self._measure(device, workload)
             self._emit(ended)
         except CaseSkippedError as error:
             self._end("skipped", text_of(error))
@@ -80,7 +81,7 @@ class _Case:
             self._failed(error)
         else:
             if ended.work:
-                self._emit(StepCostReport(work=self._step_cost(device, workload, step_s)))
+                self._emit(StepCostReport(work=self._step_cost(device, workload, typical)))
 
     def _prepare(self) -> tuple[Device, Workload]:
         """Apply the options, load model and data, and send ``CasePrepared``."""
@@ -114,15 +115,16 @@ class _Case:
             torch.set_num_threads(self._job.config.threads)
         limit_tokenizer_threads(self._job.config.tokenizer_threads or self._job.config.threads)
 
-    def _measure(self, device: Device, workload: Workload) -> tuple[CaseFinished, float]:
-        """Warm up and measure. Return the case's end and the mean step time in seconds."""
+    def _measure(self, device: Device, workload: Workload) -> tuple[CaseFinished, TypicalStep]:
+        """Warm up and measure. Return the case's end and the step whose cost is to be counted."""
         rules = self._job.sweep.measure
         warmup_stop = warm_up(workload, device, rules, self._recorder("warmup"))
         watch = CompileWatch() if self._job.config.compile != "off" else None
         recorder = self._recorder("measure")
         measured = measure(workload, device, rules, recorder, watch)
         step_s = (measured.end_s - measured.begin_s) / recorder.added
-        return self._ended_well(device, workload, measured, warmup_stop), step_s
+        padded_tokens = median_low(sizes.elements()) if (sizes := recorder.padded_tokens) else None
+        return self._ended_well(device, workload, measured, warmup_stop), TypicalStep(step_s, padded_tokens)
 
     def _ended_well(
         self, device: Device, workload: Workload, measured: Measured, warmup_stop: str
@@ -144,12 +146,12 @@ class _Case:
             work=STEP_COST_PENDING if job.round == job.sweep.measure.rounds - 1 else None,
         )
 
-    def _step_cost(self, device: Device, workload: Workload, step_s: float) -> StepCost:
+    def _step_cost(self, device: Device, workload: Workload, typical: TypicalStep) -> StepCost:
         """Return the cost of a step; in throughput mode with the number of its waits for the device."""
-        work = measure_step_cost(workload.step, device, step_s)
+        work = measure_step_cost(workload, device, typical)
         if self._job.sweep.measure.mode == "latency":
             return work
-        return count_waits(work, workload.step, device, step_s)
+        return count_waits(work, workload.step, device, typical.step_s)
 
     def _memory(self, device: Device, workload: Workload) -> Memory:
         """Return memory peaks, without the allocated peak under CUDA graphs: a replay allocates no tensors."""

@@ -1,11 +1,13 @@
-"""Peak rates of a device: its fastest matrix product and memory copy, in a separate process."""
+"""Peak rates of a device: matrix products and memory copies, in a separate process."""
 
 from collections.abc import Callable
+from statistics import median
+from typing import NamedTuple
 
 import torch
 
 from benchtui.engine.devices import oom
-from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.devices.base import Device, Lap, StepTime
 from benchtui.engine.devices.registry import open_device
 from benchtui.engine.exception_text import described, text_of
 from benchtui.engine.models import precision
@@ -13,8 +15,11 @@ from benchtui.engine.worker import isolation
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks
 
-BUDGET_MS, MAX_RUNS = 300.0, 100
-"""Limits for finding the fastest run: total time and number of runs."""
+WARMUP_MS = {"cpu": 0.0, "cuda": 1000.0}
+"""Time of runs before those that count. A GPU starts at boost clock and comes down to what its power allows."""
+MEASURED_MS = {"cpu": 300.0, "cuda": 1000.0}
+BLOCK_MS, LEAST_RUNS = 50.0, 3
+"""Time of runs between two synchronizations, so that the device is never idle, and least number of runs."""
 SMALLEST, LARGEST = 256, 16_384
 """Matrix rows. Doubled until a product is large enough for the device, or takes ``SLOW_MS``."""
 LARGE = {"cpu": 2048, "cuda": 8192}
@@ -23,8 +28,16 @@ COPIED = {"cpu": 256_000_000, "cuda": 1_000_000_000}
 """Bytes per copy: more than caches hold, except those of the largest processors."""
 _DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
-Measured = tuple[float, str]
-"""Rate per second, and a description of how it was measured."""
+
+class Measured(NamedTuple):
+    """Peak rate."""
+
+    sustained: float
+    """Per second, by the median run."""
+    burst: float
+    """The same by the fastest run."""
+    how: str
+    """How it was measured."""
 
 
 def main(device: str, kind: str, threads: int) -> Peaks:
@@ -44,20 +57,23 @@ def measure(name: str, kind: str, threads: int) -> Peaks:
     }
     found = {what: _result_or_reason(name, measure_rate) for what, measure_rate in measurements.items()}
     known = {what: each for what, each in found.items() if not isinstance(each, str)}
+    flops, moved = known.get("flops"), known.get("bytes")
     return Peaks(
         t=0.0,
         device=name,
         precision=kind,
         threads=threads,
-        flops_per_s=known["flops"][0] if "flops" in known else None,
-        bytes_per_s=known["bytes"][0] if "bytes" in known else None,
-        how={what: words for what, (_, words) in known.items()},
+        flops_per_s=flops and flops.sustained,
+        bytes_per_s=moved and moved.sustained,
+        flops_burst_per_s=flops and flops.burst,
+        bytes_burst_per_s=moved and moved.burst,
+        how={what: each.how for what, each in known.items()},
         absent={what: each for what, each in found.items() if isinstance(each, str)},
     )
 
 
 def product(device: Device, dtype: torch.dtype) -> Measured:
-    """Operations per second of the fastest product of two large random square matrices."""
+    """Operations per second in products of two large random square matrices."""
     size = SMALLEST
     while True:
         multiply = _multiply(device.torch_device, dtype, size)
@@ -67,17 +83,15 @@ def product(device: Device, dtype: torch.dtype) -> Measured:
         if size >= LARGE[device.torch_device.type] and took_ms >= QUICK_MS:
             break
         size *= 2
-    best_ms, runs = _fastest_ms(device, multiply)
-    return 2 * size**3 / best_ms * 1000, f"product of two {size:,} x {size:,} matrices, fastest of {runs}"
+    return _rate(device, multiply, 2 * size**3, f"product of two {size:,} x {size:,} matrices")
 
 
 def copy(device: Device) -> Measured:
-    """Bytes read and written per second by the fastest copy of a large tensor."""
+    """Bytes read and written per second by copies of a large tensor."""
     size = COPIED[device.torch_device.type]
     source = torch.ones(size // 4, device=device.torch_device)
     target = torch.zeros_like(source)
-    best_ms, runs = _fastest_ms(device, lambda: target.copy_(source))
-    return 2 * size / best_ms * 1000, f"copy of {size // 10**6:,} MB, fastest of {runs}"
+    return _rate(device, lambda: target.copy_(source), 2 * size, f"copy of {size // 10**6:,} MB")
 
 
 def _multiply(device: torch.device, dtype: torch.dtype, size: int) -> Callable[[], object]:
@@ -86,21 +100,39 @@ def _multiply(device: torch.device, dtype: torch.dtype, size: int) -> Callable[[
     return lambda: torch.mm(left, right, out=result)
 
 
-def _fastest_ms(device: Device, run: Callable[[], object]) -> tuple[float, int]:
-    """Return the fastest of several runs after a warm-up run, and their number."""
-    _once_ms(device, run)
-    times_ms = [_once_ms(device, run)]
-    while len(times_ms) < 3 or (sum(times_ms) < BUDGET_MS and len(times_ms) < MAX_RUNS):
-        times_ms.append(_once_ms(device, run))
-    return min(times_ms), len(times_ms)
+def _rate(device: Device, run: Callable[[], object], amount: float, what: str) -> Measured:
+    """Return the rate of ``amount`` per run, and how it was measured."""
+    kind = device.torch_device.type
+    steps = max(1, int(BLOCK_MS / max(_once_ms(device, run), BLOCK_MS / 1000)))
+    _times_ms(device, run, steps, WARMUP_MS[kind])
+    times_ms = _times_ms(device, run, steps, MEASURED_MS[kind])
+    after = f" after {WARMUP_MS[kind] / 1000:g} s" if WARMUP_MS[kind] else ""
+    sustained, burst = (amount / each_ms * 1000 for each_ms in (median(times_ms), min(times_ms)))
+    return Measured(sustained, burst, f"{what}, median of {len(times_ms)}{after}")
+
+
+def _times_ms(device: Device, run: Callable[[], object], steps: int, least_ms: float) -> list[float]:
+    """Return the times of runs in blocks of ``steps`` that take at least so long together."""
+    times_ms: list[float] = []
+    while sum(times_ms) < least_ms or (least_ms and len(times_ms) < LEAST_RUNS):
+        times_ms += [_time_ms(time) for time, _ in device.time_block(_step(run), steps)]
+    return times_ms
 
 
 def _once_ms(device: Device, run: Callable[[], object]) -> float:
+    time, _ = device.time(_step(run))
+    return _time_ms(time)
+
+
+def _step(run: Callable[[], object]) -> Callable[[Lap], None]:
     def step(lap: Lap) -> None:
         run()
         lap("run")
 
-    time, _ = device.time(step)
+    return step
+
+
+def _time_ms(time: StepTime) -> float:
     return time.wall_ms if time.device_ms is None else time.device_ms
 
 

@@ -10,23 +10,25 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from math import prod
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from msgspec.structs import replace
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
+from torch.utils.flop_counter import FlopCounterMode
 
 from benchtui.engine.devices import oom
-from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.devices.base import Device, Lap, ProfiledSteps
+from benchtui.engine.devices.cuda import PLAIN_STEPS
 from benchtui.engine.exception_text import described, text_of
 from benchtui.engine.job import TEARDOWN_S
-from benchtui.engine.models import compilation
+from benchtui.engine.models import attention, compilation
+from benchtui.engine.workloads.base import Workload
+from benchtui.engine.workloads.batches import SEARCH_S
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.payloads import StepCost
+from benchtui.sessions.payloads import Effective, StepCost
 
 Step = Callable[[Lap], object]
-Shape = tuple[int, ...]
 T = TypeVar("T")
 
 LONGEST_STEP_S = 10.0
@@ -36,24 +38,25 @@ LONGEST_BUSY_S = 1.0
 """Number of profiled steps, and the longest step that is profiled."""
 EXIT_S = 2.0
 """Seconds left for the process to exit after counting and profiling."""
-LONGEST_COUNTING_S = TEARDOWN_S - (BUSY_STEPS + 1) * LONGEST_BUSY_S - EXIT_S
-"""Time limit for counting, which costs some microseconds per operator. Profiling, a step whose waits are
-counted and the exit follow it."""
+LONGEST_COUNTING_S = TEARDOWN_S - SEARCH_S - (PLAIN_STEPS + BUSY_STEPS + 1) * LONGEST_BUSY_S - EXIT_S
+"""Time limit for counting, which costs some microseconds per operator. Profiling precedes it; a step in which
+waits are counted and the exit follow it."""
 
+_NO_KERNEL = "no GPU function with the name of an attention kernel was seen"
+_NOT_PROFILED = "on a CPU, only uncompiled code with fused attention names its kernel"
 _NATIVE = ("aten", "prim", "prims", "profiler")
 """Namespaces of torch's own operators. Those that compute are elementwise or known to the counter."""
 _GATHER_OPS = ("aten::embedding", "aten::index_select", "aten::index", "aten::gather")
 """Operators that read no more of their first input than they return."""
 
 
-def measure_step_cost(step: Step, device: Device, step_s: float) -> StepCost:
-    """Measure the cost of a step that takes ``step_s``. Exceptions of the step are caught."""
-    counted = _result_or_reason(device, lambda: count(step, step_s))
-    busy_ms = _result_or_reason(device, lambda: _busy_ms(step, device, step_s))
-    work = StepCost(absent={"flops": counted, "bytes": counted}) if isinstance(counted, str) else counted
-    if isinstance(busy_ms, str):
-        return replace(work, absent=work.absent | {"busy": busy_ms})
-    return replace(work, busy_ms=busy_ms)
+class TypicalStep(NamedTuple):
+    """Step that stands for all measured ones."""
+
+    step_s: float
+    """Mean time of a step."""
+    padded_tokens: int | None = None
+    """Median of their tokens, including padding. None if the task has none."""
 
 
 def count_waits(work: StepCost, step: Step, device: Device, step_s: float) -> StepCost:
@@ -64,26 +67,68 @@ def count_waits(work: StepCost, step: Step, device: Device, step_s: float) -> St
     return replace(work, waits=waits)
 
 
-def count(step: Step, step_s: float) -> StepCost:
+def measure_step_cost(workload: Workload, device: Device, typical: TypicalStep) -> StepCost:
+    """Measure the cost of the step with typical batches. Exceptions of the step are caught."""
+    repeated = _result_or_reason(device, lambda: _repeat_step(workload, typical.padded_tokens))
+    if isinstance(repeated, str):
+        return StepCost(absent=dict.fromkeys(("flops", "bytes", "busy"), repeated))
+    # profiled before the counting pass, which leaves the device idle between its operators
+    profiled = _result_or_reason(device, lambda: _profile(workload.step, device, typical.step_s))
+    counted = _result_or_reason(device, lambda: count(workload.step, typical.step_s, workload.effective))
+    cost = StepCost(absent={"flops": counted, "bytes": counted}) if isinstance(counted, str) else counted
+    cost = replace(cost, padded_tokens=repeated, typical_padded_tokens=typical.padded_tokens)
+    return _with_profile(cost, profiled)
+
+
+def _repeat_step(workload: Workload, padded_tokens: int | None) -> int | None:
+    return None if padded_tokens is None else workload.repeat_step(padded_tokens)
+
+
+def _profile(step: Step, device: Device, step_s: float) -> ProfiledSteps | None:
+    if step_s > LONGEST_BUSY_S and device.torch_device.type != "cpu":
+        raise BenchtuiError(f"a step takes {step_s:.1f} s; only steps up to {LONGEST_BUSY_S:g} s are profiled")
+    return device.profile_steps(step, BUSY_STEPS)
+
+
+def _with_profile(cost: StepCost, profiled: ProfiledSteps | str | None) -> StepCost:
+    """Add busy time, and the attention kernels that the counting pass didn't see: those of compiled code."""
+    if isinstance(profiled, ProfiledSteps):
+        cost = replace(cost, busy_ms=profiled.busy_ms)
+    elif profiled:
+        cost = replace(cost, absent=cost.absent | {"busy": profiled})
+    if not _is_compiled() and cost.attention:
+        return cost
+    found = attention.kernels(profiled.functions) if isinstance(profiled, ProfiledSteps) else ()
+    reason = profiled if isinstance(profiled, str) else _NO_KERNEL if profiled else _NOT_PROFILED
+    return replace(cost, attention=found, absent=cost.absent | ({} if found else {"attention": reason}))
+
+
+def count(step: Step, step_s: float, effective: Effective) -> StepCost:
     """Count operations and bytes of one uncompiled step. Raises BenchtuiError if it takes too long."""
     if step_s > LONGEST_STEP_S:
         raise BenchtuiError(f"a step takes {step_s:.0f} s; only steps up to {LONGEST_STEP_S:g} s are counted")
-    byte_counter, flop_counter = ByteCounter(), FlopCounterMode(display=False, custom_mapping=_FORMULAS)
+    formulas = attention.flop_formulas()
+    byte_counter, flop_counter = ByteCounter(), FlopCounterMode(display=False, custom_mapping=formulas)
     # torch's counter decomposes composite operators, so it is the inner one of the two
     with _uncompiled(), warnings.catch_warnings(), byte_counter, flop_counter:
         warnings.simplefilter("ignore")  # about the counter's hooks on a compiled module, which it doesn't need
         step(lambda part: None)
-    known = flop_counter.flop_registry
-    unknown = [name for name, packet in byte_counter.foreign.items() if packet not in known]
+    kernels = attention.kernels(byte_counter.operators)
+    unknown = [
+        name for name, packet in byte_counter.foreign.items() if packet not in flop_counter.flop_registry
+    ]
     absent = {}
     if unknown:
         absent["flops"] = f"torch's counter has no formula for {unknown[0]}"
+    elif not kernels and "flash" in (effective.attention or ""):
+        absent["flops"] = f"{effective.attention} isn't visible to torch's counter"
     if byte_counter.hidden:
         absent["bytes"] = f"{byte_counter.hidden} hides its weights from the counter"
     return StepCost(
-        flops=None if unknown else float(flop_counter.get_total_flops()),
+        flops=None if "flops" in absent else float(flop_counter.get_total_flops()),
         bytes_moved=None if byte_counter.hidden else float(byte_counter.bytes),
         bytes_of_weights=None if byte_counter.hidden else float(byte_counter.bytes_of_weights),
+        attention=kernels,
         absent=absent,
     )
 
@@ -94,6 +139,8 @@ class ByteCounter(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.bytes = self.bytes_of_weights = 0
+        self.operators: set[str] = set()
+        """Names of all operators, with their namespaces."""
         self.foreign: dict[str, Any] = {}
         """Operators that aren't torch's own, by name."""
         self.hidden: str | None = None
@@ -118,6 +165,7 @@ class ByteCounter(TorchDispatchMode):
         return outputs
 
     def _record_origin(self, func: Any, args: tuple[Any, ...]) -> None:  # noqa: ANN401
+        self.operators.add(func._schema.name)
         if func.namespace in _NATIVE:
             return
         self.foreign.setdefault(str(func.overloadpacket), func.overloadpacket)
@@ -142,12 +190,6 @@ class ByteCounter(TorchDispatchMode):
             self.bytes_of_weights += 0 if _storage(tensor) in self._allocated else size
 
 
-def _busy_ms(step: Step, device: Device, step_s: float) -> float | None:
-    if step_s > LONGEST_BUSY_S and device.torch_device.type != "cpu":
-        raise BenchtuiError(f"a step takes {step_s:.1f} s; only steps up to {LONGEST_BUSY_S:g} s are profiled")
-    return device.busy_ms(step, BUSY_STEPS)
-
-
 def _waits(step: Step, device: Device, step_s: float) -> int | None:
     if step_s > LONGEST_BUSY_S:
         raise BenchtuiError(f"a step takes {step_s:.1f} s; waits are counted up to {LONGEST_BUSY_S:g} s")
@@ -164,9 +206,13 @@ def _result_or_reason(device: Device, measure: Callable[[], T]) -> T | str:
         return oom.reason(str(device.torch_device), error) or described(error)
 
 
+def _is_compiled() -> bool:
+    return "torch._dynamo" in sys.modules and compilation.graphs() > 0
+
+
 def _uncompiled() -> AbstractContextManager[object]:
     """Run compiled code eagerly. A compiled graph is a single opaque operator."""
-    if "torch._dynamo" not in sys.modules or not compilation.graphs():
+    if not _is_compiled():
         return nullcontext()
     if not hasattr(torch.compiler, "set_stance"):
         raise BenchtuiError(
@@ -202,18 +248,3 @@ def _size(tensor: torch.Tensor) -> int:
     """Size of a tensor in bytes. Expanded dimensions count once."""
     lengths = (length for length, stride in zip(tensor.shape, tensor.stride(), strict=True) if stride)
     return prod(lengths) * tensor.element_size() if tensor.numel() else 0
-
-
-def _attention(query: Shape, key: Shape, value: Shape, *_: object, **__: object) -> int:
-    return int(sdpa_flop_count(query, key, value))
-
-
-def _attention_backward(grad: Shape, query: Shape, key: Shape, value: Shape, *_: object, **__: object) -> int:
-    return int(sdpa_backward_flop_count(grad, query, key, value))
-
-
-_FORMULAS = {
-    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention,
-    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: _attention_backward,
-}
-"""FLOP formulas for torch's CPU attention, which its counter lacks."""

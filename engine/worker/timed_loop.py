@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import isfinite
@@ -52,6 +53,8 @@ class Recorder:
     """Number of steps in this phase so far."""
     times: list[StepTime] = field(default_factory=list)
     counted: list[StepCounts] = field(default_factory=list)
+    padded_tokens: Counter[int] = field(default_factory=Counter)
+    """Number of steps of this phase by their tokens including padding; empty if the task has none."""
     flushed_s: float = field(default_factory=monotonic)
 
     def add(self, time: StepTime, counted: StepCounts) -> None:
@@ -59,6 +62,8 @@ class Recorder:
         self.times.append(time)
         self.counted.append(counted)
         self.added += 1
+        if counted.padded_tokens is not None:
+            self.padded_tokens[counted.padded_tokens] += 1
         if monotonic() - self.flushed_s >= self.every_s:
             self.flush()
 

@@ -46,6 +46,13 @@ class Workload(Protocol):
         """Run one step, calling ``lap(part)`` at the end of each part. Return what ``count`` needs."""
         ...
 
+    def repeat_step(self, padded_tokens: int) -> int | None:
+        """Repeat the batches of a step with about this many tokens in all further ones.
+
+        Return its number of tokens, including padding. None if the task doesn't choose its batches.
+        """
+        ...
+
     def count(self, done: Any) -> StepCounts:  # noqa: ANN401  (as above)
         """Return the counts of a step from what it returned. Called outside the timed span."""
         ...

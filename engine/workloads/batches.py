@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from itertools import cycle, islice
 from pathlib import Path
+from time import monotonic
 from typing import Any, Literal, Protocol
 
 import psutil
@@ -21,6 +22,8 @@ from benchtui.sessions.sweep import SYNTHETIC, Config
 
 Side = Literal["left", "right"]
 
+SEARCH_S = 1.0
+"""Time limit for finding a step of a given size."""
 ROWS = 256
 """Rows of random tokens, or the batch size if that is larger."""
 
@@ -126,6 +129,22 @@ class SyntheticBatches:
     def rewind(self) -> None:
         """Return to the first row."""
         self._at = self._first
+
+
+def find_step(batches: Batches, count: int, padded_tokens: int) -> tuple[list[Batch], int]:
+    """Draw steps of ``count`` batches. Return the one nearest to this many tokens, and its number of tokens."""
+    until_s = monotonic() + SEARCH_S
+    found, tokens = _draw_step(batches, count)
+    while tokens != padded_tokens and monotonic() < until_s:
+        other, size = _draw_step(batches, count)
+        if abs(size - padded_tokens) < abs(tokens - padded_tokens):
+            found, tokens = other, size
+    return found, tokens
+
+
+def _draw_step(batches: Batches, count: int) -> tuple[list[Batch], int]:
+    drawn = [batches.draw(lambda part: None) for _ in range(count)]
+    return drawn, sum(batch.mask.numel() for batch in drawn)
 
 
 def limit_tokenizer_threads(count: int) -> None:

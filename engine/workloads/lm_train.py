@@ -31,6 +31,7 @@ class LmTrain(NetworkTask):
         super().__init__(sweep, config, device, AutoModelForCausalLM)
         self._accumulation = sweep.train.accumulation
         self.samples = config.batch_size * self._accumulation
+        self._batches_per_step = self._accumulation
         self._network.train()
         if sweep.train.activation_checkpointing:
             self._checkpoint_activations()

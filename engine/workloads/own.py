@@ -97,6 +97,10 @@ class CustomTask:
             return StepCounts()
         return StepCounts(tokens=self._whole_number("tokens", least=0))
 
+    def repeat_step(self, padded_tokens: int) -> int | None:
+        """Return None: the user's step chooses its own batches."""
+        return None
+
     def read_back(self) -> Effective:
         """Return threads and compilation, as reported by torch. Other options are unknown."""
         return Effective(threads=torch.get_num_threads(), compiled=self._compiled())

@@ -1,6 +1,7 @@
 """Base of the built-in tasks: a network that is fed batches of token ids."""
 
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from benchtui.engine.job import THROUGHPUT_BLOCK
 from benchtui.engine.models import compilation, loading, precision
 from benchtui.engine.models.network import Architecture, load_network
 from benchtui.engine.workloads.base import StepCounts
-from benchtui.engine.workloads.batches import Batches, Side, SyntheticBatches, TextBatches
+from benchtui.engine.workloads.batches import Batches, Side, SyntheticBatches, TextBatches, find_step
 from benchtui.sessions.payloads import Data, Effective
 from benchtui.sessions.sweep import SYNTHETIC, Config, Sweep
 
@@ -31,6 +32,7 @@ class NetworkTask:
 
     padding_side: Side = "right"
     kv_cache_mb: float | None = None
+    _batches_per_step = 1
 
     def __init__(self, sweep: Sweep, config: Config, device: Device, auto: Any) -> None:  # noqa: ANN401  (one of transformers' Auto classes)
         """Load network and batches. Raises BenchtuiError if either is unavailable."""
@@ -45,6 +47,7 @@ class NetworkTask:
         architecture = Architecture(location, configuration)
         self._require_room(architecture)
         self._batches = self._make_batches(sweep, architecture)
+        self._draw = self._batches.draw
         network = load_network(auto, architecture, sweep, config, self._device)
         self.model = network.model
         self.data: Data | None = self._batches.data
@@ -81,12 +84,26 @@ class NetworkTask:
         """Count a step's tokens by its attention masks, plus generated ones, and read its loss."""
         for mask in done.masks:
             self._note_padding(mask)
-        generated = self.samples * (self.new_tokens or 0)
+        generated = self._generated
         return StepCounts(
             tokens=sum(int(mask.sum()) for mask in done.masks) + generated,
             padded_tokens=sum(mask.numel() for mask in done.masks) + generated,
             loss=None if done.loss is None else done.loss.item(),
         )
+
+    def repeat_step(self, padded_tokens: int) -> int | None:
+        """Repeat the batches of a step with about this many tokens. Return its number of tokens."""
+        wanted = padded_tokens - self._generated
+        self._batches.rewind()
+        batches, found = find_step(self._batches, self._batches_per_step, wanted)
+        repeated = cycle(batches)
+        self._draw = lambda lap: next(repeated)
+        return found + self._generated
+
+    @property
+    def _generated(self) -> int:
+        """Tokens generated per step."""
+        return self.samples * (self.new_tokens or 0)
 
     def _new_tokens(self, sweep: Sweep) -> int | None:
         """Tokens generated per sample. None if the task generates none."""
@@ -103,7 +120,7 @@ class NetworkTask:
 
     def _next(self, lap: Lap) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """Return the next batch: its attention mask on the host, and all inputs on the device."""
-        batch = self._batches.draw(lap)
+        batch = self._draw(lap)
         inputs = {name: self._to_device(tensor) for name, tensor in batch.inputs.items()}
         lap("transfer")
         return batch.mask, inputs

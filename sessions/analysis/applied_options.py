@@ -1,5 +1,6 @@
 """Applied options: what a case really ran with, as read back from the model and its output."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,10 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.sweep.options import BY_NAME, READ_BACK
 
+_FLASH = re.compile(r"flash[-_]att(?:ention|n)[-_]?(\d?)")
+_FLASH_VERSIONS = {"flash": ("2", ""), "flash3": ("3",)}
+"""Versions in names of FlashAttention, such as ``flash_attention_2`` or ``kernels-community/flash-attn2``.
+The build for ROCm, ``aiter-flash-attn``, has none."""
 AUTOCAST = "amp-"
 DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "int8": "qint8"}
 
@@ -59,7 +64,13 @@ def _compile(requested: str, effective: Effective) -> bool | None:
 
 
 def _attention(requested: str, effective: Effective) -> bool | None:
-    return None if effective.attention is None else effective.attention.startswith(requested)
+    actual = effective.attention
+    if actual is None:
+        return None
+    if requested in _FLASH_VERSIONS:
+        found = _FLASH.search(actual)
+        return found is not None and found[1] in _FLASH_VERSIONS[requested]
+    return actual.startswith(requested)
 
 
 def _threads(requested: int, effective: Effective) -> bool | None:

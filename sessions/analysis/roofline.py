@@ -1,8 +1,7 @@
 """Roofline model: how close a case comes to the peaks of its device, and what limits it.
 
 A step can't be shorter than its arithmetic at the peak rate of matrix products, nor than its bytes at the peak
-rate of copies (Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009). The share of a step that its
-arithmetic would take at the peak is known as model FLOPs utilization (MFU).
+rate of copies (Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009).
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import structs
 
+from benchtui.sessions.analysis.data_sheet import data_sheet
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.payloads import StepCost
 from benchtui.sessions.state.case import CaseState
@@ -26,7 +26,10 @@ LEAST_BUSY = 0.8
 LEAST_SHARE = 0.25
 """Share of a limit below which something else dominates, such as launching many small operations."""
 
-OVER = "exceeded by a case: measured on a disturbed machine, so it isn't a peak"
+OVER = "exceeded by a case: measured on a disturbed machine or at a lower clock, so it isn't a peak"
+UNTYPICAL = "batches differ in width, and the counted one isn't typical"
+MOST_WIDTH_DIFFERENCE = 0.05
+"""Largest difference in tokens between the counted step and the median one that still stands for it."""
 UNCOUNTED = "step cost not counted"
 UNMEASURED = "peaks not measured"
 NEITHER = f"below {LEAST_SHARE:.0%} of both: something else takes most of a step"
@@ -48,7 +51,7 @@ class Shares:
     """Fractions of a step; None if an input is missing."""
 
     arithmetic: float | None
-    """Time of its operations at the peak rate of matrix products."""
+    """Time of its operations at the measured peak rate of matrix products."""
     memory: float | None
     """Time of its bytes at the peak rate of copies. An upper bound, above 1 where caches help."""
     weights: float | None
@@ -88,43 +91,49 @@ def limit(case: CaseState, peaks: Iterable[Peaks]) -> Limit | None:
     work, step_ms = case.finished.work if case.finished else None, _step_ms(case)
     if work is None or not step_ms:
         return None
-    found = peaks_of(case, peaks)
+    found, typical = peaks_of(case, peaks), _is_typical(work)
     flops_per_s, bytes_per_s, weights_per_s = (
-        None if amount is None else amount / step_ms * 1000
+        None if amount is None or not typical else amount / step_ms * 1000
         for amount in (work.flops, work.bytes_moved, work.bytes_of_weights)
     )
     shares = Shares(
         arithmetic=_share(flops_per_s, found.flops_per_s if found else None),
         memory=_share(bytes_per_s, found.bytes_per_s if found else None),
         weights=_share(weights_per_s, found.bytes_per_s if found else None),
-        busy=None if work.busy_ms is None else min(work.busy_ms / step_ms, 1.0),
+        busy=None if work.busy_ms is None or not typical else min(work.busy_ms / step_ms, 1.0),
     )
     bound = _bound(shares)
-    reason = None if bound else _reason(shares, work, found)
+    reason = None if bound else _reason(shares, work, found) if typical else UNTYPICAL
     return Limit(work, found, step_ms, flops_per_s, bytes_per_s, shares, bound, reason)
 
 
 def sound_peaks(cases: Iterable[CaseState], peaks: Sequence[Peaks]) -> tuple[Peaks, ...]:
     """Return the peaks of a session without the rates that one of its cases exceeded.
 
-    Such a rate is no peak. Bytes are those of the weights alone, a lower bound, so that a cache can't be why
-    the peak was exceeded.
+    Such a rate is no peak. The burst rate stands for it, unless a case exceeded that too. Bytes are those of
+    the weights alone, a lower bound, so that a cache can't be why the peak was exceeded.
     """
-    over: list[tuple[Peaks, str]] = []
+    shares: dict[int, dict[str, float]] = {}
     for case in cases:
         found = limit(case, peaks)
         if found is None or found.peaks is None:
             continue
-        shares = {"flops": found.shares.arithmetic, "bytes": found.shares.weights}
-        over += [(found.peaks, name) for name, share in shares.items() if share is not None and share > 1]
-    return tuple(_without(each, {name for peak, name in over if peak is each}) for each in peaks)
+        most = shares.setdefault(id(found.peaks), {})
+        for name, share in (("flops", found.shares.arithmetic), ("bytes", found.shares.weights)):
+            most[name] = max(most.get(name, 0.0), share or 0.0)
+    return tuple(_sound(each, shares.get(id(each), {})) for each in peaks)
 
 
-def _without(peaks: Peaks, over: set[str]) -> Peaks:
-    """Return the peaks without these rates, with the reason."""
-    gone: dict[str, None] = {f"{name}_per_s": None for name in over}
-    absent = {**peaks.absent, **dict.fromkeys(over, OVER)}
-    return structs.replace(peaks, **gone, absent=absent) if over else peaks
+def _sound(peaks: Peaks, shares: dict[str, float]) -> Peaks:
+    """Replace the rates that a case exceeded, by these largest shares of each."""
+    for name in (name for name, share in shares.items() if share > 1):
+        rate, burst = getattr(peaks, f"{name}_per_s"), getattr(peaks, f"{name}_burst_per_s")
+        found: dict[str, float | None] = {f"{name}_per_s": None}
+        absent = {**peaks.absent, name: OVER}
+        if burst is not None and shares[name] * rate <= burst:
+            found, absent = {f"{name}_per_s": burst}, peaks.absent
+        peaks = structs.replace(peaks, **found, absent=absent)
+    return peaks
 
 
 def _step_ms(case: CaseState) -> float | None:
@@ -141,6 +150,24 @@ def peaks_of(case: CaseState, peaks: Iterable[Peaks]) -> Peaks | None:
     known = [each for each in own if (each.device, each.precision, each.threads) == key]
     before = [each for each in known if case.finished is None or each.t <= case.finished.t]
     return next(reversed(before or known), None)
+
+
+def model_flops_utilization(known: Limit, config: Config, gpu: str | None) -> float | None:
+    """Return the share of the data sheet's peak; None for a GPU or precision without one.
+
+    With activation checkpointing, recomputed operations count too: then it is hardware FLOPs utilization (HFU).
+    See PaLM (arXiv 2204.02311, appendix B).
+    """
+    sheet, key = data_sheet(gpu), peak_key(config)
+    return _share(known.flops_per_s, sheet.flops_per_s(key.precision) if sheet and key else None)
+
+
+def _is_typical(work: StepCost) -> bool:
+    """Whether the counted step is about as wide as the median one. A step of unknown width is taken for it."""
+    counted, typical = work.padded_tokens, work.typical_padded_tokens
+    if counted is None or typical is None:
+        return True
+    return abs(counted - typical) <= MOST_WIDTH_DIFFERENCE * typical
 
 
 def _share(rate: float | None, peak: float | None) -> float | None:

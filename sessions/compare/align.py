@@ -7,6 +7,7 @@ from pathlib import Path
 from benchtui.sessions.analysis.roofline import peak_key, peaks_of
 from benchtui.sessions.compare.environment_diff import Difference, differences
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import Peaks
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
@@ -248,13 +249,20 @@ def _machine_speedup(base: Session, new: Session, pair: Comparison) -> tuple[flo
     before, after = peaks_of(pair.base.case, base.peaks), peaks_of(pair.new.case, new.peaks)
     if before is None or after is None or peak_key(pair.base.config) != peak_key(pair.new.config):
         return None
-    rates = ((after.flops_per_s, before.flops_per_s), (after.bytes_per_s, before.bytes_per_s))
+    rates = [(_like(after, before, name), _like(before, after, name)) for name in ("flops", "bytes")]
     found = [
         now / was
         for now, was in rates
         if now and was and 1 / MOST_MACHINE_SPEEDUP < now / was < MOST_MACHINE_SPEEDUP
     ]
     return (min(found), max(found)) if found else None
+
+
+def _like(peaks: Peaks, other: Peaks, name: str) -> float | None:
+    """Return a peak rate, the fastest if the other session has no sustained one. Older sessions have none."""
+    sustained: float | None = getattr(peaks, f"{name}_per_s")
+    burst: float | None = getattr(peaks, f"{name}_burst_per_s")
+    return sustained if burst is None or getattr(other, f"{name}_burst_per_s") is not None else burst
 
 
 def _planned(side: ComparedSession, options: Iterable[str]) -> dict[Key, CaseState]:

@@ -185,6 +185,11 @@ class Session:
         gpus = self.ran_on(case).gpus
         return next(iter(gpus)) if len(gpus) == 1 else None
 
+    def gpu_name(self, case: CaseState) -> str | None:
+        """Return the driver's name of a case's GPU, found by its UUID; None on the CPU, or if unknown."""
+        uuid = case.prepared.gpu_uuid if case.prepared else None
+        return next((gpu.name for gpu in self.host_of(case).gpus if uuid and gpu.uuid == uuid), None)
+
     @property
     def current(self) -> CaseState | None:
         """Newest of the running cases."""

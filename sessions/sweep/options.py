@@ -11,7 +11,9 @@ from typing import Annotated
 import msgspec
 
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "amp-fp16", "amp-bf16", "int8")
-ATTENTIONS = ("auto", "eager", "sdpa", "flash")
+ATTENTIONS = ("auto", "eager", "sdpa", "flash", "flash3")
+FLASH = ("flash", "flash3")
+"""Values of ``attention`` that need the package flash-attn, or the package kernels to fetch a build."""
 COMPILE_MODES = ("off", "default", "reduce-overhead", "max-autotune")
 PADDINGS = ("max", "longest")
 GRAPH_MODES = ("reduce-overhead", "max-autotune")

@@ -15,7 +15,7 @@ from benchtui.sessions.sweep.model import (
     Measure,
     Sweep,
 )
-from benchtui.sessions.sweep.options import AXES, OPTIONS, Config, Exclusion
+from benchtui.sessions.sweep.options import AXES, FLASH, OPTIONS, Config, Exclusion
 
 
 def cases(sweep: Sweep) -> list[Case]:
@@ -97,14 +97,14 @@ def unsupported_reason(config: Config) -> str | None:
     if config.device != "cpu":
         if config.precision == "int8":
             return "int8 is torch's dynamic quantisation, which works on cpu alone"
-        if config.attention == "flash" and config.precision in ("fp32", "tf32"):
+        if config.attention in FLASH and config.precision in ("fp32", "tf32"):
             return "flash attention computes in fp16 and bf16 alone"
         return None
     if config.precision == "tf32":
         return "tf32 is a mode of NVIDIA tensor cores; on cpu it would measure fp32 again"
     if config.compile == "reduce-overhead":
         return "reduce-overhead works through CUDA graphs; on cpu it would measure compile=default again"
-    if config.attention == "flash":
+    if config.attention in FLASH:
         return "flash attention needs a CUDA device"
     return None
 

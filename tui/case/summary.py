@@ -352,6 +352,7 @@ def _limits(limit: Limit | None, symbols: Symbols) -> Facts:
         ("moves", None if work.bytes_moved is None else f"{_giga(work.bytes_moved)} GB at most"),
         ("memory", moved and f"{moved} at most"),
         ("device", None if shares.busy is None else f"busy for {100 * shares.busy:.0f} % of a step"),
+        ("attention kernel", format.clean(" + ".join(work.attention)) or None),
         ("limited by", limit.bound),
         ("unknown because", limit.reason),
     )
@@ -360,7 +361,8 @@ def _limits(limit: Limit | None, symbols: Symbols) -> Facts:
 def _share_of_peak(rate: float | None, peak: float | None, unit: str, symbols: Symbols) -> str | None:
     if rate is None:
         return None
-    share = f", {format.percent(100 * rate / peak, symbols)} % of {_giga(peak)}" if peak else ""
+    percent = format.percent(100 * rate / peak, symbols) if peak else ""
+    share = f", {percent} % of the measured peak, {_giga(peak)}" if peak else ""
     return f"{_giga(rate)} {unit}{share}"
 
 

@@ -3,7 +3,16 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from benchtui.sessions.analysis.roofline import LEAST_BUSY, LEAST_SHARE, OVER, Bound, Limit, limit, sound_peaks
+from benchtui.sessions.analysis.roofline import (
+    LEAST_BUSY,
+    LEAST_SHARE,
+    OVER,
+    Bound,
+    Limit,
+    limit,
+    model_flops_utilization,
+    sound_peaks,
+)
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.payloads import StepCost
@@ -22,7 +31,7 @@ BOUND_NAMES: dict[Bound, str] = {
     "memory": "memory bandwidth",
     "host": "the host",
 }
-RATE_NAMES = {"flops": "the peak rate", "bytes": "the bandwidth"}
+RATE_NAMES = {"flops": "the measured peak", "bytes": "the measured bandwidth"}
 """Names of the peak rates in sentences."""
 
 
@@ -30,20 +39,32 @@ def limits(session: Session, results: Sequence[Result]) -> Block | None:
     """Return a row for each case whose operations were counted, with a summary. None if there are none."""
     peaks = sound_peaks([each.case for each in results], session.peaks)
     found = [(each, known) for each in results if (known := limit(each.case, peaks))]
-    rows = table(_COLUMNS, found)
+    rows = table((*_COLUMNS[:5], _utilization(session), *_COLUMNS[5:]), found)
     return Block("Limits", _summary(found), rows) if rows else None
 
 
 def limit_method(session: Session) -> tuple[Fact, ...]:
     """Explain the metrics of this section, and how each peak was measured."""
     return facts(
-        ("Operations", "of matrix products, convolutions and attention, counted by torch in a step of its own"),
+        (
+            "Operations",
+            "of matrix products, convolutions and attention (causal attention as computed), counted by torch in"
+            " a step of its own, with a batch of median width",
+        ),
         (
             "Bytes",
             "of that step if every operation read its inputs from memory and wrote its outputs there: from"
             " above, as caches and fused operations save some; weights are read at every use",
         ),
-        ("Share of the peak rate", "of products, over the median step; known as model FLOPs utilisation (MFU)"),
+        (
+            "Share of the measured peak",
+            "of products or of copies, sustained; over the median step",
+        ),
+        (
+            "MFU",
+            "operations of the median step over the peak of the GPU's data sheet, dense; HFU with activation"
+            " checkpointing, where recomputed operations count",
+        ),
         (
             "Held back by",
             f"the host where the device is at work in less than {LEAST_BUSY:.0%} of a step; else by arithmetic"
@@ -68,7 +89,7 @@ def _nearest(found: Sequence[Row]) -> str | None:
     if not known:
         return None
     share, result = max(known, key=lambda row: row[0])
-    return f"nearest to the peak rate of products: {result.name}, with {percent(share, 0)} % of it"
+    return f"nearest to the measured peak of products: {result.name}, with {percent(share, 0)} % of it"
 
 
 def _unsound(found: Sequence[Row]) -> Iterator[str]:
@@ -93,14 +114,29 @@ def _since(session: Session, peaks: Peaks) -> str:
 
 
 def _peaks(peaks: Peaks) -> str:
-    rates = (("flops", peaks.flops_per_s, "GFLOP/s"), ("bytes", peaks.bytes_per_s, "GB/s"))
-    return "; ".join(_peak(peaks, name, rate, unit) for name, rate, unit in rates)
+    rates = (
+        ("flops", peaks.flops_per_s, peaks.flops_burst_per_s, "GFLOP/s"),
+        ("bytes", peaks.bytes_per_s, peaks.bytes_burst_per_s, "GB/s"),
+    )
+    return "; ".join(_peak(peaks, name, rate, burst, unit) for name, rate, burst, unit in rates)
 
 
-def _peak(peaks: Peaks, name: str, rate: float | None, unit: str) -> str:
+def _peak(peaks: Peaks, name: str, rate: float | None, burst: float | None, unit: str) -> str:
     if rate is None:
         return f"no {unit}: {peaks.absent.get(name, 'not measured')}"
-    return f"{_giga(rate)} {unit} ({peaks.how.get(name, 'how is not recorded')})"
+    fastest = "" if burst is None else f"; fastest {_giga(burst)}"
+    return f"{_giga(rate)} {unit} ({peaks.how.get(name, 'how is not recorded')}{fastest})"
+
+
+def _utilization(session: Session) -> Column[Row]:
+    """Return the column of MFU, or of HFU if operations are computed again."""
+    title = "HFU (%)" if session.start.sweep.train.activation_checkpointing else "MFU (%)"
+
+    def cell(row: Row) -> str | None:
+        result, known = row
+        return percent(model_flops_utilization(known, result.config, session.gpu_name(result.case)), 1)
+
+    return Column(title, cell)
 
 
 def _giga(amount: float | None) -> str | None:
@@ -133,13 +169,14 @@ _COLUMNS: tuple[Column[Row], ...] = (
     Column("GFLOP/step", _of_work("flops")),
     Column("GFLOP/s", lambda row: _giga(row[1].flops_per_s)),
     Column("Peak (GFLOP/s)", _of_peak("flops_per_s")),
-    Column("Share of the peak rate (%)", lambda row: percent(row[1].shares.arithmetic, 1)),
+    Column("Share of the measured peak (%)", lambda row: percent(row[1].shares.arithmetic, 1)),
     Column("GB/step, from above", _of_work("bytes_moved")),
     Column("Of weights (GB/step)", _of_work("bytes_of_weights")),
     Column("GB/s, from above", lambda row: _giga(row[1].bytes_per_s)),
     Column("Peak (GB/s)", _of_peak("bytes_per_s")),
-    Column("Share of the bandwidth, from above (%)", lambda row: _upper_bound(row[1].shares.memory)),
+    Column("Share of the measured bandwidth, from above (%)", lambda row: _upper_bound(row[1].shares.memory)),
     Column("Device at work (%)", lambda row: percent(row[1].shares.busy, 1)),
+    Column("Attention kernel", lambda row: " + ".join(row[1].work.attention) or None, right=False),
     Column("Held back by", lambda row: row[1].bound, right=False),
     Column("Why not known", lambda row: row[1].reason, right=False),
 )

@@ -60,6 +60,15 @@ def test_failed_cpu_allocation_is_out_of_memory() -> None:
             "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
             ": CUBLAS_STATUS_ALLOC_FAILED",
         ),
+        ("CUDA driver error: out of memory", ": CUDA driver error: out of memory"),
+        ("Triton Error [CUDA]: out of memory", ": Triton Error [CUDA]: out of memory"),
+        ("Caught RuntimeError: HIP out of memory.", ": HIP out of memory"),
+        (
+            "HIP out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 64.00 GiB of which"
+            " 1.00 GiB is free.",
+            ": tried to allocate 2.00 GiB, 1.00 GiB of 64.00 GiB free",
+        ),
+        ("NCCL error: Last error: Cuda failure 2 'out of memory'", ": Cuda failure 2 'out of memory'"),
     ],
 )
 def test_gpu_memory_errors_are_shortened_to_out_of_memory(error: str, reason: str) -> None:
@@ -74,7 +83,39 @@ def test_out_of_memory_of_another_allocator_is_recognized() -> None:
     assert oom.reason("cuda:0", refused) == said
 
 
-@pytest.mark.parametrize("said", ["CUDA error: an illegal memory access", "shape '[2]' is invalid"])
+def test_cause_of_an_error_may_be_out_of_memory() -> None:
+    wrapped = RuntimeError("the backend failed")
+    wrapped.__cause__ = torch.cuda.OutOfMemoryError("Allocation on device 0 would exceed")
+    assert oom.reason("cuda:0", wrapped) == "out of memory on cuda:0: Allocation on device 0 would exceed"
+    wrapped.__cause__ = wrapped
+    assert oom.reason("cuda:0", wrapped) is None
+
+
+@pytest.mark.parametrize(
+    ("free", "reason"),
+    [
+        (12_000_000, "out of memory on cuda:0: CUBLAS_STATUS_NOT_INITIALIZED, 12 MB free"),
+        (8_000_000_000, None),
+    ],
+)
+def test_library_without_a_handle_is_out_of_memory_on_a_full_device(
+    monkeypatch: pytest.MonkeyPatch, free: int, reason: str | None
+) -> None:
+    refused = RuntimeError("CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`")
+    assert oom.reason("cpu", refused) is None
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free, 10**11))
+    assert oom.reason("cuda:0", refused) == reason
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "CUDA error: an illegal memory access",
+        "shape '[2]' is invalid",
+        "CUDA graphs were skipped so as not to run out of memory",
+    ],
+)
 def test_other_errors_are_not_out_of_memory(said: str) -> None:
     assert oom.reason("cuda:0", RuntimeError(said)) is None
 
@@ -179,6 +220,7 @@ def test_waits_of_a_step_are_those_that_torch_warns_of(
 def seen(kind: str, begin_us: float, end_us: float, named: bool = False) -> SimpleNamespace:
     """An event as torch's profiler tells it."""
     return SimpleNamespace(
+        name=f"{kind} work",
         device_type=SimpleNamespace(name=kind),
         time_range=SimpleNamespace(start=begin_us, end=end_us),
         is_user_annotation=named,
@@ -188,6 +230,7 @@ def seen(kind: str, begin_us: float, end_us: float, named: bool = False) -> Simp
 class Profiler:
     """A profiler that saw two kernels at once and a copy in each of the steps it was shown."""
 
+    told: ClassVar[list[str]] = []
     events_seen: ClassVar[list[SimpleNamespace]] = [
         seen("CUDA", 0.0, 1000.0),
         seen("CUDA", 500.0, 1500.0),
@@ -196,8 +239,12 @@ class Profiler:
         seen("CUDA", 0.0, 9000.0, named=True),
     ]
 
-    def __init__(self, activities: list[Any]) -> None:
+    def __init__(self, activities: list[Any], schedule: Any) -> None:
         assert activities == [torch.profiler.ProfilerActivity.CUDA]
+        assert [schedule(number).name for number in range(3)] == ["WARMUP", "RECORD_AND_SAVE", "NONE"]
+
+    def step(self) -> None:
+        self.told.append("recording")
 
     def __enter__(self) -> "Profiler":
         return self
@@ -209,20 +256,24 @@ class Profiler:
         return self.events_seen
 
 
-def test_gpu_busy_time_is_that_of_kernels_and_copies(
+def test_gpu_busy_time_is_that_of_kernels_and_copies_after_plain_steps(
     cuda: tuple[Cuda, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     device, done = cuda
     monkeypatch.setattr("benchtui.engine.devices.cuda.profile", Profiler)
-    assert device.busy_ms(lambda lap: done.append("step"), 2) == pytest.approx(1.0)
-    assert done == ["step", "step", "synchronised"]
+    monkeypatch.setattr("benchtui.engine.devices.cuda.PLAIN_S", 0.0)
+    monkeypatch.setattr(Profiler, "told", done)
+    profiled = device.profile_steps(lambda lap: done.append("step"), 2)
+    assert profiled is not None
+    assert (profiled.busy_ms, profiled.functions) == (pytest.approx(1.0), {"CUDA work"})
+    assert done == ["step", "synchronised"] * 2 + ["recording", "step", "step", "synchronised"]
     monkeypatch.setattr(Profiler, "events_seen", Profiler.events_seen[3:])
     with pytest.raises(BenchtuiError, match="the profiler recorded no work on the device"):
-        device.busy_ms(lambda lap: None, 2)
+        device.profile_steps(lambda lap: None, 2)
 
 
 def test_cpu_has_no_busy_time() -> None:
-    assert open_device("cpu").busy_ms(lambda lap: None, 3) is None
+    assert open_device("cpu").profile_steps(lambda lap: None, 3) is None
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
 
 from benchtui.engine.devices.base import Lap, StepTime
 from benchtui.engine.worker import peak_rates
-from benchtui.engine.worker.peak_rates import LARGE, LARGEST, copy, measure, product
+from benchtui.engine.worker.peak_rates import LARGE, LARGEST, Measured, copy, measure, product
 
 
 class Device:
@@ -31,6 +31,9 @@ class Device:
         done = step(parts.append)
         return StepTime(1e9, device_ms if parts else 0.0, {}), done
 
+    def time_block(self, step: Callable[[Lap], object], steps: int) -> list[tuple[StepTime, object]]:
+        return [self.time(step) for _ in range(steps)]
+
 
 @pytest.mark.parametrize(
     ("flops_per_ms", "size"),
@@ -44,11 +47,36 @@ class Device:
 def test_matrix_product_is_large_enough_for_the_device(
     monkeypatch: pytest.MonkeyPatch, flops_per_ms: float, size: int
 ) -> None:
+    monkeypatch.setitem(peak_rates.MEASURED_MS, "cpu", 1e-3)
     device: Any = Device(monkeypatch, flops_per_ms)
-    rate, words = product(device, torch.float32)
+    rate, burst, words = product(device, torch.float32)
     assert device.size == size
-    assert words.startswith(f"product of two {size:,} x {size:,} matrices, fastest of ")
-    assert flops_per_ms * 1000 * 0.5 <= rate <= flops_per_ms * 1000 * 1.001
+    assert words.startswith(f"product of two {size:,} x {size:,} matrices, median of ")
+    assert flops_per_ms * 1000 * 0.5 <= rate <= burst <= flops_per_ms * 1000 * 1.001
+
+
+def test_sustained_rate_is_the_median_after_a_second_on_a_gpu() -> None:
+    class Gpu:
+        """A GPU whose copies take 10 ms for a second and 20 ms from then on, but for one of 16 ms."""
+
+        torch_device = torch.device("cuda:0")
+        now_ms = 0.0
+        blocks: ClassVar[list[int]] = []
+
+        def time(self, step: Callable[[Lap], object]) -> tuple[StepTime, object]:
+            took_ms = 10.0 if self.now_ms < 1000 else 16.0 if 1500 <= self.now_ms < 1516 else 20.0
+            self.now_ms += took_ms
+            return StepTime(1e9, took_ms, {}), step(lambda part: None)
+
+        def time_block(self, step: Callable[[Lap], object], steps: int) -> list[tuple[StepTime, object]]:
+            self.blocks.append(steps)
+            return [self.time(step) for _ in range(steps)]
+
+    gpu: Any = Gpu()
+    found = peak_rates._rate(gpu, lambda: None, 1e9, "copy")
+    assert (found.sustained, found.burst) == (1e9 / 0.020, 1e9 / 0.016)
+    assert found.how.startswith("copy, median of ") and found.how.endswith(" after 1 s")
+    assert set(gpu.blocks) == {5}, "runs follow each other for 50 ms without a gap"
 
 
 def test_copy_counts_bytes_read_and_written(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,15 +86,19 @@ def test_copy_counts_bytes_read_and_written(monkeypatch: pytest.MonkeyPatch) -> 
         def time(self, step: Callable[[Lap], object]) -> tuple[StepTime, object]:
             return StepTime(200.0, None, {}), step(lambda part: None)
 
+        def time_block(self, step: Callable[[Lap], object], steps: int) -> list[tuple[StepTime, object]]:
+            return [self.time(step) for _ in range(steps)]
+
     monkeypatch.setitem(peak_rates.COPIED, "cpu", 4_000_000)
     device: Any = Clock()
-    assert copy(device) == (pytest.approx(2 * 4_000_000 / 0.2), "copy of 4 MB, fastest of 3")
+    rate = pytest.approx(2 * 4_000_000 / 0.2)
+    assert copy(device) == (rate, rate, "copy of 4 MB, median of 3")
 
 
 def test_cpu_has_both_peaks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(peak_rates.LARGE, "cpu", 256)
     monkeypatch.setattr(peak_rates, "QUICK_MS", 0.0)
-    monkeypatch.setattr(peak_rates, "BUDGET_MS", 1.0)
+    monkeypatch.setitem(peak_rates.MEASURED_MS, "cpu", 1.0)
     monkeypatch.setitem(peak_rates.COPIED, "cpu", 1_000_000)
     found = measure("cpu", "bf16", 0)
     assert (found.device, found.precision, found.threads, found.absent) == ("cpu", "bf16", 0, {})
@@ -79,10 +111,10 @@ def test_failed_peak_is_absent_with_a_reason(monkeypatch: pytest.MonkeyPatch) ->
     def broken(device: object) -> None:
         raise RuntimeError("no such product\nat all")
 
-    monkeypatch.setattr(peak_rates, "copy", lambda device: (1e9, "copied"))
+    monkeypatch.setattr(peak_rates, "copy", lambda device: Measured(1e9, 2e9, "copied"))
     monkeypatch.setattr(peak_rates, "product", lambda device, dtype: broken(device))
     found = measure("cpu", "fp16", 0)
-    assert (found.flops_per_s, found.bytes_per_s) == (None, 1e9)
+    assert (found.flops_per_s, found.bytes_per_s, found.bytes_burst_per_s) == (None, 1e9, 2e9)
     assert (found.how, found.absent) == ({"bytes": "copied"}, {"flops": "RuntimeError: no such product"})
 
 

@@ -4,13 +4,13 @@ from typing import Any
 import pytest
 import torch
 
-from benchtui.engine.devices.base import Lap
+from benchtui.engine.devices.base import Lap, ProfiledSteps
 from benchtui.engine.devices.registry import open_device
 from benchtui.engine.worker import step_cost
-from benchtui.engine.worker.step_cost import count, count_waits, measure_step_cost
+from benchtui.engine.worker.step_cost import TypicalStep, count, count_waits, measure_step_cost
 from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.payloads import StepCost
+from benchtui.sessions.payloads import Effective, StepCost
 from benchtui.sessions.sweep import Sweep, cases
 
 FLOAT = 4
@@ -21,12 +21,27 @@ def counted(sweep: Sweep) -> StepCost:
     (case,) = cases(sweep)
     workload = make_workload(sweep, case.config, open_device("cpu"))
     workload.step(lambda part: None)
-    return count(workload.step, 0.1)
+    return count(workload.step, 0.1, workload.effective)
 
 
 def of(step: Callable[[], object]) -> StepCost:
     """The work of a bare step."""
-    return count(lambda lap: step(), 0.1)
+    return count(lambda lap: step(), 0.1, Effective())
+
+
+class Bare:
+    """A workload of a bare step, which doesn't choose its batches."""
+
+    effective = Effective()
+
+    def __init__(self, step: Callable[[Lap], object]) -> None:
+        self.step = step
+
+
+def measured(step: Callable[[Lap], object], device: Any, step_s: float) -> StepCost:
+    """The cost of a bare step on a device."""
+    workload: Any = Bare(step)
+    return measure_step_cost(workload, device, TypicalStep(step_s))
 
 
 def linear(tokens: int, inputs: int, outputs: int) -> int:
@@ -36,6 +51,11 @@ def linear(tokens: int, inputs: int, outputs: int) -> int:
 def attention(samples: int, queries: int, keys: int, width: int) -> int:
     """Scores and their product with the values, over all heads together."""
     return 2 * 2 * samples * queries * keys * width
+
+
+def causal(samples: int, length: int, width: int) -> int:
+    """The same where no token sees a later one."""
+    return 2 * 2 * samples * (length * (length + 1) // 2) * width
 
 
 def distilbert(samples: int, length: int) -> int:
@@ -91,10 +111,10 @@ def test_compiled_step_counts_like_the_plain_one(tiny_sweep: Callable[..., Sweep
 def test_training_counts_backward_and_optimizer(lm_sweep: Callable[..., Sweep]) -> None:
     one, two = (counted(lm_sweep("task=lm-train", "dataset=synthetic", f"accumulation={n}")) for n in (1, 2))
     head, tokens = linear(16, 32, 30522), 16
-    backward_only = attention(1, 16, 16, 32) * 2 // 2
-    forward = gpt2_layers(tokens) + head + 2 * attention(1, 16, 16, 32)
+    forward = gpt2_layers(tokens) + head + 2 * causal(1, 16, 32)
+    scores_again = 2 * causal(1, 16, 32) // 2
     assert one.flops is not None and two.flops is not None
-    assert 3 * forward <= one.flops <= 3 * forward + 2 * backward_only
+    assert one.flops == 3 * forward + scores_again
     assert two.flops == 2 * one.flops
     assert one.bytes_of_weights is not None and two.bytes_of_weights is not None
     assert two.bytes_of_weights < 2 * one.bytes_of_weights, "the optimizer runs once"
@@ -103,7 +123,7 @@ def test_training_counts_backward_and_optimizer(lm_sweep: Callable[..., Sweep]) 
 def test_generation_counts_prefill_and_every_later_token(lm_sweep: Callable[..., Sweep]) -> None:
     found = counted(lm_sweep("task=generate", "dataset=synthetic", "new_tokens=4"))
     decoded = sum(attention(1, 1, 16 + n, 32) for n in range(1, 4))
-    by_hand = gpt2_layers(16 + 3) + 4 * linear(1, 32, 30522) + 2 * (attention(1, 16, 16, 32) + decoded)
+    by_hand = gpt2_layers(16 + 3) + 4 * linear(1, 32, 30522) + 2 * (causal(1, 16, 32) + decoded)
     assert found.flops == by_hand
 
 
@@ -156,17 +176,17 @@ def test_exception_of_a_step_becomes_the_reason() -> None:
 
     device = open_device("cpu")
     for step, reason in ((refuse, "out of memory on cpu"), (fail, "ValueError: too bad")):
-        found = measure_step_cost(step, device, 0.1)
+        found = measured(step, device, 0.1)
         assert found.flops is None and found.bytes_moved is None
-        assert set(found.absent) == {"flops", "bytes"}
-        assert all(text.startswith(reason) for text in found.absent.values())
+        assert set(found.absent) == {"flops", "bytes", "attention"}
+        assert all(found.absent[name].startswith(reason) for name in ("flops", "bytes"))
 
 
 def test_long_step_is_not_counted() -> None:
     def never(lap: Lap) -> None:
         raise AssertionError
 
-    found = measure_step_cost(never, open_device("cpu"), 12.0)
+    found = measured(never, open_device("cpu"), 12.0)
     assert (
         found.absent["flops"] == found.absent["bytes"] == "a step takes 12 s; only steps up to 10 s are counted"
     )
@@ -191,10 +211,10 @@ class Gpu:
             raise self._seen
         return int(self._seen)
 
-    def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float:
+    def profile_steps(self, step: Callable[[Lap], object], steps: int) -> ProfiledSteps:
         if isinstance(self._seen, BenchtuiError):
             raise self._seen
-        return self._seen
+        return ProfiledSteps(self._seen, frozenset({"void pytorch_flash::flash_fwd_kernel<Flash>"}))
 
 
 @pytest.mark.parametrize(
@@ -209,8 +229,10 @@ def test_busy_time_is_measured_or_absent_with_a_reason(
     seen: Any, step_s: float, busy_ms: float | None, absent: dict[str, str]
 ) -> None:
     gpu: Any = Gpu(seen)
-    found = measure_step_cost(lambda lap: torch.ones(2, 2) @ torch.ones(2, 2), gpu, step_s)
-    assert (found.flops, found.busy_ms, found.absent) == (16.0, busy_ms, absent)
+    found = measured(lambda lap: torch.ones(2, 2) @ torch.ones(2, 2), gpu, step_s)
+    assert (found.flops, found.busy_ms) == (16.0, busy_ms)
+    assert found.absent == absent | ({"attention": absent["busy"]} if absent else {})
+    assert found.attention == (() if absent else ("flash",))
 
 
 @pytest.mark.parametrize(
@@ -227,3 +249,24 @@ def test_waits_are_counted_or_absent_with_a_reason(
     gpu: Any = Gpu(seen)
     found = count_waits(StepCost(flops=1.0), lambda lap: None, gpu, step_s)
     assert (found.flops, found.waits, found.absent) == (1.0, waits, absent)
+
+
+def test_profiled_steps_precede_counting() -> None:
+    order: list[str] = []
+    gpu: Any = Gpu(2.5)
+    gpu.profile_steps = lambda step, steps: order.append("profiled")
+    measured(lambda lap: order.append("counted"), gpu, 0.1)
+    assert order == ["profiled", "counted"]
+
+
+def test_counted_step_has_the_median_width_of_the_measured_ones(tiny_sweep: Callable[..., Sweep]) -> None:
+    sweep = tiny_sweep("padding=longest", "dataset=sample", "sequence_length=64")
+    (case,) = cases(sweep)
+    workload = make_workload(sweep, case.config, open_device("cpu"))
+    widths = [workload.count(workload.step(lambda part: None)).padded_tokens or 0 for _ in range(20)]
+    assert len(set(widths)) > 1
+    for width in {min(widths), max(widths)}:
+        found = measure_step_cost(workload, open_device("cpu"), TypicalStep(0.1, width))
+        assert (found.padded_tokens, found.typical_padded_tokens) == (width, width)
+        assert found.flops == distilbert(1, width)
+        assert workload.count(workload.step(lambda part: None)).padded_tokens == width

@@ -7,9 +7,11 @@ from benchtui.sessions.analysis.roofline import (
     NEITHER,
     OVER,
     UNMEASURED,
+    UNTYPICAL,
     Limit,
     PeakKey,
     limit,
+    model_flops_utilization,
     peak_key,
     sound_peaks,
 )
@@ -148,3 +150,34 @@ def test_peaks_of_other_precisions_are_kept(bench: Any) -> None:
 def test_peaks_stay_if_no_step_was_counted(bench: Any) -> None:
     assert sound_peaks(bench.session(bench.case(1, 100.0)).cases, (CPU,)) == (CPU,)
     assert sound(bench, work(20.0, 0.5), peaks=()) == ()
+
+
+def test_burst_rate_stands_for_a_sustained_one_that_a_case_exceeded(bench: Any) -> None:
+    both = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=100e9, flops_burst_per_s=120e9)
+    assert [each.flops_per_s for each in sound(bench, work(9.0, 0.5), peaks=(both,))] == [100e9]
+    (at_burst,) = sound(bench, work(11.0, 0.5), work(9.0, 0.5), peaks=(both,))
+    assert (at_burst.flops_per_s, at_burst.absent) == (120e9, {})
+    (over,) = sound(bench, work(11.0, 0.5), work(12.1, 0.5), peaks=(both,))
+    assert (over.flops_per_s, over.absent) == (None, {"flops": OVER})
+
+
+@pytest.mark.parametrize(("counted", "known"), [(1000, True), (960, True), (900, False), (None, True)])
+def test_shares_are_absent_if_the_counted_batch_is_not_typical(
+    bench: Any, counted: int | None, known: bool
+) -> None:
+    done = work(6.0, 0.5, padded_tokens=counted, typical_padded_tokens=1000, busy_ms=90.0)
+    it = found(bench, done, CPU)
+    assert it is not None
+    values = (it.flops_per_s, it.shares.arithmetic, it.shares.memory, it.shares.busy)
+    assert values == ((60e9, 0.6, 0.5, 0.9) if known else (None,) * 4)
+    assert it.reason == (None if known else UNTYPICAL)
+
+
+def test_model_flops_utilization_is_the_share_of_the_data_sheet(bench: Any) -> None:
+    made = bench.case(ms=[100.0], device="cuda:0", precision="amp-bf16", end={"work": work(49_470.0, 1.0)})
+    case = bench.session(made).cases[0]
+    known = limit(case, ())
+    assert known is not None
+    assert model_flops_utilization(known, case.config, "NVIDIA H200") == pytest.approx(0.5)
+    assert model_flops_utilization(known, case.config, "Tesla T4") is None, "it has no bf16"
+    assert model_flops_utilization(known, case.config, None) is None

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from benchtui.sessions.compare import align
 from benchtui.sessions.compare.align import ComparedSession, PairwiseComparison, compare_sessions
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks, Runtime
@@ -240,3 +241,10 @@ def test_row_reports_the_machine_speed_ratio(bench: Any, flops: float, copies: f
     (row,) = paced(bench, flops, copies).rows
     assert row.pair is not None
     assert own_marks(row, row.pair, "B") == mark
+
+
+def test_peaks_of_an_older_session_are_compared_with_the_fastest_runs() -> None:
+    older = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=100e9)
+    newer = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=80e9, flops_burst_per_s=100e9)
+    assert (align._like(newer, older, "flops"), align._like(older, newer, "flops")) == (100e9, 100e9)
+    assert align._like(newer, newer, "flops") == 80e9

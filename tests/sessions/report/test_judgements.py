@@ -189,7 +189,7 @@ def test_nearest_case_to_the_peak_is_chosen_whatever_its_bound(bench: Any, read:
     )
     section = read(markdown(session))["Limits"]
     assert section.columns("Held back by") == [["memory"], ["–"]]
-    assert "Nearest to the peak rate of products: cpu fp32 compile=off bs=2 seq=128, with 20 % of it." in (
+    assert "Nearest to the measured peak of products: cpu fp32 compile=off bs=2 seq=128, with 20 % of it." in (
         section.text
     )
 
@@ -197,7 +197,7 @@ def test_nearest_case_to_the_peak_is_chosen_whatever_its_bound(bench: Any, read:
 def test_peak_exceeded_by_one_case_is_used_for_none(bench: Any, read: Any) -> None:
     session = bench.session(counted(bench, 1, gflop=6.0), counted(bench, 2, gflop=15.0), more=[PEAKS])
     section = read(markdown(session))["Limits"]
-    assert "Share of the peak rate (%)" not in section.tables[0][0]
+    assert "Share of the measured peak (%)" not in section.tables[0][0]
     assert "150" not in " ".join(cell for row in section.tables[0][1:] for cell in row[-4:])
     assert "arithmetic" not in {cell for row in section.tables[0] for cell in row}
     assert "a case exceeded" in section.text and "products" in section.text

@@ -42,14 +42,15 @@ def section(title: str, config: Config, *peaks: Peaks, **end: Any) -> list[str]:
 
 
 def test_limits_compare_a_case_with_its_device_peaks() -> None:
-    work = StepCost(flops=1.2e10, bytes_moved=2.5e8, bytes_of_weights=2e8, busy_ms=99.0)
+    work = StepCost(flops=1.2e10, bytes_moved=2.5e8, bytes_of_weights=2e8, busy_ms=99.0, attention=("flash",))
     peaks = Peaks(t=0.5, device="cpu", precision="fp32", flops_per_s=1.5e11, bytes_per_s=1e10)
     assert shown(work, peaks) == [
         "per step 12.00 GFLOP",
-        "arithmetic 120 GFLOP/s, 80.0 % of 150",
+        "arithmetic 120 GFLOP/s, 80.0 % of the measured peak, 150",
         "moves 0.25 GB at most",
-        "memory 2.50 GB/s, 25.0 % of 10.00 at most",
+        "memory 2.50 GB/s, 25.0 % of the measured peak, 10.00 at most",
         "device busy for 99 % of a step",
+        "attention kernel flash",
         "limited by arithmetic",
     ]
 

@@ -88,7 +88,7 @@ KINDS = {
     "text": "(?P<{}>[^;]+?)",
     "inside": "(?P<{}>[^();]+)",
     "of": "(?P<{}>the throughput of|as fast as)",
-    "peaks": "(?P<{}>the peak rate|the bandwidth)",
+    "peaks": "(?P<{}>the measured peak|the measured bandwidth)",
     "how": "(?P<{}> round by round| at typical steps)",
     "rising": "(?P<{}>and throughput was still rising)",
     "versus": f"(?P<{{}}>(?:which|the same|{NUMBER} ×) [^;]+)",

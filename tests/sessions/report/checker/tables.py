@@ -122,7 +122,7 @@ def check_disturbed(reader: Reader, part: Part) -> None:
 
 
 HOW_CLOSE = "How close each case comes to the device's measured peaks, and what limits it."
-SHARE, BANDWIDTH = "Share of the peak rate (%)", "Share of the bandwidth, from above (%)"
+SHARE, BANDWIDTH = "Share of the measured peak (%)", "Share of the measured bandwidth, from above (%)"
 
 
 def check_roofline(reader: Reader, part: Part) -> None:
@@ -174,7 +174,7 @@ def _check_nearest(claim: Claim, shown: Groups, part: Part) -> None:
 
 def _check_unsound_peaks(claim: Claim, shown: Groups, part: Part) -> None:
     """Check that no share of an unsound peak is shown. Peaks of a thread count aren't told apart here."""
-    title = {"the peak rate": SHARE, "the bandwidth": BANDWIDTH}[shown["what"]]
+    title = {"the measured peak": SHARE, "the measured bandwidth": BANDWIDTH}[shown["what"]]
     for device, precision in re.findall(r"(cpu|cuda:\d+) (\w+)(?!, \d)", shown["peaks"]):
         for row in part.rows:
             case = claim.reader.case(row["Case"])
@@ -198,7 +198,7 @@ LEADERBOARD = shapes(
     (_check_compared_with_none, "{why:text}."),
 )
 LIMITS = shapes(
-    (_check_nearest, "Nearest to the peak rate of products: {case:case}, with {share:num} % of it"),
+    (_check_nearest, "Nearest to the measured peak of products: {case:case}, with {share:num} % of it"),
     (
         _check_unsound_peaks,
         "No share of {what:peaks} is given for {peaks:text}: a case exceeded it, so it was measured too low",

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from benchtui.sessions.events import Peaks
-from benchtui.sessions.payloads import StepCost
+from benchtui.sessions.payloads import Gpu, Host, StepCost
 from benchtui.sessions.report.document import markdown
+from benchtui.sessions.sweep import Sweep, Train
 
 CPU = Peaks(
     t=0.1,
@@ -14,6 +17,9 @@ CPU = Peaks(
     bytes_per_s=1.1e10,
     how={"flops": "product of matrices", "bytes": "copy"},
 )
+
+
+UUID = {"gpu_uuid": "GPU-1"}
 
 
 def case(bench: Any, size: int, gflop: float, gb: float, **work: Any) -> Any:
@@ -31,10 +37,10 @@ def test_every_counted_case_has_shares_and_a_bound(bench: Any, read: Any) -> Non
     ]
     section = read(markdown(bench.session(*made, more=[CPU])))["Limits"]
     assert section.paragraphs[1] == (
-        "Arithmetic limits 2 of 4 cases and memory bandwidth limits 1 of 4 cases. Nearest to the peak rate of"
-        " products: cpu fp32 compile=off bs=4 seq=128, with 80 % of it."
+        "Arithmetic limits 2 of 4 cases and memory bandwidth limits 1 of 4 cases. Nearest to the measured"
+        " peak of products: cpu fp32 compile=off bs=4 seq=128, with 80 % of it."
     )
-    shown = ("GFLOP/step", "GFLOP/s", "Peak (GFLOP/s)", "Share of the peak rate (%)", "Held back by")
+    shown = ("GFLOP/step", "GFLOP/s", "Peak (GFLOP/s)", "Share of the measured peak (%)", "Held back by")
     rows = section.columns(*shown)
     assert rows[1] == ["9.00", "90.0", "150", "60.0", "arithmetic"]
     assert [row[-1] for row in rows] == ["memory", "arithmetic", "arithmetic", "–"]
@@ -50,13 +56,25 @@ def test_without_peaks_rates_are_shown_but_no_bound(bench: Any, read: Any) -> No
     for more, reason in (((), "peaks not measured"), ((broken,), "peak not measured: killed")):
         section = read(markdown(bench.session(case(bench, 1, 2.0, 0.9), more=more)))["Limits"]
         assert section.columns("GFLOP/s", "Why not known") == [["20.0", reason]]
-        assert "Share of the peak rate (%)" not in section.tables[0][0]
+        assert "Share of the measured peak (%)" not in section.tables[0][0]
         assert not any("holds back" in text for text in section.paragraphs)
     assert "Peaks of cpu fp32: no GFLOP/s: killed; no GB/s: `killed`" in section.paragraphs
 
 
 def test_session_without_counted_operations_has_no_roofline_section(bench: Any, read: Any) -> None:
     assert "Limits" not in read(markdown(bench.session(bench.case(1, 100.0), more=[CPU]))).titles
+
+
+@pytest.mark.parametrize(("checkpointing", "title"), [(False, "MFU (%)"), (True, "HFU (%)")])
+def test_known_gpu_has_its_share_of_the_data_sheet(
+    bench: Any, read: Any, checkpointing: bool, title: str
+) -> None:
+    work = StepCost(flops=9.894e11, bytes_moved=1e9, bytes_of_weights=1e8, attention=("efficient",))
+    made = bench.case(1, 10.0, device="cuda:0", precision="amp-bf16", end={"work": work}, prepared=UUID)
+    host = Host(gpus=(Gpu(index=0, name="NVIDIA H200", uuid="GPU-1"),))
+    sweep = Sweep(name="s", model="m", task="lm-train", train=Train(activation_checkpointing=checkpointing))
+    section = read(markdown(bench.session(made, host=host, sweep=sweep)))["Limits"]
+    assert section.columns(title, "Attention kernel") == [["10.0", "efficient"]]
 
 
 def test_host_bound_case_is_named(bench: Any, read: Any) -> None:
@@ -66,5 +84,5 @@ def test_host_bound_case_is_named(bench: Any, read: Any) -> None:
     section = read(markdown(bench.session(made, more=[gpu])))["Limits"]
     assert section.columns("Device at work (%)", "Held back by") == [["30.0", "host"]]
     assert section.paragraphs[1].startswith(
-        "The host limits 1 of 1 case. Nearest to the peak rate of products: cuda"
+        "The host limits 1 of 1 case. Nearest to the measured peak of products: cuda"
     )

@@ -1,0 +1,119 @@
+"""Attention: names of implementations in transformers, the kernel that ran, and its operations as computed."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import torch
+
+IMPLEMENTATIONS = {"auto": None, "flash": "flash_attention_2", "flash3": "flash_attention_3"}
+"""Names that transformers has for implementations, where they differ. None leaves the choice to it."""
+
+_KERNELS = {
+    "cudnn": r"_scaled_dot_product_cudnn|cudnn\w*(?:sdpa|flash)",
+    "flash3": r"flash_?attn_?3|FlashAttn(?:Fwd|Bwd)Sm90",
+    "flash": r"_scaled_dot_product_flash|flash_?attn|flash_(?:fwd|bwd)",
+    "efficient": r"_scaled_dot_product_efficient|fmha_cutlass",
+    "flex": r"flex_attention",
+    "math": r"_safe_softmax",
+}
+"""Kernels by the names of torch's operators and of GPU functions. The first pattern that matches counts."""
+_SDPA = re.compile(r"aten::_scaled_dot_product_(?:flash|efficient|cudnn)_attention(?:_for_cpu)?(?:_backward)?$")
+_FLASH = re.compile(
+    r"\w*flash_?attn\w*::(?:varlen_fwd|varlen_bwd|fwd|bwd|_flash_attn\w*_(?:forward|backward))$"
+)
+"""Operators of flash-attn and of its builds on the hub, whose namespaces end in a hash."""
+
+
+def kernels(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the attention kernels among the names of operators or of functions on a GPU."""
+    found = {kernel for name in names if (kernel := _kernel(name))}
+    return tuple(kernel for kernel in _KERNELS if kernel in found)
+
+
+@cache
+def _kernel(name: str) -> str | None:
+    return next((kernel for kernel, pattern in _KERNELS.items() if re.search(pattern, name)), None)
+
+
+def flop_formulas() -> dict[Any, "FlopFormula"]:
+    """Return a formula for every operator of fused attention that is registered in this process."""
+    names = {name.split(".")[0] for name in torch._C._dispatch_get_all_op_names()}
+    found = sorted(name for name in names if _SDPA.match(name) or _FLASH.match(name))
+    packets = [_packet(name) for name in found]
+    return {packet: FlopFormula(packet) for packet in packets if hasattr(packet, "default")}
+
+
+def _packet(name: str) -> Any:  # noqa: ANN401  (torch._ops.OpOverloadPacket)
+    namespace, operator = name.split("::")
+    return getattr(getattr(torch.ops, namespace), operator)
+
+
+class Window(NamedTuple):
+    """Keys that a query sees: from ``left`` before it to ``right`` behind it; None for no bound."""
+
+    left: int | None
+    right: int | None
+    aligned_at_end: bool
+    """Whether the last query stands at the last key, and not the first query at the first key."""
+
+
+class FlopFormula:
+    """FLOPs of a fused attention operator. Pairs of query and key that it skips don't count.
+
+    A forward pass has two products (scores, values), a backward pass five, as it computes the scores again.
+    """
+
+    _get_raw = True
+    """Requests tensors from torch's counter, not only their shapes."""
+
+    def __init__(self, packet: Any) -> None:  # noqa: ANN401  (torch._ops.OpOverloadPacket)
+        self._flash = packet.default.namespace != "aten"
+        self._names = tuple(argument.name for argument in packet.default._schema.arguments)
+
+    def __call__(self, *args: object, out_val: object = None, **kwargs: object) -> int:
+        """Return the operations of a call."""
+        call = dict(zip(self._names, args, strict=False)) | kwargs
+        query, key, value = (_first(call, *names) for names in (("query", "q"), ("key", "k"), ("value", "v")))
+        heads: int = query.shape[-2] if self._flash else query.shape[1]
+        backward = any(name in call for name in ("grad_out", "grad_out_", "dout"))
+        of_query, of_value = (3, 2) if backward else (1, 1)
+        width: int = of_query * query.shape[-1] + of_value * value.shape[-1]
+        window = self._window(call)
+        return 2 * heads * width * sum(pairs(*lengths, window) for lengths in self._rows(call, query, key))
+
+    def _rows(self, call: dict[str, Any], query: torch.Tensor, key: torch.Tensor) -> Iterator[tuple[int, int]]:
+        """Yield the number of queries and keys of each row of the batch."""
+        if isinstance(call.get("cu_seqlens_q"), torch.Tensor):
+            ends = (call["cu_seqlens_q"], _first(call, "cu_seqlens_k", "cu_seqlens_q"))
+            yield from zip(*(end.diff().tolist() for end in ends), strict=True)
+            return
+        axis = 1 if self._flash else 2
+        yield from [(query.shape[axis], key.shape[axis])] * query.shape[0]
+
+    def _window(self, call: dict[str, Any]) -> Window:
+        left, right = (call.get(f"window_size_{side}", -1) for side in ("left", "right"))
+        if call.get("is_causal") or call.get("causal"):
+            right = 0
+        return Window(left if left >= 0 else None, right if right >= 0 else None, self._flash)
+
+
+@cache
+def pairs(queries: int, keys: int, window: Window) -> int:
+    """Return how many pairs of query and key lie in the window."""
+    if window.left is None and window.right is None:
+        return queries * keys
+    ahead = keys - queries if window.aligned_at_end else 0
+    return sum(_seen(row + ahead, keys, window) for row in range(queries))
+
+
+def _seen(at: int, keys: int, window: Window) -> int:
+    """Return the number of keys that the query at this position sees."""
+    first = 0 if window.left is None else max(0, at - window.left)
+    last = keys - 1 if window.right is None else min(keys - 1, at + window.right)
+    return max(0, last - first + 1)
+
+
+def _first(call: dict[str, Any], *names: str) -> Any:  # noqa: ANN401
+    return next(call[name] for name in names if call.get(name) is not None)
