@@ -186,9 +186,10 @@ class Session:
         return next(iter(gpus)) if len(gpus) == 1 else None
 
     def gpu_name(self, case: CaseState) -> str | None:
-        """Return the driver's name of a case's GPU, found by its UUID; None on the CPU, or if unknown."""
+        """Return the driver's name of a case's GPU, found by its UUID; None on the CPU, if unknown, or with MIG."""
         uuid = case.prepared.gpu_uuid if case.prepared else None
-        return next((gpu.name for gpu in self.host_of(case).gpus if uuid and gpu.uuid == uuid), None)
+        gpus = (gpu for gpu in self.host_of(case).gpus if uuid and not gpu.mig)
+        return next((gpu.name for gpu in gpus if gpu.uuid == uuid), None)
 
     @property
     def current(self) -> CaseState | None:

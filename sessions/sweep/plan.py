@@ -96,7 +96,7 @@ def unsupported_reason(config: Config) -> str | None:
     """Return why a combination is meaningless on any machine, or None."""
     if config.device != "cpu":
         if config.precision == "int8":
-            return "int8 is torch's dynamic quantisation, which works on cpu alone"
+            return "int8 is torch's dynamic quantization, which works on cpu alone"
         if config.attention in FLASH and config.precision in ("fp32", "tf32"):
             return "flash attention computes in fp16 and bf16 alone"
         return None
