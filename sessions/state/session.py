@@ -186,7 +186,7 @@ class Session:
         return next(iter(gpus)) if len(gpus) == 1 else None
 
     def gpu_name(self, case: CaseState) -> str | None:
-        """Return the driver's name of a case's GPU, found by its UUID; None on the CPU, if unknown, or with MIG."""
+        """Return the driver's name of a case's GPU by its UUID; None on the CPU, with MIG, or if unknown."""
         uuid = case.prepared.gpu_uuid if case.prepared else None
         gpus = (gpu for gpu in self.host_of(case).gpus if uuid and not gpu.mig)
         return next((gpu.name for gpu in gpus if gpu.uuid == uuid), None)
