@@ -175,6 +175,8 @@ class Compiling(Record, frozen=True, kw_only=True):
     """Places where the compiler gave up on a graph and fell back to plain Python."""
     recompiles: Count
     """Graphs compiled while measuring, for shapes or values not seen during warm-up."""
+    cold: tuple[Count, ...] = ()
+    """Warm-up steps in which the compiler was active, numbered from 0 within their round."""
     unsteady: tuple[Count, ...] = ()
     """Measured steps in which the compiler was active, numbered from 0 within their round."""
 

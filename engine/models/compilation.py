@@ -20,17 +20,23 @@ def graphs() -> int:
 
 
 class CompileWatch:
-    """Record of the measured steps in which the compiler ran, by its own counters."""
+    """Record of the steps in which the compiler ran, by its own counters."""
 
     def __init__(self) -> None:
         self._begin = self._last = _counts()
         self._seen = 0
         self._unsteady: list[int] = []
+        self._cold: tuple[int, ...] = ()
+
+    def begin_measuring(self) -> None:
+        """End the warm-up: the steps checked so far were warm-up steps, and measured steps count from 0."""
+        self._cold, self._unsteady = tuple(self._unsteady), []
+        self._begin, self._seen = self._last, 0
 
     def check(self, steps: int) -> None:
-        """Check the counters after ``steps`` measured steps.
+        """Check the counters after ``steps`` steps of the warm-up, or of the measured phase.
 
-        If one has changed, the steps since the last check are unsteady.
+        If one has changed, the compiler ran in the steps since the last check.
         """
         now = _counts()
         if now != self._last:
@@ -44,6 +50,7 @@ class CompileWatch:
             graphs=graphs,
             graph_breaks=breaks,
             recompiles=graphs - self._begin[0],
+            cold=self._cold,
             unsteady=tuple(self._unsteady),
         )
 

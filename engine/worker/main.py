@@ -116,8 +116,8 @@ class _Case:
     def _measure(self, device: Device, workload: Workload) -> tuple[CaseFinished, float]:
         """Warm up and measure. Return the case's end and the mean step time in seconds."""
         rules = self._job.sweep.measure
-        warmup_stop = warm_up(workload, device, rules, self._recorder("warmup"))
         watch = CompileWatch() if self._job.config.compile != "off" else None
+        warmup_stop = warm_up(workload, device, rules, self._recorder("warmup"), watch)
         recorder = self._recorder("measure")
         measured = measure(workload, device, rules, recorder, watch)
         step_s = (measured.end_s - measured.begin_s) / recorder.added

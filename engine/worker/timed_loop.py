@@ -90,12 +90,16 @@ class Recorder:
         return None if losses is None else [loss if isfinite(loss) else None for loss in losses]
 
 
-def warm_up(workload: Workload, device: Device, rules: Measure, record: Recorder) -> str:
+def warm_up(
+    workload: Workload, device: Device, rules: Measure, record: Recorder, watch: CompileWatch | None = None
+) -> str:
     """Run and record the warm-up steps. Return the reason why they ended."""
     times_ms: list[float] = []
     while (stop := warmed_up(times_ms, rules)) is None:
         (time,) = _steps(workload, device, record, 1)
         times_ms.append(time.wall_ms)
+        if watch:
+            watch.check(record.added)
     record.flush()
     return stop
 
@@ -106,6 +110,8 @@ def measure(
     """Run measured steps until the stop rule ends them."""
     gc.collect()
     device.reset_memory_peaks()
+    if watch:
+        watch.begin_measuring()
     rule, probe = StopRule(rules), EnvironmentProbe()
     begin_s, stop = monotonic(), None
     while stop is None:

@@ -107,7 +107,9 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     time_per_output_token_p50_ms: Figure
     loss: A[Figure, Meta(description="Of the last measured training step.")]
     first_step_ms: A[Figure, Meta(description="The worker's very first, warm-up included.")]
-    cold_cost_ms: A[Figure, Meta(description="First step beyond a steady one; with compiling, its cost.")]
+    cold_cost_ms: A[
+        Figure, Meta(description="First step and warm-up steps with compiling, beyond steady ones.")
+    ]
     peak_allocated_mb: A[Figure, Meta(description="By tensors, in the framework's allocator on the device.")]
     peak_reserved_mb: A[Figure, Meta(description="Held by that allocator.")]
     peak_device_mb: A[Figure, Meta(description="Used on the device by the process, as the driver sees it.")]

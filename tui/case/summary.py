@@ -204,7 +204,7 @@ def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
         *_spread("per output token", known.time_per_output_token_ms, symbols),
         *_non_empty(
             ("first step", _ms(known.first_step_ms, symbols)),
-            ("over a steady step", _ms(known.cold_cost_ms, symbols)),
+            ("cold cost", _ms(known.cold_cost_ms, symbols)),
             ("loss", None if known.loss is None else f"{known.loss:.4f}"),
         ),
     ]
