@@ -17,6 +17,7 @@ from benchtui.sessions.sweep.options import AXES, COVERED_BY_LABEL
 
 Values = dict[str, Any]
 MEMORY = ("peak_allocated_mb", "peak_reserved_mb", "peak_device_mb", "peak_rss_mb", "kv_cache_mb")
+COMPILING = ("graphs", "graph_breaks", "recompiles", "cuda_graphs", "cuda_graph_skips")
 
 
 def rows(session: Session) -> list[tuple[CaseRow, Metrics | None]]:
@@ -151,7 +152,7 @@ def _resources(case: CaseState) -> Values:
         **{
             name: getattr(environment, name) for name in ("others_cpu_percent", "sm_clock_mhz", "temperature_c")
         },
-        **{name: getattr(compiling, name, None) for name in ("graphs", "graph_breaks", "recompiles")},
+        **{name: getattr(compiling, name, None) for name in COMPILING},
     }
 
 

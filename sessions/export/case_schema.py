@@ -129,6 +129,8 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     graphs: A[Amount, Meta(description="Compiled.")]
     graph_breaks: Amount
     recompiles: A[Amount, Meta(description="Graphs compiled while measuring.")]
+    cuda_graphs: A[Amount, Meta(description="CUDA graphs recorded.")]
+    cuda_graph_skips: A[Amount, Meta(description="Refusals to record CUDA graphs.")]
     baseline: A[Amount, Meta(description="Number of the case that this one is held against.")]
     speedup: A[Figure, Meta(description="Samples per second at the typical step, over the baseline's.")]
     speedup_low: A[Figure, Meta(description="95% interval of the speedup; see README.")]

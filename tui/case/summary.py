@@ -7,6 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.analysis.applied_options import was_applied
+from benchtui.sessions.payloads import Compiling
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep.options import READ_BACK
 from benchtui.themes.symbols import Symbols
@@ -318,8 +319,16 @@ def _compiling(case: CaseState) -> Facts:
         ("graphs", compiling.graphs),
         ("graph breaks", compiling.graph_breaks),
         ("recompiles", compiling.recompiles),
+        ("CUDA graphs", _cuda_graphs(compiling)),
         ("unsteady steps", ", ".join(map(str, compiling.unsteady))),
     )
+
+
+def _cuda_graphs(compiling: Compiling) -> str | None:
+    if compiling.cuda_graph_skips is None:
+        return None
+    recorded = "unknown" if compiling.cuda_graphs is None else f"{compiling.cuda_graphs:,}"
+    return f"{recorded} ({compiling.cuda_graph_skips:,} skipped)"
 
 
 def _unit(value: float | None, unit: str, digits: int) -> str | None:

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 import torch
+from torch._dynamo.callback import CallbackTrigger, callback_handler
+from torch._dynamo.utils import counters
 
 from benchtui.engine.devices.cpu import Cpu
-from benchtui.engine.models.compilation import CompileWatch
+from benchtui.engine.models.compilation import CompileWatch, applied_cuda_graphs
 from benchtui.engine.worker.timed_loop import Recorder, measure, warm_up
 from benchtui.engine.workloads.base import StepCounts
 from benchtui.sessions.events import Phase, Steps
@@ -51,3 +53,51 @@ def test_every_warmup_step_that_compiled_is_recorded(run: Run) -> None:
 def test_a_measured_step_that_compiles_is_unsteady_and_not_cold(run: Run) -> None:
     found = run([8, 8], [8, 12, 16])
     assert (found.cold, found.unsteady, found.recompiles) == ((0,), (1,), 1)
+
+
+def record_cuda_graph() -> None:
+    """Report a recording as torch does; its inputs are all static, so no counter moves."""
+    with callback_handler.install_callbacks(CallbackTrigger.CUDAGRAPH_RECORDING, "0/0"):
+        pass
+
+
+@pytest.fixture
+def watch() -> Iterator[CompileWatch]:
+    """Watch a case in whose warm-up torch recorded a CUDA graph in the second of three steps."""
+    skips, started = counters["inductor"]["cudagraph_skips"], len(callback_handler.start_callbacks)
+    watch = CompileWatch(cuda_graphs=True)
+    watch.check(1)
+    record_cuda_graph()
+    watch.check(2)
+    watch.check(3)
+    watch.begin_measuring()
+    yield watch
+    counters["inductor"]["cudagraph_skips"] = skips
+    del callback_handler.start_callbacks[started:]
+
+
+def test_recording_a_cuda_graph_makes_a_warmup_step_cold(watch: CompileWatch) -> None:
+    found = watch.result()
+    assert (found.cold, found.unsteady, found.cuda_graphs, found.cuda_graph_skips) == ((1,), (), 1, 0)
+    assert applied_cuda_graphs(found) is True
+
+
+def test_recording_a_cuda_graph_makes_a_measured_step_unsteady(watch: CompileWatch) -> None:
+    watch.check(1)
+    record_cuda_graph()
+    watch.check(2)
+    found = watch.result()
+    assert (found.cold, found.unsteady, found.cuda_graphs) == ((1,), (1,), 2)
+
+
+def test_cuda_graphs_are_not_applied_if_torch_skipped_one(watch: CompileWatch) -> None:
+    counters["inductor"]["cudagraph_skips"] += 1
+    found = watch.result()
+    assert found.cuda_graph_skips == 1
+    assert applied_cuda_graphs(found) is False
+
+
+def test_cuda_graphs_are_unknown_if_they_were_not_requested() -> None:
+    found = CompileWatch().result()
+    assert (found.cuda_graphs, found.cuda_graph_skips, applied_cuda_graphs(found)) == (None, None, None)
+    assert applied_cuda_graphs(None) is None
