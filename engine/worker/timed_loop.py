@@ -71,14 +71,14 @@ class Recorder:
         self.flushed_s = monotonic()
 
     def _event(self) -> Steps:
-        device_ms = [time.device_ms for time in self.times if time.device_ms is not None]
         return Steps(
             t=self.clock(),
             case=self.case,
             phase=self.phase,
             round=self.round,
             wall_ms=[time.wall_ms for time in self.times],
-            device_ms=device_ms or None,
+            device_ms=_column(time.device_ms for time in self.times),
+            host_ms=_column(time.host_ms for time in self.times),
             parts_ms={part: [time.parts_ms[part] for time in self.times] for part in self.times[0].parts_ms},
             tokens=_column(each.tokens for each in self.counted),
             padded_tokens=_column(each.padded_tokens for each in self.counted),

@@ -124,6 +124,7 @@ def _rates(found: Metrics | None) -> Values:
         "loss",
         "first_step_ms",
         "cold_cost_ms",
+        "wait_mean_ms",
         "mean_power_w",
         "energy_per_sample_j",
         "energy_per_sample_low_j",
@@ -131,6 +132,7 @@ def _rates(found: Metrics | None) -> Values:
     )
     spreads = {
         "device_p50_ms": "device_ms",
+        "host_p50_ms": "host_ms",
         "time_to_first_token_p50_ms": "time_to_first_token_ms",
         "time_per_output_token_p50_ms": "time_per_output_token_ms",
     }

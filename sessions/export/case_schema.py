@@ -97,6 +97,8 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     between_rounds_percent: A[Figure, Meta(description="Range of the rounds' medians over the median.")]
     outliers: A[Amount, Meta(description="Steps far off; they stay in all figures.")]
     device_p50_ms: A[Figure, Meta(description="Between device events around the step.")]
+    host_p50_ms: A[Figure, Meta(description="Until the step returned, waits inside it included.")]
+    wait_mean_ms: A[Figure, Meta(description="For which the host then waited for the device.")]
     samples_per_s: A[Figure, Meta(description="Samples over time, as totals over totals.")]
     samples_per_s_low: A[Figure, Meta(description="95% interval of it, by the mean steps of the rounds.")]
     samples_per_s_high: Figure

@@ -112,6 +112,13 @@ class Metrics:
     warmup_steps: int | None = None
     unsteady: Unsteady | None = None
     """Drift within a round, or two modes of step time; None if the steps are steady."""
+    host_ms: Distribution | None = None
+    """Host time until a step had returned, waits inside it included; None if the host is the device."""
+
+    @property
+    def wait_mean_ms(self) -> float | None:
+        """Mean time per step for which the host waited for the device after it had enqueued the work."""
+        return None if self.host_ms is None else max(self.latency_ms.mean - self.host_ms.mean, 0.0)
 
 
 def distribution(values: Sequence[float]) -> Distribution | None:
@@ -167,6 +174,7 @@ def _measured(case: CaseState) -> Metrics:
     return Metrics(
         latency_ms=latency,
         device_ms=distribution(steps.device_ms),
+        host_ms=distribution(steps.host_ms),
         parts_ms=parts,
         samples_per_s=samples_per_s,
         samples_per_s_low=low,

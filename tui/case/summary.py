@@ -201,6 +201,7 @@ def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
         *((name, f"{format.milliseconds(value, symbols)} ms") for name, value in percentiles(latency).items()),
         ("interval", _interval(latency, symbols)),
         *_rates(known, symbols),
+        *_non_empty(("host", _host(known, symbols))),
         *_spread("to first token", known.time_to_first_token_ms, symbols),
         *_spread("per output token", known.time_per_output_token_ms, symbols),
         *_non_empty(
@@ -209,6 +210,15 @@ def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
             ("loss", None if known.loss is None else f"{known.loss:.4f}"),
         ),
     ]
+
+
+def _host(known: Metrics, symbols: Symbols) -> str | None:
+    """Describe how long the host takes to enqueue a step, and how long it then waits for the device."""
+    if known.host_ms is None:
+        return None
+    times = (known.host_ms.mean, known.latency_ms.mean, known.wait_mean_ms)
+    host, whole, wait = (format.milliseconds(value, symbols) for value in times)
+    return f"{host} of {whole} ms, then waits {wait} ms (means)"
 
 
 def _interval(latency: Distribution, symbols: Symbols) -> str:

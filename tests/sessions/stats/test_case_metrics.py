@@ -202,6 +202,15 @@ def test_device_time_has_its_own_spread(bench: Any) -> None:
     found = metrics(session.cases[0])
     assert found is not None and found.device_ms is not None
     assert (found.device_ms.mean, found.latency_ms.mean) == (5.0, 9.0)
+    assert found.host_ms is found.wait_mean_ms is None
+
+
+def test_the_host_waits_for_what_its_own_time_leaves_of_a_step(bench: Any) -> None:
+    found = figures(bench, bench.case(ms=[9.0, 9.0], columns={"host_ms": [2.0, 4.0]}))
+    assert found.host_ms is not None and found.host_ms.mean == 3.0
+    assert found.wait_mean_ms == 6.0
+    busy = figures(bench, bench.case(ms=[9.0, 9.0], columns={"host_ms": [9.0, 9.5]}))
+    assert busy.wait_mean_ms == 0.0
 
 
 @pytest.mark.parametrize("tokens", [[], [100]])
