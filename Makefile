@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help run test check long compat lowest gpu played-gpu mutants bench screenshots clean
+.PHONY: help run test check long compat lowest gpu played-gpu gpu-first mutants bench screenshots clean
 
 help:  ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,10 @@ gpu: $(READY)  ## cases on this machine's own GPU
 
 played-gpu: .venv-cuda/ready  ## the same on a played one, below torch's CUDA build (4 GB of packages)
 	.venv-cuda/bin/pytest -q -n 2 -m long tests/on_gpu --played
+
+# no .venv is set up: a borrowed GPU machine has its own torch and no package registry
+gpu-first:  ## ten first checks on a new GPU, PART=1 to 4, at most 9 minutes each; PYTHON=... OUT=.gpu-first
+	PYTHONPATH=$(abspath .types) $(PYTHON) tests/on_gpu/first/run.py --part $(PART) --out $(or $(OUT),.gpu-first)
 
 mutants: $(READY)  ## mutation testing: list small changes of the code that its unit tests do not notice
 	$(BIN)/python tests/mutation/mutants.py

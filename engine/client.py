@@ -150,7 +150,7 @@ def resume(path: Path, *, retry_failed: bool = False, anyway: bool = False) -> E
     since, the session is resumed only with ``anyway``.
 
     Raises:
-        NothingLeftError: if no case is left to run.
+        NothingToResumeError: if no case is left to run.
         BenchtuiError: if the session can't be resumed as requested or the engine doesn't start. The file is
             unchanged then.
     """

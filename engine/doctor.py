@@ -19,6 +19,8 @@ from benchtui.sessions.payloads import Host
 
 _TORCH_S = 300.0
 
+_UNREAD_ROCM = "torch was built for ROCm; power, clocks and temperature are read of NVIDIA GPUs only"
+
 State = Literal["ok", "absent", "broken"]
 
 
@@ -36,8 +38,9 @@ def run_checks() -> list[Finding]:
     """Run all checks. Takes as long as importing torch."""
     nvml = open_nvml()
     host = describe_host(nvml)
-    gpus = [_absent_gpu(nvml)] if isinstance(nvml, NvmlUnavailable) else _gpus(nvml)
-    return [_processor(host), *gpus, _processor_energy(host), *_torch(), _compiler(), *_folders()]
+    runtime = _query_torch()
+    gpus = [_absent_gpu(nvml, runtime)] if isinstance(nvml, NvmlUnavailable) else _gpus(nvml)
+    return [_processor(host), *gpus, _processor_energy(host), *_torch(runtime), *_compilers(), *_folders()]
 
 
 def _processor(host: Host) -> Finding:
@@ -45,8 +48,9 @@ def _processor(host: Host) -> Finding:
     return Finding("processor", "ok", f"{host.processor}, {host.cpu_count} usable, {memory_gb:.1f} GB memory")
 
 
-def _absent_gpu(absent: NvmlUnavailable) -> Finding:
-    return Finding("GPU readings", "absent", absent.reason)
+def _absent_gpu(absent: NvmlUnavailable, runtime: Runtime | str) -> Finding:
+    on_rocm = isinstance(runtime, Runtime) and runtime.hip is not None
+    return Finding("GPU readings", "absent", _UNREAD_ROCM if on_rocm else absent.reason)
 
 
 def _gpus(nvml: Nvml) -> list[Finding]:
@@ -54,7 +58,8 @@ def _gpus(nvml: Nvml) -> list[Finding]:
     found = []
     for gpu, sample in zip(nvml.gpus(), nvml.sample(), strict=True):
         missing = "".join(f"; no {name}: {reason}" for name, reason in sample.absent.items())
-        text = f"{gpu.name}, {(gpu.memory_mb or 0) / 1000:.1f} GB, driver {nvml.driver}{missing}"
+        mig = "; MIG divides it: cases on its instances are not read" if gpu.mig else ""
+        text = f"{gpu.name}, {(gpu.memory_mb or 0) / 1000:.1f} GB, driver {nvml.driver}{mig}{missing}"
         found.append(Finding(f"GPU {gpu.index}", "ok", text))
     return found + [Finding(name, "absent", reason) for name, reason in nvml.absent.items()]
 
@@ -65,13 +70,16 @@ def _processor_energy(host: Host) -> Finding:
     return Finding("processor energy", "ok", "RAPL, all processor packages together")
 
 
-def _torch() -> list[Finding]:
-    """Query torch in a separate process."""
+def _query_torch() -> Runtime | str:
+    """Query torch in a separate process. Return the reason if that failed."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["benchtui.engine.worker.preload"])
     probe = TorchQuery(context)
     wait([probe.source], timeout=_TORCH_S)
-    runtime = probe.result(0.0)
+    return probe.result(0.0)
+
+
+def _torch(runtime: Runtime | str) -> list[Finding]:
     if isinstance(runtime, str):
         return [Finding("torch", "broken", f"{runtime}; reinstall with `pip install torch`")]
     return [_versions(runtime), _cuda(runtime)]
@@ -84,8 +92,12 @@ def _versions(runtime: Runtime) -> Finding:
 
 
 def _cuda(runtime: Runtime) -> Finding:
+    names = ", ".join(runtime.cuda_devices)
+    if runtime.hip:
+        found = names or "torch sees no device; cases on cuda are skipped"
+        return Finding("ROCm", "ok" if names else "absent", f"HIP {runtime.hip}: {found}")
     if runtime.cuda_devices:
-        return Finding("CUDA", "ok", f"CUDA {runtime.cuda}: {', '.join(runtime.cuda_devices)}")
+        return Finding("CUDA", "ok", f"CUDA {runtime.cuda}: {names}")
     if runtime.cuda is None:
         return Finding("CUDA", "absent", "torch was built without CUDA; cases on cuda are skipped")
     return Finding(
@@ -95,12 +107,23 @@ def _cuda(runtime: Runtime) -> Finding:
     )
 
 
-def _compiler() -> Finding:
-    found = shutil.which(os.environ.get("CXX") or "g++") or shutil.which("clang++")
+def _compilers() -> list[Finding]:
+    """Look for the compilers of torch.compile: Inductor's on cpu, that of Triton's launcher on cuda."""
+    return [
+        _compiler("C++", "CXX", ("g++", "clang++"), "cpu"),
+        _compiler("C", "CC", ("gcc", "clang", "cc"), "cuda"),
+    ]
+
+
+def _compiler(language: str, variable: str, names: tuple[str, ...], device: str) -> Finding:
+    what = f"torch.compile on {device}"
+    chosen = os.environ.get(variable)
+    found = next(filter(None, map(shutil.which, (chosen,) if chosen else names)), None)
     if found:
-        return Finding("torch.compile", "ok", f"C++ compiler {found}")
+        return Finding(what, "ok", f"{language} compiler {found}")
+    tried = f"{variable}={chosen}" if chosen else " or ".join(names)
     return Finding(
-        "torch.compile", "absent", "no C++ compiler found (g++ or clang++); compile modes on cpu need one"
+        what, "absent", f"no {language} compiler found ({tried}); compile modes on {device} need one"
     )
 
 

@@ -73,6 +73,8 @@ class Runtime(Event, tag="runtime", frozen=True, kw_only=True):
     torch: str
     transformers: str | None = None
     cuda: str | None = None
+    hip: str | None = None
+    """Version of HIP if torch was built for ROCm, whose devices torch calls ``cuda`` as well."""
     cudnn: Count | None = None
     threads: Count | None = None
     cuda_devices: tuple[str, ...] = ()
@@ -188,6 +190,8 @@ class CasePrepared(Event, tag="case_prepared", frozen=True, kw_only=True):
     new_tokens: Count | None = None
     """Tokens generated per sample; null for a task that generates none."""
     gpu_uuid: str | None = None
+    gpu_absent: str | None = None
+    """Why the driver's readings can't be matched to the GPU, as far as torch knows."""
 
 
 class Steps(Event, tag="steps", frozen=True, kw_only=True, omit_defaults=False):

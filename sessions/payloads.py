@@ -26,8 +26,20 @@ class Gpu(Record, frozen=True, kw_only=True):
     uuid: str | None = None
     memory_mb: Amount | None = None
     power_limit_w: Amount | None = None
+    mig: bool | None = None
+    """Whether MIG divides the GPU into instances; null if the driver doesn't say."""
+    persistence: bool | None = None
+    """Whether the driver stays loaded while nothing uses the GPU; otherwise clocks and power start anew."""
+    ecc: bool | None = None
+    """Whether memory corrects errors, which costs bandwidth on some GPUs."""
+    pcie: str | None = None
+    """Fastest generation and current width of the link to the host, such as ``gen 5 x16``."""
+    numa_node: Count | None = None
+    """NUMA node of the host that the GPU is attached to."""
     sm_clock_mhz: Amount | None = None
     """Default application clock, or the maximum clock if the driver reports no default."""
+    sm_clock_is_highest: bool = False
+    """Whether ``sm_clock_mhz`` is the maximum clock; false also in sessions that didn't record it."""
 
 
 class Host(Record, frozen=True, kw_only=True):
@@ -45,14 +57,16 @@ class Host(Record, frozen=True, kw_only=True):
     governor: str | None = None
     """CPU frequency governor; several, joined by ``+``, if the CPUs differ."""
     container_cpus: Amount | None = None
-    """CPU limit of the control group, in CPUs; null without a limit."""
+    """Lowest CPU limit of the control group and those around it, in CPUs; null without a limit."""
     container_memory_mb: Amount | None = None
-    """Memory limit of the control group; null without a limit."""
+    """Lowest memory limit of the control group and those around it; null without a limit."""
     gpus: tuple[Gpu, ...] = ()
     driver: str | None = None
     """Version of the GPU driver."""
     packages: dict[str, str] = {}
     """Version of each installed package that affects measurements."""
+    environment: dict[str, str] | None = None
+    """Environment variables that torch, CUDA, OpenMP, MKL or tokenizers read; null if not recorded."""
     absent: dict[str, str] = {}
     """What can't be read on this machine, with the reason: ``{"gpu": "no NVIDIA driver: …"}``."""
 
@@ -127,12 +141,16 @@ class Memory(Record, frozen=True, kw_only=True):
     """Keys and values in all layers at the end of generating a batch."""
 
 
+EnergySource = Literal["counter", "sampled power", "averaged power"]
+"""Origin of an energy, best first; averaged power is sampled from the driver's average over a second."""
+
+
 class Energy(Record, frozen=True, kw_only=True):
     """Energy and power of the device over the measured window, or why there is none."""
 
     energy_j: Amount | None = None
     mean_power_w: Amount | None = None
-    source: Literal["counter", "sampled power"] | None = None
+    source: EnergySource | None = None
     dram_j: Amount | None = None
     """Energy of the memory modules; the CPU counts it separately, and ``energy_j`` doesn't include it."""
     absent: str | None = None
@@ -146,15 +164,18 @@ class Environment(Record, frozen=True, kw_only=True):
     involuntary_switches: Count | None = None
     """Number of involuntary context switches of the worker."""
     others_cpu_percent: Amount | None = None
-    """CPU use outside the sweep's workers and the engine; 100 is one full CPU."""
+    """CPU use outside the sweep's workers and the engine, on the CPUs that the worker may use; 100 is one
+    full CPU. Older sessions: on all CPUs of the machine."""
     processors: Count | None = None
-    """Logical CPUs of the machine, which the other processes could use as well."""
+    """Logical CPUs that the worker may use. Older sessions: all CPUs of the machine."""
     load_average: Amount | None = None
     """Load average of the last minute, at the end of measuring."""
     sm_clock_mhz: Amount | None = None
     """Mean GPU clock."""
     sm_clock_least_mhz: Amount | None = None
     sm_clock_default_mhz: Amount | None = None
+    sm_clock_default_is_highest: bool = False
+    """Whether the driver reports no default, and ``sm_clock_default_mhz`` is the maximum clock."""
     throttle: tuple[str, ...] = ()
     """Every reason that held the GPU's clock down at any moment."""
     temperature_c: Amount | None = None
@@ -165,6 +186,12 @@ class Environment(Record, frozen=True, kw_only=True):
     stood_still_s: Amount | None = None
     """How long engine and case couldn't run (machine suspended, or both stopped), plus how long the worker
     alone was stopped."""
+    quota_periods: Count | None = None
+    """Periods of the control group's CPU quota, usually of 100 ms; null without a quota."""
+    quota_stopped_periods: Count | None = None
+    """Periods in which the control group used up its quota and was stopped until the next one."""
+    quota_stopped_s: Amount | None = None
+    """Time that the quota stopped the control group, summed over the CPUs it ran on."""
     gpu_processes: Count | None = None
     """Most other processes on the GPU at any moment; null if the driver doesn't list them."""
 
@@ -200,8 +227,10 @@ class StepCost(Record, frozen=True, kw_only=True):
     """Part of ``bytes_moved`` that existed before the step: weights, at each use, and optimizer state."""
     busy_ms: Milliseconds | None = None
     """Time per step in which the device was busy; null on a CPU, where host and device are the same."""
+    waits: Count | None = None
+    """Least number of times that the host waits for the GPU in a step; null in latency mode and on a CPU."""
     absent: dict[str, str] = {}
-    """What couldn't be counted (``flops``, ``bytes``, ``busy``), with the reason."""
+    """What couldn't be counted (``flops``, ``bytes``, ``busy``, ``waits``), with the reason."""
 
 
 class Reported(Record, frozen=True, kw_only=True):
@@ -230,6 +259,8 @@ class GpuReadings(Record, frozen=True, kw_only=True):
 
     index: Count
     power_w: list[Amount | None] = []
+    power_averaged: bool = False
+    """Whether the driver averages ``power_w`` over a second; false also in sessions that didn't record it."""
     power_limit_w: Amount | None = None
     memory_used_mb: list[Amount | None] = []
     memory_total_mb: Amount | None = None
@@ -262,3 +293,5 @@ class HostReadings(Record, frozen=True, kw_only=True):
 
 HARDWARE_THROTTLE_REASONS = ("hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake")
 """Reasons caused by heat or the power supply. A power cap is normal operation and not among them."""
+CLOCK_LIMITS = ("app_clocks", "sw_power_cap", "sync_boost", "display_clocks", "board_limit", "reliability")
+"""Reasons that hold the clock down as configured or designed: power cap, locked clocks, limits of the board."""

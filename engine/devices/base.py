@@ -42,6 +42,8 @@ class Device(Protocol):
     torch_device: torch.device
     uuid: str | None
     """UUID that the driver reports, to find the device's readings. None if unknown."""
+    uuid_absent: str | None
+    """Why a GPU's UUID is unknown. None for a CPU."""
 
     def time(self, step: Callable[[Lap], Done]) -> tuple[StepTime, Done]:
         """Run one step. Return its times and its result."""
@@ -61,6 +63,10 @@ class Device(Protocol):
 
     def memory_peaks(self) -> Memory:
         """Return the memory peaks since the last reset."""
+        ...
+
+    def waits(self, step: Callable[[Lap], object]) -> int | None:
+        """Return how often the host waits for the device in a step, as far as torch sees it. None on a CPU."""
         ...
 
     def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float | None:

@@ -20,6 +20,7 @@ class Cpu:
     def __init__(self) -> None:
         self.torch_device = torch.device("cpu")
         self.uuid: str | None = None
+        self.uuid_absent: str | None = None
 
     def time(self, step: Callable[[Lap], Done]) -> tuple[StepTime, Done]:
         """Time a step by the host clock."""
@@ -47,6 +48,10 @@ class Cpu:
     def memory_peaks(self) -> Memory:
         """Return the peak of resident memory. The CPU allocator records no peaks."""
         return Memory(peak_rss_mb=process_memory.peak_mb())
+
+    def waits(self, step: Callable[[Lap], object]) -> int | None:
+        """Return None: the CPU is the host."""
+        return None
 
     def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float | None:
         """Return None: the CPU is the host."""

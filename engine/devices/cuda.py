@@ -1,5 +1,6 @@
 """CUDA device: event timing and memory peaks. Used in workers only, never before the fork."""
 
+import warnings
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from time import perf_counter_ns
@@ -12,6 +13,9 @@ from benchtui.engine.devices import process_memory
 from benchtui.engine.devices.base import Lap, StepTime, sum_parts
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Memory
+
+_WAITED = "called a synchronizing CUDA operation"
+"""Text of torch's warning about an operation for which the host waits."""
 
 
 def union_length(spans: Iterable[tuple[float, float]]) -> float:
@@ -66,6 +70,7 @@ class Cuda:
             raise BenchtuiError(f"{name}: no such device; torch {torch.__version__} sees {count} CUDA devices")
         torch.cuda.set_device(self.torch_device)
         self.uuid = self._uuid()
+        self.uuid_absent = None if self.uuid else _uuid_absence()
 
     def time(self, step: Callable[[Lap], Done]) -> tuple[StepTime, Done]:
         """Time a step by events, with the device synchronized at both ends."""
@@ -102,6 +107,21 @@ class Cuda:
             peak_rss_mb=process_memory.peak_mb(),
         )
 
+    def waits(self, step: Callable[[Lap], object]) -> int | None:
+        """Run a step with torch's warnings about synchronizing operations, and return their number.
+
+        Torch sees its own waits alone, not those of other libraries that call the driver.
+        """
+        before = torch.cuda.get_sync_debug_mode()
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            torch.cuda.set_sync_debug_mode("warn")
+            try:
+                step(_no_lap)
+            finally:
+                torch.cuda.set_sync_debug_mode(before)
+        return sum(_WAITED in str(warning.message) for warning in seen)
+
     def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float | None:
         """Return the mean time of kernels and copies in a step. Overlaps count once."""
         with profile(activities=[ProfilerActivity.CUDA]) as profiler:
@@ -114,9 +134,18 @@ class Cuda:
         return union_length(spans) / 1000 / steps
 
     def _uuid(self) -> str | None:
+        if torch.version.hip:
+            return None  # an AMD GPU has no UUID that NVML knows
         # torch returns the bare UUID, NVML adds this prefix
         uuid = getattr(torch.cuda.get_device_properties(self.torch_device), "uuid", None)
         return f"GPU-{uuid}" if uuid else None
+
+
+def _uuid_absence() -> str:
+    """Return why the readings of torch's GPU can't be found."""
+    if torch.version.hip:
+        return "torch runs on ROCm, and only NVIDIA's driver is read"
+    return f"torch {torch.__version__} doesn't report the GPU's UUID"
 
 
 def _is_work(event: Any) -> bool:  # noqa: ANN401  (torch.autograd.profiler_util.FunctionEvent, which has no types)

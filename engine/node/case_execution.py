@@ -18,6 +18,8 @@ from benchtui.sessions.stats.disturbance import disturbances
 _PROCESSES_PERIOD_S = 1.0
 """Minimum interval between queries of the GPU's process list. They hold the driver's lock."""
 
+_MIG = "MIG divides the GPU, and the driver's readings are those of the whole device with all instances"
+
 
 class CaseRun:
     """A running case and the node's telemetry about it."""
@@ -30,6 +32,8 @@ class CaseRun:
         readings: TelemetryWindow,
         begun_s: float,
         on_end: Callable[["CaseRun"], None],
+        *,
+        device: str,
     ) -> None:
         self.begun_s = begun_s
         """Session time of the start; earlier readings aren't needed."""
@@ -38,7 +42,9 @@ class CaseRun:
         self._nvml = nvml
         self._host = host
         self._readings = readings
+        self._on_gpu = device != "cpu"
         self._gpu_uuid: str | None = None
+        self._uuid_absent: str | None = None
         self._device_mb: float | None = None
         self._other_processes: int | None = None
         self._queried_s = 0.0
@@ -63,7 +69,7 @@ class CaseRun:
         for event in self._process.collect(now_s):
             self._read_processes()
             if isinstance(event, CasePrepared):
-                self._gpu_uuid = event.gpu_uuid
+                self._gpu_uuid, self._uuid_absent = event.gpu_uuid, event.gpu_absent
             if isinstance(event, CaseFinished):
                 event = self._complete(event)
                 self._on_end(self)
@@ -74,7 +80,8 @@ class CaseRun:
         self._process.end(outcome, reason, now_s)
 
     def _read_processes(self) -> None:
-        if not self._nvml or not self._gpu_uuid or monotonic() - self._queried_s < _PROCESSES_PERIOD_S:
+        due = monotonic() - self._queried_s >= _PROCESSES_PERIOD_S
+        if not self._nvml or not self._gpu_uuid or not due or self._gpu() is None:
             return
         self._queried_s = monotonic()
         processes = self._nvml.processes(self._gpu_uuid)
@@ -96,21 +103,17 @@ class CaseRun:
             memory=replace(event.memory or Memory(), peak_device_mb=self._device_mb),
             energy=self._energy(begin_s, end_s),
             environment=environment,
-            marks=(*event.marks, *disturbances(environment, end_s - begin_s)),
+            marks=(*event.marks, *self._unread(), *disturbances(environment, end_s - begin_s)),
         )
 
     def _energy(self, begin_s: float, end_s: float) -> Energy:
-        if not self._gpu_uuid:
+        if not self._on_gpu:
             reason = self._host.absent.get("rapl")
             return Energy(absent=reason) if reason else processor_energy(self._readings, begin_s, end_s)
         gpu = self._gpu()
         if gpu is None:
-            return Energy(
-                absent=self._host.absent.get("gpu", "the driver doesn't list the device that torch uses")
-            )
-        energy = gpu_energy(self._readings, gpu.index, begin_s, end_s)
-        lost = self._readings.lost.get(gpu.index)
-        return Energy(absent=lost) if lost and energy.energy_j is None else energy
+            return Energy(absent=self._gpu_absent())
+        return gpu_energy(self._readings, gpu.index, begin_s, end_s)
 
     def _environment(self, seen: Environment, begin_s: float, end_s: float) -> Environment:
         """Complete the worker's readings with those of the GPU.
@@ -158,14 +161,27 @@ class CaseRun:
             sm_clock_mhz=round(fmean(clocks), 1) if clocks else None,
             sm_clock_least_mhz=min(clocks, default=None),
             sm_clock_default_mhz=gpu.sm_clock_mhz,
+            sm_clock_default_is_highest=gpu.sm_clock_is_highest,
             throttle=self._readings.throttle(gpu.index, begin_s, end_s),
             temperature_c=max(temperatures, default=None),
             power_limit_w=self._readings.power_limit_w(gpu.index),
             gpu_processes=self._other_processes,
         )
 
+    def _unread(self) -> tuple[str, ...]:
+        """Return a mark if the case ran on a GPU that the driver's readings can't be matched to."""
+        return (f"GPU not read: {self._gpu_absent()}",) if self._on_gpu and self._gpu() is None else ()
+
+    def _gpu_absent(self) -> str:
+        """Return why the driver's readings can't be matched to the case's GPU."""
+        unlisted = "the driver doesn't list the device that torch uses"
+        known = self._uuid_absent or self._host.absent.get("gpu")
+        return known or (_MIG if any(gpu.mig for gpu in self._host.gpus) else unlisted)
+
     def _gpu(self) -> Gpu | None:
-        known = (gpu for gpu in self._host.gpus if gpu.uuid is not None and gpu.uuid == self._gpu_uuid)
+        """Return the case's GPU. None if it is unknown, or if its readings are those of a whole MIG device."""
+        gpus = (gpu for gpu in self._host.gpus if gpu.uuid is not None and not gpu.mig)
+        known = (gpu for gpu in gpus if gpu.uuid == self._gpu_uuid)
         return next(known, None)
 
 

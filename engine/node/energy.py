@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import get_args
 
 from benchtui.engine.node.telemetry_window import Points, TelemetryWindow
-from benchtui.sessions.payloads import Energy, Gpu
+from benchtui.sessions.payloads import Energy, EnergySource, Gpu
 
 MIN_COUNTER_SPAN_S = 2.0
 """Shortest span for the GPU's energy counter: about 20 of its update periods."""
+MIN_AVERAGED_SPAN_S = 5.0
+"""Shortest span for power that the driver averages over a second: the average includes what came before."""
 MIN_RAPL_SPAN_S = 0.5
 """Shortest span for RAPL counters. They update every millisecond; the span allows for the timing of reads."""
 
@@ -17,15 +20,28 @@ def gpu_energy(readings: TelemetryWindow, index: int, begin_s: float, end_s: flo
 
     ``absent`` has the reason if they can't be computed.
     """
-    powers = readings.gpu(index, "power_w", begin_s, end_s)
-    if len(powers) < 2:
-        return Energy(absent="measured span too short for two power readings")
-    integral_j = sum((b - a) * (before + after) / 2 for (a, before), (b, after) in pairwise(powers))
-    mean_power_w = integral_j / (powers[-1][0] - powers[0][0])
     counted_w = _rate(readings.gpu(index, "energy_j", begin_s, end_s), MIN_COUNTER_SPAN_S)
-    if counted_w is not None:
-        return Energy(energy_j=counted_w * (end_s - begin_s), mean_power_w=mean_power_w, source="counter")
-    return Energy(energy_j=mean_power_w * (end_s - begin_s), mean_power_w=mean_power_w, source="sampled power")
+    powers, averaged = readings.gpu(index, "power_w", begin_s, end_s), readings.power_averaged(index)
+    too_short = averaged and end_s - begin_s < MIN_AVERAGED_SPAN_S
+    sampled_w = None if too_short or len(powers) < 2 else _mean(powers)
+    power_w = sampled_w if counted_w is None else counted_w
+    if power_w is None:
+        return Energy(absent=_no_power(readings, index, powers))
+    sampled: EnergySource = "averaged power" if averaged else "sampled power"
+    return Energy(
+        energy_j=power_w * (end_s - begin_s),
+        mean_power_w=power_w if averaged or sampled_w is None else sampled_w,
+        source=sampled if counted_w is None else "counter",
+    )
+
+
+def _no_power(readings: TelemetryWindow, index: int, powers: Points[float]) -> str:
+    """Return why a GPU's readings give no energy."""
+    if not powers and (reason := readings.gpu_absent(index, "power_w")):
+        return reason
+    if len(powers) > 1:
+        return f"this GPU reports averaged power only, which takes a measured span of {MIN_AVERAGED_SPAN_S:g} s"
+    return "measured span too short for two power readings"
 
 
 def processor_energy(readings: TelemetryWindow, begin_s: float, end_s: float) -> Energy:
@@ -68,13 +84,19 @@ def sum_energy(parts: Iterable[Energy]) -> Energy:
         return next(each for each in rounds if each.energy_j is None or not each.mean_power_w)
     energy_j = sum(energy_j for energy_j, _ in known)
     drams = [each.dram_j for each in rounds if each.dram_j is not None]
-    counted = all(each.source == "counter" for each in rounds)
+    sources = [each.source for each in rounds if each.source]
     return Energy(
         energy_j=energy_j,
         mean_power_w=energy_j / sum(spans_s),
-        source="counter" if counted else "sampled power",
+        source=max(sources, key=get_args(EnergySource).index, default=None),
         dram_j=sum(drams) if len(drams) == len(rounds) else None,
     )
+
+
+def _mean(powers: Points[float]) -> float:
+    """Mean over time of two or more readings of power."""
+    integral_j = sum((b - a) * (before + after) / 2 for (a, before), (b, after) in pairwise(powers))
+    return integral_j / (powers[-1][0] - powers[0][0])
 
 
 def _rate(counts: Points[float], least_s: float) -> float | None:

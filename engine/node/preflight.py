@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from math import ceil
 from time import monotonic
 
 from msgspec.structs import replace
@@ -26,8 +27,16 @@ ReadIdlePower = Callable[[float], Idle | None]
 class IdleAndTorchTask:
     """Task that samples idle power if it is readable, then queries torch."""
 
-    def __init__(self, processes: WorkerProcesses, read_idle: ReadIdlePower | None, node: str | None) -> None:
+    def __init__(
+        self,
+        processes: WorkerProcesses,
+        read_idle: ReadIdlePower | None,
+        node: str | None,
+        cpu_limit: float | None = None,
+    ) -> None:
+        """``cpu_limit`` is that of the control group, in processors."""
         self.ended = False
+        self._cpu_limit = cpu_limit
         self._node = node
         self._processes = processes
         self._read_idle = read_idle
@@ -51,7 +60,10 @@ class IdleAndTorchTask:
                 yield from self._idle(now_s)
                 yield from self._start_query(now_s)
         elif not self.ended and (self._query.ended or not self.left_s):
-            yield self._finish(self._query.result(now_s), now_s)
+            answer = self._finish(self._query.result(now_s), now_s)
+            yield answer
+            if isinstance(answer, Runtime):
+                yield from thread_warning(answer, self._cpu_limit, now_s)
 
     def end(self) -> None:
         """Kill the probe."""
@@ -75,6 +87,20 @@ class IdleAndTorchTask:
         idle = self._read_idle(now_s) if self._read_idle else None
         if idle:
             yield idle
+
+
+def thread_warning(runtime: Runtime, cpu_limit: float | None, now_s: float) -> Iterator[Message]:
+    """Yield a warning if torch starts more threads than the control group's CPU quota lets run."""
+    if cpu_limit is None or runtime.threads is None or runtime.threads <= ceil(cpu_limit):
+        return
+    where = f" on {runtime.node}" if runtime.node else ""
+    yield Message(
+        t=now_s,
+        level="warning",
+        text=f"torch uses {runtime.threads} threads by default{where}, but the control group's quota is"
+        f" {cpu_limit:g} CPUs: busy threads are stopped for part of each period of the quota;"
+        f" set threads to {max(1, int(cpu_limit))} or less for cases on cpu",
+    )
 
 
 class PeaksTask:

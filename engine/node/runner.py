@@ -58,6 +58,8 @@ class NodeRunner:
 
     def open(self, settings: NodeSettings, emit: Callable[[Telemetry], None]) -> None:
         """Start sampling the machine. ``emit`` is called from another thread and must not raise."""
+        # libraries that ask on import whether CUDA is there must not initialize it in the fork server
+        os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
         os.environ.update(settings.env)  # for the fork server: libraries read them on import
         self._processes.preload_for(settings.dataset)
         self._settings, self._emit = settings, emit
@@ -86,6 +88,7 @@ class NodeRunner:
             self._processes,
             (lambda now_s: self._idle(begin_s, now_s)) if readable else None,
             self._settings.node,
+            self.host.container_cpus,
         )
 
     def measure_peaks(self, wanted: Iterable[PeakKey]) -> PeaksTask:
@@ -101,7 +104,8 @@ class NodeRunner:
         settings, scratch = self._settings, str(self._scratch.path / job.scratch)
         job = replace(job, zero_s=settings.zero_s, report_s=settings.report_s, scratch=scratch)
         execution = self._processes.start(job)
-        run = CaseRun(execution, self._nvml, self.host, self._telemetry, now_s, self._ended)
+        device = job.config.device
+        run = CaseRun(execution, self._nvml, self.host, self._telemetry, now_s, self._ended, device=device)
         self._runs.append(run)
         self._update_workers()
         return run

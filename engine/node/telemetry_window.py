@@ -25,8 +25,8 @@ class TelemetryWindow:
         self._events: list[Telemetry] = []
         self._workers: list[tuple[float, int]] = [(0.0, 0)]
         """Pairs of session time and the number of running workers from then on."""
-        self.lost: dict[int, str] = {}
-        """GPUs that the driver has lost: reason by index."""
+        self._absent: dict[int, dict[str, str]] = {}
+        """Reasons for missing readings by GPU index and name."""
         self.stops = StoppedWorkers(MIN_STOP_S)
 
     def drop_before(self, before_s: float) -> None:
@@ -52,7 +52,8 @@ class TelemetryWindow:
     def add(self, event: Telemetry) -> None:
         """Append an event. Called from the sampler's thread."""
         self._events.append(event)
-        self.lost |= {gpu.index: gpu.absent["gpu"] for gpu in event.gpus if "gpu" in gpu.absent}
+        for gpu in event.gpus:
+            self._absent[gpu.index] = self._absent.get(gpu.index, {}) | gpu.absent
 
     def host(self, name: str, begin_s: float, end_s: float) -> Points[float]:
         """Return a column of host readings over a span of session time."""
@@ -67,6 +68,15 @@ class TelemetryWindow:
         for event, gpu in self._of(index):
             found += _within(event.at_s, getattr(gpu, name), begin_s, end_s)
         return found
+
+    def gpu_absent(self, index: int, name: str) -> str | None:
+        """Return why a GPU, or one of its readings, is missing. None if no reason is known."""
+        reasons = self._absent.get(index, {})
+        return reasons.get("gpu") or reasons.get(name)
+
+    def power_averaged(self, index: int) -> bool:
+        """Whether the driver averages the power of a GPU over a second, by the latest event."""
+        return next((gpu.power_averaged for _, gpu in reversed(self._of(index))), False)
 
     def stood_still_s(self, begin_s: float, end_s: float) -> float | None:
         """Seconds the engine could not run within a span of session time. None if it always could."""

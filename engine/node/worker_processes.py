@@ -120,7 +120,7 @@ class CaseProcess:
         """Start the worker.
 
         Raises:
-            ShortageError: if the system is short of file descriptors.
+            OutOfFilesError: if the system is short of file descriptors.
             BenchtuiError: if the worker can't be started.
         """
         self._on_end = on_end

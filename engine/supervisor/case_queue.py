@@ -219,7 +219,7 @@ class Queue:
             return None
         build = (
             "was built without CUDA"
-            if runtime.cuda is None
+            if runtime.cuda is None and runtime.hip is None
             else f"sees {count} CUDA device{'' if count == 1 else 's'}"
         )
         return f"no {device} on {node.name or 'this machine'}: torch {runtime.torch} {build}"

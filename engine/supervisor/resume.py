@@ -28,7 +28,7 @@ class ResumableSession:
         """Read a session and lock its file for this process.
 
         Raises:
-            NothingLeftError: if no case is left to run.
+            NothingToResumeError: if no case is left to run.
             BenchtuiError: if it can't be read or written, or can't be resumed.
         """
         self.journal = Journal(path, resumed=True, backup=True)

@@ -8,12 +8,10 @@ from typing import TypeVar
 
 import psutil
 
+from benchtui.engine.telemetry.processors import busy_s
 from benchtui.engine.telemetry.rapl import Rapl, RaplSample
 
 T = TypeVar("T")
-
-_BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
-# guest time is part of user time already; an operating system has only some of these fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,7 @@ class HostReader:
         processes = {pid: process or (None, None) for pid, process in seen.items()}
         energy = self._rapl.sample() if self._rapl else RaplSample(None, None)
         return HostSample(
-            cpu_percent=self._machine.percent(at_s, none_on_error(machine_busy_s)),
+            cpu_percent=self._machine.percent(at_s, none_on_error(partial(busy_s, None))),
             memory_used_mb=none_on_error(_memory_used_mb),
             worker_cpu_percent=_sum(use.percent(at_s, processes[pid][0]) for pid, use in self._workers.items()),
             worker_rss_mb=_sum(rss_mb for _, rss_mb in processes.values()),
@@ -85,12 +83,6 @@ def none_on_error(read: Callable[[], T]) -> T | None:
         return read()
     except (psutil.Error, OSError):
         return None
-
-
-def machine_busy_s() -> float:
-    """CPU time of the whole machine since boot, in seconds."""
-    times = psutil.cpu_times()
-    return sum(getattr(times, field, 0.0) for field in _BUSY)
 
 
 def _memory_used_mb() -> float:

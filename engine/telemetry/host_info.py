@@ -2,24 +2,47 @@
 
 import os
 import platform
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 
 import psutil
 
+from benchtui.engine.telemetry.cgroup import cpu_limit, group_folders, memory_limit_mb
 from benchtui.engine.telemetry.nvml import Nvml, NvmlUnavailable
+from benchtui.engine.telemetry.processors import usable_processors
 from benchtui.engine.telemetry.rapl import POWERCAP
 from benchtui.sessions.payloads import Host
+from benchtui.sessions.sanitize import LONGEST_MESSAGE, visible
 
 PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "nvidia-ml-py")
 """Packages whose version affects a measurement."""
 
-_NO_LIMIT = 2**60
-# cgroups v1 report "no limit" as the largest number of pages, in bytes
+VARIABLES = (
+    "CUBLAS_",
+    "CUDA_",
+    "CUDNN_",
+    "GOMP_",
+    "HF_HUB_OFFLINE",
+    "HIP_",
+    "KMP_",
+    "LD_PRELOAD",
+    "MALLOC_",
+    "MKL_",
+    "NCCL_",
+    "NVIDIA_TF32_OVERRIDE",
+    "OMP_",
+    "OPENBLAS_",
+    "PYTORCH_",
+    "RAYON_",
+    "TOKENIZERS_",
+    "TORCH",
+    "TRITON_",
+)
+"""Prefixes of environment variables that affect a measurement."""
 
 CPUINFO = Path("/proc/cpuinfo")
 CPUS = Path("/sys/devices/system/cpu")
-CGROUP = Path("/sys/fs/cgroup")
 
 
 def describe_host(nvml: Nvml | NvmlUnavailable) -> Host:
@@ -35,11 +58,12 @@ def describe_host(nvml: Nvml | NvmlUnavailable) -> Host:
         virtual=is_virtual(CPUINFO),
         memory_mb=round(psutil.virtual_memory().total / 1e6, 1),
         governor=governor(CPUS),
-        container_cpus=container_cpus(CGROUP),
-        container_memory_mb=container_memory_mb(CGROUP),
+        container_cpus=cpu_limit(group_folders("cpu")),
+        container_memory_mb=memory_limit_mb(group_folders("memory")),
         gpus=() if isinstance(nvml, NvmlUnavailable) else nvml.gpus(),
         driver=None if isinstance(nvml, NvmlUnavailable) else nvml.driver,
         packages=package_versions(PACKAGES),
+        environment=recorded_variables(os.environ),
         absent=gpu | ({} if rapl is None else {"rapl": rapl}),
     )
 
@@ -63,23 +87,6 @@ def governor(cpus: Path) -> str | None:
     return "+".join(dict.fromkeys(filter(None, map(_text, files)))) or None
 
 
-def container_cpus(cgroup: Path) -> float | None:
-    """CPU limit of the control group, in processors. None if unlimited (cgroups v2, then v1)."""
-    quota, _, period = (_text(cgroup / "cpu.max") or "").partition(" ")
-    if not period:
-        quota = _text(cgroup / "cpu" / "cpu.cfs_quota_us") or ""
-        period = _text(cgroup / "cpu" / "cpu.cfs_period_us") or ""
-    return int(quota) / int(period) if quota.isdecimal() and period.isdecimal() and int(period) else None
-
-
-def container_memory_mb(cgroup: Path) -> float | None:
-    """Memory limit of the control group, in units of 10**6 bytes. None if unlimited."""
-    limit = _text(cgroup / "memory.max") or _text(cgroup / "memory" / "memory.limit_in_bytes") or ""
-    if not limit.isdecimal() or int(limit) >= _NO_LIMIT:
-        return None
-    return round(int(limit) / 1e6, 1)
-
-
 def _lines(file: Path) -> list[str]:
     try:
         return file.read_text(errors="replace").splitlines()
@@ -95,10 +102,9 @@ def _text(file: Path) -> str | None:
 
 
 def _usable_processors() -> int | None:
-    """Number of logical processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):  # Linux
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count()
+    """Count the logical processors that this process may use."""
+    usable = usable_processors()
+    return os.cpu_count() if usable is None else len(usable)
 
 
 def package_versions(names: tuple[str, ...]) -> dict[str, str]:
@@ -110,6 +116,12 @@ def package_versions(names: tuple[str, ...]) -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return versions
+
+
+def recorded_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment variables that affect a measurement, by name; long values are shortened."""
+    names = sorted(name for name in environment if name.startswith(VARIABLES))
+    return {visible(name): visible(environment[name], LONGEST_MESSAGE) for name in names}
 
 
 def rapl_absence(powercap: Path) -> str | None:

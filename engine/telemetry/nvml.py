@@ -1,6 +1,6 @@
 """NVIDIA GPU readings through the driver's management library (NVML), without using CUDA."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -25,6 +25,9 @@ THROTTLES = {
 }
 """Name of each bit of NVML's clock event reasons (nvml.h, nvmlClocksEventReasons)."""
 
+_GA100 = (8, 0)
+"""Compute capability of the newest chip whose power the driver doesn't average."""
+
 T = TypeVar("T")
 
 
@@ -41,6 +44,8 @@ class GpuSample:
 
     index: int
     power_w: float | None
+    power_averaged: bool
+    """Whether the driver averages the power over about a second."""
     power_limit_w: float | None
     memory_used_mb: float | None
     memory_total_mb: float | None
@@ -120,6 +125,8 @@ class _Reading(Generic[T]):
     ) -> None:
         self.reason: str | None = None
         """Reason why the last read failed. None if it succeeded."""
+        self.answered_by: Callable[..., Any] | None = None
+        """Function that gave the latest value."""
         self._convert = convert
         self._functions = functions
         self._arguments = () if of is None else (of,)
@@ -137,7 +144,7 @@ class _Reading(Generic[T]):
                     # replaced, not changed in place: another thread may be reading the same GPU
                     self._functions = tuple(other for other in self._functions if other is not function)
             else:
-                self.reason = None
+                self.reason, self.answered_by = None, function
                 return self._convert(value)
         return None
 
@@ -148,11 +155,17 @@ def _known(*names: str) -> tuple[Callable[..., Any], ...]:
 
 
 def _instant_power_mw(handle: object) -> int:
-    """Instantaneous power. nvmlDeviceGetPowerUsage averages over 1 s on most GPUs from Ampere on (nvml.h)."""
+    """Instantaneous power, also where nvmlDeviceGetPowerUsage averages."""
     value = pynvml.nvmlDeviceGetFieldValues(handle, [pynvml.NVML_FI_DEV_POWER_INSTANT])[0]
     if value.nvmlReturn != pynvml.NVML_SUCCESS:
         raise pynvml.NVMLError(value.nvmlReturn)
     return int(value.value.uiVal)
+
+
+def _averages_power(handle: object) -> bool:
+    """Whether nvmlDeviceGetPowerUsage averages over 1 s: on Ampere and newer, except GA100 (nvml.h)."""
+    major, minor = pynvml.nvmlDeviceGetCudaComputeCapability(handle)
+    return (major, minor) > _GA100
 
 
 def _memory_without_reserved(handle: object) -> pynvml.c_nvmlMemory_v2_t:
@@ -190,6 +203,22 @@ def throttle_names(bits: int) -> str:
     """Return the throttle reasons, joined by ``+``. A bit without a name is kept as a number."""
     set_bits = (1 << place for place in range(bits.bit_length()) if bits >> place & 1)
     return "+".join(name for bit in set_bits if (name := THROTTLES.get(bit, hex(bit))))
+
+
+def _is_mig(modes: Sequence[int]) -> bool:
+    """Whether MIG is on now. The second mode is that after the next reset."""
+    return bool(modes[0] == pynvml.NVML_DEVICE_MIG_ENABLE)
+
+
+def _first(modes: Sequence[int]) -> bool:
+    """Whether a mode is on now. The second value is that after the next reset."""
+    return bool(modes[0])
+
+
+def _pcie_link(handle: object) -> str:
+    """Fastest generation, as the link slows down while idle, and current width of the link."""
+    generation = pynvml.nvmlDeviceGetMaxPcieLinkGeneration(handle)
+    return f"gen {generation} x{pynvml.nvmlDeviceGetCurrPcieLinkWidth(handle)}"
 
 
 def _default_clock() -> _Reading[float]:
@@ -237,6 +266,7 @@ class _Device:
             _memory_by_pid_mb,
             *_known("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"),
         )
+        clock = _default_clock()
         _, total_mb = self.read(self.readings.memory_used_mb) or (None, None)
         self.gpu = Gpu(
             index=index,
@@ -244,8 +274,17 @@ class _Device:
             uuid=self.read(_Reading(str, pynvml.nvmlDeviceGetUUID)),
             memory_mb=total_mb,
             power_limit_w=self.read(self.readings.power_limit_w),
-            sm_clock_mhz=self.read(_default_clock()),
+            mig=self.read(_Reading(_is_mig, *_known("nvmlDeviceGetMigMode"))),
+            persistence=self.read(_Reading(bool, *_known("nvmlDeviceGetPersistenceMode"))),
+            ecc=self.read(_Reading(_first, *_known("nvmlDeviceGetEccMode"))),
+            pcie=self.read(_Reading(str, _pcie_link)),
+            numa_node=self.read(_Reading(int, *_known("nvmlDeviceGetNumaNodeId"))),
+            sm_clock_mhz=self.read(clock),
+            sm_clock_is_highest=clock.answered_by is pynvml.nvmlDeviceGetMaxClockInfo,
         )
+
+        self._averages_power = self.read(_Reading(bool, _averages_power)) is not False
+        """Whether the older power query averages. Assumed of a GPU that doesn't report its generation."""
 
     def read(self, reading: _Reading[T]) -> T | None:
         """Return a value, or None if it can't be read. A lost GPU isn't queried again."""
@@ -264,6 +303,8 @@ class _Device:
         return GpuSample(
             index=self.gpu.index,
             power_w=self.read(readings.power_w),
+            power_averaged=self._averages_power
+            and readings.power_w.answered_by is pynvml.nvmlDeviceGetPowerUsage,
             power_limit_w=self.read(readings.power_limit_w),
             memory_used_mb=used_mb,
             memory_total_mb=total_mb,

@@ -123,6 +123,7 @@ class Sampler:
         return GpuReadings(
             index=last.index,
             power_w=[sample.power_w for sample in column],
+            power_averaged=last.power_averaged,
             power_limit_w=last.power_limit_w,
             memory_used_mb=[sample.memory_used_mb for sample in column],
             memory_total_mb=last.memory_total_mb,

@@ -1,17 +1,22 @@
-"""Environment probe: kernel counters of worker and machine over the measured span."""
+"""Environment probe: kernel counters of the worker and of its processors over the measured span."""
 
 import os
 import resource
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 
 import psutil
+from msgspec.structs import replace
 
-from benchtui.engine.telemetry.host import machine_busy_s, none_on_error
+from benchtui.engine.telemetry.cgroup import QuotaUse, group_folders, quota_use
+from benchtui.engine.telemetry.host import none_on_error
+from benchtui.engine.telemetry.processors import busy_s, usable_processors
 from benchtui.sessions.payloads import Environment
 
 MIN_SPAN_S = 0.2
-"""Shortest span for the machine's CPU time, which the kernel counts in ticks of 10 ms."""
+"""Shortest span for the processors' CPU time, which the kernel counts in ticks of 10 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,32 +24,53 @@ class _Moment:
     at_s: float
     own_s: float
     switches: int
-    machine_s: float | None
+    processors_s: float | None
+    """CPU time of all processes on the processors that the worker may use."""
+    quota: QuotaUse | None
 
     @classmethod
-    def now(cls) -> "_Moment":
+    def now(cls, processors: frozenset[int] | None, groups: Sequence[Path]) -> "_Moment":
         own, ended = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
         own_s = own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime + _descendants_s()
-        return cls(monotonic(), own_s, own.ru_nivcsw, none_on_error(machine_busy_s))
+        processors_s = none_on_error(lambda: busy_s(processors))
+        return cls(monotonic(), own_s, own.ru_nivcsw, processors_s, quota_use(groups))
 
 
 class EnvironmentProbe:
     """Kernel counters, read on creation and once more in ``since``. Nothing runs in between."""
 
     def __init__(self) -> None:
-        self._begin = _Moment.now()
+        self._processors = usable_processors()
+        self._groups = group_folders("cpu")
+        self._begin = self._now()
 
     def since(self) -> Environment:
         """Return the changes since creation. ``others_cpu_percent`` still includes the engine."""
-        begin, end = self._begin, _Moment.now()
+        begin, end = self._begin, self._now()
         span_s, own_s = end.at_s - begin.at_s, end.own_s - begin.own_s
-        return Environment(
+        environment = Environment(
             worker_cpu=round(own_s / span_s, 3) if span_s > 0 else None,
             involuntary_switches=end.switches - begin.switches,
             others_cpu_percent=_others_percent(begin, end, own_s, span_s),
-            processors=psutil.cpu_count(),
+            processors=psutil.cpu_count() if self._processors is None else len(self._processors),
             load_average=_load(),
         )
+        return environment if begin.quota is None else _with_quota(environment, begin.quota, end.quota)
+
+    def _now(self) -> _Moment:
+        return _Moment.now(self._processors, self._groups)
+
+
+def _with_quota(environment: Environment, begin: QuotaUse, end: QuotaUse | None) -> Environment:
+    """Add what the CPU quota stopped between two readings."""
+    if end is None:
+        return environment
+    return replace(
+        environment,
+        quota_periods=end.periods - begin.periods,
+        quota_stopped_periods=end.stopped_periods - begin.stopped_periods,
+        quota_stopped_s=round(end.stopped_s - begin.stopped_s, 4),
+    )
 
 
 def _descendants_s() -> float:
@@ -55,9 +81,9 @@ def _descendants_s() -> float:
 
 
 def _others_percent(begin: _Moment, end: _Moment, own_s: float, span_s: float) -> float | None:
-    if begin.machine_s is None or end.machine_s is None or span_s < MIN_SPAN_S:
+    if begin.processors_s is None or end.processors_s is None or span_s < MIN_SPAN_S:
         return None
-    return round(100 * max(0.0, end.machine_s - begin.machine_s - own_s) / span_s, 1)
+    return round(100 * max(0.0, end.processors_s - begin.processors_s - own_s) / span_s, 1)
 
 
 def _load() -> float | None:

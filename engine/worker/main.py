@@ -24,7 +24,7 @@ from benchtui.engine.models import precision
 from benchtui.engine.models.compilation import CompileWatch, applied_cuda_graphs
 from benchtui.engine.process_tree import kill_descendants
 from benchtui.engine.worker import isolation
-from benchtui.engine.worker.step_cost import measure_step_cost
+from benchtui.engine.worker.step_cost import count_waits, measure_step_cost
 from benchtui.engine.worker.timed_loop import Measured, Recorder, measure, warm_up
 from benchtui.engine.workloads import own
 from benchtui.engine.workloads.base import Workload
@@ -80,7 +80,7 @@ class _Case:
             self._failed(error)
         else:
             if ended.work:
-                self._emit(StepCostReport(work=measure_step_cost(workload.step, device, step_s)))
+                self._emit(StepCostReport(work=self._step_cost(device, workload, step_s)))
 
     def _prepare(self) -> tuple[Device, Workload]:
         """Apply the options, load model and data, and send ``CasePrepared``."""
@@ -100,6 +100,7 @@ class _Case:
                 samples_per_step=workload.samples,
                 new_tokens=workload.new_tokens,
                 gpu_uuid=device.uuid,
+                gpu_absent=device.uuid_absent,
             )
         )
         return device, workload
@@ -143,6 +144,13 @@ class _Case:
             compiling=measured.compiling,
             work=STEP_COST_PENDING if job.round == job.sweep.measure.rounds - 1 else None,
         )
+
+    def _step_cost(self, device: Device, workload: Workload, step_s: float) -> StepCost:
+        """Return the cost of a step; in throughput mode with the number of its waits for the device."""
+        work = measure_step_cost(workload.step, device, step_s)
+        if self._job.sweep.measure.mode == "latency":
+            return work
+        return count_waits(work, workload.step, device, step_s)
 
     def _memory(self, device: Device, workload: Workload, compiling: Compiling | None) -> Memory:
         """Return memory peaks, without the allocated peak if CUDA graphs were recorded.

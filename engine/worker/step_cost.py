@@ -36,8 +36,9 @@ LONGEST_BUSY_S = 1.0
 """Number of profiled steps, and the longest step that is profiled."""
 EXIT_S = 2.0
 """Seconds left for the process to exit after counting and profiling."""
-LONGEST_COUNTING_S = TEARDOWN_S - BUSY_STEPS * LONGEST_BUSY_S - EXIT_S
-"""Time limit for counting, which costs some microseconds per operator. Profiling and the exit follow it."""
+LONGEST_COUNTING_S = TEARDOWN_S - (BUSY_STEPS + 1) * LONGEST_BUSY_S - EXIT_S
+"""Time limit for counting, which costs some microseconds per operator. Profiling, a step whose waits are
+counted and the exit follow it."""
 
 _NATIVE = ("aten", "prim", "prims", "profiler")
 """Namespaces of torch's own operators. Those that compute are elementwise or known to the counter."""
@@ -53,6 +54,14 @@ def measure_step_cost(step: Step, device: Device, step_s: float) -> StepCost:
     if isinstance(busy_ms, str):
         return replace(work, absent=work.absent | {"busy": busy_ms})
     return replace(work, busy_ms=busy_ms)
+
+
+def count_waits(work: StepCost, step: Step, device: Device, step_s: float) -> StepCost:
+    """Add to the cost of a step how often the host waits for the device. Exceptions of the step are caught."""
+    waits = _result_or_reason(device, lambda: _waits(step, device, step_s))
+    if isinstance(waits, str):
+        return replace(work, absent=work.absent | {"waits": waits})
+    return replace(work, waits=waits)
 
 
 def count(step: Step, step_s: float) -> StepCost:
@@ -137,6 +146,12 @@ def _busy_ms(step: Step, device: Device, step_s: float) -> float | None:
     if step_s > LONGEST_BUSY_S and device.torch_device.type != "cpu":
         raise BenchtuiError(f"a step takes {step_s:.1f} s; only steps up to {LONGEST_BUSY_S:g} s are profiled")
     return device.busy_ms(step, BUSY_STEPS)
+
+
+def _waits(step: Step, device: Device, step_s: float) -> int | None:
+    if step_s > LONGEST_BUSY_S:
+        raise BenchtuiError(f"a step takes {step_s:.1f} s; waits are counted up to {LONGEST_BUSY_S:g} s")
+    return device.waits(step)
 
 
 def _result_or_reason(device: Device, measure: Callable[[], T]) -> T | str:

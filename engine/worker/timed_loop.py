@@ -108,6 +108,7 @@ def measure(
     workload: Workload, device: Device, rules: Measure, record: Recorder, watch: CompileWatch | None = None
 ) -> Measured:
     """Run measured steps until the stop rule ends them."""
+    workload.begin_measuring()
     gc.collect()
     device.reset_memory_peaks()
     if watch:

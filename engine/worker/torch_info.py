@@ -16,6 +16,7 @@ def main() -> Runtime:
         torch=str(torch.__version__),
         transformers=transformers.__version__,
         cuda=torch.version.cuda,
+        hip=torch.version.hip,
         cudnn=torch.backends.cudnn.version() if torch.backends.cudnn.is_available() else None,
         threads=torch.get_num_threads(),
         cuda_devices=tuple(torch.cuda.get_device_name(index) for index in range(count)),

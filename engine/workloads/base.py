@@ -38,6 +38,10 @@ class Workload(Protocol):
         """Return the applied options. Called again after measuring, once it shows whether torch compiled."""
         ...
 
+    def begin_measuring(self) -> None:
+        """Prepare for the first measured step: every case measures the same batches, whatever its warm-up."""
+        ...
+
     def step(self, lap: Lap) -> Any:  # noqa: ANN401  (differs by task; only ``count`` reads it)
         """Run one step, calling ``lap(part)`` at the end of each part. Return what ``count`` needs."""
         ...

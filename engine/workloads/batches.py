@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from itertools import cycle, islice
 from pathlib import Path
@@ -27,6 +28,17 @@ _NO_TOKENIZERS = ("config.json", "generation_config.json", "*.safetensors*", "*.
 """Files of a model folder that don't belong to a tokenizer."""
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch on the host."""
+
+    inputs: dict[str, torch.Tensor]
+    """Inputs of the network, without an attention mask if no row is padded: torch has faster attention kernels
+    without one, and transformers would read the mask, for which the host waits for a GPU."""
+    mask: torch.Tensor
+    """Attention mask with shape (batch, length), by which tokens are counted."""
+
+
 class Batches(Protocol):
     """An endless series of batches."""
 
@@ -38,8 +50,12 @@ class Batches(Protocol):
         """Threads that tokenize a batch; None if nothing is tokenized."""
         ...
 
-    def draw(self, lap: Lap) -> dict[str, torch.Tensor]:
-        """Return the network's inputs for the next batch, on the host, including the attention mask."""
+    def draw(self, lap: Lap) -> Batch:
+        """Return the next batch."""
+        ...
+
+    def rewind(self) -> None:
+        """Return to the first batch."""
         ...
 
 
@@ -49,8 +65,8 @@ class TextBatches:
     def __init__(self, location: loading.ModelLocation, dataset: str, config: Config, side: Side) -> None:
         """Load texts and tokenizer. Raises BenchtuiError if either is unavailable."""
         texts = load_texts(dataset)
+        self._texts = texts.texts
         self._tokenizer, self.tokenizer_threads = _tokenizer(location, side)
-        self._texts: Iterator[str] = cycle(texts.texts)
         self._batch_size = config.batch_size
         self._options = {
             "truncation": True,
@@ -58,14 +74,33 @@ class TextBatches:
             "max_length": config.sequence_length,
             "return_tensors": "pt",
         }
+        self._masks_full_rows = config.compile != "off" and self._may_pad(config)
         self.data = Data(dataset=texts.name, samples=len(texts.texts), tokenizer=type(self._tokenizer).__name__)
         self.marks: tuple[str, ...] = texts.marks
+        self.rewind()
 
-    def draw(self, lap: Lap) -> dict[str, torch.Tensor]:
-        """Tokenize the next texts. This is a timed part of the step."""
-        batch = self._tokenizer(list(islice(self._texts, self._batch_size)), **self._options)
+    def draw(self, lap: Lap) -> Batch:
+        """Tokenize the next texts. This is a timed part of the step.
+
+        A compiled network gets a mask with every batch if any may be padded: others would be compiled anew.
+        """
+        inputs = dict(self._tokenizer(list(islice(self._next_texts, self._batch_size)), **self._options))
+        mask = inputs["attention_mask"]
+        if not self._masks_full_rows and bool(mask.all()):
+            del inputs["attention_mask"]
         lap("tokenize")
-        return dict(batch)
+        return Batch(inputs, mask)
+
+    def _may_pad(self, config: Config) -> bool:
+        """Return whether a row may be padded, judging by the shortest text."""
+        if config.padding == "longest" and config.batch_size == 1:
+            return False
+        length, shortest = config.sequence_length, min(self._texts, key=len)
+        return len(self._tokenizer(shortest, truncation=True, max_length=length)["input_ids"]) < length
+
+    def rewind(self) -> None:
+        """Return to the first text."""
+        self._next_texts: Iterator[str] = cycle(self._texts)
 
 
 class SyntheticBatches:
@@ -78,15 +113,19 @@ class SyntheticBatches:
         generator = torch.Generator().manual_seed(0)
         self._ids = torch.randint(vocabulary, (rows, config.sequence_length), generator=generator)
         self._mask = torch.ones(shape, dtype=torch.long)
-        self._at = torch.arange(config.batch_size)
+        self._first = self._at = torch.arange(config.batch_size)
         self.data = Data(dataset=SYNTHETIC, samples=rows)
         self.marks: tuple[str, ...] = ("synthetic tokens",)
 
-    def draw(self, lap: Lap) -> dict[str, torch.Tensor]:
+    def draw(self, lap: Lap) -> Batch:
         """Return the next rows, wrapping around at the end."""
         ids = self._ids[self._at]
         self._at = (self._at + len(self._at)) % len(self._ids)
-        return {"input_ids": ids, "attention_mask": self._mask}
+        return Batch({"input_ids": ids}, self._mask)
+
+    def rewind(self) -> None:
+        """Return to the first row."""
+        self._at = self._first
 
 
 def limit_tokenizer_threads(count: int) -> None:

@@ -21,6 +21,6 @@ class Classify(NetworkTask):
         with torch.inference_mode(), self._autocast():
             logits = self._forward(**inputs).logits
         lap("forward")
-        logits.cpu()
+        self._to_host(logits)
         lap("result")
         return StepOutput((mask,))

@@ -33,38 +33,34 @@ class Generate(NetworkTask):
         """Generate tokens for the next batch of prompts and copy them back."""
         mask, inputs = self._next(lap)
         with torch.inference_mode(), self._autocast():
-            tokens, cache = self._generate(inputs["input_ids"], inputs["attention_mask"], lap)
-        tokens.cpu()
+            tokens, cache = self._generate(inputs["input_ids"], inputs.get("attention_mask"), lap)
+        self._to_host(tokens)
         lap("result")
         self._note_cache(mask.shape, cache)
         return StepOutput((mask,))
 
-    def _generate(self, ids: torch.Tensor, mask: torch.Tensor, lap: Lap) -> tuple[torch.Tensor, Any]:
-        """Return the new tokens (batch, new_tokens) and the KV cache."""
-        positions = (mask.cumsum(1) - 1).clamp(min=0)
-        output = self._pass(ids, mask, positions, None, **self._prefill_options)
+    def _generate(self, ids: torch.Tensor, mask: torch.Tensor | None, lap: Lap) -> tuple[torch.Tensor, Any]:
+        """Return the new tokens (batch, new_tokens) and the KV cache. Without padding the mask is None."""
+        padding = self._padding_inputs(mask)
+        output = self._pass(ids, None, **padding, **self._prefill_options)
         tokens = [_likeliest(output)]
         lap("prefill")
-        one, at = mask.new_ones(len(mask), 1), positions[:, -1:]
         for _ in range(1, self.new_tokens or 1):
-            mask, at = torch.cat((mask, one), 1), at + 1
-            output = self._pass(tokens[-1], mask, at, output.past_key_values)
+            padding = _for_next_token(padding)
+            output = self._pass(tokens[-1], output.past_key_values, **padding)
             tokens.append(_likeliest(output))
         lap("decode")
         return torch.cat(tokens, 1), output.past_key_values
 
-    def _pass(
-        self,
-        ids: torch.Tensor,
-        mask: torch.Tensor,
-        positions: torch.Tensor,
-        cache: Any,  # noqa: ANN401  (a class of transformers)
-        **options: int,
-    ) -> Any:  # noqa: ANN401
-        given = {"position_ids": positions} if self._takes_positions else {}
-        return self._forward(
-            input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True, **given, **options
-        )
+    def _padding_inputs(self, mask: torch.Tensor | None) -> dict[str, torch.Tensor]:
+        """Return the inputs that tell the network about padding, if there is any."""
+        if mask is None:
+            return {}
+        positions = {"position_ids": (mask.cumsum(1) - 1).clamp(min=0)} if self._takes_positions else {}
+        return {"attention_mask": mask, **positions}
+
+    def _pass(self, ids: torch.Tensor, cache: Any, **inputs: object) -> Any:  # noqa: ANN401  (classes of transformers)
+        return self._forward(input_ids=ids, past_key_values=cache, use_cache=True, **inputs)
 
     def _new_tokens(self, sweep: Sweep) -> int | None:
         return sweep.generate.new_tokens
@@ -88,6 +84,17 @@ def cache_mb(cache: Any) -> float:  # noqa: ANN401  (one of three layouts, by tr
     else:
         tensors = [tensor for layer in cache for tensor in layer]
     return float(sum(tensor.numel() * tensor.element_size() for tensor in tensors) / 1e6)
+
+
+def _for_next_token(padding: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Extend the padding inputs of a pass by the token that it generated."""
+    if not padding:
+        return {}
+    mask = padding["attention_mask"]
+    following = {"attention_mask": torch.cat((mask, mask.new_ones(len(mask), 1)), 1)}
+    if "position_ids" in padding:
+        following["position_ids"] = padding["position_ids"][:, -1:] + 1
+    return following
 
 
 def _likeliest(output: Any) -> torch.Tensor:  # noqa: ANN401

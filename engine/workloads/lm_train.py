@@ -9,7 +9,8 @@ from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.workloads.base import StepCounts
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
 from benchtui.sessions.errors import CaseSkippedError
-from benchtui.sessions.sweep import Config, Sweep
+from benchtui.sessions.payloads import Effective
+from benchtui.sessions.sweep import Config, Sweep, Train
 
 IGNORED = -100
 """Label that the loss in transformers ignores. Used for padding."""
@@ -21,6 +22,9 @@ class LmTrain(NetworkTask):
     With ``amp-fp16``, gradients are scaled (``torch.amp.GradScaler``). Unscaling is timed as part of
     ``optimizer``, and a step whose gradients overflow leaves the weights unchanged.
     """
+
+    _ready = False
+    """Whether there is an optimizer: the base class reads the options back before."""
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
@@ -35,15 +39,23 @@ class LmTrain(NetworkTask):
             # otherwise the first ones would lie in memory that the CUDA graph overwrites
             for parameter in self._network.parameters():
                 parameter.grad = torch.zeros_like(parameter)
-        self._optimizer = torch.optim.AdamW(self._network.parameters(), lr=sweep.train.learning_rate)
+        self._optimizer = self._adamw(sweep.train)
         self._scaler = torch.amp.GradScaler(self._device.type, enabled=config.precision == "amp-fp16")
+        self._measured_steps = self._updates_before = 0
+        self._ready = True
+        self.effective = self.read_back()
+
+    def begin_measuring(self) -> None:
+        """Return to the first batch, and count steps and updates of the weights from here on."""
+        super().begin_measuring()
+        self._measured_steps, self._updates_before = 0, self._updates()
 
     def step(self, lap: Lap) -> StepOutput:
         """Train on the next batches. The output has their mean loss."""
         masks, losses = [], []
         for _ in range(self._accumulation):
             mask, inputs = self._next(lap)
-            labels = inputs["input_ids"].masked_fill(inputs["attention_mask"] == 0, IGNORED)
+            labels = _labels(inputs)
             with self._autocast():
                 loss = self._forward(**inputs, labels=labels, use_cache=False).loss / self._accumulation
             lap("forward")
@@ -59,10 +71,41 @@ class LmTrain(NetworkTask):
 
     def count(self, done: StepOutput) -> StepCounts:
         """Count tokens and read the loss. A non-finite loss adds a mark to the case."""
+        self._measured_steps += 1
         counted = super().count(done)
         if counted.loss is not None and not isfinite(counted.loss):
             self.marks = tuple(dict.fromkeys((*self.marks, "loss not finite")))
         return counted
+
+    def read_back(self) -> Effective:
+        """Read the applied options back. Marks the case if the scaler skipped measured steps."""
+        if self._ready and self._scaler.is_enabled():
+            skipped = self._measured_steps - (self._updates() - self._updates_before)
+            if skipped:
+                mark = f"gradient scaler skipped {skipped} of {self._measured_steps} steps"
+                self.marks = (*self.marks, mark)
+        return super().read_back()
+
+    def _adamw(self, train: Train) -> torch.optim.AdamW:
+        fused = train.optimizer == "fused" or (train.optimizer == "auto" and self._device.type != "cpu")
+        foreach = train.optimizer == "foreach"
+        try:
+            return torch.optim.AdamW(
+                self._network.parameters(), lr=train.learning_rate, fused=fused, foreach=foreach
+            )
+        except RuntimeError as error:
+            raise CaseSkippedError(f"optimizer {train.optimizer}: {error}") from error
+
+    def _updates(self) -> int:
+        """Number of steps that changed the weights: the optimizer doesn't count those that were skipped."""
+        return max((int(each["step"]) for each in self._optimizer.state.values()), default=0)
+
+    def _others(self) -> dict[str, str | int]:
+        if not self._ready:
+            return super()._others()
+        group = self._optimizer.param_groups[0]
+        kind = "fused" if group["fused"] else "foreach" if group["foreach"] else "for-loop"
+        return {**super()._others(), "optimizer": f"AdamW {kind}"}
 
     def _checkpoint_activations(self) -> None:
         if not self._network.supports_gradient_checkpointing:
@@ -71,3 +114,9 @@ class LmTrain(NetworkTask):
         renamed = getattr(self._network, "activation_checkpointing_enable", None)
         enable = renamed or self._network.gradient_checkpointing_enable
         enable({"use_reentrant": False})
+
+
+def _labels(inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+    """Return the tokens to predict, with shape (batch, length); padding is ignored."""
+    ids, mask = inputs["input_ids"], inputs.get("attention_mask")
+    return ids if mask is None else ids.masked_fill(mask == 0, IGNORED)

@@ -72,6 +72,9 @@ class CustomTask:
         self.marks: tuple[str, ...] = (f"step of {sweep.task}",)
         self.effective = self.read_back()
 
+    def begin_measuring(self) -> None:
+        """Do nothing: the user's step chooses its own data."""
+
     def step(self, lap: Lap) -> None:
         """Run the user's step. What follows its last part is part ``rest``; without parts, all is ``step``."""
         parts: list[str] = []

@@ -7,6 +7,7 @@ import torch
 from transformers import AutoConfig
 
 from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.job import THROUGHPUT_BLOCK
 from benchtui.engine.models import compilation, loading, precision
 from benchtui.engine.models.network import Architecture, load_network
 from benchtui.engine.workloads.base import StepCounts
@@ -35,6 +36,8 @@ class NetworkTask:
         """Load network and batches. Raises BenchtuiError if either is unavailable."""
         self._config = config
         self._device = device.torch_device
+        self._pins = sweep.measure.mode == "throughput" and self._device.type == "cuda"
+        self._results: torch.Tensor | None = None
         self.samples = config.batch_size
         self.new_tokens = self._new_tokens(sweep)
         location = loading.locate(sweep.model, sweep.weights)
@@ -68,6 +71,12 @@ class NetworkTask:
             others=self._others(),
         )
 
+    def begin_measuring(self) -> None:
+        """Return to the first batch."""
+        if self._pins:
+            self._fill_pinned_pool()
+        self._batches.rewind()
+
     def count(self, done: StepOutput) -> StepCounts:
         """Count a step's tokens by its attention masks, plus generated ones, and read its loss."""
         for mask in done.masks:
@@ -95,9 +104,31 @@ class NetworkTask:
     def _next(self, lap: Lap) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """Return the next batch: its attention mask on the host, and all inputs on the device."""
         batch = self._batches.draw(lap)
-        inputs = {name: tensor.to(self._device) for name, tensor in batch.items()}
+        inputs = {name: self._to_device(tensor) for name, tensor in batch.inputs.items()}
         lap("transfer")
-        return batch["attention_mask"], inputs
+        return batch.mask, inputs
+
+    def _to_device(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Copy an input to the device. The host waits for a copy only if its memory isn't pinned."""
+        if self._pins:
+            return tensor.pin_memory().to(self._device, non_blocking=True)
+        return tensor.to(self._device)
+
+    def _to_host(self, result: torch.Tensor) -> None:
+        """Copy a result to the host, in throughput mode to one pinned buffer for all steps."""
+        if not self._pins:
+            result.cpu()
+            return
+        if self._results is None or self._results.shape != result.shape:
+            self._results = torch.empty_like(result, device="cpu", pin_memory=True)
+        self._results.copy_(result, non_blocking=True)
+
+    def _fill_pinned_pool(self) -> None:
+        """Pin the batches of a block and release them: pinning other memory while measuring would cost time."""
+        count = THROUGHPUT_BLOCK * self.samples // self._config.batch_size
+        batches = [self._batches.draw(lambda part: None) for _ in range(count)]
+        pinned = [tensor.pin_memory() for batch in batches for tensor in batch.inputs.values()]
+        pinned.clear()
 
     def _autocast(self) -> Any:  # noqa: ANN401  (a context manager)
         return precision.autocast(self._config.precision, self._device)

@@ -29,10 +29,7 @@ from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.ratios import (
-    Ratio,
-    Verdict,
-)
+from benchtui.sessions.stats.ratios import MIN_EFFECT, Ratio, Verdict
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep
@@ -117,8 +114,8 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
     """
     known = measured(session) if results is None else results
     rows = [row for row in known if objective.sequence_length in (None, row.config.sequence_length)]
-    able = [row for row in rows if _missing_metric(row, objective) is None]
-    fit = [row for row in able if not violations(row, objective.constraints)]
+    reasons = [(row, _reasons(row, objective)) for row in rows]
+    fit = [row for row, against in reasons if not against]
     metrics = cost_metrics(objective, fit)
     costs = sorted(((_cost(row, metrics), row) for row in fit), key=lambda each: each[0])
     ranked = [row for _, row in costs]
@@ -138,8 +135,8 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
         unsure=_unsure(ranked, near, best, metrics) if best else 0,
         tail=_tail(best, runner_up, objective.need) if best and runner_up else None,
         fit=tuple(fit),
-        rejected=(*_rejected(rows, objective), *_not_measured(session, objective)),
-        relaxations=() if ranked else nearest_relaxations(able, objective.constraints),
+        rejected=(*_unfit(reasons), *_not_measured(session, objective)),
+        relaxations=() if ranked else _relaxations(rows, objective),
     )
 
 
@@ -148,8 +145,8 @@ def _unsure(
 ) -> int:
     """Count the cases, besides those near the leader, that can't be distinguished from the best."""
     tied = {row.case.index for row in near}
-    apart = (_ahead(row, best, metrics) for row in ranked if row.case.index not in tied)
-    return sum(ratio.verdict is Verdict.UNSURE for ratio in apart)
+    apart = (row for row in ranked if row.case.index not in tied and not _surely_faster(row, best, metrics))
+    return sum(_ahead(row, best, metrics).verdict is Verdict.UNSURE for row in apart)
 
 
 def _undecided(near: list[Result], metrics: Sequence[CostMetric]) -> list[Result]:
@@ -163,8 +160,8 @@ def _undecided(near: list[Result], metrics: Sequence[CostMetric]) -> list[Result
         best = simplest(left) if left else None
         if best is None or best is near[0]:
             return left
-        others = (_ahead(best, row, metrics) for row in near if row is not best)
-        if not any(ratio.verdict is Verdict.FASTER for ratio in others):
+        others = (row for row in near if row is not best)
+        if not any(_faster(best, row, metrics) for row in others):
             return left
         left = [row for row in left if row is not best]
     return near[:1]
@@ -194,6 +191,8 @@ def _near(cost: float, row: Result, least: float, leader: Result, metrics: Seque
     """Return whether the leader's lead over a case is negligible, by its metrics and its typical steps."""
     if not cost < (1 + NEAR) * least:
         return False  # rules out most cases without their ratio, which is a hundred times as slow
+    if _surely_not_faster(row, leader, metrics):
+        return True
     ahead = _ahead(row, leader, metrics)
     most = 1 + (SAME_WITHIN if ahead.bounds is None else NEAR)
     return ahead.verdict is not Verdict.FASTER and cost < most * least and ahead.value < most
@@ -270,12 +269,42 @@ def _product(parts: Sequence[Bounds | None]) -> Bounds | None:
     return reduce(mul, known) if known and len(known) == len(parts) else None
 
 
-def _rejected(rows: Sequence[Result], objective: Objective) -> Iterator[RejectedCase]:
-    for row in rows:
-        lack = _missing_metric(row, objective)
-        reasons = [lack] if lack else violations(row, objective.constraints)
-        if reasons:
-            yield RejectedCase(row.case, "; ".join(reasons))
+def _faster(base: Result, new: Result, metrics: Sequence[CostMetric]) -> bool:
+    if _surely_not_faster(base, new, metrics):
+        return False
+    return _ahead(base, new, metrics).verdict is Verdict.FASTER
+
+
+def _surely_faster(base: Result, new: Result, metrics: Sequence[CostMetric]) -> bool:
+    """Return whether the outer limits of a ratio suffice for FASTER. It may be FASTER without them."""
+    outer = _outer_bounds(base, new, metrics)
+    return outer is not None and outer.sure_low > 1 + MIN_EFFECT
+
+
+def _surely_not_faster(base: Result, new: Result, metrics: Sequence[CostMetric]) -> bool:
+    """Return whether a ratio that has bounds is itself too small for FASTER."""
+    outer = _outer_bounds(base, new, metrics)
+    return outer is not None and outer.value <= 1 + MIN_EFFECT
+
+
+def _outer_bounds(base: Result, new: Result, metrics: Sequence[CostMetric]) -> Bounds | None:
+    parts = (metric.outer_ratio(base, new) for metric in metrics)
+    return _product([part.bounds if part else None for part in parts])
+
+
+def _unfit(reasons: Iterable[tuple[Result, list[str]]]) -> Iterator[RejectedCase]:
+    return (RejectedCase(row.case, "; ".join(against)) for row, against in reasons if against)
+
+
+def _reasons(row: Result, objective: Objective) -> list[str]:
+    """Return why a case is ruled out: a metric that it lacks, or the constraints that it violates."""
+    lack = _missing_metric(row, objective)
+    return [lack] if lack else violations(row, objective.constraints)
+
+
+def _relaxations(rows: Iterable[Result], objective: Objective) -> tuple[Relaxation, ...]:
+    able = [row for row in rows if _missing_metric(row, objective) is None]
+    return nearest_relaxations(able, objective.constraints)
 
 
 def _missing_metric(result: Result, objective: Objective) -> str | None:

@@ -15,8 +15,8 @@ from benchtui.sessions.state.session import Session
 
 SOFTWARE = ("GPU driver", "CUDA", "cuDNN", "Python", "PyTorch", "Transformers", "Torch threads")
 """System facts that belong to the software; the others belong to the machine."""
-OTHER_PACKAGES = "Other packages"
-"""System fact that lists many packages, which are compared one by one here."""
+LISTS = ("Other packages", "Environment variables")
+"""System facts that list many values, which are compared one by one here."""
 GROUPS = ("machine", "software", "work", "settings")
 
 MEMORY_SHARE = 0.01
@@ -32,9 +32,20 @@ READABLE = (
     "memory_mb",
     "governor",
     "driver",
+    "environment",
 )
 """Fields of a host that are null only if they couldn't be read. A null container limit means no limit."""
-GPU_READABLE = ("uuid", "memory_mb", "power_limit_w", "sm_clock_mhz")
+GPU_READABLE = (
+    "uuid",
+    "memory_mb",
+    "power_limit_w",
+    "mig",
+    "persistence",
+    "ecc",
+    "pcie",
+    "numa_node",
+    "sm_clock_mhz",
+)
 """Fields of a GPU that are null only if they couldn't be read."""
 
 R = TypeVar("R", bound=msgspec.Struct)
@@ -130,7 +141,7 @@ def _facts(session: Session) -> Facts:
         *(("work", fact) for fact in _work(session)),
         *(("settings", fact) for fact in _settings(session)),
     )
-    return {(group, label): text for group, (label, text) in pairs if label != OTHER_PACKAGES}
+    return {(group, label): text for group, (label, text) in pairs if label not in LISTS}
 
 
 def _clocks(session: Session) -> Iterator[Fact]:
@@ -142,6 +153,7 @@ def _clocks(session: Session) -> Iterator[Fact]:
 def _versions(session: Session) -> Iterator[Fact]:
     packages = session.start.host.packages.items()
     yield from ((name, version) for name, version in packages if name not in NAMED_ELSEWHERE)
+    yield from ((f"env {name}", text) for name, text in (session.start.host.environment or {}).items())
     if session.start.version:
         yield "benchtui", session.start.version
 

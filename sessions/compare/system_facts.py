@@ -71,21 +71,37 @@ def _gpus(host: Host, runtime: Runtime | None) -> Iterator[Fact]:
 
 def _gpu(gpu: Gpu) -> str:
     limit = _unit(gpu.power_limit_w, "W")
-    parts = (gpu.name, _unit(gpu.memory_mb, "MB"), limit and f"power limit {limit}")
+    parts = (
+        gpu.name,
+        _unit(gpu.memory_mb, "MB"),
+        limit and f"power limit {limit}",
+        "MIG on" if gpu.mig else None,
+        gpu.pcie and f"PCIe {gpu.pcie}",
+        None if gpu.numa_node is None else f"NUMA node {gpu.numa_node}",
+        _mode("ECC", gpu.ecc),
+        _mode("persistence", gpu.persistence),
+    )
     return ", ".join(part for part in parts if part)
+
+
+def _mode(name: str, on: bool | None) -> str | None:
+    return None if on is None else f"{name} {'on' if on else 'off'}"
 
 
 def _software(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
     others = (f"{name} {version}" for name, version in host.packages.items() if name not in NAMED_ELSEWHERE)
+    variables = (host.environment or {}).items()
     return facts(
         ("GPU driver", host.driver),
         ("CUDA", runtime and runtime.cuda),
+        ("HIP (ROCm)", runtime and runtime.hip),
         ("cuDNN", str(runtime.cudnn) if runtime and runtime.cudnn else None),
         ("Python", host.python),
         ("PyTorch", runtime.torch if runtime else host.packages.get("torch")),
         ("Transformers", (runtime and runtime.transformers) or host.packages.get("transformers")),
         ("Torch threads", runtime and runtime.threads),
         ("Other packages", ", ".join(others) or None),
+        ("Environment variables", ", ".join(f"{name}={value}" for name, value in variables) or None),
     )
 
 

@@ -71,7 +71,7 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     exit_code: Amount
     stderr_line: A[Text, Meta(description="The last line the worker wrote to its standard error.")]
     marks: A[tuple[str, ...], Meta(description="What to know before believing the row; in CSV joined by '; '.")]
-    weights_dtype: A[Text, Meta(description="Read back: what was in force.")]
+    weights_dtype: A[Text, Meta(description="Read back from the model.")]
     autocast_dtype: A[Text, Meta(description="Read back; empty without autocast.")]
     attention_used: A[Text, Meta(description="Read back: the implementation of attention.")]
     compiled: A[bool | None, Meta(description="Read back.")]
@@ -123,7 +123,7 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     energy_per_sample_j: Figure
     energy_per_sample_low_j: A[Figure, Meta(description="95% interval over the rounds, from three on.")]
     energy_per_sample_high_j: Figure
-    energy_source: A[Text, Meta(description="counter or sampled power.")]
+    energy_source: A[Text, Meta(description="counter, sampled power or averaged power.")]
     energy_absent: A[Text, Meta(description="Why there is no energy.")]
     others_cpu_percent: A[Figure, Meta(description="Processors used by others; 100 is one whole.")]
     sm_clock_mhz: A[Figure, Meta(description="Mean clock of the GPU.")]

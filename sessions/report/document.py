@@ -1,6 +1,6 @@
 """Session report: collects the contents of all sections and renders them with a template."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -79,6 +79,11 @@ def markdown(session: Session, per_hour: float | None = None) -> str:
         BenchtuiError: if the session has no first event.
     """
     return render(report(session, per_hour))
+
+
+def markdown_pieces(session: Session, per_hour: float | None = None) -> Iterator[str]:
+    """Render the same in pieces. The whole report of 100,000 cases would be in memory several times."""
+    return template("report.md.j2").generate(report=report(session, per_hour), table=tables.markdown)
 
 
 def render(found: Report, table: Callable[[Table], Markdown] = tables.markdown) -> str:

@@ -184,7 +184,13 @@ class CaseState:
         """Caveats that a reader must know before trusting the row."""
         prepared = self.prepared.marks if self.prepared else ()
         finished = self.finished.marks if self.finished else ()
-        return tuple(dict.fromkeys((*prepared, *finished)))
+        return tuple(dict.fromkeys((*prepared, *finished, *self._wait_marks)))
+
+    @property
+    def _wait_marks(self) -> tuple[str, ...]:
+        """Mark of a case in throughput mode whose host waits for the GPU, so that its steps don't overlap."""
+        waits = self.finished.work.waits if self.finished and self.finished.work else None
+        return (f"waits for the GPU {waits} time{'s' if waits > 1 else ''} per step",) if waits else ()
 
 
 def peak_mb(device: str, memory: Memory | None) -> float | None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchtui.sessions.payloads import HARDWARE_THROTTLE_REASONS, Environment
+from benchtui.sessions.payloads import CLOCK_LIMITS, HARDWARE_THROTTLE_REASONS, Environment
 
 if TYPE_CHECKING:
     from benchtui.sessions.state.case import CaseState
@@ -26,21 +26,26 @@ LEAST_INTERRUPTING = 1.0
 LEAST_S = 0.2
 """Measured span in seconds below which a rate of such events means nothing."""
 LEAST_CLOCK = 0.75
-"""Share of its default below which a GPU's mean clock justifies remeasuring (NVBench's threshold)."""
+"""Share of its default below which an unexplained GPU clock is marked (NVBench's threshold)."""
 INTERRUPTED = 1.25
 """Slowdown factor assumed for frequent interruptions, or for a throttled GPU whose clock isn't known."""
 SHARED_GPU_SLOWDOWN = 2.0
 """Slowdown factor assumed for a GPU that another process uses too."""
 LEAST_PROCESSOR = 0.9
 """CPU time over wall time of a CPU worker, below which it must have waited for a processor."""
+QUOTA_SHARE = 0.01
+"""Share of the periods of a CPU quota with a stop, from which a case counts as disturbed."""
 SHARED_PROCESSOR = "the worker waited for a processor"
 KINDS = ("disturbed", "throttled", "clock", "shared GPU", "beside")
 """Prefixes of this module's marks."""
+_COUNTED = ("waits for the GPU", "gradient scaler skipped")
+"""Prefixes of other modules' marks that contain a number."""
 _CAUSES = {
     "throttled": "the GPU was throttled",
     "clock": "the GPU ran below its default clock",
     "shared GPU": "another process used the GPU",
     "stood still": "the machine stood still",
+    "CPU quota": "the CPU quota of the control group stopped the worker",
 }
 """Causes by a word that occurs in the mark."""
 
@@ -58,6 +63,8 @@ def estimate_slowdown(case: CaseState, *, throughout: bool) -> Slowdown:
 
     Taken from the worst round, or with ``throughout`` from the best one, so that it applies to all rounds.
     """
+    if all(end.environment is None for end in case.ends):
+        return Slowdown()
     on_cpu = case.config.device == "cpu"
     found = [_slowed(end.environment, end.measured_s, on_cpu=on_cpu) for end in case.ends]
     choose = min if throughout else max
@@ -65,14 +72,20 @@ def estimate_slowdown(case: CaseState, *, throughout: bool) -> Slowdown:
 
 
 def throttling(environment: Environment) -> tuple[str, ...]:
-    """Return a mark for each way in which the GPU ran slower than it can."""
-    found = []
-    if reasons := [reason for reason in environment.throttle if reason in HARDWARE_THROTTLE_REASONS]:
-        found.append(f"throttled: {'+'.join(reasons)}")
+    """Return a mark if heat or the power supply slowed the GPU. Measuring again may help."""
+    reasons = [reason for reason in environment.throttle if reason in HARDWARE_THROTTLE_REASONS]
+    return (f"throttled: {'+'.join(reasons)}",) if reasons else ()
+
+
+def clock_marks(environment: Environment) -> tuple[str, ...]:
+    """Return a mark for a low GPU clock that no configured limit explains. Measuring again is no remedy."""
     clock, default = environment.sm_clock_mhz, environment.sm_clock_default_mhz
-    if clock is not None and default and clock < LEAST_CLOCK * default:
-        found.append(f"clock at {100 * clock / default:.0f}% of its default")
-    return tuple(found)
+    # a power cap, locked clocks or a board's limit are how this GPU works
+    limited = any(reason in CLOCK_LIMITS for reason in environment.throttle)
+    if clock is None or not default or clock >= LEAST_CLOCK * default or limited:
+        return ()
+    reference = "highest" if environment.sm_clock_default_is_highest else "default"
+    return (f"clock at {100 * clock / default:.0f}% of its {reference}",)
 
 
 def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]:
@@ -92,9 +105,19 @@ def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]
     return tuple(found)
 
 
+def quota_marks(environment: Environment) -> tuple[str, ...]:
+    """Return a mark if the control group's CPU quota stopped the worker. Measuring again is no remedy."""
+    periods, stopped = environment.quota_periods, environment.quota_stopped_periods
+    if not periods or not stopped or stopped < QUOTA_SHARE * periods:
+        return ()
+    return (f"disturbed: its CPU quota stopped it in {100 * stopped / periods:.0f}% of the quota's periods",)
+
+
 def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
     """Return every mark that the surroundings of a case call for."""
-    return (*throttling(environment), *contention_marks(environment, span_s), *_company(environment))
+    gpu = (*throttling(environment), *clock_marks(environment))
+    others = (*contention_marks(environment, span_s), *_company(environment))
+    return (*gpu, *quota_marks(environment), *others)
 
 
 def _slowed(
@@ -103,7 +126,10 @@ def _slowed(
     if environment is None:
         return Slowdown()
     span_s = measured_s[1] - measured_s[0] if measured_s else 0.0
-    marks = (*throttling(environment), *contention_marks(environment, span_s))
+    # few GPUs reach their highest clock under load: to stay below it is no slowdown
+    clocks = () if environment.sm_clock_default_is_highest else clock_marks(environment)
+    own = (*throttling(environment), *clocks, *quota_marks(environment))
+    marks = (*own, *contention_marks(environment, span_s))
     factors = [_factor(environment, mark) for mark in marks]
     causes = [_cause(mark) for mark in marks]
     share = environment.worker_cpu
@@ -141,8 +167,8 @@ def _company(environment: Environment) -> tuple[str, ...]:
 
 
 def mark_kind(mark: str) -> str:
-    """Return a mark without its numbers, for counting cases. A mark of another module is returned unchanged."""
-    return next((name for name in KINDS if mark.startswith(name)), mark)
+    """Return a mark without its numbers, for counting cases. A mark without numbers is returned unchanged."""
+    return next((name for name in (*KINDS, *_COUNTED) if mark.startswith(name)), mark)
 
 
 def merge_round_marks(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:

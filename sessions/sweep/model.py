@@ -10,6 +10,7 @@ from benchtui.sessions.sweep.options import LARGEST, Axes, Baseline, Config, Exc
 
 Weights = Literal["pretrained", "random"]
 Mode = Literal["latency", "throughput"]
+Optimizer = Literal["auto", "fused", "foreach"]
 Caches = Literal["cold", "shared"]
 ExecutorKind = Literal["local", "ray"]
 WhenLost = Literal["fail", "repeat"]
@@ -80,6 +81,9 @@ class Train(Record, frozen=True, kw_only=True, omit_defaults=False):
     accumulation: Size = 1
     """Batches of gradient accumulation per optimizer step; all of them are one step."""
     learning_rate: Annotated[float, msgspec.Meta(gt=0, le=LARGEST)] = 5e-5
+    optimizer: Optimizer = "auto"
+    """Implementation of AdamW; ``auto`` is the fused one on GPUs, and a loop over the weights on a CPU.
+    Versions without this entry ran ``foreach`` on GPUs."""
     activation_checkpointing: bool = False
     """Whether activations are recomputed in the backward pass instead of being stored."""
 

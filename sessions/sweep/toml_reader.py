@@ -23,6 +23,7 @@ from benchtui.sessions.sweep.model import (
     Generate,
     Measure,
     Mode,
+    Optimizer,
     Run,
     Sweep,
     Train,
@@ -424,6 +425,7 @@ _MEASURE: dict[str, Parser] = {
 _TRAIN: dict[str, Parser] = {
     "accumulation": _count(1),
     "learning_rate": _rate,
+    "optimizer": _choice(*get_args(Optimizer)),
     "activation_checkpointing": _flag,
 }
 _GENERATE: dict[str, Parser] = {"new_tokens": _count(1)}

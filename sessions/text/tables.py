@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, overload
 
 from markdown_it.common.utils import escapeHtml
 
@@ -11,6 +11,8 @@ from benchtui.sessions.text.markdown import LONGEST_CELL, MISSING, Markdown, in_
 
 T = TypeVar("T")
 
+Row = tuple[str | None, ...]
+"""Cells of a row. None is a cell without data."""
 MOST_PADDED = 1_000
 """Number of rows up to which a Markdown table is padded. Nobody reads longer ones before they are rendered."""
 MOST_ROWS = 1_000
@@ -29,41 +31,58 @@ class Column(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as text, before layout. None is a cell without data."""
+    """A table as text, before layout."""
 
     titles: tuple[str, ...]
     right: tuple[bool, ...]
-    rows: tuple[tuple[str | None, ...], ...]
+    rows: Sequence[Row]
+
+
+class LazyRows(Sequence[Row], Generic[T]):
+    """Rows whose cells are formatted when they are read. The text of 100,000 rows takes 100 MB."""
+
+    def __init__(self, columns: Sequence[Column[T]], records: Sequence[T]) -> None:
+        self._columns, self._records = columns, records
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Row]: ...
+
+    def __getitem__(self, place: int | slice) -> Row | Sequence[Row]:
+        if isinstance(place, slice):
+            return LazyRows(self._columns, self._records[place])
+        return tuple(column.cell(self._records[place]) for column in self._columns)
+
+    def __len__(self) -> int:
+        return len(self._records)
 
 
 def table(columns: Sequence[Column[T]], records: Iterable[T]) -> Table | None:
     """Build a table of the columns that have data in at least one row; None if there are none."""
     kept = list(records)
-    cells = [[column.cell(record) for record in kept] for column in columns]
-    full = [
-        (column, values)
-        for column, values in zip(columns, cells, strict=True)
-        if any(v is not None for v in values)
-    ]
+    full = [column for column in columns if any(column.cell(record) is not None for record in kept)]
     if not full:
         return None
+    rows = LazyRows(full, kept)
     return Table(
-        titles=tuple(column.title for column, _ in full),
-        right=tuple(column.right for column, _ in full),
-        rows=tuple(zip(*(values for _, values in full), strict=True)),
+        titles=tuple(column.title for column in full),
+        right=tuple(column.right for column in full),
+        rows=rows if len(rows) > MOST_PADDED else tuple(rows),
     )
 
 
 def markdown(shown: Table) -> Markdown:
     """Render the table as GitHub Markdown, with every cell escaped."""
-    rows = [[MISSING if cell is None else plain(cell, LONGEST_CELL) for cell in row] for row in shown.rows]
-    if len(rows) > MOST_PADDED:
+    rows = ([MISSING if cell is None else plain(cell, LONGEST_CELL) for cell in row] for row in shown.rows)
+    if len(shown.rows) > MOST_PADDED:
         rules = ["-:" if right else ":-" for right in shown.right]
         lines = chain((map(plain, shown.titles), rules), rows)
         return Markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
     import pandas  # takes 0.5 s, only paid by exports
 
-    frame = pandas.DataFrame(rows, columns=[plain(title) for title in shown.titles], dtype=object)
+    frame = pandas.DataFrame(list(rows), columns=[plain(title) for title in shown.titles], dtype=object)
     align = tuple("right" if right else "left" for right in shown.right)
     return Markdown(frame.to_markdown(index=False, tablefmt="pipe", colalign=align, disable_numparse=True))
 

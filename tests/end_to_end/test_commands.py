@@ -157,7 +157,7 @@ def test_sweep_is_paused_and_unpaused(home: Path, command: str, sweep_file: Path
         ),
         (("stop",), "no sweep is running"),
         (("pause",), "no sweep is running"),
-        (("continue",), "running: none"),
+        (("continue",), "no sweep is running"),
         (("export", "nothing.json"), "nothing.json: no such session"),
         (("export", "./nothing.json"), "nothing.json: can't be read: No such file or directory"),
         (("export", "latest"), "no session in "),
@@ -227,7 +227,7 @@ def test_session_path_may_contain_undecodable_bytes(benchtui: Run, home: Path) -
     ):
         ran = benchtui(*arguments)
         assert (ran.returncode, "Traceback" in ran.stderr) == (0, False), ran.stderr
-    assert "nothing is left" in ran.stderr
+    assert "no cases left to run" in ran.stderr
 
 
 def test_recorded_session_is_printed_as_lines_without_a_terminal(benchtui: Run, home: Path) -> None:

@@ -262,11 +262,11 @@ def test_removed_socket_is_recreated(server: Served, monkeypatch: pytest.MonkeyP
         path.parent.rmdir()
     elif what == "replaced":
         path.write_text("somebody else's")
-        server._server._look_s = 0.0
+        server._server._next_check_s = 0.0
         time.sleep(0.2)
         assert path.read_text() == "somebody else's"
         path.unlink()
-    server._server._look_s = 0.0
+    server._server._next_check_s = 0.0
     until(path.exists)
     until(lambda: client.running() or send_command(path, Command(command="status")).ok)
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -333,7 +333,7 @@ def test_runtime_folder_must_not_be_a_link(home: Path, monkeypatch: pytest.Monke
     link = home / "link"
     link.symlink_to(home)
     monkeypatch.setenv("BENCHTUI_RUNTIME_DIR", str(link))
-    with pytest.raises(BenchtuiError, match="not a folder of yours"):
+    with pytest.raises(BenchtuiError, match="must be a folder that you own"):
         runtime_folder()
 
 
@@ -346,7 +346,7 @@ def test_runtime_folder_open_to_others_is_rejected_and_unchanged(
     (shared / "x.sock").touch()
     shared.chmod(mode)
     monkeypatch.setenv("BENCHTUI_RUNTIME_DIR", str(shared))
-    with pytest.raises(BenchtuiError, match=rf"shared: the runtime folder has mode {mode:04o}, .*chmod 700"):
+    with pytest.raises(BenchtuiError, match=rf"shared: the runtime folder has mode {mode:04o}; .*chmod 700"):
         client.running()
     assert stat.S_IMODE(shared.stat().st_mode) == mode
     assert (shared / "x.sock").exists()
@@ -379,6 +379,6 @@ def test_runtime_folder_with_too_long_a_path_is_rejected_before_creation(
     longer = fits.with_name(f"{fits.name}x")
     monkeypatch.setenv("BENCHTUI_RUNTIME_DIR", str(longer))
     for ask_for in (runtime_folder, client.running, lambda: log_path(ME)):
-        with pytest.raises(BenchtuiError, match=r"x: the runtime folder has too long a path .*: 108 bytes"):
+        with pytest.raises(BenchtuiError, match=r"x: the path of the runtime folder is too long .*: 108 bytes"):
             ask_for()
     assert not longer.exists()

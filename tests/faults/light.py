@@ -224,7 +224,7 @@ def main() -> int:
     """Run the engine's own main with light cases."""
     worker_processes._run_worker, worker_processes._run_torch_query = run_worker, run_probe
     engine_main.LocalExecutor = lambda: LocalExecutor(LightProcesses())  # type: ignore[assignment, misc]
-    engine_main._serve = lambda: serve(NodeRunner(LightProcesses()))
+    engine_main._serve_node = lambda: serve(NodeRunner(LightProcesses()))
     remote_node.SILENCE_LIMIT_S = float(os.environ.get(SILENT, remote_node.SILENCE_LIMIT_S))
     if pauses := os.environ.get(PAUSES):
         round_execution.SHORTAGE_PAUSES_S = tuple(map(float, pauses.split(",")))

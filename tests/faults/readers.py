@@ -24,7 +24,7 @@ from benchtui.sessions.journal import reader
 from benchtui.sessions.library import paths, summaries
 from benchtui.sessions.plots import style
 from benchtui.sessions.plots.render import PLOTS, _drawn
-from benchtui.sessions.plots.spec import Plan, facts
+from benchtui.sessions.plots.spec import Plan, plot_data
 from benchtui.sessions.replay import loading
 from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
 from benchtui.sessions.report import compare
@@ -137,7 +137,7 @@ def _results(path: Path, dice: random.Random) -> None:
 
 def _figures(path: Path, dice: random.Random) -> None:
     """What all figures would show; one in twenty is drawn too, which takes longer than all else."""
-    known = facts(Session.load(path, keep_steps=False))
+    known = plot_data(Session.load(path, keep_steps=False))
     plans = [plan for make in PLOTS if isinstance(plan := make(known), Plan)]
     if plans and dice.random() < 0.05:
         with style.drawing():

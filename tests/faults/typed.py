@@ -340,7 +340,7 @@ def _joined(*kinds: type[msgspec.Struct]) -> type[msgspec.Struct]:
     return msgspec.defstruct("_Flat", [*required, *optional], kw_only=True)
 
 
-_Flat = _joined(batch_sweep._Line, batch_sweep._Figures)
+_Flat = _joined(batch_sweep._Line, batch_sweep._Statistics)
 
 
 NESTED = (

@@ -10,6 +10,9 @@
  *                        FUNCTION * all calls on the GPU are counted together.
  *                        "1:GetPowerUsage:3" not supported, "0:*:15:40" lost at the 40th call.
  *   FAKE_NVML_THROTTLE   GPU:BITS/BITS/...  the answers of the first, second, ... call; the last one stays
+ *   FAKE_NVML_CAPABILITY compute capability of all GPUs; default 9.0
+ *   FAKE_NVML_DEFAULT_CLOCK  anything: the driver knows a default clock of applications, 500 MHz below the highest
+ *   FAKE_NVML_MIG        GPU that is divided into instances
  *   FAKE_NVML_PROCESSES  GPU:PID:BYTES
  *
  * unsigned fake_nvml_calls(unsigned gpu, const char *function) counts the calls so far.
@@ -52,7 +55,14 @@ struct process {
     unsigned gpu_instance, compute_instance;
 };
 
-enum { SUCCESS = 0, UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, INSUFFICIENT_SIZE = 7 };
+enum {
+    SUCCESS = 0,
+    UNINITIALIZED = 1,
+    INVALID_ARGUMENT = 2,
+    NOT_SUPPORTED = 3,
+    INSUFFICIENT_SIZE = 7,
+    FUNCTION_NOT_FOUND = 13
+};
 
 static int open_count;
 static char devices[GPUS];
@@ -192,6 +202,54 @@ int nvmlDeviceGetMemoryInfo(void *device, struct memory *memory) {
 /* 100 W, 50 W more for each GPU before this one, and a saw tooth of 10, 20, 30, 40, 0 W on top. */
 static unsigned power_mw(unsigned gpu, unsigned call) { return 100000 + 50000 * gpu + 10000 * (call % 5); }
 
+/* On with FAKE_NVML_MIG, a GPU; off after the next reset. */
+int nvmlDeviceGetMigMode(void *device, unsigned *current, unsigned *pending) {
+    ANSWER(device, "GetMigMode")
+    const char *mig = setting("FAKE_NVML_MIG");
+    *current = *mig && (unsigned)atoi(mig) == gpu;
+    *pending = 0;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetPersistenceMode(void *device, unsigned *mode) {
+    ANSWER(device, "GetPersistenceMode")
+    *mode = 1;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetEccMode(void *device, unsigned *current, unsigned *pending) {
+    ANSWER(device, "GetEccMode")
+    *current = 1, *pending = 0;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetMaxPcieLinkGeneration(void *device, unsigned *generation) {
+    ANSWER(device, "GetMaxPcieLinkGeneration")
+    *generation = 5;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetCurrPcieLinkWidth(void *device, unsigned *width) {
+    ANSWER(device, "GetCurrPcieLinkWidth")
+    *width = 16;
+    return SUCCESS;
+}
+
+/* Two GPUs a node. */
+int nvmlDeviceGetNumaNodeId(void *device, unsigned *node) {
+    ANSWER(device, "GetNumaNodeId")
+    *node = gpu / 2;
+    return SUCCESS;
+}
+
+/* Major and minor number of FAKE_NVML_CAPABILITY. */
+int nvmlDeviceGetCudaComputeCapability(void *device, int *major, int *minor) {
+    ANSWER(device, "GetCudaComputeCapability")
+    *major = 9, *minor = 0;
+    sscanf(setting("FAKE_NVML_CAPABILITY"), "%d.%d", major, minor);
+    return SUCCESS;
+}
+
 /* The average is told from the power of the moment by 1 W. */
 int nvmlDeviceGetPowerUsage(void *device, unsigned *milliwatts) {
     ANSWER(device, "GetPowerUsage")
@@ -250,7 +308,14 @@ int nvmlDeviceGetClockInfo(void *device, int type, unsigned *mhz) {
     return SUCCESS;
 }
 
-/* Graphics 1980 MHz, SM 1981 MHz; the default of applications is a question that this driver doesn't know. */
+/* 500 MHz below the highest, if FAKE_NVML_DEFAULT_CLOCK is set. */
+int nvmlDeviceGetDefaultApplicationsClock(void *device, int type, unsigned *mhz) {
+    ANSWER(device, "GetDefaultApplicationsClock")
+    *mhz = 1480 + (unsigned)type;
+    return *setting("FAKE_NVML_DEFAULT_CLOCK") ? SUCCESS : FUNCTION_NOT_FOUND;
+}
+
+/* Graphics 1980 MHz, SM 1981 MHz. */
 int nvmlDeviceGetMaxClockInfo(void *device, int type, unsigned *mhz) {
     ANSWER(device, "GetMaxClockInfo")
     *mhz = 1980 + (unsigned)type;

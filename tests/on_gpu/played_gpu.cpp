@@ -1,7 +1,8 @@
 // A GPU that is played, below a torch that was built for CUDA 13: preloaded, it takes the place of CUDA's runtime,
 // of what torch uses of cuBLAS and of the driver's library.
 //
-// Memory is the host's and runs out where the environment says. Copies between host and device copy; kernels do
+// Memory is the host's and runs out where the environment says. Copies between host and device copy, and the host
+// waits for those of memory that isn't pinned; ``played_waits`` says how often it waited for a device. Kernels do
 // nothing, so that results are zeros, but they take their time on a clock of the device, in the order in which they
 // were launched and while the host goes on. What is missing here answers "success" (see stubs in conftest.py).
 //
@@ -47,6 +48,8 @@ struct Block { size_t bytes; int device; };
 
 std::recursive_mutex lock;
 std::map<char *, Block> blocks;
+std::map<char *, size_t> pinned;  // host memory that the device may read while the host goes on
+long waits;  // how often the host waited for a device
 size_t used[MOST];
 double free_s[MOST];  // when a device is done with all it was given
 double captured_s;
@@ -96,6 +99,13 @@ void wait_until(double at_s) {
     nanosleep(&time, nullptr);
 }
 
+// The host's call returns when a device is there, whether or not it has been by then.
+int synchronise(double at_s) {
+    waits++;
+    wait_until(at_s);
+    return SUCCESS;
+}
+
 void work(double seconds);
 
 int kernel() {
@@ -113,6 +123,15 @@ bool on_device(const void *pointer) {
     return (char *)pointer < begin + block.bytes;
 }
 
+bool is_pinned(const void *pointer) {
+    std::lock_guard<std::recursive_mutex> held(lock);
+    auto after = pinned.upper_bound((char *)pointer);
+    if (after == pinned.begin())
+        return false;
+    auto [begin, bytes] = *--after;
+    return (char *)pointer < begin + bytes;
+}
+
 int copy(void *to, const void *from, size_t bytes) {
     if (on_device(to) && on_device(from)) {
         work(2 * (double)bytes / MEMORY_BYTES_S);
@@ -120,8 +139,7 @@ int copy(void *to, const void *from, size_t bytes) {
     }
     memmove(to, from, bytes);
     work((double)bytes / COPY_BYTES_S + CALL_S);
-    wait_until(free_s[device]);  // torch's batches are in pageable memory
-    return SUCCESS;
+    return is_pinned(to) || is_pinned(from) ? SUCCESS : synchronise(free_s[device]);
 }
 
 int product(double rows, double columns, double inner, double batch, int type) {
@@ -272,8 +290,19 @@ API int cudaFree(void *pointer) {
     return SUCCESS;
 }
 
-API int cudaHostAlloc(void **pointer, size_t bytes, unsigned) { *pointer = malloc(bytes); return SUCCESS; }
-API int cudaFreeHost(void *pointer) { free(pointer); return SUCCESS; }
+API int cudaHostAlloc(void **pointer, size_t bytes, unsigned) {
+    std::lock_guard<std::recursive_mutex> held(lock);
+    *pointer = malloc(bytes);
+    pinned[(char *)*pointer] = bytes;
+    return SUCCESS;
+}
+
+API int cudaFreeHost(void *pointer) {
+    std::lock_guard<std::recursive_mutex> held(lock);
+    pinned.erase((char *)pointer);
+    free(pointer);
+    return SUCCESS;
+}
 
 API int cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *pointer) {
     memset(attributes, 0, sizeof *attributes);
@@ -281,6 +310,9 @@ API int cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *
         attributes->type = cudaMemoryTypeDevice;
         attributes->device = device;
         attributes->devicePointer = (void *)pointer;
+    } else if (is_pinned(pointer)) {
+        attributes->type = cudaMemoryTypeHost;
+        attributes->devicePointer = attributes->hostPointer = (void *)pointer;
     }
     return SUCCESS;
 }
@@ -290,8 +322,7 @@ API int cudaMemcpyPeerAsync(void *to, int, const void *from, int, size_t bytes, 
 
 API int cudaMemcpy(void *to, const void *from, size_t bytes, int) {
     copy(to, from, bytes);
-    wait_until(free_s[device]);
-    return SUCCESS;
+    return synchronise(free_s[device]);
 }
 
 API int cudaMemsetAsync(void *pointer, int value, size_t bytes, void *) {
@@ -356,8 +387,9 @@ API int cudaStreamCreateWithPriority(void **stream, unsigned, int) { return new_
 API int cudaDeviceGetStreamPriorityRange(int *least, int *greatest) { *least = 0; *greatest = -5; return SUCCESS; }
 API int cudaStreamGetPriority(void *, int *priority) { *priority = 0; return SUCCESS; }
 API int cudaStreamQuery(void *) { return played_now_s() >= free_s[device] ? SUCCESS : NOT_READY; }
-API int cudaStreamSynchronize(void *) { wait_until(free_s[device]); return SUCCESS; }
-API int cudaDeviceSynchronize() { wait_until(free_s[device]); return SUCCESS; }
+API int cudaStreamSynchronize(void *) { return synchronise(free_s[device]); }
+API int cudaDeviceSynchronize() { return synchronise(free_s[device]); }
+API long played_waits() { return waits; }
 API int cudaEventCreateWithFlags(void **event, unsigned) { *event = new Event{0}; return touch(); }
 API int cudaEventCreate(void **event) { return cudaEventCreateWithFlags(event, 0); }
 API int cudaEventDestroy(void *event) { delete (Event *)event; return SUCCESS; }
@@ -370,7 +402,7 @@ API int cudaEventRecord(void *event, void *) {
 
 API int cudaEventRecordWithFlags(void *event, void *stream, unsigned) { return cudaEventRecord(event, stream); }
 API int cudaEventQuery(void *event) { return played_now_s() >= ((Event *)event)->at_s ? SUCCESS : NOT_READY; }
-API int cudaEventSynchronize(void *event) { wait_until(((Event *)event)->at_s); return SUCCESS; }
+API int cudaEventSynchronize(void *event) { return synchronise(((Event *)event)->at_s); }
 
 API int cudaEventElapsedTime(float *milliseconds, void *begin, void *end) {
     *milliseconds = (float)((((Event *)end)->at_s - ((Event *)begin)->at_s) * 1e3);

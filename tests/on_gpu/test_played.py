@@ -1,5 +1,9 @@
 """What only a played GPU can tell: who touched it, and how it is where there are two."""
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +13,29 @@ from benchtui.sessions.state.session import Session
 
 pytestmark = pytest.mark.long
 Measure = Callable[..., Session]
+
+BLOCK = """
+import ctypes, json, sys
+import torch
+from benchtui.engine.devices.registry import open_device
+from benchtui.engine.job import THROUGHPUT_BLOCK
+from benchtui.engine.workloads.registry import make_workload
+from benchtui.sessions.sweep import cases
+from benchtui.sessions.sweep.toml_reader import load_sweep
+
+sweep = load_sweep("quick", sys.argv[1:])
+device = open_device("cuda:0")
+workload = make_workload(sweep, cases(sweep)[0].config, device)
+for _ in range(2):
+    workload.count(device.time(workload.step)[1])
+workload.begin_measuring()
+driver = ctypes.CDLL(None)
+before = driver.played_waits()
+device.time_block(workload.step, THROUGHPUT_BLOCK)
+in_block = driver.played_waits() - before
+print(json.dumps([in_block, device.waits(workload.step)]))
+"""
+"""Prints how often the host waits for the GPU in a block of steps, and in a step by torch's own account."""
 
 
 def test_process_that_used_the_gpu_is_never_forked(measure: Measure, tmp_path: Path) -> None:
@@ -42,3 +69,56 @@ def test_cases_on_two_gpus_run_in_parallel(measure: Measure) -> None:
     assert {case.config.device for case in session.cases} == {"cuda:0", "cuda:1"}
     uuids = {case.prepared.gpu_uuid for case in session.cases if case.prepared}
     assert uuids == {gpu.uuid for gpu in session.start.host.gpus}
+
+
+@pytest.fixture
+def waits(environment: dict[str, str], home: Path) -> Callable[..., tuple[int, int]]:
+    """Run a block of steps. Return the driver's waits in it, and those that torch reports for a step."""
+
+    def run(*overrides: str) -> tuple[int, int]:
+        command = [sys.executable, "-c", BLOCK, "device=cuda:0", "weights=random", *overrides]
+        ran = subprocess.run(
+            command, env=os.environ | environment, capture_output=True, text=True, check=False, timeout=300
+        )
+        assert ran.returncode == 0, ran.stderr
+        in_block, in_step = json.loads(ran.stdout.splitlines()[-1])
+        return in_block, in_step
+
+    return run
+
+
+FULL_ROWS = ("mode=throughput", "dataset=synthetic", "batch_size=2", "sequence_length=32")
+LM = ("model=gpt2", *FULL_ROWS)
+
+
+@pytest.mark.parametrize(
+    "task", [FULL_ROWS, (*LM, "task=generate", "precision=fp16", "new_tokens=4")], ids=["classify", "generate"]
+)
+def test_host_waits_only_at_both_ends_of_a_throughput_block(
+    waits: Callable[..., tuple[int, int]], task: tuple[str, ...]
+) -> None:
+    assert waits(*task) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("sweep", "most"),
+    [
+        ((*LM, "task=lm-forward", "precision=fp16"), 1),  # transformers looks for packed sequences
+        ((*LM, "task=lm-train", "precision=fp32"), 1),
+        ((*LM, "task=lm-train", "precision=amp-fp16"), 1),
+    ],
+    ids=["lm-forward", "lm-train", "scaled lm-train"],
+)
+def test_every_wait_in_a_throughput_block_is_counted(
+    waits: Callable[..., tuple[int, int]], sweep: tuple[str, ...], most: int
+) -> None:
+    in_block, in_step = waits(*sweep)
+    assert 0 < in_step <= most
+    assert in_block == 2 + 16 * in_step
+
+
+def test_padded_texts_in_throughput_mode_are_marked(measure: Measure, tmp_path: Path) -> None:
+    (tmp_path / "short.txt").write_text("good film\n")
+    sweep = ("device=cuda:0", "mode=throughput", "batch_size=2", f"dataset={tmp_path / 'short.txt'}")
+    session = measure("quick", *sweep)
+    assert any(mark.startswith("waits for the GPU") for mark in session.cases[0].marks)

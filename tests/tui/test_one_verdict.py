@@ -37,8 +37,8 @@ from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.journal.reader import read
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Environment, Host, Memory, Model, ProcessSpread, Reported
-from benchtui.sessions.plots.bars import places
-from benchtui.sessions.plots.spec import facts
+from benchtui.sessions.plots.bars import case_speedups
+from benchtui.sessions.plots.spec import plot_data
 from benchtui.sessions.report import compare
 from benchtui.sessions.report.sections.leaderboard import leaderboard
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
@@ -261,7 +261,7 @@ def row_verdicts(rows: list[dict[str, Any]]) -> Words:
 
 
 def plot_verdicts(path: Path, judging: VerdictSettings) -> list[str]:
-    return sorted(str(place.ratio.verdict) for place in places(facts(load_with(path, judging))))
+    return sorted(str(place.ratio.verdict) for place in case_speedups(plot_data(load_with(path, judging))))
 
 
 @pytest.mark.parametrize("judging", JUDGINGS, ids=["as swept", "within 20%", "against bs 4", "against bf16"])

@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.analysis.applied_options import was_applied
-from benchtui.sessions.payloads import Compiling
+from benchtui.sessions.payloads import CLOCK_LIMITS, Compiling, Environment
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep.options import READ_BACK
 from benchtui.themes.symbols import Symbols
@@ -303,8 +303,10 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
     clocks = (
         ("mean", around.sm_clock_mhz),
         ("least", around.sm_clock_least_mhz),
-        ("default", around.sm_clock_default_mhz),
+        ("highest" if around.sm_clock_default_is_highest else "default", around.sm_clock_default_mhz),
     )
+    limits = [reason for reason in around.throttle if reason in CLOCK_LIMITS]
+    slowing = [reason for reason in around.throttle if reason not in CLOCK_LIMITS]
     return _non_empty(
         ("worker CPU", _unit(around.worker_cpu, "of one", 2)),
         ("involuntary context switches", _unit(around.involuntary_switches, "", 0)),
@@ -312,13 +314,23 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
             "used by others",
             _unit(around.others_cpu_percent, f"% of one of {around.processors or 'the'} processors", 0),
         ),
+        ("stopped by the CPU quota", _stopped(around)),
         ("load average", _unit(around.load_average, "", 2)),
         ("clock", ", ".join(f"{name} {mhz:,.0f} MHz" for name, mhz in clocks if mhz is not None)),
-        ("throttled by", ", ".join(around.throttle).replace("_", " ")),
+        ("throttled by", ", ".join(slowing).replace("_", " ")),
+        ("clock limited by", ", ".join(limits).replace("_", " ")),
         ("temperature, highest", _unit(around.temperature_c, symbols.degree, 0)),
         ("power limit", _unit(around.power_limit_w, "W", 0)),
         ("other GPU processes", _unit(around.gpu_processes, "", 0)),
     )
+
+
+def _stopped(around: Environment) -> str | None:
+    """Return how often, and for how long, the CPU quota stopped the case. None if it never did."""
+    if not around.quota_stopped_periods:
+        return None
+    share = f"in {around.quota_stopped_periods:,} of {around.quota_periods or 0:,} periods"
+    return f"{share}, {around.quota_stopped_s or 0:,.1f} s summed over the processors"
 
 
 def _compiling(case: CaseState) -> Facts:

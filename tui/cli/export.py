@@ -183,18 +183,18 @@ def _text_chunks(session: Session, wanted: ExportOptions, found: "list[RenderedP
         from benchtui.sessions.export import case_export  # import only what this format needs
 
         return [case_export.as_csv(session) if wanted.form == "csv" else case_export.as_json(session)]
-    from benchtui.sessions.report.document import markdown, report
+    from benchtui.sessions.report.document import markdown, markdown_pieces, report
 
     if wanted.form == "html":
         from benchtui.sessions.report.html import page
 
         return page(report(session, wanted.price), found)
-    text = markdown(session, wanted.price)
     if wanted.figures and wanted.output:
         from benchtui.sessions.report.figure_links import folder_from, with_plots
 
-        text = with_plots(text, found, folder_from(wanted.output, wanted.figures))
-    return [text]
+        text = markdown(session, wanted.price)
+        return [with_plots(text, found, folder_from(wanted.output, wanted.figures))]
+    return markdown_pieces(session, wanted.price)
 
 
 @contextmanager

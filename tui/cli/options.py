@@ -1,11 +1,9 @@
-"""Shared options and arguments. Imports only what is fast, because the root command uses some of them."""
+"""Shared options and arguments. Imports only click, because the root command uses some of them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
-
-from benchtui.sessions.sanitize import REPLACEMENT, replace_unprintable
 
 if TYPE_CHECKING:
     from benchtui.sessions.state.judging import VerdictSettings
@@ -13,6 +11,8 @@ if TYPE_CHECKING:
 
 def printable(text: str) -> str:
     """Replace characters that could control a terminal with U+FFFD."""
+    from benchtui.sessions.sanitize import REPLACEMENT, replace_unprintable  # not needed for --help
+
     return replace_unprintable(text, space=REPLACEMENT)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import get_args
 
-from benchtui.sessions.sweep import TASKS, Caches, ExecutorKind, Mode, Sweep, Weights, WhenLost
+from benchtui.sessions.sweep import TASKS, Caches, ExecutorKind, Mode, Optimizer, Sweep, Weights, WhenLost
 from benchtui.sessions.sweep.options import OPTIONS, Option
 from benchtui.sessions.sweep.toml_reader import entries
 from benchtui.sessions.sweep.toml_writer import Texts
@@ -89,6 +89,7 @@ _DESCRIBED = (
     FormField("run.repeat_on_each", "repeat the baseline on each node that shares the cases", FLAG),
     FormField("train.accumulation", "batches of accumulated gradients per step"),
     FormField("train.learning_rate", "learning rate of AdamW"),
+    FormField("train.optimizer", "implementation of AdamW; auto: fused on a GPU", get_args(Optimizer)),
     FormField("train.activation_checkpointing", "recompute activations in the backward pass", FLAG),
     FormField("generate.new_tokens", "tokens added to each prompt"),
     FormField("env", "environment variables of the measured processes: NAME=value, NAME=value"),

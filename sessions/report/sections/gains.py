@@ -88,9 +88,7 @@ def _unproven_note(group: Sequence[Comparison], option: str) -> str | None:
     if absent:
         return f"{word} was not applied in {_rows(absent)}: the difference there isn't its doing."
     if unknown:
-        return (
-            f"{word} was not verified to be in force in {_rows(unknown)}: no gain there can be put down to it."
-        )
+        return f"{word} couldn't be verified in {_rows(unknown)}: no gain there can be put down to it."
     return None
 
 

@@ -70,10 +70,10 @@ def options(session: Session) -> Table | None:
             found.setdefault((*series_key(case.config), *shown, _applied(case)), case)
     varying = varied(case.config for case in session.cases)
     columns: tuple[Column[CaseState], ...] = (
-        Column("Asked for", lambda case: series_title(case.config, varying), right=False),
+        Column("Requested", lambda case: series_title(case.config, varying), right=False),
         *(Column(title, _read_back(field), right=False) for title, field in _EFFECTIVE),
         *(Column(_title(option), _other(option), right=False) for option in _others(found.values())),
-        Column("In force", _applied, right=False),
+        Column("Applied", _applied, right=False),
     )
     return table(columns, found.values())
 
@@ -137,7 +137,8 @@ def _applied(case: CaseState) -> str:
 _SYNCHRONIZED = {
     "latency": "host time on a monotonic clock, the device synchronised at both ends of every step",
     "throughput": (
-        "throughput mode: host time on a monotonic clock, a GPU synchronised around blocks of steps alone;"
+        "throughput mode: host time on a monotonic clock, a GPU synchronised around blocks of steps alone,"
+        " inputs and results copied through pinned memory;"
         " a step in a block takes until the next one begins on the GPU"
     ),
 }

@@ -19,6 +19,7 @@ UNEVEN = 1.25
 RANDOM_WEIGHTS = "random weights"
 MEANINGS = {
     RANDOM_WEIGHTS: "the steps compute what the model's would; its predictions mean nothing",
+    "waits for the GPU": "in throughput mode such steps can't overlap; transformers reads masks and positions",
     "sample text": "the text bundled with benchtui, not a data set",
 }
 """Explanations of marks that aren't self-explanatory."""
@@ -156,5 +157,5 @@ def _uneven(results: Sequence[Result]) -> list[Finding]:
 
 def _doubt(value: str, known: bool | None, where: str) -> Finding:
     if known is None:
-        return Finding("Not verified", f"whether {value} was in force isn't recorded in {where}.")
-    return Finding("Not applied", f"{value} was asked for and not in force in {where}.")
+        return Finding("Not verified", f"whether {value} was applied isn't recorded in {where}.")
+    return Finding("Not applied", f"{value} was requested but not applied in {where}.")

@@ -103,7 +103,7 @@ def _no_effect(each: Anomaly) -> str:
     what = "autocast" if each.result.config.precision.startswith("amp-") else each.result.config.precision
     return (
         f"same peak memory as fp32 and times within {percent(each.share)} % at batch sizes {sizes}:"
-        f" {what} was probably not in force"
+        f" {what} was probably not applied"
     )
 
 

@@ -1,3 +1,4 @@
+import warnings
 from time import sleep
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -158,6 +159,24 @@ def test_gpu_is_synchronized_only_at_both_ends_of_a_block(
     assert [time.host_ms for time, _ in rows] == [0.5, 0.75, 0.25], "until each step has returned"
 
 
+def test_waits_of_a_step_are_those_that_torch_warns_of(
+    cuda: tuple[Cuda, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device, done = cuda
+    monkeypatch.setattr(torch.cuda, "get_sync_debug_mode", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "set_sync_debug_mode", lambda mode: done.append(str(mode)))
+
+    def step(lap: Lap) -> None:
+        for _ in range(2):
+            warnings.warn("called a synchronizing CUDA operation (Triggered internally at ...)", stacklevel=1)
+        warnings.warn("something else", stacklevel=1)
+        done.append("step")
+
+    assert device.waits(step) == 2
+    assert done == ["warn", "step", "0"]
+    assert open_device("cpu").waits(step) is None
+
+
 def seen(kind: str, begin_us: float, end_us: float, named: bool = False) -> SimpleNamespace:
     """An event as torch's profiler tells it."""
     return SimpleNamespace(
@@ -205,3 +224,26 @@ def test_gpu_busy_time_is_that_of_kernels_and_copies(
 
 def test_cpu_has_no_busy_time() -> None:
     assert open_device("cpu").busy_ms(lambda lap: None, 3) is None
+
+
+@pytest.mark.parametrize(
+    ("properties", "hip", "uuid", "absent"),
+    [
+        ({"uuid": "ab-1"}, None, "GPU-ab-1", None),
+        ({}, None, None, f"torch {torch.__version__} doesn't report the GPU's UUID"),
+        ({"uuid": "ab-1"}, "6.4", None, "torch runs on ROCm, and only NVIDIA's driver is read"),
+    ],
+)
+def test_gpu_without_a_known_uuid_says_why(
+    monkeypatch: pytest.MonkeyPatch,
+    properties: dict[str, str],
+    hip: str | None,
+    uuid: str | None,
+    absent: str | None,
+) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "set_device", lambda device: None)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: SimpleNamespace(**properties))
+    monkeypatch.setattr(torch.version, "hip", hip)
+    device = Cuda("cuda:0")
+    assert (device.uuid, device.uuid_absent) == (uuid, absent)

@@ -5,7 +5,7 @@ import pytest
 from benchtui.engine.node.case_execution import CaseRun, count_other_gpu_processes
 from benchtui.engine.node.telemetry_window import TelemetryWindow
 from benchtui.sessions.events import CaseFinished, CasePrepared, Telemetry
-from benchtui.sessions.payloads import Environment, Gpu, GpuReadings, Host, HostReadings, Model
+from benchtui.sessions.payloads import Energy, Environment, Gpu, GpuReadings, Host, HostReadings, Model
 
 WORKER = 41
 HOST = Host(gpus=(Gpu(index=0, name="A", uuid="GPU-1", sm_clock_mhz=2000.0),), absent={"rapl": "no counters"})
@@ -16,9 +16,9 @@ class Execution:
 
     pid = WORKER
 
-    def __init__(self, gpu_uuid: str | None, **ended: Any) -> None:
+    def __init__(self, prepared: dict[str, Any], **ended: Any) -> None:
         self._events = [
-            CasePrepared(t=0.0, case=0, model=Model(name="m"), gpu_uuid=gpu_uuid),
+            CasePrepared(t=0.0, case=0, model=Model(name="m"), **prepared),
             CaseFinished(**{"t": 9.0, "case": 0, "outcome": "ok", "measured_s": (1.0, 5.0)} | ended),
         ]
 
@@ -50,12 +50,19 @@ def telemetry() -> TelemetryWindow:
 
 
 def finished(gpu_uuid: str | None, readings: TelemetryWindow | None = None, **ended: Any) -> CaseFinished:
-    execution: Any = Execution(gpu_uuid, **ended)
+    device = "cuda:0" if gpu_uuid else "cpu"
+    return run_on(device, HOST, readings or telemetry(), {"gpu_uuid": gpu_uuid}, **ended)
+
+
+def run_on(
+    device: str, host: Host, readings: TelemetryWindow, prepared: dict[str, Any], **ended: Any
+) -> CaseFinished:
+    execution: Any = Execution(prepared, **ended)
     driver: Any = Driver()
-    ended: list[CaseRun] = []
-    run = CaseRun(execution, driver, HOST, readings or telemetry(), 0.0, ended.append)
+    ended_runs: list[CaseRun] = []
+    run = CaseRun(execution, driver, host, readings, 0.0, ended_runs.append, device=device)
     *_, last = run.collect(9.0)
-    assert ended == [run]
+    assert ended_runs == [run]
     assert isinstance(last, CaseFinished)
     return last
 
@@ -77,7 +84,6 @@ def test_gpu_case_ends_with_the_telemetry_of_its_measured_span() -> None:
     assert ended.marks == (
         "sample",
         "throttled: sw_thermal",
-        "clock at 65% of its default",
         "shared GPU with 1 other process",
     )
     assert ended.memory is not None and ended.memory.peak_device_mb == 900.0
@@ -90,6 +96,42 @@ def test_cpu_case_records_why_its_energy_is_absent() -> None:
     assert ended.energy is not None and ended.energy.absent == "no counters"
     assert ended.marks == ("disturbed: others used 62% of a processor",)
     assert ended.environment is not None and ended.environment.sm_clock_mhz is None
+
+
+RAPL = HostReadings(package_energy_j=[0.0, 100.0, 200.0, 300.0, 400.0])
+NO_UUID = "torch 2.4.0 doesn't report the GPU's UUID"
+
+
+@pytest.mark.parametrize(
+    ("prepared", "absent", "reason"),
+    [
+        ({"gpu_absent": NO_UUID}, {}, NO_UUID),
+        ({"gpu_uuid": "GPU-2"}, {}, "the driver doesn't list the device that torch uses"),
+        ({"gpu_uuid": "GPU-2"}, {"gpu": "no driver"}, "no driver"),
+    ],
+)
+def test_case_on_an_unread_gpu_is_marked_and_never_gets_the_energy_of_the_processor(
+    prepared: dict[str, Any], absent: dict[str, str], reason: str
+) -> None:
+    readings, host = telemetry(), Host(gpus=() if absent else HOST.gpus, absent=absent)
+    readings.add(Telemetry(t=5.0, at_s=[0.5, 1.5, 2.5, 3.5, 4.5], host=RAPL))
+    on_gpu = run_on("cuda:0", host, readings, prepared)
+    assert on_gpu.energy == Energy(absent=reason)
+    assert on_gpu.marks == (f"GPU not read: {reason}",)
+    on_cpu = run_on("cpu", host, readings, {})
+    assert on_cpu.energy is not None and on_cpu.energy.energy_j == pytest.approx(400.0)
+    assert on_cpu.marks == ()
+
+
+@pytest.mark.parametrize("uuid", ["GPU-1", "GPU-of-an-instance"])
+def test_case_on_a_mig_instance_gets_no_readings_of_the_whole_device(uuid: str) -> None:
+    host = Host(gpus=(Gpu(index=0, name="A", uuid="GPU-1", mig=True),))
+    ended = run_on("cuda:0", host, telemetry(), {"gpu_uuid": uuid}, environment=Environment(processors=2))
+    reason = "MIG divides the GPU, and the driver's readings are those of the whole device with all instances"
+    assert (ended.marks, ended.energy) == ((f"GPU not read: {reason}",), Energy(absent=reason))
+    seen = ended.environment
+    assert seen is not None and (seen.sm_clock_mhz, seen.throttle, seen.gpu_processes) == (None, (), None)
+    assert ended.memory is not None and ended.memory.peak_device_mb is None
 
 
 def test_failed_case_is_passed_on_unchanged() -> None:

@@ -10,8 +10,10 @@ from benchtui.sessions.payloads import Energy, Gpu, GpuReadings, HostReadings
 PERIOD_S = 0.5
 
 
-def gpu_log(power_w: list[float | None], energy_j: list[float | None] | None = None) -> TelemetryWindow:
-    columns = GpuReadings(index=1, power_w=power_w, energy_j=energy_j or [None] * len(power_w))
+def gpu_log(
+    power_w: list[float | None], energy_j: list[float | None] | None = None, **fields: Any
+) -> TelemetryWindow:
+    columns = GpuReadings(index=1, power_w=power_w, energy_j=energy_j or [None] * len(power_w), **fields)
     return log(len(power_w), gpus=(columns,))
 
 
@@ -48,6 +50,26 @@ def test_energy_with_fewer_than_two_readings_is_absent_with_a_reason() -> None:
     assert energy.absent == "measured span too short for two power readings"
 
 
+def test_energy_counter_is_used_without_power_readings() -> None:
+    kept = gpu_log([None] * 17, [30.0 * index for index in range(17)], absent={"power_w": "not supported"})
+    assert gpu_energy(kept, 1, 0.0, 8.0) == Energy(energy_j=480.0, mean_power_w=60.0, source="counter")
+
+
+@pytest.mark.parametrize("name", ["power_w", "gpu"])
+def test_energy_without_power_and_counter_has_the_reason_of_the_driver(name: str) -> None:
+    kept = gpu_log([None] * 17, absent={name: "not supported by this GPU"})
+    assert gpu_energy(kept, 1, 0.0, 8.0) == Energy(absent="not supported by this GPU")
+
+
+def test_averaged_power_is_told_apart_and_takes_five_seconds() -> None:
+    kept = gpu_log([100.0] * 13, power_averaged=True)
+    assert gpu_energy(kept, 1, 0.0, 5.0) == Energy(
+        energy_j=pytest.approx(500.0), mean_power_w=pytest.approx(100.0), source="averaged power"
+    )
+    short = "this GPU reports averaged power only, which takes a measured span of 5 s"
+    assert gpu_energy(kept, 1, 0.0, 4.4) == Energy(absent=short)
+
+
 def test_dropped_readings_do_not_count_as_energy() -> None:
     kept = gpu_log([100.0] * 9)
     kept.drop_before(1e9)
@@ -78,5 +100,7 @@ def test_energy_of_rounds_is_summed_and_power_averaged() -> None:
     both = sum_energy([short, long])
     assert (both.energy_j, both.mean_power_w) == (700.0, pytest.approx(175.0))
     assert (both.source, both.dram_j) == ("sampled power", None)
+    averaged = Energy(energy_j=100.0, mean_power_w=100.0, source="averaged power")
+    assert sum_energy([averaged, short, long]).source == "averaged power"
     absent = Energy(absent="too short")
     assert sum_energy([short, absent]) is absent

@@ -14,6 +14,9 @@ def end(case: int = 0, **fields: Any) -> CaseFinished:
 
 HOT = end(environment=Environment(throttle=("sw_thermal",)))
 BUSY = end(environment=Environment(processors=2, others_cpu_percent=90.0))
+CLOCKS: dict[str, Any] = {"sm_clock_mhz": 1200.0, "sm_clock_default_mhz": 1980.0}
+LOW = end(environment=Environment(**CLOCKS))
+LOCKED = end(environment=Environment(throttle=("app_clocks", "sw_power_cap"), **CLOCKS))
 QUIET = end(environment=Environment(processors=2, others_cpu_percent=3.0))
 
 
@@ -61,6 +64,9 @@ def test_throttled_case_is_retried_with_growing_pauses_up_to_a_limit() -> None:
     ("retries", "ended", "again"),
     [
         (None, BUSY, None),
+        (None, LOW, None),
+        (2, LOW, None),
+        (2, LOCKED, None),
         (1, BUSY, Retry("disturbed: others used 90% of a processor", PAUSE_S)),
         (0, HOT, None),
         (1, QUIET, None),

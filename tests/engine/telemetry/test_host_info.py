@@ -10,14 +10,13 @@ import psutil
 import pytest
 
 from benchtui.engine.telemetry.host_info import (
-    container_cpus,
-    container_memory_mb,
     describe_host,
     governor,
     is_virtual,
     package_versions,
     processor_name,
     rapl_absence,
+    recorded_variables,
 )
 from benchtui.engine.telemetry.nvml import NvmlUnavailable
 
@@ -29,6 +28,20 @@ def test_host_without_gpus_records_why() -> None:
     assert host.cpu_count is not None and 1 <= host.cpu_count <= (os.cpu_count() or 1)
     assert host.memory_mb == pytest.approx(psutil.virtual_memory().total / 1e6, abs=0.05)
     assert {"torch", "transformers", "nvidia-ml-py"} <= set(host.packages)
+
+
+def test_variables_that_affect_a_measurement_are_recorded_and_no_others() -> None:
+    environment = {
+        "OMP_NUM_THREADS": "4",
+        "CUDA_LAUNCH_BLOCKING": "1",
+        "PYTORCH_CUDA_ALLOC_CONF": "a\x1b[2J" + "b" * 9999,
+        "HF_TOKEN": "secret",
+        "HOME": "/root",
+    }
+    recorded = recorded_variables(environment)
+    assert list(recorded) == ["CUDA_LAUNCH_BLOCKING", "OMP_NUM_THREADS", "PYTORCH_CUDA_ALLOC_CONF"]
+    assert "\x1b" not in recorded["PYTORCH_CUDA_ALLOC_CONF"]
+    assert len(recorded["PYTORCH_CUDA_ALLOC_CONF"]) < 1000
 
 
 def test_only_usable_processors_are_counted() -> None:
@@ -118,27 +131,3 @@ def test_distinct_governors_are_joined(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         (folder / "scaling_governor").write_text(f"{name}\n")
         assert governor(tmp_path) == ("performance" if number < 2 else "performance+powersave")
-
-
-def test_container_limits_come_from_the_control_group(tmp_path: Path) -> None:
-    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (None, None)
-    (tmp_path / "cpu.max").write_text("max 100000\n")
-    (tmp_path / "memory.max").write_text("max\n")
-    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (None, None)
-    (tmp_path / "cpu.max").write_text("250000 100000\n")
-    (tmp_path / "memory.max").write_text("2000000000\n")
-    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (2.5, 2000.0)
-
-
-def test_cgroup_v1_limits_are_read(tmp_path: Path) -> None:
-    for folder, file, text in (
-        ("cpu", "cpu.cfs_quota_us", "50000"),
-        ("cpu", "cpu.cfs_period_us", "100000"),
-        ("memory", "memory.limit_in_bytes", "1000000"),
-    ):
-        (tmp_path / folder).mkdir(exist_ok=True)
-        (tmp_path / folder / file).write_text(f"{text}\n")
-    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (0.5, 1.0)
-    (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text("-1\n")
-    (tmp_path / "memory" / "memory.limit_in_bytes").write_text("9223372036854771712\n")
-    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (None, None)

@@ -53,12 +53,19 @@ result["closed"] = nvml.sample()
         "uuid": UUID.format(1),
         "memory_mb": 80000.0,
         "power_limit_w": 700.0,
+        "mig": False,
+        "persistence": True,
+        "ecc": True,
+        "pcie": "gen 5 x16",
+        "numa_node": 0,
         "sm_clock_mhz": 1981.0,
+        "sm_clock_is_highest": True,
     }
     first, second = got["samples"]
     assert first[0] == {
         "index": 0,
         "power_w": 110.0,
+        "power_averaged": False,
         "power_limit_w": 700.0,
         "memory_used_mb": 1002.0,
         "memory_total_mb": 80000.0,
@@ -78,6 +85,43 @@ result["closed"] = nvml.sample()
     for gpu in got["closed"]:
         assert [gpu[name] for name in READINGS] == [None] * len(READINGS)
         assert "closed" in gpu["absent"]["gpu"]
+
+
+def test_default_clock_is_told_from_the_highest(with_gpus: Callable[..., Any]) -> None:
+    script = "result = open_nvml().gpus()[0]"
+    gpu = with_gpus(script, FAKE_NVML_DEFAULT_CLOCK="1")
+    assert gpu["sm_clock_mhz"] == 1481.0 and "sm_clock_is_highest" not in gpu
+    unread = with_gpus(script, FAKE_NVML_FAIL="0:GetMaxClockInfo:3")
+    assert "sm_clock_mhz" not in unread and "sm_clock_is_highest" not in unread
+
+
+def test_divided_gpu_is_told_from_whole_ones(with_gpus: Callable[..., Any]) -> None:
+    script = "result = [gpu.mig for gpu in open_nvml().gpus()]"
+    refused = "2:GetMigMode:3"
+    assert with_gpus(script, FAKE_NVML_GPUS="3", FAKE_NVML_MIG="1", FAKE_NVML_FAIL=refused) == [
+        False,
+        True,
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("capability", "refused", "averaged"),
+    [
+        ("9.0", "", False),
+        ("9.0", "0:GetFieldValues:3", True),
+        ("8.6", "0:GetFieldValues:3", True),
+        ("8.0", "0:GetFieldValues:3", False),
+        ("7.5", "0:GetFieldValues:3", False),
+        ("7.5", "0:GetFieldValues:3,0:GetCudaComputeCapability:3", True),
+    ],
+)
+def test_averaged_power_is_told_from_instantaneous_power(
+    with_gpus: Callable[..., Any], capability: str, refused: str, averaged: bool
+) -> None:
+    script = "result = open_nvml().sample()[0]"
+    sample = with_gpus(script, FAKE_NVML_GPUS="1", FAKE_NVML_CAPABILITY=capability, FAKE_NVML_FAIL=refused)
+    assert (sample["power_w"], sample["power_averaged"]) == (111.0 if refused else 110.0, averaged)
 
 
 def test_rejected_reading_is_none_with_a_reason_and_not_retried(

@@ -1,9 +1,13 @@
 import subprocess
 import sys
+from functools import partial
+from pathlib import Path
 from time import monotonic
 
 import pytest
 
+from benchtui.engine.telemetry.cgroup import QuotaUse
+from benchtui.engine.telemetry.processors import busy_s
 from benchtui.engine.worker.environment import EnvironmentProbe
 
 BUSY_S = 0.3
@@ -27,3 +31,38 @@ def test_children_of_the_worker_count_as_its_own(ends: bool) -> None:
         seen, span_s = surroundings.since(), monotonic() - begin_s
     # of processes that still run the kernel tells in ticks
     assert seen.worker_cpu is not None and seen.worker_cpu * span_s >= 0.9 * BUSY_S
+
+
+def stat(*busy_ticks: int) -> str:
+    lines = [f"cpu{number} {ticks} 0 0 900 0 0 0 0 0 0" for number, ticks in enumerate(busy_ticks)]
+    return "\n".join(["cpu  0 0 0 0 0 0 0 0 0 0", *lines, "intr 17 0 9", ""])
+
+
+def test_work_on_processors_that_the_worker_may_not_use_is_no_disturbance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, module = tmp_path / "stat", "benchtui.engine.worker.environment"
+    monkeypatch.setattr(f"{module}.usable_processors", lambda: frozenset({1, 2}))
+    monkeypatch.setattr(f"{module}.busy_s", partial(busy_s, stat=file))
+    monkeypatch.setattr(f"{module}.MIN_SPAN_S", 0.0)
+    file.write_text(stat(100, 100, 100, 100))
+    surroundings = EnvironmentProbe()
+    file.write_text(stat(90_000_000, 100, 100, 90_000_000))
+    elsewhere = surroundings.since()
+    assert (elsewhere.others_cpu_percent, elsewhere.processors) == (0.0, 2)
+    file.write_text(stat(100, 100, 90_000_000, 100))
+    here = surroundings.since()
+    assert here.others_cpu_percent is not None and here.others_cpu_percent > 100.0
+
+
+def test_stops_by_the_cpu_quota_are_counted_over_the_span(monkeypatch: pytest.MonkeyPatch) -> None:
+    totals = [QuotaUse(100, 10, 1.0), QuotaUse(150, 50, 5.5)]
+    monkeypatch.setattr("benchtui.engine.worker.environment.quota_use", lambda groups: totals.pop(0))
+    seen = EnvironmentProbe().since()
+    assert (seen.quota_periods, seen.quota_stopped_periods, seen.quota_stopped_s) == (50, 40, 4.5)
+
+
+def test_without_a_quota_no_stops_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchtui.engine.worker.environment.quota_use", lambda groups: None)
+    seen = EnvironmentProbe().since()
+    assert (seen.quota_periods, seen.quota_stopped_periods, seen.quota_stopped_s) == (None, None, None)

@@ -7,7 +7,7 @@ import torch
 from benchtui.engine.devices.base import Lap
 from benchtui.engine.devices.registry import open_device
 from benchtui.engine.worker import step_cost
-from benchtui.engine.worker.step_cost import count, measure_step_cost
+from benchtui.engine.worker.step_cost import count, count_waits, measure_step_cost
 from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import StepCost
@@ -82,7 +82,9 @@ def compiler() -> Iterator[None]:
 
 @pytest.mark.usefixtures("compiler")
 def test_compiled_step_counts_like_the_plain_one(tiny_sweep: Callable[..., Sweep]) -> None:
-    plain, compiled = (counted(tiny_sweep(f"compile={mode}")) for mode in ("off", "default"))
+    plain, compiled = (
+        counted(tiny_sweep("dataset=synthetic", f"compile={mode}")) for mode in ("off", "default")
+    )
     assert (compiled.flops, compiled.bytes_moved) == (plain.flops, plain.bytes_moved)
 
 
@@ -184,6 +186,11 @@ class Gpu:
     def __init__(self, seen: float | BenchtuiError) -> None:
         self._seen = seen
 
+    def waits(self, step: Callable[[Lap], object]) -> int:
+        if isinstance(self._seen, BenchtuiError):
+            raise self._seen
+        return int(self._seen)
+
     def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float:
         if isinstance(self._seen, BenchtuiError):
             raise self._seen
@@ -204,3 +211,19 @@ def test_busy_time_is_measured_or_absent_with_a_reason(
     gpu: Any = Gpu(seen)
     found = measure_step_cost(lambda lap: torch.ones(2, 2) @ torch.ones(2, 2), gpu, step_s)
     assert (found.flops, found.busy_ms, found.absent) == (16.0, busy_ms, absent)
+
+
+@pytest.mark.parametrize(
+    ("seen", "step_s", "waits", "absent"),
+    [
+        (2.0, 0.1, 2, {}),
+        (BenchtuiError("failed"), 0.1, None, {"waits": "failed"}),
+        (2.0, 3.0, None, {"waits": "a step takes 3.0 s; waits are counted up to 1 s"}),
+    ],
+)
+def test_waits_are_counted_or_absent_with_a_reason(
+    seen: Any, step_s: float, waits: int | None, absent: dict[str, str]
+) -> None:
+    gpu: Any = Gpu(seen)
+    found = count_waits(StepCost(flops=1.0), lambda lap: None, gpu, step_s)
+    assert (found.flops, found.waits, found.absent) == (1.0, waits, absent)

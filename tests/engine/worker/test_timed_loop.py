@@ -35,7 +35,9 @@ class Device:
 
 @pytest.fixture
 def workload() -> Any:
-    return SimpleNamespace(step=lambda lap: 7, count=lambda done: StepCounts(tokens=done * 2))
+    return SimpleNamespace(
+        step=lambda lap: 7, count=lambda done: StepCounts(tokens=done * 2), begin_measuring=lambda: None
+    )
 
 
 @pytest.fixture
@@ -92,6 +94,22 @@ def test_memory_peaks_are_reset_after_warmup(workload: Any, events: list[Steps])
     assert device.resets == 0
     measure(workload, device, Measure(iterations=1), recorder(events, "measure"))
     assert device.resets == 1
+
+
+def test_measuring_begins_at_the_first_batch(workload: Any, events: list[Steps]) -> None:
+    device: Any = Device()
+    batches = count()
+    drawn: list[int] = []
+
+    def rewind() -> None:
+        nonlocal batches
+        batches = count()
+
+    workload.step = lambda lap: drawn.append(next(batches)) or 7
+    workload.begin_measuring = rewind
+    warm_up(workload, device, Measure(warmup=2), recorder(events, "warmup"))
+    measure(workload, device, Measure(iterations=3), recorder(events, "measure"))
+    assert drawn == [0, 1, 0, 1, 2]
 
 
 def test_warmup_returns_its_stop_reason(workload: Any, events: list[Steps]) -> None:

@@ -18,22 +18,79 @@ def test_synthetic_rows_are_full_and_reproducible() -> None:
     config = Config(device="cpu", batch_size=3, sequence_length=8)
     one, other = (SyntheticBatches(1000, config) for _ in range(2))
     first, second = one.draw(nothing), one.draw(nothing)
-    assert torch.equal(first["input_ids"], other.draw(nothing)["input_ids"])
-    assert not torch.equal(first["input_ids"], second["input_ids"])
-    assert first["input_ids"].shape == first["attention_mask"].shape == (3, 8)
-    assert bool(first["attention_mask"].all())
-    assert int(first["input_ids"].min()) >= 0 and int(first["input_ids"].max()) < 1000
+    ids = first.inputs["input_ids"]
+    assert torch.equal(ids, other.draw(nothing).inputs["input_ids"])
+    assert not torch.equal(ids, second.inputs["input_ids"])
+    assert ids.shape == first.mask.shape == (3, 8)
+    assert bool(first.mask.all())
+    assert int(ids.min()) >= 0 and int(ids.max()) < 1000
+
+
+def test_synthetic_rows_have_no_attention_mask() -> None:
+    assert set(SyntheticBatches(1000, Config(device="cpu")).draw(nothing).inputs) == {"input_ids"}
+
+
+@pytest.mark.parametrize(
+    ("length", "options", "masked"),
+    [
+        (4, {}, False),  # [CLS] good film [SEP]
+        (8, {}, True),
+        (8, {"padding": "longest"}, False),
+        (4, {"compile": "default"}, False),
+        (8, {"compile": "default"}, True),
+        (8, {"compile": "default", "padding": "longest"}, False),
+    ],
+)
+def test_only_padded_rows_have_an_attention_mask(
+    tiny_gpt2: Path, tmp_path: Path, length: int, options: dict[str, str], masked: bool
+) -> None:
+    (tmp_path / "short.txt").write_text("good film\n")
+    config = Config(device="cpu", sequence_length=length, **options)  # type: ignore[arg-type]
+    place = loading.locate(str(tiny_gpt2), "random")
+    batch = TextBatches(place, str(tmp_path / "short.txt"), config, "right").draw(nothing)
+    assert ("attention_mask" in batch.inputs) is masked
+    assert int(batch.mask.sum()) == 4
+
+
+def test_compiled_network_gets_a_mask_with_every_batch_of_unequal_texts(
+    tiny_gpt2: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "two.txt").write_text("good film once more\ngood\n")
+    place = loading.locate(str(tiny_gpt2), "random")
+    for compiled in ("off", "default"):
+        config = Config(device="cpu", sequence_length=5, compile=compiled)
+        batch = TextBatches(place, str(tmp_path / "two.txt"), config, "right").draw(nothing)
+        assert bool(batch.mask.all())
+        assert ("attention_mask" in batch.inputs) is (compiled == "default")
 
 
 def test_synthetic_rows_wrap_around() -> None:
     batches = SyntheticBatches(1000, Config(device="cpu", batch_size=100, sequence_length=4))
-    drawn = [batches.draw(nothing)["input_ids"] for _ in range(3)]
+    drawn = [batches.draw(nothing).inputs["input_ids"] for _ in range(3)]
     assert torch.equal(drawn[2][56:], drawn[0][:44])  # rows 256 to 299 are rows 0 to 43
+
+
+def test_rewound_rows_begin_at_the_first() -> None:
+    batches = SyntheticBatches(1000, Config(device="cpu", batch_size=100, sequence_length=4))
+    first, _ = batches.draw(nothing), batches.draw(nothing)
+    batches.rewind()
+    assert torch.equal(batches.draw(nothing).inputs["input_ids"], first.inputs["input_ids"])
+
+
+def test_rewound_texts_begin_at_the_first(tiny_gpt2: Path, tmp_path: Path) -> None:
+    (tmp_path / "three.txt").write_text("good film\nbad film\nno film\n")
+    config = Config(device="cpu", batch_size=2, sequence_length=8)
+    batches = TextBatches(
+        loading.locate(str(tiny_gpt2), "random"), str(tmp_path / "three.txt"), config, "right"
+    )
+    first, second = (batches.draw(nothing).inputs["input_ids"] for _ in range(2))
+    batches.rewind()
+    assert torch.equal(batches.draw(nothing).inputs["input_ids"], first) and not torch.equal(first, second)
 
 
 def test_batch_may_exceed_the_default_number_of_rows() -> None:
     batches = SyntheticBatches(1000, Config(device="cpu", batch_size=300, sequence_length=4))
-    assert batches.draw(nothing)["input_ids"].shape == (300, 4)
+    assert batches.draw(nothing).inputs["input_ids"].shape == (300, 4)
     assert batches.data.samples == 300
 
 
@@ -60,5 +117,5 @@ def test_tokenizer_without_a_pad_token_pads_with_eos(
     place = loading.locate(str(tiny_gpt2), "random")
     config = Config(device="cpu", sequence_length=8)
     batch = TextBatches(place, str(tmp_path / "short.txt"), config, "left").draw(nothing)
-    assert batch["attention_mask"][0, 0] == 0
-    assert batch["input_ids"][0, 0] == 102
+    assert batch.inputs["attention_mask"][0, 0] == 0
+    assert batch.inputs["input_ids"][0, 0] == 102

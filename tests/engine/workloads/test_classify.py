@@ -33,6 +33,22 @@ def test_step_has_four_ordered_parts_and_fixed_shapes(tiny_sweep: Callable[..., 
     assert (counted.tokens, counted.padded_tokens, counted.loss) == (int(mask.sum()), 48, None)
 
 
+def test_throughput_mode_copies_through_pinned_memory(
+    tiny_sweep: Callable[..., Sweep], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pinned: list[torch.Tensor] = []
+    (tmp_path / "short.txt").write_text("good film\n")
+    workload = make(tiny_sweep("mode=throughput", "batch_size=2", f"dataset={tmp_path / 'short.txt'}"))
+    assert not workload._pins, "the CPU has no copies to overlap"
+    workload._pins, workload._results = True, torch.full((2, 2), torch.nan)
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: pinned.append(tensor) or tensor)
+    workload.begin_measuring()
+    assert len(pinned) == 16 * 2, "memory for a block of batches, each of token ids and a mask"
+    workload.step(lambda part: None)
+    assert torch.equal(pinned[-2], pinned[0]), "the first batch again"
+    assert not workload._results.isnan().any()
+
+
 def test_padding_of_short_text_is_not_counted(tiny_sweep: Callable[..., Sweep], tmp_path: Path) -> None:
     (tmp_path / "short.txt").write_text("good film\n")
     workload = make(tiny_sweep(f"dataset={tmp_path / 'short.txt'}", "batch_size=2"))
@@ -68,7 +84,7 @@ def test_torch_without_quantized_products_skips_the_case(
     tiny_sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch.ao.quantization", None)
-    with pytest.raises(CaseSkippedError, match=r"int8: torch .* has no dynamic quantisation"):
+    with pytest.raises(CaseSkippedError, match=r"int8: torch .* has no dynamic quantization"):
         make(tiny_sweep("precision=int8"))
 
 

@@ -43,13 +43,27 @@ def test_tokens_match_greedy_generation(generate: Callable[..., Generate], paddi
         for parameter in workload._network.parameters():
             parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)) * 0.3)
     batch = workload._batches.draw(lambda part: None)
-    assert batch["attention_mask"][0, 0] == 0
+    assert batch.mask[0, 0] == 0
+    ids = batch.inputs["input_ids"]
     with torch.inference_mode():
-        tokens, _ = workload._generate(batch["input_ids"], batch["attention_mask"], lambda part: None)
+        tokens, _ = workload._generate(ids, batch.mask, lambda part: None)
     network = workload._network
-    wanted = network.generate(**batch, do_sample=False, max_new_tokens=6, min_new_tokens=6, pad_token_id=0)
-    assert torch.equal(tokens, wanted[:, batch["input_ids"].shape[1] :])
+    wanted = network.generate(
+        **batch.inputs, do_sample=False, max_new_tokens=6, min_new_tokens=6, pad_token_id=0
+    )
+    assert torch.equal(tokens, wanted[:, ids.shape[1] :])
     assert len(set(tokens.flatten().tolist())) > 2
+
+
+def test_tokens_after_full_prompts_are_the_same_without_a_mask(generate: Callable[..., Generate]) -> None:
+    workload = generate("new_tokens=6", "dataset=synthetic")
+    batch = workload._batches.draw(lambda part: None)
+    ids = batch.inputs["input_ids"]
+    with torch.inference_mode():
+        (without, _), (given, _) = (
+            workload._generate(ids, mask, lambda part: None) for mask in (None, batch.mask)
+        )
+    assert torch.equal(without, given)
 
 
 def test_generation_never_ends_early(generate: Callable[..., Generate]) -> None:

@@ -9,7 +9,7 @@ from benchtui.engine.devices.registry import open_device
 from benchtui.engine.workloads.lm_train import LmTrain
 from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.errors import CaseSkippedError
-from benchtui.sessions.sweep import Config, Sweep, cases
+from benchtui.sessions.sweep import Config, Sweep, Train, cases
 
 
 def make(sweep: Sweep) -> LmTrain:
@@ -69,9 +69,10 @@ def plain_weights(workload: LmTrain, ids: torch.Tensor, labels: torch.Tensor, st
 def test_steps_train_like_a_plain_loop(train: Callable[..., LmTrain]) -> None:
     workload, other = (train("learning_rate=0.01") for _ in range(2))
     batch = other._batches.draw(lambda part: None)
-    labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
+    ids = batch.inputs["input_ids"]
+    labels = ids.masked_fill(batch.mask == 0, -100)
     losses(workload, 3)
-    wanted = plain_weights(other, batch["input_ids"], labels, 3)
+    wanted = plain_weights(other, ids, labels, 3)
     torch.testing.assert_close(workload._network.lm_head.weight.detach(), wanted)
 
 
@@ -106,6 +107,45 @@ def test_gradients_over_cuda_graphs_accumulate_in_separate_memory(
 def test_gradients_are_scaled_only_for_fp16(train: Callable[..., LmTrain]) -> None:
     assert train("precision=amp-fp16")._scaler.is_enabled()
     assert not train("precision=amp-bf16")._scaler.is_enabled()
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "ran"),
+    [("auto", "AdamW for-loop"), ("fused", "AdamW fused"), ("foreach", "AdamW foreach")],
+)
+def test_optimizer_that_ran_is_read_back(train: Callable[..., LmTrain], optimizer: str, ran: str) -> None:
+    assert train(f"optimizer={optimizer}").effective.others["optimizer"] == ran
+
+
+def test_optimizer_is_fused_on_a_gpu(train: Callable[..., LmTrain]) -> None:
+    workload = train()
+    workload._device = torch.device("cuda")
+    (group,) = workload._adamw(Train()).param_groups
+    assert group["fused"] is True
+
+
+@pytest.mark.parametrize("optimizer", ["fused", "foreach"])
+def test_every_optimizer_trains_alike(train: Callable[..., LmTrain], optimizer: str) -> None:
+    assert losses(train(f"optimizer={optimizer}"), 3) == pytest.approx(losses(train(), 3), rel=1e-4)
+
+
+@pytest.mark.parametrize("optimizer", ["auto", "fused"])
+def test_measured_steps_that_the_scaler_skipped_are_marked(
+    train: Callable[..., LmTrain], optimizer: str
+) -> None:
+    workload = train("precision=amp-fp16", f"optimizer={optimizer}")
+    overflowing, sound = torch.amp.GradScaler("cpu", init_scale=2.0**100), workload._scaler
+    workload._scaler = overflowing
+    losses(workload, 2)
+    workload.begin_measuring()
+    workload._scaler = sound
+    losses(workload, 1)
+    workload.read_back()
+    assert workload.marks == ("random weights",), "those of the warm-up don't count"
+    workload._scaler = overflowing
+    losses(workload, 2)
+    workload.read_back()
+    assert workload.marks == ("random weights", "gradient scaler skipped 2 of 3 steps")
 
 
 def test_checkpointing_recomputes_activations_with_equal_loss(train: Callable[..., LmTrain]) -> None:

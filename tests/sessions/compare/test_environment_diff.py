@@ -117,3 +117,21 @@ def test_value_is_compared_with_the_last_one_that_could_be_read(bench: Any) -> N
     assert changes(session, replace(LARGE, governor="powersave"), None) == (
         "Governor: performance → powersave",
     )
+
+
+def test_changed_environment_variable_is_a_change_unless_it_was_not_recorded(bench: Any) -> None:
+    plain, tuned = (replace(LARGE, environment=each) for each in ({}, {"OMP_NUM_THREADS": "4"}))
+    session = bench.session(bench.case(1, 1.0), host=plain)
+    assert changes(session, tuned, None) == ("env OMP_NUM_THREADS: none → 4",)
+    assert changes(session, plain, None) == ()
+    unrecorded = bench.session(bench.case(1, 1.0), host=LARGE)
+    assert changes(unrecorded, tuned, None) == ()
+
+
+def test_state_of_a_gpu_is_compared(bench: Any) -> None:
+    sessions = [
+        bench.session(bench.case(1, 1.0), host=replace(LARGE, gpus=(Gpu(index=0, name="T4", ecc=ecc),)))
+        for ecc in (True, False)
+    ]
+    (difference,) = differences(sessions)
+    assert difference.values == ("T4, ECC on", "T4, ECC off")

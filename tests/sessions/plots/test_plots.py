@@ -14,7 +14,7 @@ from benchtui.sessions.events import CaseFinished, Message, Telemetry
 from benchtui.sessions.payloads import Energy, GpuReadings, HostReadings, Memory
 from benchtui.sessions.plots import bars, curves, power_trace
 from benchtui.sessions.plots.render import RenderedPlot, render_plots, write
-from benchtui.sessions.plots.spec import facts
+from benchtui.sessions.plots.spec import plot_data
 from benchtui.sessions.plots.style import drawing, label
 from benchtui.sessions.state.session import Session
 
@@ -130,7 +130,7 @@ def test_session_without_its_first_event_is_an_error() -> None:
 
 
 def test_out_of_memory_sizes_are_marked_in_their_series(bench: Any) -> None:
-    known = facts(
+    known = plot_data(
         bench.session(
             bench.case(1, 10.0),
             bench.case(64, outcome="oom"),
@@ -148,7 +148,7 @@ def test_out_of_memory_sizes_are_marked_in_their_series(bench: Any) -> None:
 
 
 def test_speedups_are_sorted_without_the_baseline(bench: Any) -> None:
-    known = facts(
+    known = plot_data(
         bench.session(bench.case(1, 10.0), bench.case(2, 10.0), bench.case(4, 10.01), bench.case(8, 100.0))
     )
     found = bars.case_speedups(known)
@@ -161,7 +161,7 @@ def test_speedups_are_sorted_without_the_baseline(bench: Any) -> None:
 
 
 def test_compiled_cases_follow_their_uncompiled_counterparts(bench: Any) -> None:
-    known = facts(
+    known = plot_data(
         bench.session(
             bench.case(1, 10.0),
             bench.case(2, 10.0),

@@ -12,7 +12,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Idle, Message
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Energy, Environment, Gpu, Host, Memory, Model
-from benchtui.sessions.report.document import markdown
+from benchtui.sessions.report.document import markdown, markdown_pieces
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
 
@@ -211,7 +211,7 @@ def test_method_lists_each_distinct_set_of_applied_options(bench: Any, read: Rea
     cases = [bench.case(size, 10.0, effective=each) for size, each in enumerate([*shown, *shown], 1)]
     compiled = bench.case(8, 10.0, effective=bench.effective(compiled=True))
     (section,) = read(markdown(bench.session(*cases, compiled))).under("Method")
-    assert section.columns("Compiled", "In force") == [["no", "yes"], ["yes", "compile: no"]]
+    assert section.columns("Compiled", "Applied") == [["no", "yes"], ["yes", "compile: no"]]
 
 
 def test_precision_gain_is_claimed_if_the_option_was_applied(bench: Any, read: Read) -> None:
@@ -237,7 +237,7 @@ def test_precision_gain_is_claimed_if_the_option_was_applied(bench: Any, read: R
     low, high = section.columns("95% interval of the latency gain (%)")[0][0].split(" to ")
     assert float(low) < 50 < float(high)
     assert section.text.startswith("amp-fp16 was not applied in 1 row (batch size 4)")
-    assert "Not applied: amp-fp16 was asked for and not in force in 1 case." in title(document).text
+    assert "Not applied: amp-fp16 was requested but not applied in 1 case." in title(document).text
     assert "(faster in 1, unsure in 1 and not applied in 1)" in document["Recommendations"].text
 
 
@@ -414,3 +414,10 @@ def test_disturbances_share_a_note_and_the_method_has_rounds_and_noise_floor(ben
     assert "Timing: throughput mode: " in text
     assert document["Every case"].columns("Others' processors (%)") == [["63"], ["63"]]
     assert len(document["CPU – FP32"].columns("n")) == 1, "the repetition is no choice of its own"
+
+
+def test_the_pieces_of_a_report_are_the_report(bench: Any) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(2, 15.0))
+    pieces = list(markdown_pieces(session))
+    assert "".join(pieces) == markdown(session)
+    assert len(pieces) > 10

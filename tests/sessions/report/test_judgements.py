@@ -13,7 +13,7 @@ from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import Energy, Host, Memory, Reported, StepCost
 from benchtui.sessions.plots import curves
-from benchtui.sessions.plots.spec import Plan, facts
+from benchtui.sessions.plots.spec import Plan, plot_data
 from benchtui.sessions.report import compare
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.judging import VerdictSettings
@@ -145,7 +145,7 @@ def test_throughput_point_lies_within_its_error_bar(bench: Any, rounds: int) -> 
     made = [
         bench.case(size, ms=10.0, rounds=[uneven(size, turn) for turn in range(rounds)]) for size in (1, 2, 4)
     ]
-    plan = curves.throughput(facts(bench.session(*made, sweep=swept(rounds=rounds))))
+    plan = curves.throughput(plot_data(bench.session(*made, sweep=swept(rounds=rounds))))
     assert isinstance(plan, Plan)
     (line,) = drawn(plan)
     for point in line.points:
@@ -155,7 +155,7 @@ def test_throughput_point_lies_within_its_error_bar(bench: Any, rounds: int) -> 
 
 def test_table_shows_the_interval_of_the_plot(bench: Any, read: Any) -> None:
     session = bench.session(bench.steady(1, 10.0), bench.steady(2, 12.0), sweep=swept(rounds=3))
-    plan = curves.throughput(facts(session))
+    plan = curves.throughput(plot_data(session))
     assert isinstance(plan, Plan)
     (line,) = drawn(plan)
     shown = read(markdown(session))["CPU – FP32"].columns("95% interval (samples/s)")

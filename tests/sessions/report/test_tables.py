@@ -68,3 +68,20 @@ def test_html_rows_beyond_the_limit_follow_as_text() -> None:
     whole = html(Table(("No.", evil), (True, False), rows[:MOST_ROWS]))
     assert whole.startswith('<div class="table" role')
     assert "details" not in whole
+
+
+def test_the_cells_of_a_long_table_are_formatted_when_they_are_read() -> None:
+    asked: list[int] = []
+    column: Column[int] = Column("Size", lambda size: asked.append(size) or str(size))  # type: ignore[func-returns-value]
+    found = table([column], range(MOST_PADDED + 1))
+    assert found is not None
+    assert len(asked) < MOST_PADDED
+    assert [row[0] for row in found.rows[-2:]] == ["999", "1000"]
+    assert len(found.rows) == MOST_PADDED + 1
+
+
+def test_a_column_with_data_in_the_last_row_alone_is_kept() -> None:
+    column: Column[int] = Column("Size", lambda size: str(size) if size == MOST_PADDED else None)
+    found = table([column], range(MOST_PADDED + 1))
+    assert found is not None
+    assert (found.rows[0], found.rows[MOST_PADDED]) == ((None,), (str(MOST_PADDED),))

@@ -193,7 +193,7 @@ def test_resume_of_missing_cases_is_rejected(bench: Any) -> None:
 
 def test_exported_steps_exclude_discarded_ones(whole: list[AnyEvent], tmp_path: Path) -> None:
     out = io.BytesIO()
-    steps_format.write_csv(steps_format.recorded(write_session(tmp_path / "s.json", whole)), out)
+    steps_format.write_csv(steps_format.load_steps(write_session(tmp_path / "s.json", whole)), out)
     rows = list(csv.DictReader(out.getvalue().decode().splitlines()))
     assert [(row["case"], row["step"], row["wall_ms"]) for row in rows] == [
         ("0", "0", "10.0"),
@@ -217,7 +217,7 @@ def test_exported_steps_include_finished_rounds(bench: Any, tmp_path: Path) -> N
         steps(0, 7.0, 2.0, round_index=1),
         end(0, 8.0),
     ]
-    found = steps_format.recorded(write_session(tmp_path / "s.json", [*made, *events]))
+    found = steps_format.load_steps(write_session(tmp_path / "s.json", [*made, *events]))
     assert [(batch.steps.round, batch.steps.wall_ms) for batch in found.batches()] == [(0, [1.0]), (1, [2.0])]
 
 

@@ -29,7 +29,7 @@ from benchtui.sessions.events import (
 from benchtui.sessions.export.case_export import as_json
 from benchtui.sessions.journal.reader import Unknown
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.payloads import Effective, Gpu, GpuReadings, Host, HostReadings, Memory, Model
+from benchtui.sessions.payloads import Effective, Gpu, GpuReadings, Host, HostReadings, Memory, Model, StepCost
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state import session as session_module
 from benchtui.sessions.state.case import CaseState
@@ -83,6 +83,22 @@ def test_end_of_another_case_keeps_the_current_one(session: Session) -> None:
     session.apply(CaseStarted(t=1.0, case=1, config=session.cases[1].config))
     session.apply(CaseFinished(t=1.0, case=0, outcome="skipped"))
     assert session.current is session.cases[1]
+
+
+@pytest.mark.parametrize(
+    ("waits", "marks"),
+    [
+        (None, ()),
+        (0, ()),
+        (1, ("waits for the GPU 1 time per step",)),
+        (3, ("waits for the GPU 3 times per step",)),
+    ],
+)
+def test_waits_for_the_gpu_in_throughput_mode_are_a_mark(
+    session: Session, waits: int | None, marks: tuple[str, ...]
+) -> None:
+    session.apply(CaseFinished(t=2.0, case=0, outcome="ok", work=StepCost(waits=waits)))
+    assert session.cases[0].marks == marks
 
 
 def test_marks_from_loading_and_end_are_merged_without_duplicates(session: Session) -> None:

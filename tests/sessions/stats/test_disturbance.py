@@ -3,11 +3,12 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.events import CaseFinished, RoundFinished
-from benchtui.sessions.payloads import Environment
+from benchtui.sessions.payloads import CLOCK_LIMITS, Environment
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.disturbance import (
     SHARED_PROCESSOR,
     Slowdown,
+    clock_marks,
     contention_marks,
     disturbances,
     estimate_slowdown,
@@ -72,13 +73,55 @@ def test_on_a_large_machine_others_may_use_a_tenth_of_it() -> None:
         ({"throttle": ("sw_power_cap", "app_clocks")}, ()),
         ({"throttle": ("sw_power_cap", "sw_thermal")}, ("throttled: sw_thermal",)),
         ({"throttle": ("hw_power_brake", "hw_slowdown")}, ("throttled: hw_power_brake+hw_slowdown",)),
+        ({"sm_clock_mhz": 700.0, "sm_clock_default_mhz": 1000.0}, ()),
+    ],
+)
+def test_only_heat_and_the_power_supply_throttle_a_case(
+    readings: dict[str, Any], marks: tuple[str, ...]
+) -> None:
+    assert throttling(around(**readings)) == marks
+
+
+LAPTOP = {"sm_clock_mhz": 1900.0, "sm_clock_default_mhz": 3105.0, "sm_clock_default_is_highest": True}
+
+
+@pytest.mark.parametrize(
+    ("readings", "marks"),
+    [
         ({"sm_clock_mhz": 700.0, "sm_clock_default_mhz": 1000.0}, ("clock at 70% of its default",)),
         ({"sm_clock_mhz": 750.0, "sm_clock_default_mhz": 1000.0}, ()),
         ({"sm_clock_mhz": 100.0}, ()),
+        (LAPTOP, ("clock at 61% of its highest",)),
+        (LAPTOP | {"throttle": ("sw_power_cap",)}, ()),
+        (LAPTOP | {"throttle": ("sw_thermal",)}, ("clock at 61% of its highest",)),
     ],
 )
-def test_heat_brakes_and_low_clocks_mark_a_case(readings: dict[str, Any], marks: tuple[str, ...]) -> None:
-    assert throttling(around(**readings)) == marks
+def test_low_clock_is_marked_if_no_limit_explains_it(readings: dict[str, Any], marks: tuple[str, ...]) -> None:
+    assert clock_marks(around(**readings)) == marks
+
+
+@pytest.mark.parametrize("limit", CLOCK_LIMITS)
+def test_limits_of_the_clock_are_neither_marked_nor_slow_a_case(limit: str) -> None:
+    limited = around(sm_clock_mhz=1200.0, sm_clock_default_mhz=1980.0, throttle=(limit,))
+    assert disturbances(limited, 2.0) == ()
+    assert slowest(limited, device="cuda:0") == Slowdown()
+
+
+QUOTA = "disturbed: its CPU quota stopped it in 80% of the quota's periods"
+
+
+@pytest.mark.parametrize(
+    ("periods", "stopped", "marks"),
+    [(50, 40, (QUOTA,)), (50, 0, ()), (1000, 9, ()), (None, None, ()), (0, 0, ())],
+)
+def test_stops_by_the_cpu_quota_mark_a_case_and_repeat_nothing(
+    periods: int | None, stopped: int | None, marks: tuple[str, ...]
+) -> None:
+    held = around(quota_periods=periods, quota_stopped_periods=stopped)
+    assert disturbances(held, 2.0) == marks
+    assert contention_marks(held, 2.0) == throttling(held) == ()
+    why = ("the CPU quota of the control group stopped the worker",) if marks else ()
+    assert slowest(held) == Slowdown(1.25 if marks else 1.0, why)
 
 
 def test_a_case_measured_beside_others_of_its_sweep_says_so() -> None:
@@ -183,6 +226,7 @@ THROTTLED, BELOW = "the GPU was throttled", "the GPU ran below its default clock
         ),
         ({"throttle": ("sw_power_cap",), "sm_clock_mhz": 800.0, "sm_clock_default_mhz": 990.0}, 1.0, ()),
         ({"sm_clock_mhz": 500.0, "sm_clock_default_mhz": 1500.0}, 3.0, (BELOW,)),
+        (LAPTOP, 1.0, ()),
         ({"sm_clock_mhz": 500.0, "sm_clock_default_mhz": 1500.0, "gpu_processes": 1}, 3.0, (BELOW, SHARED)),
         ({"gpu_processes": 2, "stood_still_s": 3.0, "others_cpu_percent": 30.0}, 2.0, (OTHERS, STILL, SHARED)),
         ({"others_cpu_percent": 30.0, "involuntary_switches": 1000}, 1.3, (OTHERS,)),

@@ -35,6 +35,7 @@ baseline = { precision = "fp32", batch_size = 1, device = "cuda", threads = 0 }
 [train]
 accumulation = 4
 learning_rate = 1e-3
+optimizer = "foreach"
 activation_checkpointing = true
 
 [generate]
@@ -99,7 +100,7 @@ def test_every_entry_is_read() -> None:
             timeout_s=90.0,
             baseline=Baseline(precision="fp32", batch_size=1, device="cuda:0", threads=0),
         ),
-        train=Train(accumulation=4, learning_rate=1e-3, activation_checkpointing=True),
+        train=Train(accumulation=4, learning_rate=1e-3, optimizer="foreach", activation_checkpointing=True),
         generate=Generate(new_tokens=8),
     )
 
@@ -151,6 +152,7 @@ def test_the_file_names_a_sweep_that_has_no_name(tmp_path: Path) -> None:
         ("train.learning_rate = nan", "train.learning_rate: nan is not a number above 0"),
         ("train.learning_rate = 'x'", "train.learning_rate: 'x' is not a number above 0"),
         ("train.activation_checkpointing = 1", "train.activation_checkpointing: 1 is neither true nor false"),
+        ('train.optimizer = "sgd"', "train.optimizer: 'sgd' is not known; allowed: auto, fused, foreach"),
         ("train.accumulation = 0", "train.accumulation: 0 is not a whole number from 1"),
         ("generate.new_tokens = 0", "generate.new_tokens: 0 is not a whole number from 1"),
         ("generate = 3", "generate: 3 is not a table of entries"),

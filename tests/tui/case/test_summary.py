@@ -57,7 +57,7 @@ def test_limits_compare_a_case_with_its_device_peaks() -> None:
 def test_unknown_limits_show_a_sanitized_reason() -> None:
     assert shown(StepCost(absent={"flops": "no formula\x1b[31m"})) == ["unknown because no formula[31m"]
     alone = shown(StepCost(flops=1.2e10, bytes_moved=2.5e8))
-    assert alone[1] == "arithmetic 120 GFLOP/s" and alone[-1] == "unknown because its peaks weren't measured"
+    assert alone[1] == "arithmetic 120 GFLOP/s" and alone[-1] == "unknown because peaks not measured"
 
 
 def test_a_case_without_step_costs_has_no_limits_section() -> None:

@@ -115,16 +115,16 @@ async def test_braces_jump_between_events_and_name_them(recorded: Path, opened: 
             await seen.press(*_names(key))
             told.append(seen.panel("log")[-1])
         assert [line.split("  ")[1] for line in told[:7]] == [
-            "case 1 of 3 begins",
+            "case 1 of 3 starts",
             "case 1 of 3 ok",
-            "case 2 of 3 begins",
+            "case 2 of 3 starts",
             "case 2 of 3 oom: full",
             "case 2 ran out of memory",
-            "case 3 of 3 begins",
+            "case 3 of 3 starts",
             "case 3 of 3 ok",
         ]
         assert told[7] == "no event after this moment"
-        assert "case 3 of 3 begins" in told[8] and "case 2 ran out of memory" in told[9]
+        assert "case 3 of 3 starts" in told[8] and "case 2 ran out of memory" in told[9]
 
 
 async def test_jumping_before_the_first_event_is_reported(recorded: Path, opened: Any) -> None:

@@ -23,7 +23,7 @@ def around(app_context: Any) -> Any:
 async def test_key_bar_is_short_and_complete(stage: Any, around: Any, place: str, ascii_only: bool) -> None:
     async with stage.app(place, around, ascii_only=ascii_only).run_test(size=(80, 24)) as pilot:
         seen = await stage.enter(place, pilot)
-        keys = seen.app.screen.query_one(KeyBar)._told
+        keys = seen.app.screen.query_one(KeyBar)._shown
         assert keys is not None and 1 <= len(keys) <= MOST_KEYS
         assert seen.text.split("\n")[-1].split() == [
             word for entry in keys for part in entry for word in part.split()

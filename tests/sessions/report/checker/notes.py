@@ -116,10 +116,10 @@ NOTES = {
     "Failed": shapes((_check_session_note, "the session didn't complete[: {why:text}]; " + _MEASURED)),
     "Torn line": shapes((_check_session_note, "the last line of the file was unfinished, and was dropped.")),
     "Not verified": shapes(
-        (_check_unverified_count, "whether {value:word} was in force isn't recorded in {k:num} case[s].")
+        (_check_unverified_count, "whether {value:word} was applied isn't recorded in {k:num} case[s].")
     ),
     "Not applied": shapes(
-        (_check_unverified_count, "{value:word} was asked for and not in force in {k:num} case[s].")
+        (_check_unverified_count, "{value:word} was requested but not applied in {k:num} case[s].")
     ),
     "Uneven steps": shapes(
         (

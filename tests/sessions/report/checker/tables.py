@@ -213,6 +213,6 @@ GAINS = shapes(
     ),
     (
         _check_rows_not_verified,
-        f"{{word:word}} was not verified to be in force {_IN_ROWS}: no gain there can be put down to it.",
+        f"{{word:word}} couldn't be verified {_IN_ROWS}: no gain there can be put down to it.",
     ),
 )

@@ -1,0 +1,118 @@
+"""Control groups of this process: their limits on CPU time and memory, and how often the CPU quota was used up.
+
+Versions 1 and 2, nested groups included (cgroups(7); Linux's documentation of CFS bandwidth control).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+SELF = Path("/proc/self")
+
+_NO_LIMIT = 2**60
+# cgroups v1 report "no limit" as the largest number of pages, in bytes
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaUse:
+    """Running totals of the CPU quota of a control group."""
+
+    periods: int
+    """Periods of the quota, usually of 100 ms, in which the group ran."""
+    stopped_periods: int
+    """Periods in which the group used up its quota and was stopped until the next one."""
+    stopped_s: float
+    """Time that it was stopped, summed over the processors that it ran on."""
+
+
+def group_folders(controller: str, process: Path = SELF) -> tuple[Path, ...]:
+    """Return the folders of this process's control group and of its visible ancestors, innermost first.
+
+    Empty without control groups. ``controller`` is ``cpu`` or ``memory``.
+    """
+    groups = [line.split(":", 2) for line in _lines(process / "cgroup") if line.count(":") >= 2]
+    mounts = [_Mount.parse(line) for line in _lines(process / "mountinfo")]
+    for kind in (controller, ""):  # a controller of version 1 is not one of version 2
+        path = next((path for _, names, path in groups if kind in names.split(",")), None)
+        mount = next((mount for mount in mounts if mount and mount.has(kind)), None)
+        if path is not None and mount is not None:
+            return mount.folders(path)
+    return ()
+
+
+def cpu_limit(folders: Iterable[Path]) -> float | None:
+    """Return the lowest CPU limit of these control groups, in processors. None if unlimited."""
+    return min((limit for folder in folders if (limit := _quota(folder)) is not None), default=None)
+
+
+def memory_limit_mb(folders: Iterable[Path]) -> float | None:
+    """Return the lowest memory limit of these control groups, in units of 10**6 bytes. None if unlimited."""
+    limits = [_text(folder / "memory.max") or _text(folder / "memory.limit_in_bytes") for folder in folders]
+    sizes = [int(limit) for limit in limits if limit.isdecimal() and int(limit) < _NO_LIMIT]
+    return round(min(sizes) / 1e6, 1) if sizes else None
+
+
+def quota_use(folders: Iterable[Path]) -> QuotaUse | None:
+    """Return the use of the lowest CPU quota of these control groups. None without a quota or its totals."""
+    limited = [(limit, folder) for folder in folders if (limit := _quota(folder)) is not None]
+    if not limited:
+        return None
+    lines = (line.split() for line in _lines(min(limited)[1] / "cpu.stat"))
+    totals = {pair[0]: int(pair[1]) for pair in lines if len(pair) == 2 and pair[1].isdecimal()}
+    if "nr_periods" not in totals or "nr_throttled" not in totals:
+        return None
+    # version 2 counts microseconds, version 1 nanoseconds
+    stopped_s = totals.get("throttled_usec", 0) / 1e6 + totals.get("throttled_time", 0) / 1e9
+    return QuotaUse(totals["nr_periods"], totals["nr_throttled"], stopped_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mount:
+    """A mounted hierarchy of control groups."""
+
+    root: str
+    """Control group that is mounted."""
+    at: Path
+    controllers: tuple[str, ...]
+    """Controllers of version 1; one empty name for version 2, as in /proc/self/cgroup."""
+
+    @classmethod
+    def parse(cls, line: str) -> "_Mount | None":
+        """Parse a line of mountinfo (proc_pid_mountinfo(5)). None for other file systems."""
+        before, _, after = line.partition(" - ")
+        fields, (kind, *rest) = before.split(), after.split() or [""]
+        if len(fields) < 5 or kind not in ("cgroup", "cgroup2"):
+            return None
+        controllers = ("",) if kind == "cgroup2" else tuple(",".join(rest[-1:]).split(","))
+        return cls(fields[3], Path(fields[4]), controllers)
+
+    def has(self, controller: str) -> bool:
+        """Whether the hierarchy has this controller."""
+        return controller in self.controllers
+
+    def folders(self, path: str) -> tuple[Path, ...]:
+        """Return the folders of a control group and its ancestors, as far as they are mounted."""
+        inside = Path(path)
+        visible = ".." not in inside.parts and inside.is_relative_to(self.root)
+        nested = self.at / inside.relative_to(self.root) if visible else self.at
+        return (nested, *(each for each in nested.parents if each.is_relative_to(self.at)))
+
+
+def _quota(folder: Path) -> float | None:
+    """Return the CPU limit of one control group, in processors. None if unlimited."""
+    quota, _, period = _text(folder / "cpu.max").partition(" ")
+    if not period:
+        quota, period = (_text(folder / f"cpu.cfs_{name}_us") for name in ("quota", "period"))
+    return int(quota) / int(period) if quota.isdecimal() and period.isdecimal() and int(period) else None
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return []
+
+
+def _text(file: Path) -> str:
+    """Return the text of a file; empty if it can't be read."""
+    return "\n".join(_lines(file)).strip()

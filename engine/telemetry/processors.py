@@ -1,0 +1,58 @@
+"""Processors: which ones this process may use, and the CPU time spent on them."""
+
+import os
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
+"""States of a processor that count as busy. Guest time is part of user time; a system has only some of them."""
+_COLUMNS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")  # proc_stat(5)
+
+STAT = Path("/proc/stat")
+THREADS = Path("/proc/self/task")
+
+
+def usable_processors() -> frozenset[int] | None:
+    """Numbers of the logical processors that a thread of this process may use. None if unknown.
+
+    OpenMP may bind the main thread to one of them (OMP_PROC_BIND), so all threads count.
+    """
+    if not hasattr(os, "sched_getaffinity"):  # not Linux
+        return None
+    usable = set(os.sched_getaffinity(0))
+    with suppress(OSError):
+        for thread in os.listdir(THREADS):
+            with suppress(OSError):  # the thread has ended
+                usable |= os.sched_getaffinity(int(thread))
+    return frozenset(usable)
+
+
+def busy_s(processors: Collection[int] | None, stat: Path = STAT) -> float:
+    """CPU time on these processors since boot, in seconds; of the whole machine for None.
+
+    Raises OSError if the system doesn't list one of them.
+    """
+    if processors is None:
+        times = psutil.cpu_times()
+        return sum(getattr(times, field, 0.0) for field in BUSY)
+    ticks = _busy_ticks(stat)
+    # lxcfs lists only a container's processors, numbered from 0
+    own = ticks if len(ticks) <= len(processors) else {number: ticks.get(number) for number in processors}
+    known = [each for each in own.values() if each is not None]
+    if not known or len(known) < len(own):
+        raise OSError(f"{stat} doesn't list every processor that this process may use")
+    return sum(known) / os.sysconf("SC_CLK_TCK")
+
+
+def _busy_ticks(stat: Path) -> dict[int, int]:
+    """Busy time in clock ticks by processor. Psutil leaves out the numbers, and an offline one shifts them."""
+    found = {}
+    for line in stat.read_text("ascii", "replace").splitlines():
+        name, *ticks = line.split()
+        if name.startswith("cpu") and name[3:].isdecimal():
+            columns = dict(zip(_COLUMNS, map(int, ticks), strict=False))
+            found[int(name[3:])] = sum(columns.get(state, 0) for state in BUSY)
+    return found

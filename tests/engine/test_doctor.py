@@ -1,0 +1,46 @@
+from pathlib import Path
+
+import pytest
+
+from benchtui.engine import doctor
+from benchtui.engine.doctor import Finding
+from benchtui.engine.telemetry.nvml import NvmlUnavailable
+from benchtui.sessions.events import Runtime
+
+NO_DRIVER = NvmlUnavailable("no NVIDIA driver; install it")
+
+
+def found(monkeypatch: pytest.MonkeyPatch, runtime: Runtime) -> dict[str, Finding]:
+    monkeypatch.setattr(doctor, "open_nvml", lambda: NO_DRIVER)
+    monkeypatch.setattr(doctor, "_query_torch", lambda: runtime)
+    return {each.what: each for each in doctor.run_checks()}
+
+
+def test_rocm_is_named_with_what_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    findings = found(monkeypatch, Runtime(t=0.0, torch="2.9+rocm6.4", hip="6.4", cuda_devices=("MI300X",)))
+    assert "CUDA" not in findings
+    assert findings["ROCm"] == Finding("ROCm", "ok", "HIP 6.4: MI300X")
+    assert "ROCm" in findings["GPU readings"].text and "install" not in findings["GPU readings"].text
+
+
+def test_missing_nvidia_driver_keeps_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    findings = found(monkeypatch, Runtime(t=0.0, torch="2.9", cuda="13.0"))
+    assert findings["GPU readings"].text == NO_DRIVER.reason
+    assert findings["CUDA"].state == "absent"
+
+
+def test_both_compilers_of_torch_compile_are_looked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("clang", "g++"):
+        (tmp_path / name).write_text("")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.delenv("CC", raising=False)
+    findings = found(monkeypatch, Runtime(t=0.0, torch="2.9"))
+    assert findings["torch.compile on cpu"].text == f"C++ compiler {tmp_path}/g++"
+    assert findings["torch.compile on cuda"].text == f"C compiler {tmp_path}/clang"
+    monkeypatch.setenv("CC", "icx")
+    missing = found(monkeypatch, Runtime(t=0.0, torch="2.9"))["torch.compile on cuda"]
+    assert (missing.state, "CC=icx" in missing.text) == ("absent", True)

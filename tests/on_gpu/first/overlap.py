@@ -1,0 +1,75 @@
+"""Check 4: whether the host waits for the GPU in a block of throughput mode, and what that costs."""
+
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import torch
+from findings import Findings
+from gpu import prepare, run, waits
+from sweeps import distilbert, gpt2
+from transformers import AutoConfig, AutoModelForCausalLM
+
+BLOCK = 16
+WITHIN = 1.02
+
+
+def synchronization(findings: Findings) -> None:
+    """Count the waits in a block of each task; compare a forward step with a plain loop."""
+    network = gpt2(findings)
+    tasks = [(task, network, "synthetic") for task in ("lm-forward", "lm-train", "generate")]
+    tasks += [("classify", distilbert(findings), dataset) for dataset in ("synthetic", "sample")]
+    rows = []
+    for task, model, dataset in tasks:
+        found = _waits(findings, task, model, dataset)
+        rows.append({"task": task, "rows": dataset, "waits": sum(found.values()), "where": str(dict(found))})
+        if dataset == "synthetic":
+            findings.expect(not found, f"{task}: {sum(found.values())} waits in a block of {BLOCK} steps")
+    findings.figure("waits in a block", rows)
+    _against_plain_loop(findings)
+
+
+def _waits(findings: Findings, task: str, model: Any, dataset: str) -> Any:
+    length = 16 if findings.brief else 128
+    workload, device = prepare(task, model, dataset, "throughput", batch_size=8, sequence_length=length)
+    device.time_block(workload.step, 2)
+    return waits(lambda: device.time_block(workload.step, BLOCK))
+
+
+def _against_plain_loop(findings: Findings) -> None:
+    """Time blocks in turns with a loop that copies from pinned memory and never waits."""
+    batch, length, turns = (2, 16, 2) if findings.brief else (8, 128, 8)
+    model = gpt2(findings)
+    options = {"batch_size": batch, "sequence_length": length}
+    workload, device = prepare("lm-forward", model, mode="throughput", **options)
+    run(workload, 3)
+    plain, blocks_ms, plain_ms = _plain_loop(str(model), batch, length), [], []
+    plain()
+    for _ in range(turns):
+        blocks_ms.append(_block_ms(lambda: device.time_block(workload.step, BLOCK)))
+        plain_ms.append(_block_ms(plain))
+    ratio = median(blocks_ms) / median(plain_ms)
+    findings.figure("block, plain loop (ms)", [blocks_ms, plain_ms])
+    findings.expect(ratio <= WITHIN, f"lm-forward: a block takes {ratio:.3f} times what a plain loop takes")
+
+
+def _block_ms(work: Callable[[], object]) -> float:
+    torch.cuda.synchronize()
+    begin_s = perf_counter()
+    work()
+    torch.cuda.synchronize()
+    return (perf_counter() - begin_s) * 1000
+
+
+def _plain_loop(model: str, batch: int, length: int) -> Callable[[], None]:
+    config = AutoConfig.from_pretrained(model, local_files_only=True)
+    network = AutoModelForCausalLM.from_config(config).to("cuda:0", torch.bfloat16).eval()
+    rows = torch.randint(config.vocab_size, (BLOCK, batch, length)).pin_memory()
+
+    def loop() -> None:
+        with torch.inference_mode():
+            for row in rows:
+                network(input_ids=row.to("cuda:0", non_blocking=True), use_cache=False)
+
+    return loop
