@@ -201,10 +201,10 @@ def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
         *((name, f"{format.milliseconds(value, symbols)} ms") for name, value in percentiles(latency).items()),
         ("interval", _interval(latency, symbols)),
         *_rates(known, symbols),
-        *_non_empty(("host", _host(known, symbols))),
         *_spread("to first token", known.time_to_first_token_ms, symbols),
         *_spread("per output token", known.time_per_output_token_ms, symbols),
         *_non_empty(
+            ("host", _host(known, symbols)),
             ("first step", _ms(known.first_step_ms, symbols)),
             ("cold cost", _ms(known.cold_cost_ms, symbols)),
             ("loss", None if known.loss is None else f"{known.loss:.4f}"),
@@ -214,11 +214,8 @@ def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
 
 def _host(known: Metrics, symbols: Symbols) -> str | None:
     """Describe how long the host takes to enqueue a step, and how long it then waits for the device."""
-    if known.host_ms is None:
-        return None
-    times = (known.host_ms.mean, known.latency_ms.mean, known.wait_mean_ms)
-    host, whole, wait = (format.milliseconds(value, symbols) for value in times)
-    return f"{host} of {whole} ms, then waits {wait} ms (means)"
+    host, wait = _ms(known.host_ms.mean if known.host_ms else None, symbols), _ms(known.wait_mean_ms, symbols)
+    return host and f"{host} to launch a step, then waits {wait} (means)"
 
 
 def _interval(latency: Distribution, symbols: Symbols) -> str:
@@ -347,10 +344,9 @@ def _compiling(case: CaseState) -> Facts:
 
 
 def _cuda_graphs(compiling: Compiling) -> str | None:
-    if compiling.cuda_graph_skips is None:
-        return None
+    skips = compiling.cuda_graph_skips
     recorded = "unknown" if compiling.cuda_graphs is None else f"{compiling.cuda_graphs:,}"
-    return f"{recorded} ({compiling.cuda_graph_skips:,} skipped)"
+    return None if skips is None else f"{recorded} ({skips:,} skipped)"
 
 
 def _unit(value: float | None, unit: str, digits: int) -> str | None:

@@ -27,7 +27,9 @@ def run() -> Iterator[Run]:
         call = torch.compile(lambda batch: batch * 2, backend="eager")
         widths = iter([*warmup, *measured])
         workload: Any = SimpleNamespace(
-            step=lambda lap: call(torch.ones(1, next(widths))), count=lambda done: StepCounts()
+            step=lambda lap: call(torch.ones(1, next(widths))),
+            count=lambda done: StepCounts(),
+            begin_measuring=lambda: None,
         )
         events: list[Steps] = []
 

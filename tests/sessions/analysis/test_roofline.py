@@ -148,3 +148,28 @@ def test_peaks_of_other_precisions_are_kept(bench: Any) -> None:
 def test_peaks_stay_if_no_step_was_counted(bench: Any) -> None:
     assert sound_peaks(bench.session(bench.case(1, 100.0)).cases, (CPU,)) == (CPU,)
     assert sound(bench, work(20.0, 0.5), peaks=()) == ()
+
+
+@pytest.mark.parametrize(
+    ("host_ms", "more", "bound"),
+    [
+        (3.8, {"waits": 0}, "host"),
+        (2.0, {"waits": 0}, None),
+        (3.8, {"waits": 1}, None),  # the host's time includes the wait
+        (3.8, {}, None),
+        (3.8, {"waits": 0, "busy_ms": 3.9}, None),  # the profiler knows better
+    ],
+)
+def test_host_bound_case_is_recognized_without_a_profiler(
+    bench: Any, host_ms: float, more: dict[str, Any], bound: str | None
+) -> None:
+    columns = {"device_ms": [4.0] * 3, "host_ms": [host_ms, host_ms + 0.1, host_ms + 0.2]}
+    options = {"device": "cuda:0", "ms": [4.0] * 3, "columns": columns}
+    known = found(bench, StepCost(**more), **options)
+    assert known is not None and known.bound == bound
+
+
+def test_long_steps_need_a_profiler_to_be_called_host_bound(bench: Any) -> None:
+    columns = {"device_ms": [400.0] * 3, "host_ms": [399.0] * 3}
+    known = found(bench, StepCost(waits=0), device="cuda:0", ms=[400.0] * 3, columns=columns)
+    assert known is not None and known.bound is None
