@@ -209,6 +209,9 @@ class Steps(Event, tag="steps", frozen=True, kw_only=True, omit_defaults=False):
     """Host time of a step, the device synchronized at both ends: the sum of all parts, tokenizing included."""
     device_ms: list[Milliseconds] | None = None
     """Time between device events around the step, if the device has events."""
+    host_ms: list[Milliseconds] | None = None
+    """Host time until the step has enqueued its work and returned, waits inside it included. For the rest of
+    the time, the host waits for the device. Null if the host is the device, or if unknown."""
     parts_ms: dict[str, list[Milliseconds]] = {}
     tokens: list[Count] | None = None
     """Real tokens per step: the sum of the attention mask, without padding, with generated tokens."""

@@ -116,6 +116,8 @@ class Effective(Record, frozen=True, kw_only=True):
     """Whether float32 products on a GPU round to TF32, determined by computing one."""
     attention: str | None = None
     compiled: bool | None = None
+    cuda_graphs: bool | None = None
+    """Whether compiled graphs ran as CUDA graphs, none of them skipped; null if not requested or unknown."""
     threads: Count | None = None
     """Torch threads within one operation."""
     padding: str | None = None
@@ -202,8 +204,14 @@ class Compiling(Record, frozen=True, kw_only=True):
     """Places where the compiler gave up on a graph and fell back to plain Python."""
     recompiles: Count
     """Graphs compiled while measuring, for shapes or values not seen during warm-up."""
+    cuda_graphs: Count | None = None
+    """CUDA graphs recorded, warm-up included; null if not requested, or if this release of torch can't tell."""
+    cuda_graph_skips: Count | None = None
+    """Times that torch refused to record CUDA graphs for what it had compiled; null if not requested."""
+    cold: tuple[Count, ...] = ()
+    """Warm-up steps in which torch compiled or recorded CUDA graphs, numbered from 0 within their round."""
     unsteady: tuple[Count, ...] = ()
-    """Measured steps in which the compiler was active, numbered from 0 within their round."""
+    """Measured steps in which torch compiled or recorded CUDA graphs, numbered from 0 within their round."""
 
 
 class StepCost(Record, frozen=True, kw_only=True):

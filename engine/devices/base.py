@@ -24,6 +24,8 @@ class StepTime:
     device_ms: float | None
     """Time between device events around the step. None if the device has no events."""
     parts_ms: dict[str, float]
+    host_ms: float | None = None
+    """Host time until the step returned, waits inside the step included. None if the host is the device."""
 
 
 @dataclass(frozen=True, slots=True)

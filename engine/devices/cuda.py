@@ -54,11 +54,11 @@ class _Laps:
         between_ms: float = self._events[0].elapsed_time(next_step._events[0])
         return between_ms
 
-    def time(self, wall_ms: float) -> StepTime:
+    def time(self, wall_ms: float, host_ms: float) -> StepTime:
         """Return the times of the step. The device must have finished it."""
         times_ms = [before.elapsed_time(after) for before, after in pairwise(self._events)]
         device_ms = self._events[0].elapsed_time(self._events[-1])
-        return StepTime(wall_ms, device_ms, sum_parts(self._parts, times_ms))
+        return StepTime(wall_ms, device_ms, sum_parts(self._parts, times_ms), host_ms)
 
 
 class Cuda:
@@ -83,14 +83,18 @@ class Cuda:
         laps, done = [_Laps() for _ in range(steps)], []
         torch.cuda.synchronize(self.torch_device)
         begin_ns = perf_counter_ns()
+        marks_ns = [begin_ns]
         for each in laps:
             each.mark()
             done.append(step(each))
+            marks_ns.append(perf_counter_ns())
         torch.cuda.synchronize(self.torch_device)
         whole_ms = (perf_counter_ns() - begin_ns) / 1e6
         walls_ms = [one.until(following) for one, following in pairwise(laps)]
         walls_ms.append(max(0.0, whole_ms - sum(walls_ms)))
-        return [(each.time(wall_ms), what) for each, wall_ms, what in zip(laps, walls_ms, done, strict=True)]
+        hosts_ms = [(after - before) / 1e6 for before, after in pairwise(marks_ns)]
+        rows = zip(laps, walls_ms, hosts_ms, done, strict=True)
+        return [(each.time(wall_ms, host_ms), what) for each, wall_ms, host_ms, what in rows]
 
     def reset_memory_peaks(self) -> None:
         """Reset the peaks of the allocator and of resident memory."""

@@ -1,6 +1,6 @@
 """Compilation: ``torch.compile``, whether it really happened, and when it happens again."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -16,43 +16,110 @@ def compile_network(module: torch.nn.Module, mode: str) -> Any:  # noqa: ANN401 
 
 def graphs() -> int:
     """Number of graphs torch has compiled in this process."""
-    return _counts()[0]
+    return _counts().graphs
+
+
+class Counts(NamedTuple):
+    """Torch's counters of compilation since the process started."""
+
+    graphs: int
+    breaks: int
+    frames: int
+    """Frames of Python code that the compiler inspected."""
+    recorded_inputs: int
+    """Inputs of recorded CUDA graphs that are copied at each replay. A recording may add none."""
+    recordings: int | None = None
+    """CUDA graphs recorded since they are counted; None if they aren't."""
+
+
+class Recordings:
+    """Number of CUDA graphs that torch has recorded since this was created."""
+
+    def __init__(self) -> None:
+        self.count: int | None = None
+        """None if this release of torch doesn't report recordings."""
+        try:
+            from torch._dynamo.callback import CallbackTrigger, callback_handler  # as in _counts
+
+            self._trigger: object = CallbackTrigger.CUDAGRAPH_RECORDING
+        except (ImportError, AttributeError):
+            return
+        self.count = 0
+        callback_handler.register_start_callback(self._started)
+
+    def _started(self, args: Any) -> None:  # noqa: ANN401  (CallbackArgs, which older releases lack)
+        if self.count is not None and args.callback_trigger is self._trigger:
+            self.count += 1
 
 
 class CompileWatch:
-    """Record of the measured steps in which the compiler ran, by its own counters."""
+    """Record of the steps in which torch compiled or recorded CUDA graphs, by its own counters."""
 
-    def __init__(self) -> None:
-        self._begin = self._last = _counts()
+    def __init__(self, cuda_graphs: bool = False) -> None:
+        """Start watching, with ``cuda_graphs`` if the mode records them on this device."""
+        self._recordings = Recordings() if cuda_graphs else None
+        self._begin = self._last = self._counts()
         self._seen = 0
         self._unsteady: list[int] = []
+        self._cold: tuple[int, ...] = ()
+
+    def begin_measuring(self) -> None:
+        """End the warm-up: the steps checked so far were warm-up steps, and measured steps count from 0."""
+        self._cold, self._unsteady = tuple(self._unsteady), []
+        self._begin, self._seen = self._last, 0
 
     def check(self, steps: int) -> None:
-        """Check the counters after ``steps`` measured steps.
+        """Check the counters after ``steps`` steps of the warm-up, or of the measured phase.
 
-        If one has changed, the steps since the last check are unsteady.
+        If one has changed, the compiler was active in the steps since the last check.
         """
-        now = _counts()
+        now = self._counts()
         if now != self._last:
             self._unsteady += range(self._seen, steps)
         self._last, self._seen = now, steps
 
     def result(self) -> Compiling:
         """Return what the compiler has done so far."""
-        graphs, breaks, _ = self._last
+        last = self._last
         return Compiling(
-            graphs=graphs,
-            graph_breaks=breaks,
-            recompiles=graphs - self._begin[0],
+            graphs=last.graphs,
+            graph_breaks=last.breaks,
+            recompiles=last.graphs - self._begin.graphs,
+            cuda_graphs=last.recordings,
+            cuda_graph_skips=_cuda_graph_skips() if self._recordings else None,
+            cold=self._cold,
             unsteady=tuple(self._unsteady),
         )
 
+    def _counts(self) -> Counts:
+        return _counts()._replace(recordings=self._recordings.count if self._recordings else None)
 
-def _counts() -> tuple[int, int, int]:
-    """Compiled graphs, graph breaks and inspected frames since the process started."""
+
+def applied_cuda_graphs(compiling: Compiling | None) -> bool | None:
+    """Return whether every compiled graph ran as a CUDA graph; None if not requested, or unknown."""
+    if compiling is None:
+        return None
+    if compiling.cuda_graph_skips:
+        return False
+    return None if compiling.cuda_graphs is None else compiling.cuda_graphs > 0
+
+
+def _counts() -> Counts:
     from torch._dynamo.utils import (
         counters,  # takes a second to import, which other cases save
     )
 
     breaks = sum(counters["graph_break"].values())
-    return int(counters["stats"]["unique_graphs"]), int(breaks), int(counters["frames"]["total"])
+    return Counts(
+        graphs=int(counters["stats"]["unique_graphs"]),
+        breaks=int(breaks),
+        frames=int(counters["frames"]["total"]),
+        recorded_inputs=int(counters["inductor"]["cudagraph_recorded_non_static_inputs"]),
+    )
+
+
+def _cuda_graph_skips() -> int:
+    """Return how often torch compiled a graph but refused to record it as a CUDA graph."""
+    from torch._dynamo.utils import counters  # as in _counts
+
+    return int(counters["inductor"]["cudagraph_skips"])

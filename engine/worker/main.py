@@ -22,7 +22,7 @@ from benchtui.engine.executor import WorkerEvent
 from benchtui.engine.job import Job, StepCostReport
 from benchtui.engine.line_protocol import send
 from benchtui.engine.models import precision
-from benchtui.engine.models.compilation import CompileWatch
+from benchtui.engine.models.compilation import CompileWatch, applied_cuda_graphs
 from benchtui.engine.process_tree import kill_descendants
 from benchtui.engine.worker import isolation
 from benchtui.engine.worker.step_cost import TypicalStep, count_waits, measure_step_cost
@@ -118,8 +118,8 @@ class _Case:
     def _measure(self, device: Device, workload: Workload) -> tuple[CaseFinished, TypicalStep]:
         """Warm up and measure. Return the case's end and the step whose cost is to be counted."""
         rules = self._job.sweep.measure
-        warmup_stop = warm_up(workload, device, rules, self._recorder("warmup"))
-        watch = CompileWatch() if self._job.config.compile != "off" else None
+        watch = CompileWatch(self._job.config.uses_cuda_graphs) if self._job.config.compile != "off" else None
+        warmup_stop = warm_up(workload, device, rules, self._recorder("warmup"), watch)
         recorder = self._recorder("measure")
         measured = measure(workload, device, rules, recorder, watch)
         step_s = (measured.end_s - measured.begin_s) / recorder.added
@@ -129,8 +129,9 @@ class _Case:
     def _ended_well(
         self, device: Device, workload: Workload, measured: Measured, warmup_stop: str
     ) -> CaseFinished:
-        job, memory = self._job, self._memory(device, workload)
-        effective = workload.read_back()
+        job, memory = self._job, self._memory(device, workload, measured.compiling)
+        cuda_graphs = applied_cuda_graphs(measured.compiling)
+        effective = msgspec.structs.replace(workload.read_back(), cuda_graphs=cuda_graphs)
         return CaseFinished(
             t=self._now_s(),
             case=job.case,
@@ -153,10 +154,14 @@ class _Case:
             return work
         return count_waits(work, workload.step, device, typical.step_s)
 
-    def _memory(self, device: Device, workload: Workload) -> Memory:
-        """Return memory peaks, without the allocated peak under CUDA graphs: a replay allocates no tensors."""
+    def _memory(self, device: Device, workload: Workload, compiling: Compiling | None) -> Memory:
+        """Return memory peaks, without the allocated peak if CUDA graphs were recorded.
+
+        A replay allocates no tensors. If torch doesn't count recordings, the requested mode decides.
+        """
         memory = msgspec.structs.replace(device.memory_peaks(), kv_cache_mb=workload.kv_cache_mb)
-        if self._job.config.uses_cuda_graphs:
+        recorded = compiling.cuda_graphs if compiling else None
+        if recorded or (recorded is None and self._job.config.uses_cuda_graphs):
             return msgspec.structs.replace(memory, peak_allocated_mb=None)
         return memory
 
@@ -195,7 +200,7 @@ class _Case:
 
 
 def _unsteady(compiling: Compiling | None) -> tuple[str, ...]:
-    """Return a mark if torch compiled during measured steps."""
+    """Return a mark if torch compiled or recorded CUDA graphs during measured steps."""
     if compiling is None or not compiling.unsteady:
         return ()
     return (f"the compiler ran during {len(compiling.unsteady)} measured steps",)

@@ -76,14 +76,14 @@ class Recorder:
         self.flushed_s = monotonic()
 
     def _event(self) -> Steps:
-        device_ms = [time.device_ms for time in self.times if time.device_ms is not None]
         return Steps(
             t=self.clock(),
             case=self.case,
             phase=self.phase,
             round=self.round,
             wall_ms=[time.wall_ms for time in self.times],
-            device_ms=device_ms or None,
+            device_ms=_column(time.device_ms for time in self.times),
+            host_ms=_column(time.host_ms for time in self.times),
             parts_ms={part: [time.parts_ms[part] for time in self.times] for part in self.times[0].parts_ms},
             tokens=_column(each.tokens for each in self.counted),
             padded_tokens=_column(each.padded_tokens for each in self.counted),
@@ -95,12 +95,16 @@ class Recorder:
         return None if losses is None else [loss if isfinite(loss) else None for loss in losses]
 
 
-def warm_up(workload: Workload, device: Device, rules: Measure, record: Recorder) -> str:
+def warm_up(
+    workload: Workload, device: Device, rules: Measure, record: Recorder, watch: CompileWatch | None = None
+) -> str:
     """Run and record the warm-up steps. Return the reason why they ended."""
     times_ms: list[float] = []
     while (stop := warmed_up(times_ms, rules)) is None:
         (time,) = _steps(workload, device, record, 1)
         times_ms.append(time.wall_ms)
+        if watch:
+            watch.check(record.added)
     record.flush()
     return stop
 
@@ -112,6 +116,8 @@ def measure(
     workload.begin_measuring()
     gc.collect()
     device.reset_memory_peaks()
+    if watch:
+        watch.begin_measuring()
     rule, probe = StopRule(rules), EnvironmentProbe()
     begin_s, stop = monotonic(), None
     while stop is None:

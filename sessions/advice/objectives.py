@@ -30,7 +30,7 @@ class Objective:
     need: Need = "throughput"
     constraints: Constraints = NONE
     steps: int | None = None
-    """Length of the job in steps, the first of which pays for compiling; None for an endless job."""
+    """Length of the job in steps, with the cost of compiling once; None for an endless job."""
     sequence_length: int | None = None
     """Sequence length of the cases to choose from, in tokens; None for all, which then must share one."""
 
@@ -50,7 +50,7 @@ class CostMetric:
 def job_ms(result: Result, steps: int) -> float | None:
     """Return the time of a job with this many steps, in milliseconds.
 
-    All steps count as steady ones, plus the time of the first step beyond that. None if the latter is unknown.
+    All steps count as steady ones, plus the cold cost. None if the latter is unknown.
     """
     cold_ms = result.metrics.cold_cost_ms
     return None if cold_ms is None else cold_ms + steps * result.typical_ms
@@ -126,7 +126,7 @@ def _job_sample(steps: int) -> CostMetric:
 
 
 def _job_ratio(base: Result, new: Result, steps: int, samples: float) -> Ratio | None:
-    """Compare two jobs, with the bounds of their steps. The first step was observed only once."""
+    """Compare two jobs, with the bounds of their steps. The cold cost was observed only once."""
     totals = job_ms(base, steps), job_ms(new, steps)
     if not totals[0] or not totals[1]:
         return None

@@ -310,7 +310,7 @@ def _relaxations(rows: Iterable[Result], objective: Objective) -> tuple[Relaxati
 def _missing_metric(result: Result, objective: Objective) -> str | None:
     """Return which metric a case lacks to be ranked, or None."""
     if objective.steps is not None and job_ms(result, objective.steps) is None:
-        return "cost of the first step unknown: the source has no steps"
+        return "cold cost unknown: the source has no steps"
     needed = cost_metrics(objective, [result])
     return next((each.missing_reason for each in needed if each.cost(result) is None), None)
 

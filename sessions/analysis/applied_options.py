@@ -60,7 +60,9 @@ def _autocast(dtype: str | None, effective: Effective) -> bool | None:
 
 
 def _compile(requested: str, effective: Effective) -> bool | None:
-    return None if effective.compiled is None else effective.compiled is (requested != "off")
+    if effective.compiled is None:
+        return None
+    return effective.compiled is (requested != "off") and effective.cuda_graphs is not False
 
 
 def _attention(requested: str, effective: Effective) -> bool | None:

@@ -23,6 +23,10 @@ PEAK_PRECISIONS = ("fp32", "tf32", "fp16", "bf16")
 """Precisions with a measured peak. Autocast computes in one of them, int8 in none."""
 LEAST_BUSY = 0.8
 """Share of a step in which the device must be busy; below it, the case is host-bound."""
+LEAST_HOST = 0.9
+"""Share of a step that launching it must take for the case to be host-bound where busy time is unknown."""
+LONGEST_LAUNCH_MS = 30.0
+"""Longest step for that rule. A longer one may hold so many operations that the host waits for a full queue."""
 LEAST_SHARE = 0.25
 """Share of a limit below which something else dominates, such as launching many small operations."""
 
@@ -102,7 +106,7 @@ def limit(case: CaseState, peaks: Iterable[Peaks]) -> Limit | None:
         weights=_share(weights_per_s, found.bytes_per_s if found else None),
         busy=None if work.busy_ms is None or not typical else min(work.busy_ms / step_ms, 1.0),
     )
-    bound = _bound(shares)
+    bound = "host" if _launch_bound(case, work, step_ms) else _bound(shares)
     reason = None if bound else _reason(shares, work, found) if typical else UNTYPICAL
     return Limit(work, found, step_ms, flops_per_s, bytes_per_s, shares, bound, reason)
 
@@ -141,6 +145,18 @@ def _step_ms(case: CaseState) -> float | None:
         return (case.metrics.device_ms or case.metrics.latency_ms).median
     times_ms = case.measured.device_ms or case.measured.wall_ms
     return median(times_ms) if times_ms else None
+
+
+def _launch_bound(case: CaseState, work: StepCost, step_ms: float) -> bool:
+    """Whether even the fastest launch of a step takes about as long as a step, seen without a profiler.
+
+    Only in steps known not to wait for the device: the host's time would include that.
+    """
+    if work.busy_ms is not None or work.waits != 0 or step_ms > LONGEST_LAUNCH_MS:
+        return False
+    host_ms = case.metrics.host_ms if case.metrics else None
+    least_ms = host_ms.least if host_ms else min(case.measured.host_ms, default=None)
+    return least_ms is not None and least_ms >= LEAST_HOST * step_ms
 
 
 def peaks_of(case: CaseState, peaks: Iterable[Peaks]) -> Peaks | None:

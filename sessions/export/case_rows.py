@@ -17,6 +17,7 @@ from benchtui.sessions.sweep.options import AXES, COVERED_BY_LABEL
 
 Values = dict[str, Any]
 MEMORY = ("peak_allocated_mb", "peak_reserved_mb", "peak_device_mb", "peak_rss_mb", "kv_cache_mb")
+COMPILING = ("graphs", "graph_breaks", "recompiles", "cuda_graphs", "cuda_graph_skips")
 
 
 def rows(session: Session) -> list[tuple[CaseRow, Metrics | None]]:
@@ -123,6 +124,7 @@ def _rates(found: Metrics | None) -> Values:
         "loss",
         "first_step_ms",
         "cold_cost_ms",
+        "wait_mean_ms",
         "mean_power_w",
         "energy_per_sample_j",
         "energy_per_sample_low_j",
@@ -130,6 +132,7 @@ def _rates(found: Metrics | None) -> Values:
     )
     spreads = {
         "device_p50_ms": "device_ms",
+        "host_p50_ms": "host_ms",
         "time_to_first_token_p50_ms": "time_to_first_token_ms",
         "time_per_output_token_p50_ms": "time_per_output_token_ms",
     }
@@ -151,7 +154,7 @@ def _resources(case: CaseState) -> Values:
         **{
             name: getattr(environment, name) for name in ("others_cpu_percent", "sm_clock_mhz", "temperature_c")
         },
-        **{name: getattr(compiling, name, None) for name in ("graphs", "graph_breaks", "recompiles")},
+        **{name: getattr(compiling, name, None) for name in COMPILING},
     }
 
 

@@ -97,6 +97,8 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     between_rounds_percent: A[Figure, Meta(description="Range of the rounds' medians over the median.")]
     outliers: A[Amount, Meta(description="Steps far off; they stay in all figures.")]
     device_p50_ms: A[Figure, Meta(description="Between device events around the step.")]
+    host_p50_ms: A[Figure, Meta(description="Until the step returned, waits inside it included.")]
+    wait_mean_ms: A[Figure, Meta(description="For which the host then waited for the device.")]
     samples_per_s: A[Figure, Meta(description="Samples over time, as totals over totals.")]
     samples_per_s_low: A[Figure, Meta(description="95% interval of it, by the mean steps of the rounds.")]
     samples_per_s_high: Figure
@@ -107,7 +109,9 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     time_per_output_token_p50_ms: Figure
     loss: A[Figure, Meta(description="Of the last measured training step.")]
     first_step_ms: A[Figure, Meta(description="The worker's very first, warm-up included.")]
-    cold_cost_ms: A[Figure, Meta(description="First step beyond a steady one; with compiling, its cost.")]
+    cold_cost_ms: A[
+        Figure, Meta(description="First step and warm-up steps with compiling, beyond steady ones.")
+    ]
     peak_allocated_mb: A[Figure, Meta(description="By tensors, in the framework's allocator on the device.")]
     peak_reserved_mb: A[Figure, Meta(description="Held by that allocator.")]
     peak_device_mb: A[Figure, Meta(description="Used on the device by the process, as the driver sees it.")]
@@ -127,6 +131,8 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     graphs: A[Amount, Meta(description="Compiled.")]
     graph_breaks: Amount
     recompiles: A[Amount, Meta(description="Graphs compiled while measuring.")]
+    cuda_graphs: A[Amount, Meta(description="CUDA graphs recorded.")]
+    cuda_graph_skips: A[Amount, Meta(description="Refusals to record CUDA graphs.")]
     baseline: A[Amount, Meta(description="Number of the case that this one is held against.")]
     speedup: A[Figure, Meta(description="Samples per second at the typical step, over the baseline's.")]
     speedup_low: A[Figure, Meta(description="95% interval of the speedup; see README.")]

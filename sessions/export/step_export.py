@@ -42,6 +42,7 @@ class StepRow(msgspec.Struct, frozen=True, kw_only=True):
     step: A[int, Meta(description="Within case, round and phase, counted from 0.")]
     wall_ms: A[float, Meta(description="Host time, the device synchronised at both ends.")]
     device_ms: A[float | None, Meta(description="Between device events around the step.")]
+    host_ms: A[float | None, Meta(description="Host time until the step returned, waits inside it included.")]
     tokens: A[int | None, Meta(description="Real tokens, without padding.")]
     padded_tokens: int | None
     loss: A[float | None, Meta(description="Of a training step.")]
@@ -230,7 +231,8 @@ def _require_known(schema: int, path: Path) -> None:
 
 
 def _check(steps: Steps, path: Path) -> None:
-    columns = (steps.device_ms, steps.tokens, steps.padded_tokens, steps.loss, *steps.parts_ms.values())
+    times = (steps.device_ms, steps.host_ms, *steps.parts_ms.values())
+    columns = (*times, steps.tokens, steps.padded_tokens, steps.loss)
     if any(column is not None and len(column) != len(steps.wall_ms) for column in columns):
         raise BenchtuiError(f"{path}: case {steps.case}, steps at {steps.t:g} s: columns differ in length")
 
@@ -281,5 +283,5 @@ def _quoted(title: str) -> str:
 
 def _column_types(pyarrow: ModuleType) -> list[tuple[str, Any]]:
     kinds = {"phase": pyarrow.string(), "wall_ms": pyarrow.float64(), "device_ms": pyarrow.float64()}
-    kinds["loss"] = pyarrow.float64()
+    kinds |= {"host_ms": pyarrow.float64(), "loss": pyarrow.float64()}
     return [(name, kinds.get(name, pyarrow.int64())) for name in BASE_COLUMNS]

@@ -24,7 +24,7 @@ def decode_steps(line: bytes) -> Steps | None:
         steps = _steps(_parser.parse(line))
     except _REFUSED:
         return None
-    columns = (steps.wall_ms, steps.device_ms, steps.tokens, steps.padded_tokens, steps.loss)
+    columns = (steps.wall_ms, steps.device_ms, steps.host_ms, steps.tokens, steps.padded_tokens, steps.loss)
     lists = len(steps.parts_ms) + sum(each is not None for each in columns)
     # simdjson flattens nested lists
     return steps if np.count_nonzero(np.frombuffer(line, np.uint8) == ord("[")) == lists else None
@@ -32,11 +32,13 @@ def decode_steps(line: bytes) -> Steps | None:
 
 def _steps(line: Any) -> Steps:  # noqa: ANN401  (simdjson has no types)
     parts, loss = line["parts_ms"], line["loss"]
+    host_ms = line.get("host_ms")  # lines of older versions lack it
     head = {name: line[name] for name in ("event", "t", "case", "phase", "round")}
     head["loss"] = None if loss is None else loss.as_list()
     columns: dict[str, Any] = {
         "wall_ms": _times(line["wall_ms"]),
         "device_ms": None if line["device_ms"] is None else _times(line["device_ms"]),
+        "host_ms": None if host_ms is None else _times(host_ms),
         "parts_ms": {part: _times(parts[part]) for part in parts.keys()},  # noqa: SIM118  (items() builds lists)
         "tokens": _counts(line["tokens"]),
         "padded_tokens": _counts(line["padded_tokens"]),

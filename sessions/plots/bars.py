@@ -65,15 +65,16 @@ def case_speedups(data: PlotData) -> list[CaseSpeedup]:
 
 
 def compiling(data: PlotData) -> Plan | SkippedPlot:
-    """Plan the plot of compile cost (first step beyond a steady one) and median step."""
+    """Plan the plot of compile cost (cold steps beyond steady ones) and median step."""
     rows = compiled_and_not(data)
     if not rows:
         return SkippedPlot("compile", "no compiled case has recorded steps")
     shown, more = rows[:MOST_ROWS], _more(rows, "first")
     doubt_note = _doubtful(_label(data, result) for result in shown)
     caption = (
-        "Left: time of the first step beyond a steady one, the cost of compiling. Right: median step, which"
-        f" compiling should shorten; bars: 95% interval. {step_counts(rows)}{doubt_note}{more}"
+        "Left: time of the first step, and of warm-up steps in which torch compiled, beyond steady ones."
+        " Right: median step, which compiling should shorten; bars: 95% interval."
+        f" {step_counts(rows)}{doubt_note}{more}"
     )
     draw = partial(_draw_compiling, data=data, rows=shown)
     return Plan("compile", "Compile gain", "Compile cost and step time", caption, draw, _height(shown))
@@ -176,7 +177,7 @@ def _draw_compiling(figure: "Figure", data: PlotData, rows: Sequence[Result]) ->
         if spread.low is not None and spread.high is not None:
             right.hlines(row, spread.low, spread.high, colors=style.INK, linewidth=1.2)
         right.plot([result.typical_ms], [row], "s" if compiled else "o", color=color, markersize=6)
-    for axes, unit in ((left, "First step beyond a steady one (s)"), (right, "Median step (ms)")):
+    for axes, unit in ((left, "Cold steps beyond steady ones (s)"), (right, "Median step (ms)")):
         _rows(axes, [_label(data, result) for result in rows])
         axes.set_xlim(left=0)
         axes.set_xlabel(unit)

@@ -41,6 +41,8 @@ class Columns:
     wall_ms: array[float] = field(default_factory=lambda: array("d"))
     device_ms: array[float] = field(default_factory=lambda: array("d"))
     """Empty if the device has no events."""
+    host_ms: array[float] = field(default_factory=lambda: array("d"))
+    """Empty if the host is the device, or if unknown."""
     parts_ms: dict[str, array[float]] = field(default_factory=dict)
     tokens: array[int] = field(default_factory=lambda: array("H"))
     """Real tokens per step, in the narrowest type that fits; empty if the task has none."""
@@ -56,7 +58,7 @@ class Columns:
     def extend(self, steps: Steps) -> None:
         """Append the columns of an event; raises BenchtuiError if their lengths differ."""
         counted = (steps.tokens, steps.padded_tokens, steps.loss)
-        columns = (steps.wall_ms, steps.device_ms, *counted, *steps.parts_ms.values())
+        columns = (steps.wall_ms, steps.device_ms, steps.host_ms, *counted, *steps.parts_ms.values())
         if len({len(column) for column in columns if column is not None}) > 1:
             raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns differ in length")
         if steps.wall_ms and (not self.rounds or self.rounds[-1][0] != steps.round):
@@ -64,6 +66,7 @@ class Columns:
         _append(self.wall_ms, steps.wall_ms)
         self.event_ends.append((len(self), steps.t))
         _append(self.device_ms, steps.device_ms or [])
+        _append(self.host_ms, steps.host_ms or [])
         self.tokens = _with_counts(self.tokens, steps.tokens or ())
         self.padded_tokens = _with_counts(self.padded_tokens, steps.padded_tokens or ())
         self.loss.extend(nan if loss is None else loss for loss in steps.loss or ())
@@ -73,7 +76,7 @@ class Columns:
     def drop_from_round(self, round_index: int) -> None:
         """Drop the steps of a round and of later rounds, because the round is measured again."""
         kept = next((first for each, first in self.rounds if each >= round_index), len(self))
-        for times in (self.wall_ms, self.device_ms, self.loss, *self.parts_ms.values()):
+        for times in (self.wall_ms, self.device_ms, self.host_ms, self.loss, *self.parts_ms.values()):
             del times[kept:]
         for counts in (self.tokens, self.padded_tokens):
             del counts[kept:]

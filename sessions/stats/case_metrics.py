@@ -78,7 +78,10 @@ class Metrics:
     first_step_ms: float | None
     """First step of the worker, even if it is a warm-up step. With ``compile`` it includes compilation."""
     cold_cost_ms: float | None
-    """Time of the first step beyond a steady one; with ``compile``, that is the compile time."""
+    """Time that the first step and the warm-up steps in which the compiler ran took beyond steady ones.
+
+    With ``compile``, that is the compile time. Of the first round: a shared cache may shorten it in later ones.
+    """
     rounds_ms: tuple[float, ...]
     """Median step of each round, or its mean if no steps were kept; empty for a single round."""
     rounds: tuple[Sample, ...]
@@ -109,6 +112,13 @@ class Metrics:
     warmup_steps: int | None = None
     unsteady: Unsteady | None = None
     """Drift within a round, or two modes of step time; None if the steps are steady."""
+    host_ms: Distribution | None = None
+    """Host time until a step had returned, waits inside it included; None if the host is the device."""
+
+    @property
+    def wait_mean_ms(self) -> float | None:
+        """Mean time per step for which the host waited for the device after it had enqueued the work."""
+        return None if self.host_ms is None else max(self.latency_ms.mean - self.host_ms.mean, 0.0)
 
 
 def distribution(values: Sequence[float]) -> Distribution | None:
@@ -164,6 +174,7 @@ def _measured(case: CaseState) -> Metrics:
     return Metrics(
         latency_ms=latency,
         device_ms=distribution(steps.device_ms),
+        host_ms=distribution(steps.host_ms),
         parts_ms=parts,
         samples_per_s=samples_per_s,
         samples_per_s_low=low,
@@ -171,7 +182,7 @@ def _measured(case: CaseState) -> Metrics:
         tokens_per_s=per_second(_total(steps.tokens, len(steps)), total_ms),
         padded_tokens_per_s=per_second(_padded_tokens(case, samples), total_ms),
         first_step_ms=first_step_ms,
-        cold_cost_ms=_beyond(first_step_ms, latency.median),
+        cold_cost_ms=_cold_cost_ms(case, latency.median),
         rounds_ms=rounds_ms,
         rounds=rounds,
         between_rounds_percent=_range_percent(rounds_ms, latency.median),
@@ -201,9 +212,19 @@ def _power_and_energy(case: CaseState) -> tuple[float | None, float | None]:
     return (energy.mean_power_w, energy.energy_j) if energy else (None, None)
 
 
-def _beyond(first_ms: float, steady_ms: float | None) -> float | None:
-    """Return the time of a first step beyond a steady one."""
-    return None if steady_ms is None else max(first_ms - steady_ms, 0.0)
+def _cold_cost_ms(case: CaseState, steady_ms: float | None) -> float | None:
+    """Return the time of the first round's cold steps beyond steady ones.
+
+    Without a warm-up, the cold steps are among the measured ones. A record without ``cold`` has only the first.
+    """
+    if steady_ms is None:
+        return None
+    steps = case.warmup if len(case.warmup) else case.measured
+    compiling = case.ends[0].compiling if case.ends else None
+    compiled = (compiling.cold if len(case.warmup) else compiling.unsteady) if compiling else ()
+    times_ms = steps.by_round()[0]
+    cold = {0, *(step for step in compiled if step < len(times_ms))}
+    return sum(max(times_ms[step] - steady_ms, 0.0) for step in sorted(cold))
 
 
 def _last_loss(steps: Columns) -> float | None:

@@ -314,12 +314,12 @@ def bounds_ms(result: Sampled) -> Bounds | None:
 
 
 def cold_cost_ms(result: Result) -> float | None:
-    """Return the time of the first step beyond a steady one. With ``compile``, that is the compile time."""
+    """Return the time of the cold steps beyond steady ones. With ``compile``, that is the compile time."""
     return result.metrics.cold_cost_ms
 
 
 def break_even_steps(pair: Comparison) -> int | None:
-    """Return the steps after which the new case's first step pays off; None unless it is FASTER."""
+    """Return the steps after which the new case's cold steps pay off; None unless it is FASTER."""
     cost_ms, saved_ms = cold_cost_ms(pair.new), pair.base.typical_ms - pair.new.typical_ms
     if cost_ms is None or pair.latency is None or pair.latency.verdict is not Verdict.FASTER:
         return None

@@ -244,7 +244,7 @@ def confidence(choice: Decision) -> str:
 
 
 def costs(result: Result, baseline: Result | None) -> str | None:
-    """List what a case costs beyond its baseline: memory, time of its first step, results that may differ."""
+    """List what a case costs beyond its baseline: memory, compile time, results that may differ."""
     found = (_more_memory(result, baseline), _compiling(result), _accuracy(result))
     return ", ".join(part for part in found if part) or None
 

@@ -123,7 +123,7 @@ def test_cases_of_another_tool_cannot_become_a_sweep(benchtui: Run, home: Path) 
 def test_job_of_unknown_cost_has_no_answer(benchtui: Run) -> None:
     ran = benchtui("optimal", REPORT, "--steps", "20")
     assert ran.returncode == 1
-    assert "cost of the first step unknown: the source has no steps" in ran.stdout
+    assert "cold cost unknown: the source has no steps" in ran.stdout
 
 
 @pytest.mark.parametrize(

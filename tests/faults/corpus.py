@@ -127,6 +127,7 @@ def _round(case: int, turn: int, t: float) -> list[AnyEvent]:
         round=turn,
         wall_ms=TIMES_MS,
         device_ms=TIMES_MS,
+        host_ms=TIMES_MS,
         parts_ms=parts,
         tokens=[512] * len(TIMES_MS),
         loss=[1.0] * len(TIMES_MS),

@@ -113,7 +113,11 @@ def test_training_uses_cuda_graphs(measure: Measure, accumulation: int) -> None:
     assert plain is not None and plain.peak_allocated_mb is not None
     assert graphs is not None and graphs.peak_allocated_mb is None and graphs.peak_reserved_mb is not None
     compiled = session.cases[1].effective
-    assert compiled is not None and compiled.compiled is True
+    assert compiled is not None and compiled.compiled is True and compiled.cuda_graphs is True
+    finished = session.cases[1].finished
+    assert finished is not None and finished.compiling is not None
+    assert finished.compiling.cuda_graphs and finished.compiling.cuda_graph_skips == 0
+    assert len(finished.compiling.cold) >= 2, "the first step compiles, a later one records"
 
 
 def test_generation_records_prefill_and_decode_separately(measure: Measure) -> None:

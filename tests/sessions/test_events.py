@@ -107,6 +107,7 @@ FULL: tuple[AnyEvent, ...] = (
         round=2,
         wall_ms=[2.0, 2.5],
         device_ms=[1.5, 2.0],
+        host_ms=[0.5, 0.75],
         parts_ms={"tokenize": [0.5, 0.5], "forward": [1.5, 2.0]},
         tokens=[512, 480],
         padded_tokens=[512, 512],
@@ -240,6 +241,7 @@ def test_any_steps_survive_a_round_trip(data: st.DataObject) -> None:
         phase=st.sampled_from(["warmup", "measure"]),
         wall_ms=column(times_ms),
         device_ms=st.none() | column(times_ms),
+        host_ms=st.none() | column(times_ms),
         parts_ms=st.dictionaries(text, column(times_ms), max_size=3),
         tokens=st.none() | column(st.integers(0, 10**18)),
     )

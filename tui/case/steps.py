@@ -85,12 +85,13 @@ class StepTable:
         measured = self._measured
         counted = [("step", 11), (" phase", 9), (" round", 6), ("wall ms", WIDTH + 2)]
         device = [("device ms", WIDTH + 1)] if len(measured.device_ms) else []
+        host = [("host ms", WIDTH)] if len(measured.host_ms) else []
         more = [
             (name, WIDTH) for name, has in (("tokens", measured.tokens), ("loss", measured.loss)) if len(has)
         ]
         parts = [(clean(part)[:WIDTH], max(WIDTH, len(part[:WIDTH]) + 1)) for part in self._parts]
         kept: list[tuple[str, int]] = []
-        for title, size in [*counted, *device, *more, *parts]:
+        for title, size in [*counted, *device, *host, *more, *parts]:
             if sum(each for _, each in kept) + size + 2 <= width:
                 kept.append((title, size))
         return kept
@@ -111,7 +112,7 @@ class StepTable:
 
     def _cells(self, step_range: StepRange, place: int, row: int, symbols: Symbols) -> dict[str, str]:
         columns = step_range.columns
-        times = {"wall ms": columns.wall_ms, "device ms": columns.device_ms}
+        times = {"wall ms": columns.wall_ms, "device ms": columns.device_ms, "host ms": columns.host_ms}
         times |= {clean(name)[:WIDTH]: column for name, column in columns.parts_ms.items()}
         cells = {name: milliseconds(_entry(columns, column, place), symbols) for name, column in times.items()}
         tokens, loss = _entry(columns, columns.tokens, place), _entry(columns, columns.loss, place)

@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.analysis.applied_options import was_applied
-from benchtui.sessions.payloads import CLOCK_LIMITS, Environment
+from benchtui.sessions.payloads import CLOCK_LIMITS, Compiling, Environment
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep.options import READ_BACK
 from benchtui.themes.symbols import Symbols
@@ -204,11 +204,18 @@ def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
         *_spread("to first token", known.time_to_first_token_ms, symbols),
         *_spread("per output token", known.time_per_output_token_ms, symbols),
         *_non_empty(
+            ("host", _host(known, symbols)),
             ("first step", _ms(known.first_step_ms, symbols)),
-            ("over a steady step", _ms(known.cold_cost_ms, symbols)),
+            ("cold cost", _ms(known.cold_cost_ms, symbols)),
             ("loss", None if known.loss is None else f"{known.loss:.4f}"),
         ),
     ]
+
+
+def _host(known: Metrics, symbols: Symbols) -> str | None:
+    """Describe how long the host takes to enqueue a step, and how long it then waits for the device."""
+    host, wait = _ms(known.host_ms.mean if known.host_ms else None, symbols), _ms(known.wait_mean_ms, symbols)
+    return host and f"{host} to launch a step, then waits {wait} (means)"
 
 
 def _interval(latency: Distribution, symbols: Symbols) -> str:
@@ -331,8 +338,15 @@ def _compiling(case: CaseState) -> Facts:
         ("graphs", compiling.graphs),
         ("graph breaks", compiling.graph_breaks),
         ("recompiles", compiling.recompiles),
+        ("CUDA graphs", _cuda_graphs(compiling)),
         ("unsteady steps", ", ".join(map(str, compiling.unsteady))),
     )
+
+
+def _cuda_graphs(compiling: Compiling) -> str | None:
+    skips = compiling.cuda_graph_skips
+    recorded = "unknown" if compiling.cuda_graphs is None else f"{compiling.cuda_graphs:,}"
+    return None if skips is None else f"{recorded} ({skips:,} skipped)"
 
 
 def _unit(value: float | None, unit: str, digits: int) -> str | None:

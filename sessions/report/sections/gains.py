@@ -159,7 +159,7 @@ _GAIN: tuple[Column[Comparison], ...] = (
     Column("95% interval of the latency gain (%)", lambda pair: _time_saved_span(pair.latency)),
 )
 _COST: tuple[Column[Comparison], ...] = (
-    Column("First step beyond a steady one (s)", lambda pair: _seconds(cold_cost_ms(pair.new))),
+    Column("Cold steps beyond steady ones (s)", lambda pair: _seconds(cold_cost_ms(pair.new))),
     Column("Break-even (steps)", _break_even),
 )
 

@@ -140,7 +140,12 @@ def _graphs(case: CaseState) -> str | None:
     found = case.finished.compiling if case.finished else None
     if found is None:
         return None
-    more = ((found.graph_breaks, "graph break"), (found.recompiles, "recompile"))
+    more = (
+        (found.graph_breaks, "graph break"),
+        (found.recompiles, "recompile"),
+        (found.cuda_graphs, "CUDA graph"),
+        (found.cuda_graph_skips, "skipped CUDA graph"),
+    )
     return ", ".join([f"{found.graphs:,}", *(count(amount, noun) for amount, noun in more if amount)])
 
 

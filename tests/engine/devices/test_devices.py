@@ -23,7 +23,7 @@ def test_cpu_step_parts_add_up_to_the_total() -> None:
 
     time, done = open_device("cpu").time(step)
     assert done == "done"
-    assert time.device_ms is None
+    assert time.device_ms is time.host_ms is None
     assert list(time.parts_ms) == ["first", "second"]
     assert time.parts_ms["first"] >= 10
     assert time.parts_ms["second"] >= 20
@@ -184,7 +184,7 @@ def test_gpu_is_synchronized_only_at_both_ends_of_a_block(
     cuda: tuple[Cuda, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     device, done = cuda
-    host_ns = iter((0, 10_000_000))
+    host_ns = iter((0, 500_000, 1_250_000, 1_500_000, 10_000_000))
     monkeypatch.setattr("benchtui.engine.devices.cuda.perf_counter_ns", lambda: next(host_ns))
 
     def step(lap: Lap) -> int:
@@ -197,6 +197,7 @@ def test_gpu_is_synchronized_only_at_both_ends_of_a_block(
     assert [given for _, given in rows] == [2, 3, 4]
     assert [time.device_ms for time, _ in rows] == [1.0, 1.0, 1.0]
     assert [time.wall_ms for time, _ in rows] == [2.0, 2.0, 6.0], "until the next begins; the last has the rest"
+    assert [time.host_ms for time, _ in rows] == [0.5, 0.75, 0.25], "until each step has returned"
 
 
 def test_waits_of_a_step_are_those_that_torch_warns_of(

@@ -68,9 +68,18 @@ def test_columns_of_an_event_have_equal_length(workload: Any, events: list[Steps
     for event in events:
         assert event.case == 3
         assert event.t == 1.5
-        assert event.device_ms is None
+        assert event.device_ms is event.host_ms is None
         assert event.tokens == [14] * len(event.wall_ms)
         assert event.parts_ms == {"forward": [time / 2 for time in event.wall_ms]}
+
+
+def test_host_time_of_each_step_is_recorded_beside_its_device_time(events: list[Steps]) -> None:
+    record = recorder(events, "measure")
+    for host_ms in (2.0, 2.5):
+        record.add(StepTime(4.0, 3.0, {}, host_ms), StepCounts())
+    record.flush()
+    (event,) = events
+    assert (event.wall_ms, event.device_ms, event.host_ms) == ([4.0, 4.0], [3.0, 3.0], [2.0, 2.5])
 
 
 def test_fast_steps_share_an_event(workload: Any, events: list[Steps]) -> None:

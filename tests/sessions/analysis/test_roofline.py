@@ -181,3 +181,28 @@ def test_model_flops_utilization_is_the_share_of_the_data_sheet(bench: Any) -> N
     assert model_flops_utilization(known, case.config, "NVIDIA H200") == pytest.approx(0.5)
     assert model_flops_utilization(known, case.config, "Tesla T4") is None, "it has no bf16"
     assert model_flops_utilization(known, case.config, None) is None
+
+
+@pytest.mark.parametrize(
+    ("host_ms", "more", "bound"),
+    [
+        (3.8, {"waits": 0}, "host"),
+        (2.0, {"waits": 0}, None),
+        (3.8, {"waits": 1}, None),  # the host's time includes the wait
+        (3.8, {}, None),
+        (3.8, {"waits": 0, "busy_ms": 3.9}, None),  # the profiler knows better
+    ],
+)
+def test_host_bound_case_is_recognized_without_a_profiler(
+    bench: Any, host_ms: float, more: dict[str, Any], bound: str | None
+) -> None:
+    columns = {"device_ms": [4.0] * 3, "host_ms": [host_ms, host_ms + 0.1, host_ms + 0.2]}
+    options = {"device": "cuda:0", "ms": [4.0] * 3, "columns": columns}
+    known = found(bench, StepCost(**more), **options)
+    assert known is not None and known.bound == bound
+
+
+def test_long_steps_need_a_profiler_to_be_called_host_bound(bench: Any) -> None:
+    columns = {"device_ms": [400.0] * 3, "host_ms": [399.0] * 3}
+    known = found(bench, StepCost(waits=0), device="cuda:0", ms=[400.0] * 3, columns=columns)
+    assert known is not None and known.bound is None

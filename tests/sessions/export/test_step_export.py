@@ -49,7 +49,7 @@ def two_parts(recorded: Any) -> Path:
         steps_of(0, [50.0], phase="warmup", parts_ms={"forward": [40.0]}),
         steps_of(0, [10.0, 11.5], parts_ms={"forward": [8.0, 9.0]}, tokens=[5, 6]),
         steps_of(0, [12.0], parts_ms={"forward": [8.5]}, loss=[None]),
-        steps_of(1, [1.0], round=1, parts_ms={"100%, \n": [0.5]}, device_ms=[0.25]),
+        steps_of(1, [1.0], round=1, parts_ms={"100%, \n": [0.5]}, device_ms=[0.25], host_ms=[0.125]),
     )
     return found
 
@@ -76,6 +76,7 @@ def test_json_rows_match_their_schema(recorded: Any) -> None:
     assert found[2]["parts_ms"] == {"forward": 9.0}
     assert (found[3]["loss"], found[3]["tokens"]) == (None, None)
     assert (found[4]["parts_ms"], found[4]["device_ms"]) == ({"100%,": 0.5}, 0.25)
+    assert (found[0]["host_ms"], found[4]["host_ms"]) == (None, 0.125)
 
 
 def test_parquet_has_the_rows_of_the_csv(recorded: Any, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ STEPS = st.builds(
     round=st.integers(0, 99),
     wall_ms=TIMES,
     device_ms=st.none() | TIMES,
+    host_ms=st.none() | TIMES,
     parts_ms=st.dictionaries(
         st.text(st.characters(exclude_characters="[\x00", codec="utf-8"), max_size=5), TIMES, max_size=3
     ),
@@ -48,6 +49,15 @@ def listed(event: reader.AnyRecord | None) -> Any:
 def test_decoded_line_equals_that_of_msgspec(steps: Steps) -> None:
     found = step_arrays.decode_steps(msgspec.json.encode(steps))
     assert listed(found) == steps
+
+
+def test_line_without_host_times_is_decoded() -> None:
+    """Older versions recorded none."""
+    steps = Steps(t=1.0, case=0, phase="measure", wall_ms=[1.5, 2.0], tokens=[3, 4])
+    line = msgspec.json.encode(steps)
+    older = line.replace(b'"host_ms":null,', b"")
+    assert older != line
+    assert listed(step_arrays.decode_steps(older)) == steps
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_axes_have_units_and_captions_have_n(bench: Any) -> None:
         "memory": "Peak memory (MB)",
         "energy": "Energy (J/sample)",
         "jitter": "Jitter (%)",
-        "compile": "First step beyond a steady one (s)",
+        "compile": "Cold steps beyond steady ones (s)",
         "parts": "Share of the mean step (%)",
         "power": "Power (W)",
         "speedup": "Throughput relative to the baseline (×)",

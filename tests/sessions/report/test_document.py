@@ -254,7 +254,7 @@ def test_compile_gain_includes_the_cost_of_the_first_step(bench: Any, read: Read
     (section,) = document.under("Compile gain")
     assert section.title == "CPU – FP32, compile default against off"
     found = section.columns(
-        "Latency gain (%)", "First step beyond a steady one (s)", "Break-even (steps)", "Verdict"
+        "Latency gain (%)", "Cold steps beyond steady ones (s)", "Break-even (steps)", "Verdict"
     )
     assert found == [
         ["20.00", "16.00", "8,000", "faster"],

@@ -125,14 +125,21 @@ def test_effective_options_are_those_read_back_last(session: Session) -> None:
 def test_steps_are_collected_by_phase(session: Session) -> None:
     session.apply(steps(phase="warmup", wall_ms=[9.0], tokens=[5]))
     session.apply(
-        steps(wall_ms=[1.0, 2.0], device_ms=[0.5, 1.5], parts_ms={"forward": [1.0, 1.0]}, tokens=[3, 4])
+        steps(
+            wall_ms=[1.0, 2.0],
+            device_ms=[0.5, 1.5],
+            host_ms=[0.2, 0.3],
+            parts_ms={"forward": [1.0, 1.0]},
+            tokens=[3, 4],
+        )
     )
-    session.apply(steps(wall_ms=[3.0], device_ms=[2.5], parts_ms={"forward": [1.0]}, tokens=[5]))
+    session.apply(steps(wall_ms=[3.0], device_ms=[2.5], host_ms=[0.4], parts_ms={"forward": [1.0]}, tokens=[5]))
     case = session.cases[0]
     assert (len(case.warmup), list(case.warmup.wall_ms), case.warmup.parts_ms) == (1, [9.0], {})
     assert len(case.measured) == 3
     assert list(case.measured.wall_ms) == [1.0, 2.0, 3.0]
     assert list(case.measured.device_ms) == [0.5, 1.5, 2.5]
+    assert list(case.measured.host_ms) == [0.2, 0.3, 0.4]
     assert list(case.measured.tokens) == [3, 4, 5]
     assert {part: list(ms) for part, ms in case.measured.parts_ms.items()} == {"forward": [1.0, 1.0, 1.0]}
     assert len(session.cases[1].measured) == 0
@@ -142,6 +149,7 @@ def test_steps_are_collected_by_phase(session: Session) -> None:
     "columns",
     [
         {"device_ms": []},
+        {"host_ms": []},
         {"tokens": [1, 2]},
         {"loss": []},
         {"padded_tokens": [1, 2]},
@@ -163,6 +171,7 @@ def test_columns_without_steps_are_empty() -> None:
 def test_dropping_a_round_restores_every_column() -> None:
     whole = {
         "device_ms": [0.5, 1.5],
+        "host_ms": [0.2, 0.3],
         "parts_ms": {"forward": [1.0, 2.0], "result": [0.1, 0.2]},
         "tokens": [3, 4],
         "padded_tokens": [8, 8],
@@ -175,7 +184,7 @@ def test_dropping_a_round_restores_every_column() -> None:
         if round_index == 0:
             kept.extend(event)
     dropped.drop_from_round(1)
-    for name in ("wall_ms", "device_ms", "parts_ms", "tokens", "padded_tokens", "rounds"):
+    for name in ("wall_ms", "device_ms", "host_ms", "parts_ms", "tokens", "padded_tokens", "rounds"):
         assert getattr(dropped, name) == getattr(kept, name), name
     assert len(dropped.loss) == 2 and dropped.loss[0] == 1.5
     dropped.drop_from_round(0)

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.events import RoundFinished
-from benchtui.sessions.payloads import Energy, Reported
+from benchtui.sessions.events import CaseFinished, RoundFinished, Steps
+from benchtui.sessions.payloads import Compiling, Energy, Reported
 from benchtui.sessions.stats.case_metrics import Metrics, distribution, metrics, with_round_interval
 from benchtui.sessions.stats.sampling import Sample, Statistic, sample
 
@@ -157,6 +157,28 @@ def test_the_cold_cost_is_what_the_first_step_takes_beyond_a_steady_one(bench: A
     assert figures(bench, bench.case(ms=[1.0, 3.0])).cold_cost_ms == 0.0
 
 
+def test_cold_cost_includes_every_warmup_step_that_compiled(bench: Any) -> None:
+    compiling = Compiling(graphs=2, graph_breaks=0, recompiles=0, cold=(0, 2, 9), unsteady=(1,))
+    case = bench.case(ms=[1.0, 3.0], warmup_ms=[500.0, 7.0, 300.0, 2.0], end={"compiling": compiling})
+    found = figures(bench, case)
+    assert (found.first_step_ms, found.cold_cost_ms) == (500.0, 498.0 + 298.0)
+    without_warmup = bench.case(ms=[400.0, 300.0, 1.0, 3.0, 2.0], end={"compiling": compiling})
+    assert figures(bench, without_warmup).cold_cost_ms == 397.0 + 297.0
+
+
+def test_cold_cost_of_several_rounds_is_that_of_the_first(bench: Any) -> None:
+    early, late = (Compiling(graphs=2, graph_breaks=0, recompiles=0, cold=cold) for cold in ((0, 1), (0,)))
+    session = bench.session(bench.case(outcome=None))
+    for round_index, warmup_ms in enumerate(([500.0, 300.0], [90.0, 80.0])):
+        session.apply(Steps(t=0.0, case=0, round=round_index, phase="warmup", wall_ms=warmup_ms))
+        session.apply(Steps(t=0.0, case=0, round=round_index, phase="measure", wall_ms=[1.0, 3.0]))
+        if not round_index:
+            session.apply(RoundFinished(t=0.0, case=0, round=0, compiling=early))
+    session.apply(CaseFinished(t=0.0, case=0, outcome="ok", compiling=late))
+    found = metrics(session.cases[0])
+    assert found is not None and found.cold_cost_ms == 498.0 + 298.0
+
+
 def test_figures_that_were_summed_up_before_are_those(bench: Any) -> None:
     (case,) = bench.session(bench.case(ms=[1.0, 3.0])).cases
     found = metrics(case)
@@ -180,6 +202,15 @@ def test_device_time_has_its_own_spread(bench: Any) -> None:
     found = metrics(session.cases[0])
     assert found is not None and found.device_ms is not None
     assert (found.device_ms.mean, found.latency_ms.mean) == (5.0, 9.0)
+    assert found.host_ms is found.wait_mean_ms is None
+
+
+def test_the_host_waits_for_what_its_own_time_leaves_of_a_step(bench: Any) -> None:
+    found = figures(bench, bench.case(ms=[9.0, 9.0], columns={"host_ms": [2.0, 4.0]}))
+    assert found.host_ms is not None and found.host_ms.mean == 3.0
+    assert found.wait_mean_ms == 6.0
+    busy = figures(bench, bench.case(ms=[9.0, 9.0], columns={"host_ms": [9.0, 9.5]}))
+    assert busy.wait_mean_ms == 0.0
 
 
 @pytest.mark.parametrize("tokens", [[], [100]])

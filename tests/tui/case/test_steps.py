@@ -75,3 +75,12 @@ def test_an_incomplete_column_is_left_blank() -> None:
 
 def test_a_case_without_steps_has_no_rows() -> None:
     assert StepTable(case(Columns(), Columns()), ()).count == 0
+
+
+def test_host_times_are_listed_beside_device_times() -> None:
+    measured = columns([9.0])
+    measured.device_ms.append(8.0)
+    measured.host_ms.append(2.5)
+    titles, row = rows(StepTable(case(Columns(), measured), ()), 0)[:2]
+    assert "device ms" in titles and titles.index("device ms") < titles.index("host ms")
+    assert row.split()[-3:-1] == ["8.00", "2.50"]

@@ -4,7 +4,7 @@ from typing import Any
 
 from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.events import CaseFinished, CaseStarted, Peaks, SessionStarted, Steps
-from benchtui.sessions.payloads import Host, Memory, StepCost
+from benchtui.sessions.payloads import Compiling, Host, Memory, StepCost
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.themes.symbols import UNICODE
@@ -74,3 +74,12 @@ def test_cuda_graphs_show_why_tensor_memory_is_missing() -> None:
     ]
     known = Memory(peak_allocated_mb=500.0, peak_reserved_mb=900.0)
     assert section(peaks, graphs, memory=known)[0] == "allocated by tensors 500 MB"
+
+
+def test_compiler_section_counts_cuda_graphs_and_skips() -> None:
+    config = Config(device="cuda:0", compile="reduce-overhead")
+    compiling = Compiling(graphs=2, graph_breaks=0, recompiles=0, cuda_graphs=3, cuda_graph_skips=1)
+    lines = section("Compiler", config, compiling=compiling)
+    assert "CUDA graphs 3 (1 skipped)" in lines
+    plain = Compiling(graphs=2, graph_breaks=0, recompiles=0)
+    assert not any("CUDA" in row for row in section("Compiler", config, compiling=plain))

@@ -177,7 +177,7 @@ def _job_text(result: Result, steps: int | None) -> str | None:
     if total_ms is None:
         return None
     cold_s = (result.metrics.cold_cost_ms or 0.0) / 1000
-    return f"{steps:,} steps in {total_ms / 1000:,.2f} s, including {cold_s:,.2f} s for the first"
+    return f"{steps:,} steps in {total_ms / 1000:,.2f} s, including {cold_s:,.2f} s for cold steps"
 
 
 def _with(value: float | None, unit: str, form: str = ".0f") -> str | None:

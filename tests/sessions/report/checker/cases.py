@@ -171,7 +171,8 @@ def longer_tail(need: str, row: Row, other: Row) -> tuple[str, float, float] | N
 def applied_states(row: Row, option: str) -> set[bool | None]:
     """Return whether an option was applied: every answer that the JSON, which lacks some values, allows."""
     if option == "compile":
-        return {None if row["compiled"] is None else row["compiled"] == (row["compile"] != "off")}
+        eager = row["cuda_graphs"] == 0 or bool(row["cuda_graph_skips"])
+        return {None if row["compiled"] is None else row["compiled"] == (row["compile"] != "off") and not eager}
     if option == "attention":
         asked, used = row["attention"], row["attention_used"]
         return {True if asked == "auto" else None if used is None else used.startswith(asked)}

@@ -60,7 +60,8 @@ INTRODUCTIONS = {
         "Against fp32 at the same batch size: how much throughput rises, and how much of the latency is saved."
     ),
     "Compile gain": (
-        "Compiling happens in the first steps, so its cost is what the first step took beyond a steady one."
+        "Compiling happens in the first steps. Its cost is the time that the first step, and the warm-up steps "
+        "in which torch compiled, took beyond steady ones."
     ),
 }
 """Introductions of the sections whose tables have headings of their own."""
