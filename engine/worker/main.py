@@ -115,7 +115,7 @@ class _Case:
 
     def _measure(self, device: Device, workload: Workload) -> tuple[CaseFinished, float]:
         """Warm up and measure. Return the case's end and the mean step time in seconds."""
-        rules = self._job.sweep.measure
+        rules = self._job.sweep.measure.for_device(self._job.config.device)
         warmup_stop = warm_up(workload, device, rules, self._recorder("warmup"))
         watch = CompileWatch() if self._job.config.compile != "off" else None
         recorder = self._recorder("measure")

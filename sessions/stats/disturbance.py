@@ -34,7 +34,7 @@ SHARED_GPU_SLOWDOWN = 2.0
 LEAST_PROCESSOR = 0.9
 """CPU time over wall time of a CPU worker, below which it must have waited for a processor."""
 SHARED_PROCESSOR = "the worker waited for a processor"
-KINDS = ("disturbed", "throttled", "clock", "shared GPU", "beside")
+KINDS = ("disturbed", "throttled", "clock", "shared GPU", "beside", "unwatched")
 """Prefixes of this module's marks."""
 _CAUSES = {
     "throttled": "the GPU was throttled",
@@ -95,6 +95,13 @@ def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]
 def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
     """Return every mark that the surroundings of a case call for."""
     return (*throttling(environment), *contention_marks(environment, span_s), *_company(environment))
+
+
+def unwatched_marks(unread: Sequence[str], span_s: float) -> tuple[str, ...]:
+    """Return a mark for a GPU case in whose measured span no reading of ``unread`` fell."""
+    if not unread:
+        return ()
+    return (f"unwatched: no reading of the GPU's {' and '.join(unread)} in {span_s:.2g} s",)
 
 
 def _slowed(
