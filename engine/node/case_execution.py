@@ -105,11 +105,14 @@ class CaseRun:
 
     def _unread(self, begin_s: float, end_s: float) -> list[str]:
         """Return the kinds of GPU readings of which none fell into a span; empty for a case on a CPU."""
-        gpu, columns = self._gpu(), {"sm_clock_mhz": "clock", "power_w": "power"}
         if not self._gpu_uuid:
             return []
-        found = gpu and [name for name in columns if self._readings.gpu(gpu.index, name, begin_s, end_s)]
-        return [text for name, text in columns.items() if name not in (found or [])]
+        gpu, columns = self._gpu(), {"clock": "sm_clock_mhz", "power": "power_w"}
+        return [
+            kind
+            for kind, name in columns.items()
+            if gpu is None or not self._readings.gpu(gpu.index, name, begin_s, end_s)
+        ]
 
     def _energy(self, begin_s: float, end_s: float) -> Energy:
         if not self._gpu_uuid:

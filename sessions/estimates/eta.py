@@ -102,6 +102,8 @@ class StepsLeft:
     """Whether it rests on how noise usually behaves."""
     limited: bool = False
     """Whether the time limit ends the round before it reaches its target."""
+    min_time_s: float | None = None
+    """Minimum measured time that asks for these steps; None if another rule asks for as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +129,9 @@ def steps_left(done: RoundSoFar, measure: Measure) -> StepsLeft:
     if not done.steps or not done.seconds:
         return needed
     step_s = done.seconds / done.steps
-    for_time = ceil(((measure.min_time_s or 0.0) - done.seconds) / step_s)
-    needed = replace(needed, steps=max(needed.steps, for_time))
+    min_time_s = measure.min_time_s or 0.0
+    if (for_time := ceil((min_time_s - done.seconds) / step_s)) > needed.steps:
+        needed = replace(needed, steps=for_time, rough=True, min_time_s=min_time_s)
     if most_s is None:
         return needed
     most = max(0, ceil((most_s - done.seconds) / step_s))
