@@ -13,7 +13,7 @@ from benchtui.engine.node.worker_processes import CaseProcess
 from benchtui.engine.telemetry.nvml import Nvml
 from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome
 from benchtui.sessions.payloads import Energy, Environment, Gpu, Host, Memory
-from benchtui.sessions.stats.disturbance import disturbances
+from benchtui.sessions.stats.disturbance import disturbances, unwatched_marks
 
 _PROCESSES_PERIOD_S = 1.0
 """Minimum interval between queries of the GPU's process list. They hold the driver's lock."""
@@ -103,8 +103,21 @@ class CaseRun:
             memory=replace(event.memory or Memory(), peak_device_mb=self._device_mb),
             energy=self._energy(begin_s, end_s),
             environment=environment,
-            marks=(*event.marks, *self._unread(), *disturbances(environment, end_s - begin_s)),
+            marks=(
+                *event.marks,
+                *disturbances(environment, end_s - begin_s),
+                *(self._unread() or unwatched_marks(self._missing(begin_s, end_s), end_s - begin_s)),
+            ),
         )
+
+    def _missing(self, begin_s: float, end_s: float) -> list[str]:
+        """Return the kinds of GPU readings of which none fell into a span; empty for a case on a CPU."""
+        gpu, columns = self._gpu(), {"clock": "sm_clock_mhz", "power": "power_w"}
+        if gpu is None:
+            return []
+        return [
+            kind for kind, name in columns.items() if not self._readings.gpu(gpu.index, name, begin_s, end_s)
+        ]
 
     def _energy(self, begin_s: float, end_s: float) -> Energy:
         if not self._on_gpu:

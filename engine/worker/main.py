@@ -117,7 +117,7 @@ class _Case:
 
     def _measure(self, device: Device, workload: Workload) -> tuple[CaseFinished, TypicalStep]:
         """Warm up and measure. Return the case's end and the step whose cost is to be counted."""
-        rules = self._job.sweep.measure
+        rules = self._job.sweep.measure.for_device(self._job.config.device)
         watch = CompileWatch(self._job.config.uses_cuda_graphs) if self._job.config.compile != "off" else None
         warmup_stop = warm_up(workload, device, rules, self._recorder("warmup"), watch)
         recorder = self._recorder("measure")

@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from math import sqrt
 
+from benchtui.engine.worker.warmup import steps_reason
 from benchtui.sessions.estimates.stop_rules import (
     AUTO_DEVICE_PERCENT,
     AUTO_HOST_PERCENT,
@@ -64,6 +65,11 @@ class RunningSpread:
         return all(abs(each - newest) <= SETTLED_WITHIN * newest for each in self.noise)
 
 
+def device_or_host_ms(wall_ms: float, device_ms: float | None) -> float:
+    """Return the time of a step that counts for a minimum time: the host's where the device has no clock."""
+    return wall_ms if device_ms is None else device_ms
+
+
 class StopRule:
     """Rule that decides when measuring ends, and why."""
 
@@ -71,7 +77,7 @@ class StopRule:
         self._rules = rules
         self._min_steps = least_steps(rules)
         self._max_s = longest_s(rules)
-        self._measured_ms = self._checked_ms = 0.0
+        self._measured_ms = self._checked_ms = self._device_ms = 0.0
         self._steps = 0
         self._host, self._device = RunningSpread(), RunningSpread()
 
@@ -82,6 +88,7 @@ class StopRule:
         """
         self._steps += 1
         self._measured_ms += wall_ms
+        self._device_ms += device_or_host_ms(wall_ms, device_ms)
         if self._rules.until_auto or self._rules.until_percent is not None:
             self._host.add(wall_ms)
             if device_ms is not None:
@@ -89,12 +96,12 @@ class StopRule:
         return self._target_reason() or self._limit_reason(elapsed_s)
 
     def _target_reason(self) -> str | None:
-        if self._steps < self._min_steps:
+        if self._steps < self._min_steps or self._device_ms < 1000 * (self._rules.min_time_s or 0.0):
             return None
         if self._rules.until_auto:
             return self._auto_reason()
         if self._rules.until_percent is None:
-            return f"{self._rules.iterations} steps"
+            return steps_reason(self._rules.iterations, self._steps, self._rules.min_time_s)
         if self._measured_ms - self._checked_ms < CHECK_MS:
             return None
         self._checked_ms = self._measured_ms

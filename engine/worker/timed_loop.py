@@ -14,7 +14,7 @@ from benchtui.engine.devices.base import Device, StepTime
 from benchtui.engine.job import REPORT_S, THROUGHPUT_BLOCK
 from benchtui.engine.models.compilation import CompileWatch
 from benchtui.engine.worker.environment import EnvironmentProbe
-from benchtui.engine.worker.stop_rule import StopRule
+from benchtui.engine.worker.stop_rule import StopRule, device_or_host_ms
 from benchtui.engine.worker.warmup import warmed_up
 from benchtui.engine.workloads.base import StepCounts, Workload
 from benchtui.sessions.events import Phase, Steps
@@ -100,8 +100,11 @@ def warm_up(
 ) -> str:
     """Run and record the warm-up steps. Return the reason why they ended."""
     times_ms: list[float] = []
-    while (stop := warmed_up(times_ms, rules)) is None:
+    missing_ms = 1000 * (rules.min_warmup_s or 0.0)
+    while (stop := warmed_up(times_ms, rules, missing_ms)) is None:
         (time,) = _steps(workload, device, record, 1)
+        if times_ms:  # the first step may compile, which leaves the device idle
+            missing_ms -= device_or_host_ms(time.wall_ms, time.device_ms)
         times_ms.append(time.wall_ms)
         if watch:
             watch.check(record.added)

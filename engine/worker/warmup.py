@@ -17,11 +17,16 @@ MEAN_FALLS, MEAN_RISES = -0.5, 0.1
 """Allowed relative changes between the halves of a window (pyperf, _worker.py, test_calibrate_warmups)."""
 
 
-def warmed_up(times_ms: Sequence[float], rules: Measure) -> str | None:
-    """Return the reason to end the warm-up after these steps, or None."""
+def warmed_up(times_ms: Sequence[float], rules: Measure, missing_ms: float = 0.0) -> str | None:
+    """Return the reason to end the warm-up after these steps, or None.
+
+    ``missing_ms`` is what the steps so far lack of the minimum time, at most 0 once they have taken it.
+    """
     n = len(times_ms)
+    if missing_ms > 0:
+        return None
     if not rules.warmup_auto:
-        return f"{rules.warmup} steps" if n >= rules.warmup else None
+        return steps_reason(rules.warmup, n, rules.min_warmup_s) if n >= rules.warmup else None
     if n < MIN_STEPS:
         return None
     if stable(times_ms[-WINDOW:]):
@@ -31,6 +36,11 @@ def warmed_up(times_ms: Sequence[float], rules: Measure) -> str | None:
     if sum(times_ms[1:]) >= MAX_MS:
         return f"not stable after {n} steps and {MAX_MS / 1000:g} s, the maximum"
     return None
+
+
+def steps_reason(planned: int, done: int, min_s: float | None) -> str:
+    """Return the reason to stop after a number of steps, of which a minimum time may have added some."""
+    return f"{done} steps, for at least {min_s:g} s" if min_s and done > planned else f"{planned} steps"
 
 
 def stable(window_ms: Sequence[float]) -> bool:

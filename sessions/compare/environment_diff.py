@@ -176,7 +176,8 @@ def _work(session: Session) -> Iterator[Fact]:
 
 def _settings(session: Session) -> Iterator[Fact]:
     sweep = session.start.sweep
-    yield from _options("", sweep.measure, excluded="baseline")
+    device = next((each for each in sweep.axes.device if each != "cpu"), "cpu")
+    yield from _options("", sweep.measure.for_device(device), excluded="baseline")
     yield from _options("run ", sweep.run)
     if sweep.task == "lm-train":
         yield from _options("train ", sweep.train)

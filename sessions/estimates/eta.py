@@ -5,7 +5,7 @@ from __future__ import annotations  # array[float] can't be evaluated before Pyt
 from array import array
 from bisect import bisect, insort
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from benchtui.sessions.estimates.stop_rules import CHECK_MS, least_steps, longest_s, wanted_percent
@@ -80,7 +80,8 @@ class StepTimeModel:
             return Estimate(0.0)
         preparation_s = self._preparations_s / self._learned
         steps = self.steps_per_round(measure)
-        steps_s = measure.warmup * step.seconds + _measuring_s(steps, step.seconds, measure)
+        measure = measure.for_device(config.device)
+        steps_s = warmup_s(measure, step.seconds) + measuring_s(steps, step.seconds, measure)
         return Estimate(min(preparation_s + steps_s, measure.timeout_s), step.rough)
 
     def steps_per_round(self, measure: Measure) -> float:
@@ -101,6 +102,8 @@ class StepsLeft:
     """Whether it rests on how noise usually behaves."""
     limited: bool = False
     """Whether the time limit ends the round before it reaches its target."""
+    min_time_s: float | None = None
+    """Minimum measured time that asks for these steps; None if another rule asks for as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +120,21 @@ class RoundSoFar:
 
 
 def steps_left(done: RoundSoFar, measure: Measure) -> StepsLeft:
-    """Estimate the steps until a round has enough, or its time limit ends it."""
+    """Estimate the steps until a round has enough, or its time limit ends it.
+
+    ``measure`` has the rules for the case's device.
+    """
     needed = _steps_needed(done, measure)
     most_s = longest_s(measure)
-    if most_s is None or not done.steps or not done.seconds:
+    if not done.steps or not done.seconds:
         return needed
-    most = max(0, ceil((most_s - done.seconds) * done.steps / done.seconds))
+    step_s = done.seconds / done.steps
+    min_time_s = measure.min_time_s or 0.0
+    if (for_time := ceil((min_time_s - done.seconds) / step_s)) > needed.steps:
+        needed = replace(needed, steps=for_time, rough=True, min_time_s=min_time_s)
+    if most_s is None:
+        return needed
+    most = max(0, ceil((most_s - done.seconds) / step_s))
     return needed if needed.steps <= most else StepsLeft(most, needed.percent, rough=True, limited=True)
 
 
@@ -151,6 +163,7 @@ def case_left(
 
     ``needed`` is what its round still needs, if more is known than the planned number of steps.
     """
+    measure = measure.for_device(case.config.device)
     whole = step_times.case(case.config, measure)
     round_index = case.started.round if case.started else 0
     now = _round_left(case, measure, needed, whole, now_s)
@@ -167,19 +180,18 @@ def _round_left(
     warmed, measured = case.warmup.of_round(round_index), case.measured.of_round(round_index)
     step_s = _mean_step_s(case, NEWEST)
     if step_s is not None and warmed + measured:
-        warmup_s = 0.0 if measured else max(0, measure.warmup - warmed) * step_s
+        warmup_left_s = 0.0 if measured else max(0.0, warmup_s(measure, step_s) - warmed * step_s)
         needed = needed or StepsLeft(max(0, least_steps(measure) - measured))
         steps_s = _steps_time_s(needed, step_s, measured, measure)
-        return Estimate(warmup_s + _capped_s(steps_s, measured * step_s, measure), needed.rough)
+        return Estimate(warmup_left_s + _capped_s(steps_s, measured * step_s, measure), needed.rough)
     if whole is None or case.started is None:
         return whole
     return Estimate(max(0.0, whole.seconds - (now_s - case.started.t)), whole.rough)
 
 
 def _steps_time_s(needed: StepsLeft, step_s: float, measured: int, measure: Measure) -> float:
-    """Return the time of the needed steps, and at least the time before an interval counts."""
-    least_s = CHECK_MS / 1000 if measure.until_auto or needed.percent is not None else 0.0
-    return max(needed.steps * step_s, least_s - measured * step_s)
+    """Return the time of the needed steps, and at least the rest of the minimum time."""
+    return max(needed.steps * step_s, _min_measuring_s(measure) - measured * step_s)
 
 
 def _capped_s(steps_s: float, measured_s: float, measure: Measure) -> float:
@@ -232,9 +244,22 @@ def _last_round(columns: Columns) -> array[float]:
     return columns.wall_ms[columns.rounds[-1][1] :] if columns.rounds else columns.wall_ms
 
 
-def _measuring_s(steps: float, step_s: float, measure: Measure) -> float:
+def warmup_s(measure: Measure, step_s: float) -> float:
+    """Return the time of the warm-up: its steps, or its minimum time after the first step."""
+    minimum_s = measure.min_warmup_s or 0.0
+    return max(measure.warmup * step_s, minimum_s + step_s if minimum_s else 0.0)
+
+
+def measuring_s(steps: float, step_s: float, measure: Measure) -> float:
+    """Return the time of measuring this many steps, within the limits of the rules for the case's device."""
     most_s = longest_s(measure)
-    return steps * step_s if most_s is None else min(steps * step_s, most_s)
+    least_s = max(steps * step_s, _min_measuring_s(measure))
+    return least_s if most_s is None else min(least_s, most_s)
+
+
+def _min_measuring_s(measure: Measure) -> float:
+    by_spread = measure.until_auto or measure.until_percent is not None
+    return max(measure.min_time_s or 0.0, CHECK_MS / 1000 if by_spread else 0.0)
 
 
 def _groups(config: Config) -> tuple[Group, ...]:

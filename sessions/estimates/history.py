@@ -10,8 +10,14 @@ from statistics import fmean
 from typing import Literal
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.estimates.eta import RoundSoFar, StepTimeModel, steps_left, work
-from benchtui.sessions.estimates.stop_rules import CHECK_MS, longest_s
+from benchtui.sessions.estimates.eta import (
+    RoundSoFar,
+    StepTimeModel,
+    measuring_s,
+    steps_left,
+    warmup_s,
+    work,
+)
 from benchtui.sessions.events import CasePrepared
 from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.library.paths import SessionFile
@@ -115,7 +121,8 @@ class HistoryEstimator:
             return _guess_s(config, sweep, self.parameters or ASSUMED_PARAMETERS), "guess"
         basis: Basis = "measured" if (own, work(config)) in self._measured else "near"
         steps = self._step_times.steps_per_round(sweep.measure)
-        return _round_s(step.seconds, fmean(overhead), sweep.measure, steps), basis
+        rules = sweep.measure.for_device(config.device)
+        return _round_s(step.seconds, fmean(overhead), rules, steps), basis
 
     def _memory_mb(self, config: Config, sweep: Sweep) -> tuple[float | None, Basis]:
         own = self._peaks_mb.get(_group(config))
@@ -200,12 +207,8 @@ def _overhead_s(case: CaseState) -> float | None:
 
 def _round_s(step_s: float, overhead_s: float, measure: Measure, steps: float) -> float:
     """Return the time of a round: its overhead, warm-up and measuring of this many steps."""
-    by_spread = measure.until_auto or measure.until_percent is not None
-    measuring_s = max(steps * step_s, CHECK_MS / 1000 if by_spread else 0.0)
-    most_s = longest_s(measure)
-    if most_s is not None:
-        measuring_s = min(measuring_s, most_s)
-    return min(overhead_s + measure.warmup * step_s + measuring_s, measure.timeout_s)
+    steps_s = warmup_s(measure, step_s) + measuring_s(steps, step_s, measure)
+    return min(overhead_s + steps_s, measure.timeout_s)
 
 
 def _interpolated_mb(known: list[tuple[int, float]], size: int) -> float:
@@ -231,7 +234,8 @@ def _guess_s(config: Config, sweep: Sweep, parameters: int) -> float | None:
     step_s = FLOP_PER_TOKEN * parameters * tokens / FLOP_PER_S[config.device.partition(":")[0]]
     overhead_s = ASSUMED_OVERHEAD_S + (0.0 if config.compile == "off" else COMPILING_S)
     nothing_measured = RoundSoFar(0, 0.0, None, on_host=config.device == "cpu")
-    return _round_s(step_s, overhead_s, sweep.measure, steps_left(nothing_measured, sweep.measure).steps)
+    rules = sweep.measure.for_device(config.device)
+    return _round_s(step_s, overhead_s, rules, steps_left(nothing_measured, rules).steps)
 
 
 def _guess_mb(config: Config, sweep: Sweep, parameters: int) -> float | None:

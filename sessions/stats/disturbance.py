@@ -36,7 +36,7 @@ LEAST_PROCESSOR = 0.9
 QUOTA_SHARE = 0.01
 """Share of the periods of a CPU quota with a stop, from which a case counts as disturbed."""
 SHARED_PROCESSOR = "the worker waited for a processor"
-KINDS = ("disturbed", "throttled", "clock", "shared GPU", "beside")
+KINDS = ("disturbed", "throttled", "clock", "shared GPU", "beside", "unwatched")
 """Prefixes of this module's marks."""
 _COUNTED = ("waits for the GPU", "gradient scaler skipped")
 """Prefixes of other modules' marks that contain a number."""
@@ -118,6 +118,13 @@ def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
     gpu = (*throttling(environment), *clock_marks(environment))
     others = (*contention_marks(environment, span_s), *_company(environment))
     return (*gpu, *quota_marks(environment), *others)
+
+
+def unwatched_marks(unread: Sequence[str], span_s: float) -> tuple[str, ...]:
+    """Return a mark for a GPU case in whose measured span no reading of ``unread`` fell."""
+    if not unread:
+        return ()
+    return (f"unwatched: no reading of the GPU's {' and '.join(unread)} in {span_s:.2g} s",)
 
 
 def _slowed(

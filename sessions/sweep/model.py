@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.sweep.options import LARGEST, Axes, Baseline, Config, Exclusion, Record, Size
 
@@ -37,6 +38,12 @@ MOST_RETRIES = 10
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=LARGEST)]
 """Time in seconds."""
 
+GPU_MIN_WARMUP_S = 1.0
+"""Minimum warm-up on a GPU. A few steps of 3 ms end before its clock has settled."""
+GPU_MIN_TIME_S = 2.5
+"""Minimum measured time on a GPU. Its energy counter needs 2 s between the first and the last reading, and
+readings are 0.25 s apart, so that a span of 2 s would rarely be enough."""
+
 
 class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Timing, warm-up and stop rules of a case."""
@@ -45,8 +52,14 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Warm-up steps: recorded, never counted. With ``warmup_auto``, an estimate of their number."""
     warmup_auto: bool = False
     """Warm up until a sliding window of steps is stable, or a cap is reached."""
+    min_warmup_s: Seconds | None = 0.0
+    """Minimum time of the warm-up after its first step, in seconds on the device. Null depends on the device,
+    see ``for_device``. The default is the rule of older sessions, which have no such entry."""
     iterations: Size = 20
     """Measured steps; with ``until_percent`` or ``until_auto``, the minimum number."""
+    min_time_s: Seconds | None = 0.0
+    """Minimum measured time of a round, in seconds on the device, unless ``max_time_s`` ends it. Null and the
+    default mean the same as for ``min_warmup_s``."""
     until_percent: Annotated[float, msgspec.Meta(gt=0, lt=100)] | None = None
     """Measure until the 95% interval of the median is this narrow, in percent of the median."""
     until_auto: bool = False
@@ -73,6 +86,21 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     def planned_steps(self) -> int:
         """Measured steps of a case over all rounds, unless another rule ends or extends it."""
         return self.iterations * self.rounds
+
+    @property
+    def by_count(self) -> bool:
+        """Whether nothing but the number of steps ends a round. Holds for the rules on one device."""
+        return not (self.until_auto or self.until_percent is not None or self.min_time_s)
+
+    def for_device(self, device: str) -> "Measure":
+        """Return the rules on a device, with minimum times for null: those of a GPU, or 0 on a CPU."""
+        on_gpu = device != "cpu"
+        warmup_s, time_s = (GPU_MIN_WARMUP_S, GPU_MIN_TIME_S) if on_gpu else (0.0, 0.0)
+        return replace(
+            self,
+            min_warmup_s=warmup_s if self.min_warmup_s is None else self.min_warmup_s,
+            min_time_s=time_s if self.min_time_s is None else self.min_time_s,
+        )
 
 
 class Train(Record, frozen=True, kw_only=True, omit_defaults=False):

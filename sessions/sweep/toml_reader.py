@@ -164,7 +164,7 @@ def sweep_of(table: Table, where: str) -> Sweep:
     """Build a sweep from the entries of a TOML file; raises BenchtuiError."""
     if "model" not in table:
         raise BenchtuiError(f"{where}: model is missing; name a hub id, a folder or a bundled architecture")
-    sweep = Sweep(**_entries(table, _TOP, f"{where}: "))
+    sweep = Sweep(**_entries({"measure": {}} | table, _TOP, f"{where}: "))
     if sweep.planned > MOST_CASES:
         raise BenchtuiError(f"{where}: axes: {sweep.planned:,} cases; at most {MOST_CASES:,} are allowed")
     if sweep.exclude and next(included_configs(sweep), None) is None:
@@ -179,7 +179,7 @@ def _entries(table: Table, parsers: Mapping[str, Parser], prefix: str) -> Table:
             hint = ranges.nearest(key, parsers)
             name = visible(key, LONGEST_VALUE)
             raise BenchtuiError(f"{prefix}{name}: unknown entry{hint}; allowed: {', '.join(parsers)}")
-        values[_FIELDS.get(key, key)] = parsers[key](value, prefix + key)
+        values[FIELDS.get(key, key)] = parsers[key](value, prefix + key)
     return values
 
 
@@ -339,10 +339,14 @@ def _variable(name: str, value: object, where: str) -> str:
 
 
 def _measure(**entries: Any) -> Measure:  # noqa: ANN401  (each entry was validated before)
-    """Build the measurement rules; an entry of ``auto`` sets a separate field."""
+    """Build the measurement rules; an entry of ``auto`` sets a separate field.
+
+    A count that the sweep states is the number to run: without an entry of its own, its minimum time is then 0.
+    """
     automatic = {field: flag for field, flag in _AUTOMATIC.items() if entries.get(field) == AUTO}
     said = {field: value for field, value in entries.items() if field not in automatic}
-    return Measure(**said | dict.fromkeys(automatic.values(), True))
+    minimum = {field: 0.0 if count in said else None for field, count in _COUNTS.items()}
+    return Measure(**minimum | said | dict.fromkeys(automatic.values(), True))
 
 
 def _duration_s(value: object, where: str) -> float:
@@ -356,6 +360,13 @@ def _duration_s(value: object, where: str) -> float:
             f'{where}: {quoted(value)} is not a time; write seconds, or such as "90s", "10m", "1h30m"'
         )
     return float(seconds)
+
+
+def _min_time_s(value: object, where: str) -> float | None:
+    """Parse a minimum time, which may be 0; None for ``auto``."""
+    if value == AUTO:
+        return None
+    return 0.0 if str(value) in ("0", "0.0", "0s") else _duration_s(value, where)
 
 
 def _percent(value: object, where: str) -> float:
@@ -408,9 +419,13 @@ _ONE_CASE: dict[str, Parser] = {
 """Parsers of the options of a single case."""
 AUTO = "auto"
 _AUTOMATIC = {"warmup": "warmup_auto", "until_percent": "until_auto"}
+_COUNTS = {"min_warmup_s": "warmup", "min_time_s": "iterations"}
+"""Count of steps beside each minimum time."""
 _MEASURE: dict[str, Parser] = {
     "warmup": _or_auto(_count(0)),
     "iterations": _count(1),
+    "min_warmup": _min_time_s,
+    "min_time": _min_time_s,
     "until": _or_auto(_percent),
     "max_time": _duration_s,
     "timeout": _duration_s,
@@ -452,4 +467,11 @@ _TOP: dict[str, Parser] = {
     "train": _table(Train, _TRAIN),
     "generate": _table(Generate, _GENERATE),
 }
-_FIELDS = {"until": "until_percent", "max_time": "max_time_s", "timeout": "timeout_s"}
+FIELDS = {
+    "until": "until_percent",
+    "min_warmup": "min_warmup_s",
+    "min_time": "min_time_s",
+    "max_time": "max_time_s",
+    "timeout": "timeout_s",
+}
+"""Fields of the entries that are named without a unit."""

@@ -82,13 +82,20 @@ def table_of(sweep: Sweep) -> Table:
     return _entries(sweep) | {"exclude": _tables(sweep.exclude)}
 
 
+def default_table() -> Table:
+    """Return the entries of a sweep that states none. Minimum times have no fixed default and are omitted."""
+    table = table_of(Sweep(name="", model=""))
+    return table | {"measure": {name: item for name, item in table["measure"].items() if name not in _IMPLIED}}
+
+
 def toml_of(sweep: Sweep) -> str:
     """Format a sweep as a TOML file: name, model and everything that isn't a default."""
-    table, default = table_of(sweep), table_of(Sweep(name="", model=""))
+    table, default = table_of(sweep), default_table()
     said: Table = {}
     for key, value in table.items():
         if isinstance(value, dict) and key != "env":
             value = {name: item for name, item in value.items() if item != default[key].get(name)}
+            value = _without_implied(value)
         if value not in (default[key], {}):
             said[key] = value
     return rewrite_toml("", texts_of(said), {}, sweep.exclude)
@@ -181,8 +188,19 @@ def _tables(exclude: Iterable[Exclusion]) -> list[Table]:
     return [dict(exclusion.named) for exclusion in exclude]
 
 
-_NAMES = {"until_percent": "until", "max_time_s": "max_time", "timeout_s": "timeout"}
+_NAMES = {field: name for name, field in toml_reader.FIELDS.items()}
 """Names in a file of the fields whose names end in a unit."""
+_IMPLIED = {"min_warmup": "warmup", "min_time": "iterations"}
+"""Minimum times, and the counts that make them 0 if a sweep states them."""
+
+
+def _without_implied(said: Table) -> Table:
+    """Leave out the minimum times that the reader would set."""
+    implied = {
+        name: toml_reader.AUTO if said.get(count, toml_reader.AUTO) == toml_reader.AUTO else 0.0
+        for name, count in _IMPLIED.items()
+    }
+    return {name: item for name, item in said.items() if name not in implied or item != implied[name]}
 
 
 def _entries(record: Record) -> Table:
@@ -192,6 +210,8 @@ def _entries(record: Record) -> Table:
         name = _NAMES.get(field, field)
         if field.endswith("_auto"):
             found |= {field.removesuffix("_auto"): toml_reader.AUTO} if value else {}
+        elif name in _IMPLIED and value is None:
+            found[name] = toml_reader.AUTO
         elif value is not None and field != "exclude":
             found[name] = _said(field, value)
     return found
@@ -212,7 +232,7 @@ def _said(field: str, value: object) -> object:
 def _time(seconds: float) -> str | float:
     """Format a duration in the largest unit that divides it, or return seconds."""
     for unit, size in (("h", 3600), ("m", 60), ("s", 1)):
-        if seconds % size == 0:
+        if seconds and seconds % size == 0:
             return f"{seconds / size:.0f}{unit}"
     return seconds
 

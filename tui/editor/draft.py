@@ -179,7 +179,7 @@ def load_state(source: str | Path) -> State:
 
 def default_texts() -> dict[str, str]:
     """Return the text of each entry that has a default."""
-    return toml_writer.texts_of(toml_writer.table_of(Sweep(name="", model="")))
+    return toml_writer.texts_of(toml_writer.default_table())
 
 
 def _state(origin: Origin) -> State:

@@ -66,6 +66,16 @@ _DESCRIBED = (
     *map(_of_axis, OPTIONS),
     FormField("measure.warmup", "uncounted steps; auto: until step times are stable"),
     FormField("measure.iterations", "measured steps; the minimum if until is set"),
+    FormField(
+        "measure.min_warmup",
+        "minimum time of the warm-up; auto: 1 s on a GPU, as without an entry unless warmup is a number",
+        unset="auto, or 0 if warmup is a number",
+    ),
+    FormField(
+        "measure.min_time",
+        "minimum measured time; auto: 2.5 s on a GPU, as without an entry unless iterations is set",
+        unset="auto, or 0 if iterations is set",
+    ),
     FormField("measure.until", "measure until the 95% interval is this narrow: 1%, or auto"),
     FormField("measure.max_time", f"maximum time to measure a case: {TIME}no limit"),
     FormField("measure.timeout", f"a case is killed after this time, including loading: {TIME}10m"),

@@ -154,8 +154,8 @@ class CaseRows:
 
     def steps_needed(self, case: CaseState) -> StepsLeft | None:
         """Return what a case's round still needs. None for a fixed number of steps, or once ended."""
-        measure = self._session.start.sweep.measure
-        if not (measure.until_auto or measure.until_percent is not None) or case.finished is not None:
+        measure = self._session.start.sweep.measure.for_device(case.config.device)
+        if measure.by_count or case.finished is not None:
             return None
         stats = self._round_stats(case)
         on_host = not case.measured.device_ms
@@ -347,7 +347,7 @@ def state_text(case: CaseState, measure: Measure, symbols: Symbols) -> str:
         return f"{shape} {case.state}"
     if not len(case.measured):
         return f"{shape} {'warm-up' if len(case.warmup) else 'loading'}"
-    if measure.until_auto or measure.until_percent is not None:
+    if not measure.for_device(case.config.device).by_count:
         return f"{shape} {len(case.measured)} steps"
     return f"{shape} {len(case.measured)}/{max(measure.planned_steps, len(case.measured))}"
 

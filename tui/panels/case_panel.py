@@ -67,10 +67,12 @@ def needs_words(needed: StepsLeft, symbols: Symbols) -> str:
     about = f"{symbols.about}" if needed.rough else ""
     if needed.limited:
         return f"time for {about}{needed.steps:,} more"
-    goal = (
-        "to estimate the noise" if needed.percent is None else f"for {symbols.plus_minus}{needed.percent:g} %"
-    )
-    return f"needs {about}{needed.steps:,} more {goal}"
+    more = f"needs {about}{needed.steps:,} more"
+    if needed.min_time_s is not None:
+        return f"{more} for {needed.min_time_s:g} s"
+    if needed.percent is not None:
+        return f"{more} for {symbols.plus_minus}{needed.percent:g} %"
+    return f"{more} to estimate the noise" if needed.rough else more
 
 
 def part_lines(parts: tuple[Part, ...], width: int, height: int, symbols: Symbols) -> list[Line]:

@@ -15,7 +15,7 @@ from benchtui.sessions.stats.quantiles import LEAST_FOR_P90, LEAST_FOR_P99
 from benchtui.sessions.stats.ratios import MIN_EFFECT, latency_ratio
 from benchtui.sessions.stats.results import Result, aa_pair, series_key, varied
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS
-from benchtui.sessions.sweep import SYNTHETIC, Measure, custom_task
+from benchtui.sessions.sweep import SYNTHETIC, Measure, Sweep, custom_task
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK
 from benchtui.sessions.text.formatting import count, listed, number, signed_percent
 from benchtui.sessions.text.labels import applied, series_title
@@ -34,7 +34,7 @@ def method(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
         ("Text", _texts(session)),
         *(_timing(session, cases, noise) if cases else (("Timing", _imported_note(session)),)),
         ("Warm-up", _warm_up(session)),
-        ("Stop rule", _stop_rule(sweep.measure)),
+        ("Stop rule", _stop_rule(sweep.measure, _minimum(sweep, lambda rules: rules.min_time_s))),
         ("Measuring ended by", _tally(case.finished.stop for case in cases if case.finished)),
         ("Rounds", _rounds(session)),
         ("Noise floor", _noise_floor(session, noise)),
@@ -247,10 +247,19 @@ def _text(data: Data) -> str:
 
 def _warm_up(session: Session) -> str:
     measure = session.start.sweep.measure
+    minimum = _minimum(session.start.sweep, lambda rules: rules.min_warmup_s)
     if not measure.warmup_auto:
-        return f"{count(measure.warmup, 'step')} a case, not counted"
+        return f"{count(measure.warmup, 'step')}{minimum} a case, not counted"
     ended = _tally(case.finished.warmup_stop for case in session.cases if case.finished)
-    return f"until a window of steps is stable, not counted{f': {ended}' if ended else ''}"
+    return f"until a window of steps is stable{minimum}, not counted{f': {ended}' if ended else ''}"
+
+
+def _minimum(sweep: Sweep, minimum_s: Callable[[Measure], float | None]) -> str:
+    """Describe a minimum time, and whether it applies to GPUs only. Empty if it applies to no case."""
+    times_s = [minimum_s(sweep.measure.for_device(device)) for device in sweep.axes.device]
+    longest_s = max(time_s or 0.0 for time_s in times_s)
+    only = "" if minimum_s(sweep.measure) else " on a GPU"
+    return f" and at least {longest_s:g} s{only}" if longest_s else ""
 
 
 def _rounds(session: Session) -> str | None:
@@ -287,7 +296,7 @@ def _idle(session: Session) -> str | None:
     return f"{devices}, over {number(idle.window_s, 1)} s before the first case; not subtracted"
 
 
-def _stop_rule(measure: Measure) -> str:
+def _stop_rule(measure: Measure, minimum: str) -> str:
     steps = count(measure.iterations, "step")
     until = measure.until_percent
     limit = measure.max_time_s
@@ -298,7 +307,9 @@ def _stop_rule(measure: Measure) -> str:
     else:
         rule = f"the interval is within {until:g}% of the median, after at least {steps}"
     longest = "" if limit is None else f", or {number(limit, 0)} s"
-    return f"{rule}{longest}; a case may take {number(measure.timeout_s, 0)} s in all, loading included"
+    return (
+        f"{rule}{minimum}{longest}; a case may take {number(measure.timeout_s, 0)} s in all, loading included"
+    )
 
 
 def _energy(cases: Iterable[CaseState]) -> str | None:

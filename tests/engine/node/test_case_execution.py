@@ -177,3 +177,12 @@ def test_worker_under_an_unknown_pid_is_assumed_to_be_listed() -> None:
     assert count_other_gpu_processes({}, 41) == 0
     assert count_other_gpu_processes({7001: 100.0}, 41) == 0
     assert count_other_gpu_processes({7001: 100.0, 7002: 5.0}, 41) == 1
+
+
+def test_gpu_case_without_a_reading_in_its_span_is_marked() -> None:
+    """A span between two readings, and a GPU that the driver doesn't list."""
+    mark = "unwatched: no reading of the GPU's clock and power in"
+    assert f"{mark} 0.06 s" in finished("GPU-1", measured_s=(1.6, 1.66)).marks
+    assert f"{mark} 4 s" in finished("GPU-unknown").marks
+    for watched in (finished("GPU-1"), finished(None, measured_s=(1.6, 1.66))):
+        assert not any("unwatched" in each for each in watched.marks)

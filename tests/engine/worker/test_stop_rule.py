@@ -1,6 +1,7 @@
 import random
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.engine.worker.stop_rule import AUTO_MOST_STEPS, RunningSpread, StopRule, longest_s
 from benchtui.sessions.stats.case_metrics import distribution
@@ -103,3 +104,24 @@ def test_spread_of_too_few_values_is_none() -> None:
     assert (spread.relative_std, spread.interval_percent, spread.settled) == (None, None, False)
     spread.add(1.0)
     assert (spread.relative_std, spread.interval_percent, spread.settled) == (None, None, False)
+
+
+GPU = Measure(iterations=20, min_time_s=None).for_device("cuda:0")
+
+
+def test_fixed_steps_go_on_for_the_minimum_time() -> None:
+    assert stopped(GPU, [4.0] * 2000, device=True) == (625, "625 steps, for at least 2.5 s")
+    assert stopped(GPU, [200.0] * 50, device=True) == (20, "20 steps")
+
+
+def test_minimum_time_counts_the_time_of_the_device() -> None:
+    rule, steps = StopRule(GPU), 1
+    while rule.reason(50.0, 5.0, steps * 0.05) is None:
+        steps += 1
+    assert steps == 500
+
+
+def test_minimum_time_applies_to_a_spread_but_not_to_a_limit() -> None:
+    rules = replace(GPU, until_auto=True)
+    assert stopped(rules, [4.0] * 2000, device=True)[0] == 625
+    assert stopped(replace(GPU, max_time_s=1.0), [4.0] * 2000, device=True) == (250, "time limit of 1 s")

@@ -140,3 +140,14 @@ def test_steps_have_the_round_of_their_recorder(workload: Any, events: list[Step
     record = Recorder(3, "measure", events.append, lambda: 1.5, round=2)
     measure(workload, Device(), Measure(iterations=3), record)  # type: ignore[arg-type]
     assert {event.round for event in events} == {2}
+
+
+def test_warmup_goes_on_for_its_minimum_time_after_the_first_step(workload: Any, events: list[Steps]) -> None:
+    """The n-th step takes n ms: 2 + ... + 14 are 104 ms."""
+    for rules in (Measure(warmup=5, min_warmup_s=0.1), Measure(warmup_auto=True, min_warmup_s=0.1)):
+        device: Any = Device()
+        stop = warm_up(workload, device, rules, recorder(events, "warmup"))
+        assert next(device.steps) == 15 or rules.warmup_auto
+        assert rules.warmup_auto or stop == "14 steps, for at least 0.1 s"
+    device = Device()
+    assert warm_up(workload, device, Measure(warmup=5), recorder(events, "warmup")) == "5 steps"

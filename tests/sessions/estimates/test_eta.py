@@ -183,3 +183,19 @@ def test_open_ended_cases_are_assumed_to_need_the_mean_steps_of_others() -> None
     long.finished = CaseFinished(t=102.0, case=0, outcome="ok")
     estimate = StepTimeModel([long]).case(config(1), Measure(warmup=0, iterations=20, until_percent=1.0))
     assert estimate is not None and round(estimate.seconds, 6) == 2.0
+
+
+def test_minimum_times_of_a_gpu_are_part_of_the_estimates() -> None:
+    by_device = Measure(warmup=5, iterations=20, min_warmup_s=None, min_time_s=None)
+    experience = StepTimeModel([finished(1, 10.0, device="cuda:0"), finished(1, 10.0)])
+    on_gpu = experience.case(config(1, device="cuda:0"), by_device)
+    assert on_gpu is not None and on_gpu.seconds == pytest.approx(2.0 + 1.01 + 2.5)
+    assert experience.case(config(1), by_device) == experience.case(config(1), MEASURE)
+    rules = by_device.for_device("cuda:0")
+    assert steps_left(so_far(20, on_host=False), rules) == StepsLeft(230, rough=True, min_time_s=2.5)
+    assert steps_left(so_far(5, step_s=1.0, on_host=False), rules) == StepsLeft(15)
+    assert steps_left(so_far(250, on_host=False), rules) == StepsLeft(0)
+    case = running(1, warmup=3)
+    case.config = config(1, device="cuda:0")
+    left = case_left(case, by_device, experience, 101.0)
+    assert left is not None and left.seconds == pytest.approx(1.01 - 0.03 + 2.5)

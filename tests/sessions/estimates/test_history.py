@@ -187,6 +187,12 @@ def test_guess_includes_the_minimum_time_until_a_width_counts() -> None:
     assert guessed == pytest.approx(history.ASSUMED_OVERHEAD_S + max(0.5, fixed - history.ASSUMED_OVERHEAD_S))
 
 
+def test_guess_for_a_gpu_includes_its_minimum_times() -> None:
+    rules = Measure(min_warmup_s=None, min_time_s=None)
+    guess_s = HistoryEstimator().predict(config(device="cuda:0"), sweep(measure=rules)).seconds
+    assert guess_s is not None and guess_s >= history.ASSUMED_OVERHEAD_S + 1.0 + 2.5
+
+
 def test_case_that_ran_out_of_memory_is_predicted_to_again(library: Library) -> None:
     library.add(config(batch_size=4), oom=True)
     learned = library.learned()

@@ -1,7 +1,9 @@
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Axes, Baseline, Config, Generate, Measure, Run, Sweep, Train, cases
@@ -41,6 +43,8 @@ activation_checkpointing = true
 [generate]
 new_tokens = 8
 """
+BY_DEVICE = Measure(min_warmup_s=None, min_time_s=None)
+PLAIN = Sweep(name="sweep", model="m", measure=BY_DEVICE)
 HOSTILE = [
     "true",
     "-1",
@@ -106,7 +110,7 @@ def test_every_entry_is_read() -> None:
 
 
 def test_a_model_is_enough() -> None:
-    assert parse_sweep('model = "m"', "my.toml", default_name="file") == Sweep(name="file", model="m")
+    assert parse_sweep('model = "m"', "my.toml", default_name="file") == replace(PLAIN, name="file")
 
 
 def test_the_file_names_a_sweep_that_has_no_name(tmp_path: Path) -> None:
@@ -120,7 +124,10 @@ def test_the_file_names_a_sweep_that_has_no_name(tmp_path: Path) -> None:
     [
         ("wieghts = 1", "wieghts: unknown entry (did you mean 'weights'?); allowed: name, model, weights"),
         ("axes.batchsize = 1", "axes.batchsize: unknown entry (did you mean 'batch_size'?); allowed: machine,"),
-        ("measure.zzz = 1", "measure.zzz: unknown entry; allowed: warmup, iterations, until"),
+        (
+            "measure.zzz = 1",
+            "measure.zzz: unknown entry; allowed: warmup, iterations, min_warmup, min_time, until",
+        ),
         ("measure.baseline.seed = 1", "measure.baseline.seed: unknown entry"),
         ("name = 3", "name: 3 is not text; write it in quotes"),
         ('name = " "', "name: ' ' is not text"),
@@ -269,6 +276,7 @@ def test_broken_toml_names_the_line() -> None:
         "train.learning_rate",
         "train.activation_checkpointing",
         "generate.new_tokens",
+        "measure.min_time",
     ],
 )
 def test_no_value_ends_in_anything_but_a_sweep_or_a_line(entry: str, value: str) -> None:
@@ -283,32 +291,60 @@ def test_no_value_ends_in_anything_but_a_sweep_or_a_line(entry: str, value: str)
 @pytest.mark.parametrize(
     ("override", "sweep"),
     [
-        ("model=org/other", Sweep(name="sweep", model="org/other")),
-        ("name='a=b'", Sweep(name="a=b", model="m")),
-        ("batch_size=1..4*2", Sweep(name="sweep", model="m", axes=Axes(batch_size=(1, 2, 4)))),
-        ("batch_size=[4, 1]", Sweep(name="sweep", model="m", axes=Axes(batch_size=(4, 1)))),
-        (" batch_size = 4, 1 ", Sweep(name="sweep", model="m", axes=Axes(batch_size=(4, 1)))),
-        ("axes.device=cpu,cuda:1", Sweep(name="sweep", model="m", axes=Axes(device=("cpu", "cuda:1")))),
-        ("threads=0,4", Sweep(name="sweep", model="m", axes=Axes(threads=(0, 4)))),
-        ("threads=0..2", Sweep(name="sweep", model="m", axes=Axes(threads=(0, 1, 2)))),
-        ("accumulation=4", Sweep(name="sweep", model="m", train=Train(accumulation=4))),
-        ("train.learning_rate=1", Sweep(name="sweep", model="m", train=Train(learning_rate=1.0))),
-        ("new_tokens=4", Sweep(name="sweep", model="m", generate=Generate(new_tokens=4))),
-        ("until=2%", Sweep(name="sweep", model="m", measure=Measure(until_percent=2.0))),
-        ("measure.timeout=1m", Sweep(name="sweep", model="m", measure=Measure(timeout_s=60.0))),
+        ("model=org/other", replace(PLAIN, model="org/other")),
+        ("name='a=b'", replace(PLAIN, name="a=b")),
+        ("batch_size=1..4*2", replace(PLAIN, axes=Axes(batch_size=(1, 2, 4)))),
+        ("batch_size=[4, 1]", replace(PLAIN, axes=Axes(batch_size=(4, 1)))),
+        (" batch_size = 4, 1 ", replace(PLAIN, axes=Axes(batch_size=(4, 1)))),
+        ("axes.device=cpu,cuda:1", replace(PLAIN, axes=Axes(device=("cpu", "cuda:1")))),
+        ("threads=0,4", replace(PLAIN, axes=Axes(threads=(0, 4)))),
+        ("threads=0..2", replace(PLAIN, axes=Axes(threads=(0, 1, 2)))),
+        ("accumulation=4", replace(PLAIN, train=Train(accumulation=4))),
+        ("train.learning_rate=1", replace(PLAIN, train=Train(learning_rate=1.0))),
+        ("new_tokens=4", replace(PLAIN, generate=Generate(new_tokens=4))),
+        ("until=2%", replace(PLAIN, measure=replace(BY_DEVICE, until_percent=2.0))),
+        ("measure.timeout=1m", replace(PLAIN, measure=replace(BY_DEVICE, timeout_s=60.0))),
         (
             "baseline={ batch_size = 2 }",
-            Sweep(name="sweep", model="m", measure=Measure(baseline=Baseline(batch_size=2))),
+            replace(PLAIN, measure=replace(BY_DEVICE, baseline=Baseline(batch_size=2))),
         ),
         (
             "measure.baseline.precision=fp16",
-            Sweep(name="sweep", model="m", measure=Measure(baseline=Baseline(precision="fp16"))),
+            replace(PLAIN, measure=replace(BY_DEVICE, baseline=Baseline(precision="fp16"))),
         ),
-        ("axes={ batch_size = 2 }", Sweep(name="sweep", model="m", axes=Axes(batch_size=(2,)))),
+        ("axes={ batch_size = 2 }", replace(PLAIN, axes=Axes(batch_size=(2,)))),
     ],
 )
 def test_an_override_reaches_its_entry(override: str, sweep: Sweep) -> None:
     assert parse(overrides=(override,)) == sweep
+
+
+@pytest.mark.parametrize(
+    ("overrides", "warmup_s", "time_s"),
+    [
+        ((), 1.0, 2.5),
+        (("warmup=auto", "until=auto"), 1.0, 2.5),
+        (("warmup=5",), 0.0, 2.5),
+        (("iterations=20",), 1.0, 0.0),
+        (("iterations=20", "min_time=auto"), 1.0, 2.5),
+        (("min_warmup=0", "min_time=1m30s"), 0.0, 90.0),
+    ],
+)
+def test_minimum_times_apply_on_a_gpu_unless_a_count_is_stated(
+    overrides: tuple[str, ...], warmup_s: float, time_s: float
+) -> None:
+    rules = parse(overrides=overrides).measure.for_device("cuda:0")
+    assert (rules.min_warmup_s, rules.min_time_s) == (warmup_s, time_s)
+
+
+def test_minimum_times_of_a_processor_are_those_stated() -> None:
+    rules = [parse(overrides=each).measure.for_device("cpu") for each in ((), ("min_time=4s",))]
+    assert [(each.min_warmup_s, each.min_time_s) for each in rules] == [(0.0, 0.0), (0.0, 4.0)]
+
+
+def test_recorded_rules_without_minimum_times_run_their_counts() -> None:
+    rules = msgspec.json.decode(b'{"warmup":5,"iterations":20}', type=Measure).for_device("cuda:0")
+    assert (rules.min_warmup_s, rules.min_time_s) == (0.0, 0.0)
 
 
 def test_an_override_replaces_what_the_file_says_and_the_last_one_holds() -> None:
@@ -412,9 +448,7 @@ def test_a_cluster_is_named_with_what_may_run_where() -> None:
     )
     assert sweep.axes.machine == ("H100", "gpu/kind=a-1", "*")
     assert cases(sweep)[0].name == "H100 cpu fp32 compile=off bs=1 seq=128"
-    assert parse_sweep('model = "m"\nrun.place = ""\naxes.machine = ""', "s.toml") == Sweep(
-        name="sweep", model="m"
-    )
+    assert parse_sweep('model = "m"\nrun.place = ""\naxes.machine = ""', "s.toml") == PLAIN
 
 
 @pytest.mark.parametrize(

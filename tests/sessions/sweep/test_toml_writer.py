@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sweep import Axes, Exclusion, Sweep, toml_writer
+from benchtui.sessions.sweep import Axes, Exclusion, Measure, Sweep, toml_writer
 from benchtui.sessions.sweep.toml_reader import entries, load_sweep, parse_sweep, preset_names, read_table
 
 FILE = """# a night's work
@@ -94,6 +94,28 @@ def test_every_rule_survives_being_written() -> None:
     text = toml_writer.toml_of(excluded)
     assert parse_sweep(text, "f") == excluded
     assert '"3..300+3"' in text and '"0..3"' in text
+
+
+@pytest.mark.parametrize(
+    ("overrides", "written"),
+    [
+        ((), False),
+        (("iterations=50", "warmup=3"), False),
+        (("iterations=20",), True),
+        (("iterations=50", "min_time=auto"), True),
+        (("min_time=4s",), True),
+    ],
+)
+def test_minimum_time_is_written_unless_the_counts_imply_it(overrides: tuple[str, ...], written: bool) -> None:
+    sweep = parse_sweep(FILE, "f", overrides)
+    text = toml_writer.toml_of(sweep)
+    assert parse_sweep(text, "f") == sweep
+    assert ("min_time" in text) == written
+
+
+def test_rules_of_an_older_session_survive_being_written() -> None:
+    sweep = Sweep(name="s", model="m", measure=Measure())
+    assert parse_sweep(toml_writer.toml_of(sweep), "f") == sweep
 
 
 def test_pairs_that_are_none_are_told() -> None:

@@ -3,7 +3,7 @@ from typing import Any
 from benchtui.sessions.payloads import Data
 from benchtui.sessions.report.sections.method import method
 from benchtui.sessions.stats.results import measured
-from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep import Axes, Measure, Sweep
 
 DRAWN = Data(dataset="synthetic", samples=64)
 
@@ -26,3 +26,12 @@ def test_synthetic_rows_are_full_and_not_truncated(bench: Any) -> None:
 
 def test_text_of_a_custom_step_is_unknown(bench: Any) -> None:
     assert "Text" not in facts(bench, Sweep(name="a", model="tiny", task="step.py:make"))
+
+
+def test_minimum_times_are_part_of_the_rules_on_a_gpu(bench: Any) -> None:
+    rules = Measure(min_warmup_s=None, min_time_s=None)
+    mixed = facts(bench, Sweep(name="a", model="m", axes=Axes(device=("cpu", "cuda:0")), measure=rules))
+    assert mixed["Warm-up"] == "5 steps and at least 1 s on a GPU a case, not counted"
+    assert mixed["Stop rule"].startswith("20 steps and at least 2.5 s on a GPU; a case may take")
+    on_cpu = facts(bench, Sweep(name="a", model="m", measure=rules))
+    assert on_cpu == facts(bench, Sweep(name="a", model="m"))
