@@ -144,7 +144,8 @@ def test_key_owners_lists_every_screen_with_bindings() -> None:
     found = set()
     for module in pkgutil.walk_packages(tui.__path__, "benchtui.tui."):
         for each in vars(import_module(module.name)).values():
-            if isinstance(each, type) and issubclass(each, Screen) and each.__module__ == module.name:
+            is_screen = isinstance(each, type) and issubclass(each, Screen)
+            if is_screen and each.__module__ == module.name and "BINDINGS" in vars(each):
                 found.add(each)
     assert found == set(key_owners()[1:])
 

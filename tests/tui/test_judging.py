@@ -188,7 +188,7 @@ async def test_the_monitor_and_its_copied_report_use_the_verdict_settings(
     story.end()
     async with opened(story.path) as seen:
         assert ["base" in line.split() for line in seen.table[:3]] == [True, False, False]
-        assert "= 1.00x" in seen.table[2]
+        assert "= 1.001x" in seen.table[2]
     async with opened(story.path, app_context=replace(app_context, judging=BY_FOUR)) as seen:
         assert ["base" in line.split() for line in seen.table[:3]] == [False, False, True]
         assert "? 1.00x" in seen.table[0] and " 2.00x" in seen.table[1]
@@ -206,5 +206,5 @@ def test_the_library_report_uses_the_verdict_settings(story: Any, app_context: A
     item: Any = SimpleNamespace(path=story.path, name="trial")
     for judging, size in ((BY_FOUR, 4), (SWEEP_DEFAULTS, 1)):
         here = replace(app_context, judging=judging)
-        actions.work("export", item, f"{size}.md", here, ())()
+        actions.action_for("export", item, f"{size}.md", here, ())()
         assert f"Against cuda:0 fp32 bs={size}, " in (here.folder / f"{size}.md").read_text()

@@ -165,7 +165,7 @@ def test_library_export_rejects_a_session_path_without_asking(over: bool, sessio
     before = contents(sessions)
     for name in ("a.json", "a-symlink", "other.json"):
         with pytest.raises(BenchtuiError, match=f"{name}: {REFUSED}"):
-            actions.write(partial(str, "report"), sessions / name, (sessions / "a.json",), over)
+            actions.write_document(partial(str, "report"), sessions / name, (sessions / "a.json",), over=over)
     assert contents(sessions) == before
 
 

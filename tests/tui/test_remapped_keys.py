@@ -43,7 +43,7 @@ def mapped() -> None:
 
 @pytest.mark.parametrize("running", [("trial",), ("one", "two")])
 def test_the_editors_title_names_the_mapped_key_of_the_monitor(running: tuple[str, ...]) -> None:
-    assert ": f7 shows" in running_text(running)
+    assert ": f7 opens" in running_text(running)
 
 
 def test_an_empty_library_names_the_mapped_keys() -> None:

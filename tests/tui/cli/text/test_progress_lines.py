@@ -69,7 +69,7 @@ def test_position_outside_the_session_is_rejected(story: Any) -> None:
     story.begin().case(0).end()
     assert progress.session_time_of(story.path, None) == 0.0
     assert progress.session_time_of(story.path, "50%") == Session.load(story.path).now_s / 2
-    with pytest.raises(BenchtuiError, match="case 3 never began"):
+    with pytest.raises(BenchtuiError, match="case 3 never started"):
         progress.session_time_of(story.path, "case 3")
     with pytest.raises(BenchtuiError, match="is no moment"):
         progress.session_time_of(story.path, "soon")
