@@ -191,7 +191,7 @@ async def test_the_monitor_and_its_copied_report_use_the_verdict_settings(
         assert "= 1.001x" in seen.table[2]
     async with opened(story.path, app_context=replace(app_context, judging=BY_FOUR)) as seen:
         assert ["base" in line.split() for line in seen.table[:3]] == [False, False, True]
-        assert "? 1.00x" in seen.table[0] and " 2.00x" in seen.table[1]
+        assert "? 0.999x" in seen.table[0] and " 2.00x" in seen.table[1]
         await seen.pilot.press("Y")
         await seen.app.workers.wait_for_complete()
         report = seen.app.clipboard

@@ -71,5 +71,5 @@ def test_position_outside_the_session_is_rejected(story: Any) -> None:
     assert progress.session_time_of(story.path, "50%") == Session.load(story.path).now_s / 2
     with pytest.raises(BenchtuiError, match="case 3 never started"):
         progress.session_time_of(story.path, "case 3")
-    with pytest.raises(BenchtuiError, match="is no moment"):
+    with pytest.raises(BenchtuiError, match="is not a position"):
         progress.session_time_of(story.path, "soon")
