@@ -34,7 +34,7 @@ def test_unsatisfiable_constraints_exit_with_1_and_name_the_tight_one(benchtui: 
     assert ran.returncode == 1
     assert "no case found for latency" in ran.stdout
     assert "relaxing --max-vram to 746.88MB would admit cuda:0 fp32" in ran.stdout
-    assert "cpu fp32 compile=off bs=8 seq=128: no VRAM: it ran on cpu" in ran.stdout
+    assert "cpu fp32 compile=off bs=8 seq=128: no VRAM: ran on the CPU" in ran.stdout
     widened = benchtui("optimal", REPORT, "--max-vram", "746.88MB")
     assert widened.returncode == 0
 

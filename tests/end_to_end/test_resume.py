@@ -89,8 +89,8 @@ def test_interrupted_resume_can_be_resumed_again(benchtui: Run, cut: Path, comma
             "can't open the session file for writing: No such file or directory",
         ),
         (("--resume", "latest"), "no session in "),
-        (("--resume", "quick.toml"), "can't be resumed: line 1: not a session event"),
-        (("--resume", "demo", "quick"), "--resume goes on with a session's own sweep"),
+        (("--resume", "quick.toml"), "can't resume: line 1: not a session event"),
+        (("--resume", "demo", "quick"), "--resume uses the sweep and the file of the session"),
     ],
 )
 def test_session_that_cannot_be_resumed_is_one_line_and_exit_status_2(

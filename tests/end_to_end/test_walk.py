@@ -116,6 +116,6 @@ def export(app: Any, folder: Path) -> None:
     """Write the report of the open session."""
     app.press("2", r"3/3 cases")
     app.press("E", r"Write the report")
-    app.press(ENTER, r"the report: \S+\.md")
+    app.press(ENTER, r"report written to \S+\.md")
     (report,) = folder.glob("*.md")
     assert report.read_text().startswith("# ")

@@ -292,7 +292,7 @@ def _entries_of(fields: dict[str, Any]) -> dict[str, Any]:
     for entry in toml_reader.entries():
         home, _, name = entry.rpartition(".")
         holder = fields.get(home) if home else None
-        field = toml_reader._FIELDS.get(name, name)
+        field = toml_reader.FIELDS.get(name, name)
         if isinstance(holder, dict) and field in holder:
             auto = any(holder.get(f"{part}_auto") for part in (name, field.removesuffix("_percent")))
             table.setdefault(home, {})[name] = "auto" if auto else holder[field]

@@ -38,7 +38,7 @@ sampler = Sampler(nvml, clock=clock, emit=readings.add)
 readings.flush = sampler.flush
 sampler.start()
 rules = parse_sweep('model = "m"', "f").measure.for_device("cuda:0")
-work = SimpleNamespace(step=None, count=lambda done: StepCounts())
+work = SimpleNamespace(step=None, count=lambda done: StepCounts(), begin_measuring=lambda: None)
 record = lambda phase: Recorder(0, phase, lambda event: None, clock)
 warmup_begin_s = clock()
 warmup_stop = warm_up(work, Device(), rules, record("warmup"))
@@ -50,7 +50,7 @@ events = [
     CaseFinished(t=clock(), case=0, outcome="ok", measured_s=span, environment=measured.environment),
 ]
 process = SimpleNamespace(pid=1, collect=lambda now_s: iter(events))
-*_, finished = CaseRun(process, nvml, host, readings, 0.0, lambda run: None).collect(clock())
+*_, finished = CaseRun(process, nvml, host, readings, 0.0, lambda run: None, device="cuda:0").collect(clock())
 sampler.stop()
 clocks = readings.gpu(gpu.index, "sm_clock_mhz", *span)
 result = [warmup_s, len(clocks), finished.energy, finished.environment, finished.marks]
