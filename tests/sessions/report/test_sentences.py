@@ -578,7 +578,7 @@ def test_exceeded_bandwidth_does_not_hide_the_peak_rate(bench: Any) -> None:
     peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e11, bytes_per_s=1e9)
     work = StepCost(flops=5e8, bytes_moved=8e7, bytes_of_weights=2e7)
     text = section_text(bench.session(bench.case(1, 10.0, end={"work": work}), more=[peaks]), "Limits")
-    assert "with 50 % of it. No share of the bandwidth is given for cpu fp32" in text
+    assert "with 50 % of it. No share of the measured bandwidth is given for cpu fp32" in text
 
 
 def test_no_share_exceeds_100_percent(bench: Any) -> None:
