@@ -53,8 +53,8 @@ def test_autocast_with_memory_and_times_of_fp32_was_probably_not_applied(bench: 
     ((case, what, sure),) = document["Anomalies"].tables[0][1:]
     assert case == "cuda:0 amp-fp16 bs=8"
     assert what == (
-        "same peak memory as fp32 and times within 0.30 % at batch sizes 8 and 16: autocast was probably not in"
-        " force"
+        "same peak memory as fp32 and times within 0.30 % at batch sizes 8 and 16: autocast was probably not"
+        " applied"
     )
     assert sure == "not read back"
     (found,) = anomalies(measured(session), ())
