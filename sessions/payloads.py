@@ -132,7 +132,7 @@ class Memory(Record, frozen=True, kw_only=True):
     peak_allocated_mb: Amount | None = None
     """Allocated by tensors in the framework's device allocator, which doesn't see tensors of CUDA graphs."""
     peak_reserved_mb: Amount | None = None
-    """Reserved by the framework's device allocator."""
+    """Reserved by the framework's device allocator, with its cache of earlier phases."""
     peak_device_mb: Amount | None = None
     """Device memory used by this process, as seen by the driver."""
     peak_rss_mb: Amount | None = None

@@ -113,7 +113,7 @@ class CaseRow(_Options, frozen=True, kw_only=True):
         Figure, Meta(description="First step and warm-up steps with compiling, beyond steady ones.")
     ]
     peak_allocated_mb: A[Figure, Meta(description="By tensors, in the framework's allocator on the device.")]
-    peak_reserved_mb: A[Figure, Meta(description="Held by that allocator.")]
+    peak_reserved_mb: A[Figure, Meta(description="Reserved by that allocator, its cache included.")]
     peak_device_mb: A[Figure, Meta(description="Used on the device by the process, as the driver sees it.")]
     peak_rss_mb: A[Figure, Meta(description="Resident memory of the worker alone.")]
     peak_memory_low_mb: A[Figure, Meta(description="Lowest of the rounds' peaks: device, or RSS on a CPU.")]
