@@ -150,16 +150,16 @@ class BatchSizeSearches:
         smaller = self._queue.smaller_oom_case(config)
         if smaller is not None:
             return f"larger than case {smaller.index}, which ran out of memory"
-        predicted, capacity_mb = self._forecast.predict(config), self._capacity_mb(case.gpu_uuid)
+        predicted, capacity_mb = self._forecast.predict(config), self._capacity_mb(case)
         if predicted is None or capacity_mb is None or predicted.peak_mb <= capacity_mb:
             return None
         return f"predicted peak of {predicted.peak_mb:,.0f} MB exceeds {capacity_mb:,.0f} MB"
 
-    def _capacity_mb(self, gpu_uuid: str | None) -> float | None:
+    def _capacity_mb(self, case: _Measured) -> float | None:
         """Return the total memory in MB where a case keeps its tensors: an upper bound of what fits."""
-        if gpu_uuid is not None:
+        if case.config.device != "cpu":
             gpus = (gpu for host in self._hosts for gpu in host.gpus)
-            return next((gpu.memory_mb for gpu in gpus if gpu.uuid == gpu_uuid), None)
+            return next((gpu.memory_mb for gpu in gpus if gpu.uuid and gpu.uuid == case.gpu_uuid), None)
         known = [_memory_mb(host) for host in self._hosts]
         return None if None in known else max((mb for mb in known if mb is not None), default=None)
 

@@ -216,6 +216,18 @@ def test_predicted_memory_avoids_a_case_that_would_not_fit(stage: Begin) -> None
     assert "largest that fits 15 (16 not run: predicted peak of 2,100 MB exceeds 2,000 MB)" in text
 
 
+def test_gpu_without_a_known_uuid_is_not_held_against_the_memory_of_the_host(stage: Begin) -> None:
+    host = Host(memory_mb=2000.0, absent={"rapl": "none"})
+    sweep = stage(host=host, axes=Axes(device=("cuda:0",), batch_size_auto=True))
+
+    def ends(config: Config) -> tuple[Outcome, dict[str, Any]]:
+        fields: dict[str, Any] = {"memory": Memory(peak_allocated_mb=500.0 + 100.0 * config.batch_size)}
+        return ("ok", fields) if config.batch_size <= 30 else ("oom", {})
+
+    sweep.finish_all(ends)
+    assert max(case.config.batch_size for case in sweep.told().cases) > 15
+
+
 def test_search_respects_out_of_memory_at_a_shorter_sequence(stage: Begin) -> None:
     sweep = stage(axes=Axes(sequence_length=(64, 128), batch_size_auto=True))
     sweep.finish_all(fitting(3))
