@@ -7,6 +7,7 @@ from time import monotonic
 
 from benchtui.engine.text_limits import cut_long_texts
 from benchtui.sessions.events import AnyEvent, Level, Message
+from benchtui.sessions.journal.backup import FileDamage
 from benchtui.sessions.journal.writer import Journal
 
 
@@ -41,12 +42,13 @@ class SessionLog:
     def write(self, event: AnyEvent) -> None:
         """Append an event with long texts cut; raise RecordError if the disk is full or gone."""
         try:
-            if harm := self._journal.check_damage():  # before the event, which may be the last
-                text = f"{harm.path}: {harm.what} during the sweep; the whole session continues in {harm.saved}"
-                self._journal.append(Message(t=self.now_s(), level="error", text=text))
-            self._journal.append(cut_long_texts(event, self._log_in_full))
+            self._journal.append(cut_long_texts(event, self._log_in_full), self._damage_message)
         except OSError as error:
             raise RecordError(error.errno, error.strerror, error.filename) from error
+
+    def _damage_message(self, damage: FileDamage) -> Message:
+        text = f"{damage.path}: {damage.what} during the sweep; the whole session continues in {damage.saved}"
+        return Message(t=self.now_s(), level="error", text=text)
 
     def write_message(self, text: str, level: Level = "info") -> None:
         """Append a message for the reader."""

@@ -3,6 +3,7 @@
 import errno
 import os
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -81,10 +82,13 @@ class Journal:
         """Whether the file system identifies files correctly."""
         self._backup = BackupCopy(self.path.parent) if backup else None
 
-    def append(self, event: AnyEvent) -> FileDamage | None:
+    def append(
+        self, event: AnyEvent, on_damage: Callable[[FileDamage], AnyEvent] | None = None
+    ) -> FileDamage | None:
         """Append one event as a whole line. A finished case or a resume is on disk before this returns.
 
-        Return the damage by others, if the session had to be restored to another file.
+        Return the damage by others, if the session had to be restored to another file. ``on_damage`` makes an
+        event about it, which is appended first: the other one may be the last.
 
         Raises:
             OSError: If the disk is full or gone, or if others damaged the file and it can't be restored. No
@@ -94,6 +98,8 @@ class Journal:
         with self._lock:
             lead = self._prefix()
             found = self._check_damage() if self._started else None
+            if found and on_damage:
+                self._write(_encoder.encode(on_damage(found)) + b",\n")
             self._write(lead + _encoder.encode(event) + (b"\n]\n" if last else b",\n"))
             self._started = True
             if last or isinstance(event, CaseFinished | Resumed):
@@ -110,11 +116,6 @@ class Journal:
         os.close(self._fd)
         if self._backup:
             self._backup.drop()
-
-    def check_damage(self) -> FileDamage | None:
-        """Check for damage by others before the next event, as ``append`` does."""
-        with self._lock:
-            return self._check_damage() if self._started else None
 
     def _check_damage(self) -> FileDamage | None:
         """Continue in another file if others damaged this one, which is not touched any more."""

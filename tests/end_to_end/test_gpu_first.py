@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import psutil
 import pytest
 
 FIRST = Path(__file__).parents[1] / "on_gpu" / "first"
@@ -78,6 +80,8 @@ def test_an_engine_that_a_killed_check_left_is_ended(runner: ModuleType, tmp_pat
     left = [sys.executable, "-c", "import time; time.sleep(600)", "benchtui.engine", f"{tmp_path}/session.json"]
     process = subprocess.Popen(left, start_new_session=True)
     try:
+        while not psutil.Process(process.pid).cmdline():  # Linux shows it a moment after the start
+            time.sleep(0.01)
         runner.end_engines(str(tmp_path))
         assert process.wait(60) == -9
     finally:

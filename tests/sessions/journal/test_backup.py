@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchtui.engine.supervisor import session_writer
 from benchtui.engine.supervisor.session_writer import SessionLog
 from benchtui.sessions.events import Message, SessionFinished
 from benchtui.sessions.journal.backup import FileDamage
@@ -29,6 +30,25 @@ def test_damage_found_before_the_last_event_is_reported_before_it(tmp_path: Path
     assert [event["event"] for event in events] == ["message", "message", "session_finished"]
     assert events[1]["text"].startswith(f"{path}: the file was truncated during the sweep; ")
     assert (log.path, path.read_bytes()) == (saved, b"")
+
+
+def test_damage_at_the_moment_of_writing_is_reported_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, saved = tmp_path / "s.json", tmp_path / "s.rescued.json"
+    log = SessionLog(Journal(path, backup=True))
+    log.write_message("one")
+
+    def cut(event: Message, replacement: object) -> Message:
+        os.truncate(path, 0)
+        return event
+
+    monkeypatch.setattr(session_writer, "cut_long_texts", cut)
+    log.write_message("two")
+    log.close()
+    texts = [event["text"] for event in json.loads(saved.read_text() + "{}]")[:-1]]
+    assert texts[0] == "one" and texts[2] == "two"
+    assert texts[1].startswith(f"{path}: the file was truncated during the sweep; ")
 
 
 def test_damaged_file_without_a_backup_is_an_error_and_kept(tmp_path: Path) -> None:
