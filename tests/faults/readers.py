@@ -135,6 +135,15 @@ def _results(path: Path, dice: random.Random) -> None:
     case_export.as_json(session).encode()
 
 
+def load_libraries() -> None:
+    """Write a report and draw a plot, which import jinja2, matplotlib and its fonts."""
+    demo = Session.load(paths.demo_path(), keep_steps=False)
+    markdown(demo)
+    known = plot_data(demo)
+    with style.drawing():
+        _drawn(next(plan for make in PLOTS if isinstance(plan := make(known), Plan)), png=False)
+
+
 def _figures(path: Path, dice: random.Random) -> None:
     """What all figures would show; one in twenty is drawn too, which takes longer than all else."""
     known = plot_data(Session.load(path, keep_steps=False))
