@@ -27,6 +27,11 @@ class StepTime:
     host_ms: float | None = None
     """Host time until the step returned, waits inside the step included. None if the host is the device."""
 
+    @property
+    def device_or_host_ms(self) -> float:
+        """Time on the device, or the host's if the device has no events."""
+        return self.wall_ms if self.device_ms is None else self.device_ms
+
 
 @dataclass(frozen=True, slots=True)
 class ProfiledSteps:

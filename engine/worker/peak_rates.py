@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 
 from benchtui.engine.devices import oom
-from benchtui.engine.devices.base import Device, Lap, StepTime
+from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.devices.registry import open_device
 from benchtui.engine.exception_text import described, text_of
 from benchtui.engine.models import precision
@@ -115,13 +115,13 @@ def _times_ms(device: Device, run: Callable[[], object], steps: int, least_ms: f
     """Return the times of runs in blocks of ``steps`` that take at least so long together."""
     times_ms: list[float] = []
     while sum(times_ms) < least_ms or (least_ms and len(times_ms) < LEAST_RUNS):
-        times_ms += [_time_ms(time) for time, _ in device.time_block(_step(run), steps)]
+        times_ms += [time.device_or_host_ms for time, _ in device.time_block(_step(run), steps)]
     return times_ms
 
 
 def _once_ms(device: Device, run: Callable[[], object]) -> float:
     time, _ = device.time(_step(run))
-    return _time_ms(time)
+    return time.device_or_host_ms
 
 
 def _step(run: Callable[[], object]) -> Callable[[Lap], None]:
@@ -130,10 +130,6 @@ def _step(run: Callable[[], object]) -> Callable[[Lap], None]:
         lap("run")
 
     return step
-
-
-def _time_ms(time: StepTime) -> float:
-    return time.wall_ms if time.device_ms is None else time.device_ms
 
 
 def _result_or_reason(name: str, measure_rate: Callable[[Device], Measured]) -> Measured | str:

@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from math import sqrt
 
+from benchtui.engine.devices.base import StepTime
 from benchtui.engine.worker.warmup import steps_reason
 from benchtui.sessions.estimates.stop_rules import (
     AUTO_DEVICE_PERCENT,
@@ -65,11 +66,6 @@ class RunningSpread:
         return all(abs(each - newest) <= SETTLED_WITHIN * newest for each in self.noise)
 
 
-def device_or_host_ms(wall_ms: float, device_ms: float | None) -> float:
-    """Return the time of a step that counts for a minimum time: the host's where the device has no clock."""
-    return wall_ms if device_ms is None else device_ms
-
-
 class StopRule:
     """Rule that decides when measuring ends, and why."""
 
@@ -81,18 +77,18 @@ class StopRule:
         self._steps = 0
         self._host, self._device = RunningSpread(), RunningSpread()
 
-    def reason(self, wall_ms: float, device_ms: float | None, elapsed_s: float) -> str | None:
+    def reason(self, time: StepTime, elapsed_s: float) -> str | None:
         """Add a step and return the reason to stop now, or None.
 
         ``elapsed_s`` is the time from the start of measuring to the end of the step.
         """
         self._steps += 1
-        self._measured_ms += wall_ms
-        self._device_ms += device_or_host_ms(wall_ms, device_ms)
+        self._measured_ms += time.wall_ms
+        self._device_ms += time.device_or_host_ms
         if self._rules.until_auto or self._rules.until_percent is not None:
-            self._host.add(wall_ms)
-            if device_ms is not None:
-                self._device.add(device_ms)
+            self._host.add(time.wall_ms)
+            if time.device_ms is not None:
+                self._device.add(time.device_ms)
         return self._target_reason() or self._limit_reason(elapsed_s)
 
     def _target_reason(self) -> str | None:

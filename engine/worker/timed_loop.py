@@ -14,7 +14,7 @@ from benchtui.engine.devices.base import Device, StepTime
 from benchtui.engine.job import REPORT_S, THROUGHPUT_BLOCK
 from benchtui.engine.models.compilation import CompileWatch
 from benchtui.engine.worker.environment import EnvironmentProbe
-from benchtui.engine.worker.stop_rule import StopRule, device_or_host_ms
+from benchtui.engine.worker.stop_rule import StopRule
 from benchtui.engine.worker.warmup import warmed_up
 from benchtui.engine.workloads.base import StepCounts, Workload
 from benchtui.sessions.events import Phase, Steps
@@ -104,7 +104,7 @@ def warm_up(
     while (stop := warmed_up(times_ms, rules, missing_ms)) is None:
         (time,) = _steps(workload, device, record, 1)
         if times_ms:  # the first step may compile, which leaves the device idle
-            missing_ms -= device_or_host_ms(time.wall_ms, time.device_ms)
+            missing_ms -= time.device_or_host_ms
         times_ms.append(time.wall_ms)
         if watch:
             watch.check(record.added)
@@ -125,7 +125,7 @@ def measure(
     begin_s, stop = monotonic(), None
     while stop is None:
         for time in _steps(workload, device, record, _block(rules, record.added)):
-            stop = stop or rule.reason(time.wall_ms, time.device_ms, monotonic() - begin_s)
+            stop = stop or rule.reason(time, monotonic() - begin_s)
         if watch:
             watch.check(record.added)
     end_s = monotonic()

@@ -166,8 +166,8 @@ def _tokenizer(location: loading.ModelLocation, side: Side) -> tuple[Any, int]:
         location,
         lambda path, **options: AutoTokenizer.from_pretrained(path, padding_side=side, **options),
     )
-    # transformers 5 creates an empty tokenizer if it finds no tokenizer files
     before = psutil.Process().num_threads()
+    # transformers 5 creates an empty tokenizer if it finds no tokenizer files
     known = set(tokenizer("the", add_special_tokens=False)["input_ids"]) - {tokenizer.unk_token_id}
     # the first text starts all threads that a Rust tokenizer will use; one in Python starts none
     threads = max(1, psutil.Process().num_threads() - before)

@@ -119,10 +119,7 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
     metrics = cost_metrics(objective, fit)
     costs = sorted(((_cost(row, metrics), row) for row in fit), key=lambda each: each[0])
     ranked = [row for _, row in costs]
-    leader = ranked[0] if ranked else None
-    near = _undecided(
-        [row for cost, row in costs if row is leader or _near(cost, row, *costs[0], metrics)], metrics
-    )
+    near = _undecided(_near_the_leader(costs, metrics), metrics)
     best = simplest(near) if near else None
     runner_up = next((row for row in ranked if row is not best), None)
     return Decision(
@@ -131,13 +128,18 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
         runner_up=runner_up,
         ahead=_ahead(runner_up, best, metrics) if best and runner_up else None,
         ties=tuple(row for row in near if row is not best),
-        leader=None if leader is best else leader,
+        leader=next((row for row in ranked[:1] if row is not best), None),
         unsure=_unsure(ranked, near, best, metrics) if best else 0,
         tail=_tail(best, runner_up, objective.need) if best and runner_up else None,
         fit=tuple(fit),
         rejected=(*_unfit(reasons), *_not_measured(session, objective)),
         relaxations=() if ranked else _relaxations(rows, objective),
     )
+
+
+def _near_the_leader(costs: Sequence[tuple[float, Result]], metrics: Sequence[CostMetric]) -> list[Result]:
+    """Return the leader of cases in order of cost, and those that may be indistinguishable from it."""
+    return [row for place, (cost, row) in enumerate(costs) if not place or _near(cost, row, *costs[0], metrics)]
 
 
 def _unsure(

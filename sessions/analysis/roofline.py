@@ -15,6 +15,7 @@ from benchtui.sessions.analysis.data_sheet import data_sheet
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.payloads import StepCost
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.quantiles import per_second
 from benchtui.sessions.sweep import Config
 
 Bound = Literal["arithmetic", "memory", "host"]
@@ -97,17 +98,18 @@ def limit(case: CaseState, peaks: Iterable[Peaks]) -> Limit | None:
         return None
     found, typical = peaks_of(case, peaks), _is_typical(work)
     flops_per_s, bytes_per_s, weights_per_s = (
-        None if amount is None or not typical else amount / step_ms * 1000
+        per_second(amount, step_ms) if typical else None
         for amount in (work.flops, work.bytes_moved, work.bytes_of_weights)
     )
+    flops_peak, bytes_peak = (found.flops_per_s, found.bytes_per_s) if found else (None, None)
     shares = Shares(
-        arithmetic=_share(flops_per_s, found.flops_per_s if found else None),
-        memory=_share(bytes_per_s, found.bytes_per_s if found else None),
-        weights=_share(weights_per_s, found.bytes_per_s if found else None),
-        busy=None if work.busy_ms is None or not typical else min(work.busy_ms / step_ms, 1.0),
+        arithmetic=_share(flops_per_s, flops_peak),
+        memory=_share(bytes_per_s, bytes_peak),
+        weights=_share(weights_per_s, bytes_peak),
+        busy=min(work.busy_ms / step_ms, 1.0) if typical and work.busy_ms is not None else None,
     )
     bound = "host" if _launch_bound(case, work, step_ms) else _bound(shares)
-    reason = None if bound else _reason(shares, work, found) if typical else UNTYPICAL
+    reason = None if bound else _reason(shares, work, found)
     return Limit(work, found, step_ms, flops_per_s, bytes_per_s, shares, bound, reason)
 
 
@@ -204,6 +206,8 @@ def _bound(shares: Shares) -> Bound | None:
 
 def _reason(shares: Shares, work: StepCost, peaks: Peaks | None) -> str:
     """Explain why no limit can be named."""
+    if not _is_typical(work):
+        return UNTYPICAL
     if shares.arithmetic is not None and shares.memory is not None:
         if shares.arithmetic > 1:
             return OVER

@@ -11,7 +11,6 @@ from typing import Annotated as A
 import msgspec
 from msgspec import Meta
 
-from benchtui.sessions.payloads import Effective
 from benchtui.sessions.sweep.options import OPTIONS, Option
 
 SCHEMA = 2
@@ -44,9 +43,7 @@ def actual_column(option: str) -> str:
     return f"{option}_used"
 
 
-ACTUAL = tuple(
-    option for option in OPTIONS if option.read_back and option.name not in Effective.__struct_fields__
-)
+ACTUAL = tuple(option for option in OPTIONS if option.read_back and not option.own_fields)
 """Options whose actual value has a column named after the option."""
 if TYPE_CHECKING:
     _Options = _Identity  # a type checker can't know the fields of a table

@@ -82,13 +82,11 @@ class Journal:
         """Whether the file system identifies files correctly."""
         self._backup = BackupCopy(self.path.parent) if backup else None
 
-    def append(
-        self, event: AnyEvent, on_damage: Callable[[FileDamage], AnyEvent] | None = None
-    ) -> FileDamage | None:
+    def append(self, event: AnyEvent, on_damage: Callable[[FileDamage], AnyEvent] | None = None) -> None:
         """Append one event as a whole line. A finished case or a resume is on disk before this returns.
 
-        Return the damage by others, if the session had to be restored to another file. ``on_damage`` makes an
-        event about it, which is appended first: the other one may be the last.
+        If the session had to be restored to another file, ``on_damage`` makes an event about the damage by
+        others. It is appended first: the other one may be the last.
 
         Raises:
             OSError: If the disk is full or gone, or if others damaged the file and it can't be restored. No
@@ -104,7 +102,6 @@ class Journal:
             self._started = True
             if last or isinstance(event, CaseFinished | Resumed):
                 os.fsync(self._fd)
-            return found
 
     def close(self) -> None:
         """Close the file. The closing bracket came with the last event, or is missing.

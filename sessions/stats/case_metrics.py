@@ -61,7 +61,7 @@ class Distribution:
         return 100 * self.std / self.mean if self.std is not None and self.mean else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
     """Metrics of one case. Times are in milliseconds, rates in 1/s; None means unknown."""
 
@@ -69,11 +69,11 @@ class Metrics:
     """Whole step, tokenization included."""
     device_ms: Distribution | None
     parts_ms: dict[str, Distribution]
-    samples_per_s: float | None
+    samples_per_s: float | None = None
     """All samples over the time of all steps."""
-    tokens_per_s: float | None
+    tokens_per_s: float | None = None
     """Real tokens only, by the attention mask."""
-    padded_tokens_per_s: float | None
+    padded_tokens_per_s: float | None = None
     """Tokens including padding, which the model computes as well."""
     first_step_ms: float | None
     """First step of the worker, even if it is a warm-up step. With ``compile`` it includes compilation."""
@@ -90,9 +90,9 @@ class Metrics:
     """Range of the round medians over the median of all steps, in percent."""
     outliers: tuple[int, ...]
     """Indices (from 0) of steps too far off for normal variation. They still count in every metric."""
-    mean_power_w: float | None
-    energy_per_sample_j: float | None
-    rounds_energy_j: tuple[float, ...]
+    mean_power_w: float | None = None
+    energy_per_sample_j: float | None = None
+    rounds_energy_j: tuple[float, ...] = ()
     """Energy per sample in each round; empty for a single round, or if any round has no reading."""
     samples_per_step: int
     samples_per_s_low: float | None = None
@@ -156,49 +156,67 @@ def metrics(case: CaseState) -> Metrics | None:
 
 
 def _measured(case: CaseState) -> Metrics:
-    steps = case.measured
+    return _with_energy(_with_rates(_with_times(case), case), case)
+
+
+def _with_times(case: CaseState) -> Metrics:
+    """Compute what follows from the times of the steps alone."""
+    steps, rounds = case.measured, rounds_of(case)
     ordered = _ordered(steps.wall_ms)
-    rounds = rounds_of(case)
     latency = with_round_interval(_distribution(ordered), rounds)
-    total_ms = latency.mean * latency.n
-    samples = len(steps) * case.samples_per_step
     new_tokens = case.prepared.new_tokens if case.prepared else None
     parts = {part: spread for part, times in steps.parts_ms.items() if (spread := distribution(times))}
-    mean_power_w, energy_j = _power_and_energy(case)
-    first_step_ms = next(iter(case.warmup.wall_ms or steps.wall_ms))
     rounds_ms = tuple(each.median.ms for each in rounds) if len(rounds) > 1 else ()
-    samples_per_s = per_second(samples or None, total_ms)
-    low, high = _rate_interval(samples_per_s, rounds, case.samples_per_step)
-    rounds_energy_j = _energy_by_round(case)
-    energy = interval([Statistic(each) for each in rounds_energy_j])
     return Metrics(
         latency_ms=latency,
         device_ms=distribution(steps.device_ms),
         host_ms=distribution(steps.host_ms),
         parts_ms=parts,
-        samples_per_s=samples_per_s,
-        samples_per_s_low=low,
-        samples_per_s_high=high,
-        tokens_per_s=per_second(_total(steps.tokens, len(steps)), total_ms),
-        padded_tokens_per_s=per_second(_padded_tokens(case, samples), total_ms),
-        first_step_ms=first_step_ms,
+        first_step_ms=next(iter(case.warmup.wall_ms or steps.wall_ms)),
         cold_cost_ms=_cold_cost_ms(case, latency.median),
         rounds_ms=rounds_ms,
         rounds=rounds,
         between_rounds_percent=_range_percent(rounds_ms, latency.median),
         outliers=outliers(steps.wall_ms, ordered),
-        mean_power_w=mean_power_w,
-        energy_per_sample_j=_ratio(energy_j, samples),
-        rounds_energy_j=rounds_energy_j,
-        energy_per_sample_low_j=energy.low if energy else None,
-        energy_per_sample_high_j=energy.high if energy else None,
         samples_per_step=case.samples_per_step,
         time_to_first_token_ms=parts.get("prefill") if new_tokens else None,
         time_per_output_token_ms=_per_output_token(steps, new_tokens),
-        new_tokens_per_s=per_second(samples * new_tokens, total_ms) if new_tokens else None,
         loss=_last_loss(steps),
         warmup_steps=len(case.warmup),
         unsteady=detect_unsteadiness(steps.by_round()),
+    )
+
+
+def _with_rates(found: Metrics, case: CaseState) -> Metrics:
+    """Add throughputs, total over total."""
+    steps, total_ms = case.measured, found.latency_ms.mean * found.latency_ms.n
+    samples = len(steps) * case.samples_per_step
+    new_tokens = case.prepared.new_tokens if case.prepared else None
+    samples_per_s = per_second(samples or None, total_ms)
+    low, high = _rate_interval(samples_per_s, found.rounds, case.samples_per_step)
+    return replace(
+        found,
+        samples_per_s=samples_per_s,
+        samples_per_s_low=low,
+        samples_per_s_high=high,
+        tokens_per_s=per_second(_total(steps.tokens, len(steps)), total_ms),
+        padded_tokens_per_s=per_second(_padded_tokens(case, samples), total_ms),
+        new_tokens_per_s=per_second(samples * new_tokens, total_ms) if new_tokens else None,
+    )
+
+
+def _with_energy(found: Metrics, case: CaseState) -> Metrics:
+    """Add mean power and the energy of a sample."""
+    mean_power_w, energy_j = _power_and_energy(case)
+    rounds_energy_j = _energy_by_round(case)
+    bounds = interval([Statistic(each) for each in rounds_energy_j])
+    return replace(
+        found,
+        mean_power_w=mean_power_w,
+        energy_per_sample_j=_ratio(energy_j, len(case.measured) * case.samples_per_step),
+        rounds_energy_j=rounds_energy_j,
+        energy_per_sample_low_j=bounds.low if bounds else None,
+        energy_per_sample_high_j=bounds.high if bounds else None,
     )
 
 

@@ -55,6 +55,8 @@ class Option:
     """Whether it is unknown for an imported case that has a label (``Config.label``)."""
     read_back: bool = False
     """Whether the worker reads back the value that was applied."""
+    own_fields: bool = False
+    """Whether ``Effective`` has fields of its own for that value. Any other's is in ``Effective.others``."""
     free: bool = False
     """Whether the default leaves the choice to a library, so that any actual value agrees with it."""
     of_texts: bool = False
@@ -63,14 +65,20 @@ class Option:
     @property
     def default(self) -> str | int:
         """Value if nothing is requested. The device of a case is always named; that of a sweep is ``cpu``."""
-        value: str | int = getattr(Axes(), self.name)[0]
-        return value
+        return _DEFAULTS[self.name]
 
 
 OPTIONS = (
     Option("machine", "nodes of a cluster: H100, zone=a, a resource, * for every kind", label_covers=False),
     Option("device", "cpu, cuda:N, cuda:* for all GPUs", named=True, label_covers=False),
-    Option("precision", "int8 on cpu alone, tf32 on cuda alone", values=PRECISIONS, named=True, read_back=True),
+    Option(
+        "precision",
+        "int8 on cpu alone, tf32 on cuda alone",
+        values=PRECISIONS,
+        named=True,
+        read_back=True,
+        own_fields=True,
+    ),
     Option(
         "attention",
         "auto: transformers chooses",
@@ -78,6 +86,7 @@ OPTIONS = (
         "attention {}",
         values=ATTENTIONS,
         read_back=True,
+        own_fields=True,
         free=True,
     ),
     Option(
@@ -88,6 +97,7 @@ OPTIONS = (
         values=COMPILE_MODES,
         named=True,
         read_back=True,
+        own_fields=True,
     ),
     Option(
         "threads",
@@ -98,6 +108,7 @@ OPTIONS = (
         least=0,
         most=MOST_THREADS,
         read_back=True,
+        own_fields=True,
         free=True,
     ),
     Option(
@@ -119,6 +130,7 @@ OPTIONS = (
         "padding {}",
         values=PADDINGS,
         read_back=True,
+        own_fields=True,
         of_texts=True,
     ),
     Option("sequence_length", "tokens a sample", "seq=", "{:,} tokens", numeric=True, work=True, named=True),
@@ -265,6 +277,7 @@ class Exclusion(Baseline, frozen=True, kw_only=True):
     """Options that select cases to leave out of the plan; an omitted option matches any value."""
 
 
+_DEFAULTS: dict[str, str | int] = {name: getattr(Axes(), name)[0] for name in AXES}
 _NAMED = tuple(
     (name, BY_NAME[name].prefix, None if BY_NAME[name].named else BY_NAME[name].default)
     for name in SHOWN

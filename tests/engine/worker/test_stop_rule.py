@@ -3,6 +3,7 @@ import random
 import pytest
 from msgspec.structs import replace
 
+from benchtui.engine.devices.base import StepTime
 from benchtui.engine.worker.stop_rule import AUTO_MOST_STEPS, RunningSpread, StopRule, longest_s
 from benchtui.sessions.stats.case_metrics import distribution
 from benchtui.sessions.sweep import Measure
@@ -15,7 +16,7 @@ def stopped(rules: Measure, times_ms: list[float], device: bool = False) -> tupl
     rule, elapsed_s = StopRule(rules), 0.0
     for n, time_ms in enumerate(times_ms, 1):
         elapsed_s += time_ms / 1000
-        if reason := rule.reason(time_ms, time_ms if device else None, elapsed_s):
+        if reason := rule.reason(StepTime(time_ms, time_ms if device else None, {}), elapsed_s):
             return n, reason
     return len(times_ms), None
 
@@ -116,7 +117,7 @@ def test_fixed_steps_go_on_for_the_minimum_time() -> None:
 
 def test_minimum_time_counts_the_time_of_the_device() -> None:
     rule, steps = StopRule(GPU), 1
-    while rule.reason(50.0, 5.0, steps * 0.05) is None:
+    while rule.reason(StepTime(50.0, 5.0, {}), steps * 0.05) is None:
         steps += 1
     assert steps == 500
 

@@ -95,8 +95,15 @@ def test_rescue_uses_a_free_name_and_readers_find_it(tmp_path: Path) -> None:
     assert [event.text for event in tail.read() if isinstance(event, Message)] == ["one"]
     path.unlink()
     saved = tmp_path / "s.rescued-2.json"
-    assert journal.append(message("two")) == FileDamage("the file was removed", path, saved)
-    assert [event.text for event in tail.read() if isinstance(event, Message)] == ["two"]
+    damages: list[FileDamage] = []
+
+    def note(damage: FileDamage) -> Message:
+        damages.append(damage)
+        return message("damaged")
+
+    journal.append(message("two"), note)
+    assert damages == [FileDamage("the file was removed", path, saved)]
+    assert [event.text for event in tail.read() if isinstance(event, Message)] == ["damaged", "two"]
     tail.close()
     journal.close()
     assert "of another session" in taken.read_text()

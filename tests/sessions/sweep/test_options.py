@@ -2,7 +2,9 @@
 
 import pytest
 
+from benchtui.sessions.analysis import applied_options
 from benchtui.sessions.analysis.applied_options import unapplied_options
+from benchtui.sessions.export.case_schema import ACTUAL
 from benchtui.sessions.payloads import Effective
 from benchtui.sessions.sweep import Axes, Baseline, Config, Sweep, cases
 from benchtui.sessions.sweep.options import AXES, BY_NAME, OPTIONS, READ_BACK, SHOWN
@@ -22,6 +24,11 @@ def test_a_config_and_the_axes_have_the_same_defaults() -> None:
 
 def test_an_option_that_is_not_always_named_has_a_prefix_if_it_is_a_number() -> None:
     assert all(each.prefix and each.phrase for each in OPTIONS if each.numeric and not each.work)
+
+
+def test_options_with_fields_of_their_own_are_those_with_a_check_of_their_own() -> None:
+    assert {each.name for each in OPTIONS if each.own_fields} == set(applied_options._CHECKS)
+    assert [each.name for each in ACTUAL] == ["tokenizer_threads"], "any other has columns of its own"
 
 
 @pytest.mark.parametrize("option", READ_BACK)
