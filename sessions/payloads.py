@@ -29,7 +29,7 @@ class Gpu(Record, frozen=True, kw_only=True):
     mig: bool | None = None
     """Whether MIG divides the GPU into instances; null if the driver doesn't say."""
     persistence: bool | None = None
-    """Whether the driver stays loaded while nothing uses the GPU; otherwise clocks and power start anew."""
+    """Whether the driver stays loaded while nothing uses the GPU; otherwise its settings are lost."""
     ecc: bool | None = None
     """Whether memory corrects errors, which costs bandwidth on some GPUs."""
     pcie: str | None = None

@@ -6,7 +6,6 @@ from typing import Literal
 
 from benchtui.sessions.advice.constraints import NONE, Constraints
 from benchtui.sessions.stats.ratios import (
-    Ratio,
     bounds_ms,
     energy_ratio,
     latency_ratio,
@@ -18,6 +17,7 @@ from benchtui.sessions.stats.ratios import (
 )
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import Bounds
+from benchtui.sessions.stats.verdicts import Ratio
 
 Need = Literal["throughput", "latency", "memory", "energy", "steadiness", "balanced"]
 NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy", "steadiness", "balanced")

@@ -29,9 +29,9 @@ from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.ratios import MIN_EFFECT, Ratio, Verdict
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.sampling import Bounds
+from benchtui.sessions.stats.verdicts import MIN_EFFECT, Ratio, Verdict
 from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep
 from benchtui.sessions.sweep.options import AXES, CHOICES
 

@@ -15,9 +15,10 @@ from benchtui.sessions.analysis.roofline import limit, sound_peaks
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.stats.disturbance import estimate_slowdown
-from benchtui.sessions.stats.ratios import Comparison, Verdict, bounds_ms, latency_ratio, pairs
+from benchtui.sessions.stats.ratios import Comparison, bounds_ms, latency_ratio, pairs
 from benchtui.sessions.stats.results import Result, series, series_key
 from benchtui.sessions.stats.steadiness import Bounds, is_significant
+from benchtui.sessions.stats.verdicts import Verdict
 
 Kind = Literal["off the trend", "shorter step", "drift", "two modes", "tokenizing", "host-bound", "no effect"]
 COUNTED = ("tokenizing", "host-bound", "no effect")

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import log2
 
-from benchtui.sessions.stats.ratios import Ratio, throughput_ratio
+from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, Series
+from benchtui.sessions.stats.verdicts import Ratio
 
 LEAST_DOUBLINGS = 0.25
 """Minimum distance of two batch sizes, in doublings. Closer ones would raise their noise to a high power."""

@@ -12,8 +12,9 @@ from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.ratios import Comparison, Ratio, Verdict, comparison, widened_for_machine_speed
+from benchtui.sessions.stats.ratios import Comparison, comparison, widened_for_machine_speed
 from benchtui.sessions.stats.results import Result, measured
+from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep.options import CHOICES
 
 SAME_WORK = ("task", "batch_size", "sequence_length", "label")

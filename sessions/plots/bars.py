@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from benchtui.sessions.plots import style
 from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, step_counts
-from benchtui.sessions.stats.ratios import Ratio, Verdict, pairs, throughput_ratio
+from benchtui.sessions.stats.ratios import pairs, throughput_ratio
 from benchtui.sessions.stats.results import Result
+from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.text.labels import case_label, unverified_options
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from benchtui.sessions.report.document import template, when
 from benchtui.sessions.report.sections.notes import notes
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
-from benchtui.sessions.stats.ratios import Verdict
+from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.text.formatting import count, listed, ratio_text
 from benchtui.sessions.text.labels import case_label, outcome
 from benchtui.sessions.text.tables import Table, table

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from benchtui.sessions.compare.align import AlignedCase, PairwiseComparison
 from benchtui.sessions.payloads import Memory
 from benchtui.sessions.stats.disturbance import mark_kind
-from benchtui.sessions.stats.ratios import Comparison, Ratio
+from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result, varied
+from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.text.formatting import number, ratio_span, ratio_text, time_ms
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column

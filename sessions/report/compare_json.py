@@ -14,8 +14,8 @@ from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.stats.ratios import Ratio, Verdict
 from benchtui.sessions.stats.results import Result
+from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Record
 
 MEANING = "base time over new time; above 1 the new session is the faster one"

@@ -12,7 +12,6 @@ Between two sessions, an assumed variance is added, and bounds are widened by an
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import cache
 from math import ceil, inf, log, sqrt
 from statistics import fmean, geometric_mean
@@ -23,179 +22,19 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.disturbance import Slowdown, estimate_slowdown
 from benchtui.sessions.stats.evidence import Sampled
 from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
+from benchtui.sessions.stats.quantiles import student_t_quantile
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import (
-    CONFIDENCE,
     LEAST_ROUNDS,
     VERDICT_CONFIDENCE,
     Bounds,
     Statistic,
     log_mean_of_rounds,
 )
-from benchtui.sessions.stats.student_t import quantile
+from benchtui.sessions.stats.verdicts import MIN_EFFECT, Ratio, Verdict
 
-MIN_EFFECT = 0.005
-"""Distance from 1 that a whole interval must keep for FASTER or SLOWER. Less isn't worth reporting."""
-MOST_ROUNDS = 100
-"""Maximum number of rounds to recommend."""
 BOTH_DISTURBED = 1.1
 """How many times as fast a disturbed process may be as another that was equally disturbed."""
-
-
-class Verdict(StrEnum):
-    """Conclusion that a ratio allows."""
-
-    FASTER = "faster"
-    SLOWER = "slower"
-    """The whole 99% interval lies beyond 0.5%, for typical and for fast steps."""
-    SAME = "same"
-    """The whole 95% interval lies within the margin of equivalence."""
-    UNSURE = "unsure"
-    """None of the above."""
-
-
-class Doubt(StrEnum):
-    """Reason for an UNSURE verdict."""
-
-    NO_INTERVAL = "no interval"
-    """Too few steps, or a source that kept none."""
-    WIDE = "wide"
-    """The interval allows more than one verdict."""
-    STEPS = "steps"
-    """Typical and fast steps disagree."""
-    TOTALS = "totals"
-    """Typical steps and the total time of all steps disagree."""
-    OUTSIDE = "outside"
-    """Something outside the cases may explain the difference."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """Speedup of a new case over its base; above 1 it is faster."""
-
-    value: float
-    bounds: Bounds | None = None
-    """Ratio of typical steps with its intervals, widened by the effects in ``outside``."""
-    fast: Bounds | None = None
-    """Ratio of first quartiles; None if no steps were kept."""
-    totals: Bounds | None = None
-    """Ratio of mean steps, which determine throughput over all steps."""
-    inner: Bounds | None = None
-    """Bounds before widening; None if nothing outside the cases widened them."""
-    outside: tuple[str, ...] = ()
-    """Causes outside the two cases that may explain a difference."""
-    same_within: float = 0.0
-    """Margin of equivalence."""
-    between: float | None = None
-    """Relative standard deviation between processes behind the bounds."""
-    rounds: int = 0
-    """Rounds of the case with fewer."""
-    floor: float = 0.0
-    """Minimum half-width in log units, from the session's noise floor. More rounds don't reduce it."""
-    apart: float = 0.0
-    """Variance between two sessions. More rounds don't reduce it."""
-
-    @property
-    def low(self) -> float | None:
-        """Lower bound of the 95% interval; None without an interval."""
-        return self.bounds.low if self.bounds else None
-
-    @property
-    def high(self) -> float | None:
-        """Upper bound of the 95% interval; None without an interval."""
-        return self.bounds.high if self.bounds else None
-
-    @property
-    def verdict(self) -> Verdict:
-        """Verdict that the bounds support; UNSURE if there is a doubt."""
-        return Verdict.UNSURE if self.doubt else _word(self.bounds, self.same_within)
-
-    @property
-    def doubt(self) -> Doubt | None:
-        """Reason for an UNSURE verdict; None for any other."""
-        if self.bounds is None:
-            return Doubt.NO_INTERVAL
-        own, margin = _word(self.bounds, self.same_within), self.same_within
-        if own is Verdict.UNSURE:
-            widened = self.inner is not None and _word(self.inner, margin) is not Verdict.UNSURE
-            return Doubt.OUTSIDE if widened else Doubt.WIDE
-        if self.fast is not None and (found := _witnessed(own, self.fast, margin)):
-            return found
-        if self.totals is not None and _contradicts(own, self.totals, margin):
-            return Doubt.TOTALS
-        return None
-
-    @property
-    def contested(self) -> bool:
-        """Whether the interval alone would give a verdict, but something else contradicts it."""
-        return self.doubt in (Doubt.STEPS, Doubt.TOTALS, Doubt.OUTSIDE)
-
-    @property
-    def resolution(self) -> float | None:
-        """Smallest difference that would have been detected, as a share (0.38 is 38%)."""
-        if self.bounds is None or not self.value > 0 or not self.bounds.sure_low > 0:
-            return None
-        sure = max(self.bounds.sure_high / self.value, self.value / self.bounds.sure_low)
-        return sure * (1 + MIN_EFFECT) - 1
-
-    @property
-    def rounds_wanted(self) -> int | None:
-        """Rounds of each case that would decide a ratio like this one; None if no number would.
-
-        More rounds don't help if something outside the cases may explain the difference.
-        """
-        if self.doubt is not Doubt.WIDE or self.outside or not self.between or not self.value > 0:
-            return None
-        off, margin = abs(log(self.value)), log(1 + self.same_within)
-        for rounds in range(max(LEAST_ROUNDS, self.rounds + 1), MOST_ROUNDS + 1):
-            error = sqrt(self.between**2 * 2 / rounds + self.apart)
-            half, sure = (
-                max(self.floor, quantile((1 + each) / 2, 2 * rounds - 2) * error)
-                for each in (CONFIDENCE, VERDICT_CONFIDENCE)
-            )
-            if off - sure > log(1 + MIN_EFFECT) or off + half < margin:
-                return rounds
-        return None
-
-    def times(self, factor: float) -> "Ratio":
-        """Return the ratio for this many times the work."""
-
-        def scaled(bounds: Bounds | None) -> Bounds | None:
-            return bounds.times(factor) if bounds else None
-
-        return Ratio(  # ``dataclasses.replace`` takes twice as long
-            value=self.value * factor,
-            bounds=scaled(self.bounds),
-            fast=scaled(self.fast),
-            totals=scaled(self.totals),
-            inner=scaled(self.inner),
-            outside=self.outside,
-            same_within=self.same_within,
-            between=self.between,
-            rounds=self.rounds,
-            floor=self.floor,
-            apart=self.apart,
-        )
-
-    def widened(self, down: float, up: float, *why: str) -> "Ratio":
-        """Return the ratio with its bounds widened for a cause outside the cases.
-
-        ``down`` and ``up`` are the most by which that cause may have changed the ratio in either direction.
-        """
-        if self.bounds is None or max(down, up) <= 1:
-            return self
-
-        def wide(bounds: Bounds | None) -> Bounds | None:
-            return bounds.wider(max(down, 1.0), max(up, 1.0)) if bounds else None
-
-        return replace(
-            self,
-            bounds=wide(self.bounds),
-            fast=wide(self.fast),
-            totals=wide(self.totals),
-            inner=self.inner or self.bounds,
-            outside=tuple(dict.fromkeys((*self.outside, *why))),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,7 +262,7 @@ def _limits(base: Sampled, new: Sampled, figures: Sequence[Sequence[Statistic]])
 @cache
 def _longest(freedom: float) -> float:
     """Return a limit to the quantile for these degrees of freedom or more, with room for approximations."""
-    return 1.001 * quantile((1 + VERDICT_CONFIDENCE) / 2, freedom)
+    return 1.001 * student_t_quantile((1 + VERDICT_CONFIDENCE) / 2, freedom)
 
 
 def _first(found: tuple[Bounds, float] | None) -> Bounds | None:
@@ -500,37 +339,6 @@ def _over_rounds(value: float, rounds: Sequence[Sequence[Statistic]], base: Resu
     (one, first, first_n), (other, second, second_n) = (log_mean_of_rounds(side) for side in rounds)
     bounds = Bounds.around(one - other, *_error([(first, first_n), (second, second_n)]))
     return Ratio(bounds.value, bounds, same_within=base.noise.margin, rounds=min(map(len, rounds)))
-
-
-def _word(bounds: Bounds | None, same_within: float) -> Verdict:
-    """Return the verdict that one set of bounds supports."""
-    if bounds is None:
-        return Verdict.UNSURE
-    if bounds.sure_low > 1 + MIN_EFFECT:
-        return Verdict.FASTER
-    if bounds.sure_high < 1 / (1 + MIN_EFFECT):
-        return Verdict.SLOWER
-    inside = bounds.low >= 1 / (1 + same_within) and bounds.high <= 1 + same_within
-    return Verdict.SAME if inside else Verdict.UNSURE
-
-
-def _witnessed(own: Verdict, witness: Bounds, same_within: float) -> Doubt | None:
-    """Return the doubt that fast steps cast on a verdict: STEPS if they disagree, WIDE if they are unsure."""
-    word = _word(witness, same_within)
-    if own is Verdict.SAME:
-        within = 1 / (1 + same_within) <= witness.value <= 1 + same_within
-        return Doubt.STEPS if word in (Verdict.FASTER, Verdict.SLOWER) or not within else None
-    if word is own:
-        return None
-    alike = witness.value > 1 + MIN_EFFECT if own is Verdict.FASTER else witness.value < 1 / (1 + MIN_EFFECT)
-    return Doubt.WIDE if word is Verdict.UNSURE and alike else Doubt.STEPS
-
-
-def _contradicts(own: Verdict, totals: Bounds, same_within: float) -> bool:
-    """Return whether the total time contradicts a verdict by more than the margin of equivalence."""
-    faster, slower = totals.value > 1 + same_within, totals.value < 1 / (1 + same_within)
-    against = {Verdict.FASTER: slower, Verdict.SLOWER: faster, Verdict.SAME: faster or slower}
-    return against.get(own, False)
 
 
 def _among_others(ratio: Ratio, base: Sampled, new: Sampled) -> Ratio:

@@ -10,8 +10,7 @@ from math import ceil, exp, floor, log, sqrt
 from statistics import fmean
 from typing import Protocol
 
-from benchtui.sessions.stats.quantiles import value_at
-from benchtui.sessions.stats.student_t import quantile
+from benchtui.sessions.stats.quantiles import student_t_quantile, value_at
 
 FAST_QUANTILE = 0.25
 """Quantile that represents fast steps. A minimum would depend on the few steps at boost clock."""
@@ -76,8 +75,8 @@ class Bounds:
     @classmethod
     def around(cls, center: float, error: float, freedom: float, least: float = 0.0) -> "Bounds":
         """Return the Student's t bounds around a logarithm, with a half-width of at least ``least``."""
-        half = max(least, quantile((1 + CONFIDENCE) / 2, freedom) * error)
-        sure = max(least, quantile((1 + VERDICT_CONFIDENCE) / 2, freedom) * error)
+        half = max(least, student_t_quantile((1 + CONFIDENCE) / 2, freedom) * error)
+        sure = max(least, student_t_quantile((1 + VERDICT_CONFIDENCE) / 2, freedom) * error)
         low, high = _exp(center - half), _exp(center + half)
         return cls(_exp(center), low, high, _exp(center - sure), _exp(center + sure))
 

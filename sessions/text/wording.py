@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from benchtui.sessions.advice.objectives import Need
 from benchtui.sessions.advice.optimal import Decision
-from benchtui.sessions.stats.ratios import Doubt, Ratio, Verdict, latency_ratio, throughput_ratio
+from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.results import Result
+from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.formatting import (
     count,

@@ -2,7 +2,7 @@
 
 By hand: a plain script in a fresh process with empty caches takes the time of its first call of a compiled
 model, and takes off a steady one. Both are run in turns, pair by pair, each with one shape and then with
-another, which is compiled anew; what counts is the ratio of each pair. The plain script knows no benchtui.
+another, which is recompiled; what counts is the ratio of each pair. The plain script knows no benchtui.
 """
 
 import json

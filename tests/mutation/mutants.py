@@ -37,12 +37,13 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MODULES: dict[str, tuple[str, ...]] = {
     "sessions/stats/ratios.py": ("tests/sessions/stats/test_ratios.py",),
+    "sessions/stats/verdicts.py": ("tests/sessions/stats/test_ratios.py",),
+    "sessions/stats/quantiles.py": ("tests/sessions/stats/test_quantiles.py",),
     "sessions/stats/case_metrics.py": ("tests/sessions/stats/test_case_metrics.py",),
     "sessions/stats/disturbance.py": ("tests/sessions/stats/test_disturbance.py",),
     "sessions/stats/sampling.py": ("tests/sessions/stats/test_sampling.py",),
     "sessions/stats/noise.py": ("tests/sessions/stats/test_noise.py",),
     "sessions/stats/baseline.py": ("tests/sessions/stats/test_baseline.py",),
-    "sessions/stats/student_t.py": ("tests/sessions/stats/test_student_t.py",),
     "sessions/stats/evidence.py": ("tests/sessions/stats/test_evidence.py",),
 }
 """Modules of the package, each with the tests that must kill its mutants."""

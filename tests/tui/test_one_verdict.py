@@ -44,8 +44,9 @@ from benchtui.sessions.report.sections.leaderboard import leaderboard
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.sessions.stats.ratios import Verdict, latency_ratio, throughput_ratio
+from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.results import measured, varied
+from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep
 from benchtui.sessions.text.formatting import ratio_text
 from benchtui.sessions.text.wording import why_unsure

@@ -11,7 +11,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output
 from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.state.judging import VerdictSettings
-from benchtui.sessions.stats.ratios import Verdict
+from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.tui.cli.options import complete_session, parse_percentage, printable, same_within_option
 from benchtui.tui.cli.text.output import write_document
 

@@ -12,8 +12,8 @@ from benchtui.sessions.compare.environment_diff import missing_groups
 from benchtui.sessions.report.compare import no_differences_text, unrecorded_text
 from benchtui.sessions.report.compare_columns import own_marks
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.ratios import Verdict
 from benchtui.sessions.stats.results import Result
+from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.text.wording import why_unsure
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.compare.distributions import Times, overlay_lines

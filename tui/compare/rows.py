@@ -7,8 +7,8 @@ from typing import Any
 from benchtui.sessions.compare.align import AlignedCase as Aligned
 from benchtui.sessions.compare.align import PairwiseComparison, SessionComparison
 from benchtui.sessions.report.compare_columns import varying_options
-from benchtui.sessions.stats.ratios import Ratio, Verdict
 from benchtui.sessions.stats.results import Result
+from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.text.formatting import ratio_span, ratio_text
 from benchtui.sessions.text.labels import case_label, outcome
 from benchtui.themes.symbols import Symbols

@@ -8,8 +8,9 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.evidence import Evidence, aa_pair, rounds_of
 from benchtui.sessions.stats.noise import Noise, kind_of, noise_of
-from benchtui.sessions.stats.ratios import Ratio, latency_ratio, throughput_ratio
+from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.sampling import Sample
+from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import Baseline
 from benchtui.tui.live.step_cache import THREAD_STEPS
 

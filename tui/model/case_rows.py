@@ -10,8 +10,8 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.quantiles import half_width_percent
-from benchtui.sessions.stats.ratios import Verdict
 from benchtui.sessions.stats.sampling import interval
+from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Measure
 from benchtui.sessions.text.formatting import ratio_text
 from benchtui.themes.symbols import Symbols

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from benchtui.sessions.stats.ratios import Comparison, Ratio, Verdict, break_even_steps, cold_cost_ms, pairs
+from benchtui.sessions.stats.ratios import Comparison, break_even_steps, cold_cost_ms, pairs
 from benchtui.sessions.stats.results import Result
+from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.text.formatting import count, number, percent, ratio_span, ratio_text, span
 from benchtui.sessions.text.labels import applied, pair_applied, precision
 from benchtui.sessions.text.tables import Column, Table, table

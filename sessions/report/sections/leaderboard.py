@@ -7,8 +7,9 @@ from benchtui.sessions.report.sections.gains import Block
 from benchtui.sessions.report.sections.per_case import rate_interval
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
-from benchtui.sessions.stats.ratios import Ratio, throughput_ratio
+from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, by_length
+from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.text.formatting import capitalized, number, signed_percent, span, time_ms
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, table

@@ -12,9 +12,10 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.noise import Noise, kind_of
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P90, LEAST_FOR_P99
-from benchtui.sessions.stats.ratios import MIN_EFFECT, latency_ratio
+from benchtui.sessions.stats.ratios import latency_ratio
 from benchtui.sessions.stats.results import Result, aa_pair, series_key, varied
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS
+from benchtui.sessions.stats.verdicts import MIN_EFFECT
 from benchtui.sessions.sweep import SYNTHETIC, Measure, Sweep, custom_task
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK
 from benchtui.sessions.text.formatting import count, listed, number, signed_percent

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from benchtui.sessions.stats.ratios import Comparison, Verdict, break_even_steps
+from benchtui.sessions.stats.ratios import Comparison, break_even_steps
+from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import count, listed, number, ratio_text, signed_percent, span
 from benchtui.sessions.text.labels import pair_applied

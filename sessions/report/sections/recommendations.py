@@ -13,8 +13,9 @@ from benchtui.sessions.report.sections.memory_energy import Frontier, frontiers
 from benchtui.sessions.report.sections.option_gains import Recommended, option_advice
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines, explain_missing_baseline
-from benchtui.sessions.stats.ratios import Verdict, pairs, throughput_ratio
+from benchtui.sessions.stats.ratios import pairs, throughput_ratio
 from benchtui.sessions.stats.results import Result, Series, by_length, series, series_key, varied
+from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.text.formatting import capitalized, count, listed, number, percent, ratio_text, time_ms
 from benchtui.sessions.text.labels import (
     STATES,

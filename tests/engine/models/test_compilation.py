@@ -47,7 +47,7 @@ def run() -> Iterator[Run]:
 
 
 def test_every_warmup_step_that_compiled_is_recorded(run: Run) -> None:
-    """The second width is compiled anew, for any width; the third needs no more."""
+    """The second width is recompiled, for any width; the third needs no more."""
     found = run([8, 8, 12, 16], [20, 24])
     assert (found.cold, found.unsteady, found.recompiles) == ((0, 2), (), 0)
 

@@ -97,7 +97,7 @@ CHECKS = (
         180,
         "kernels:attention",
         "eager and compiled networks use the same attention kernel for the same rows, and attention=flash is"
-        " in force or fails with a reason",
+        " applied, or fails with a reason",
         "the mask of full rows (workloads/batches.py), the names of kernels read back (models/)",
     ),
     Check(

@@ -147,7 +147,7 @@ class Readings:
         return [row for row in self.rows if begin_s <= row.at_s <= end_s]
 
     def limit_w(self) -> float | None:
-        """Return the power limit in force."""
+        """Return the enforced power limit."""
         milliwatts = _tried(pynvml.nvmlDeviceGetEnforcedPowerLimit, self._handle)
         return None if milliwatts is None else milliwatts / 1000
 

@@ -49,7 +49,7 @@ def _said(found: Profile) -> str:
 
 
 def _flash(findings: Findings) -> None:
-    """Record a case with attention=flash: it is in force, or the reason is recorded."""
+    """Record a case with attention=flash: it is applied, or the reason is recorded."""
     length = "32" if findings.brief else "512"
     options = ("attention=flash", "precision=bf16", "batch_size=4", f"sequence_length={length}", "iterations=5")
     for case in on_gpu(record(findings, gpt2_sweep(findings, *options), 40)):
@@ -59,7 +59,7 @@ def _flash(findings: Findings) -> None:
         denied = [mark for mark in case.marks if "flash" in mark]
         fine = case.state == "ok" and not denied if reason is None else case.state in ("failed", "skipped")
         findings.expect(
-            fine, f"attention=flash: {case.state}, in force {effective}; {reason or denied or 'no mark'}"
+            fine, f"attention=flash: {case.state}, actual {effective}; {reason or denied or 'no mark'}"
         )
 
 

@@ -10,8 +10,9 @@ from benchtui.sessions.advice.objectives import NEEDS, CostMetric, Need, Objecti
 from benchtui.sessions.advice.optimal import decide, front, lengths, single_case_sweep
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Energy, Memory
-from benchtui.sessions.stats.ratios import Ratio, Verdict, throughput_ratio
+from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
+from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Config, Sweep, cases
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
 from benchtui.sessions.sweep.toml_writer import toml_of

@@ -8,7 +8,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks, Runtime
 from benchtui.sessions.report.compare_columns import own_marks
 from benchtui.sessions.state.judging import VerdictSettings
-from benchtui.sessions.stats.ratios import Doubt, Verdict
+from benchtui.sessions.stats.verdicts import Doubt, Verdict
 from benchtui.sessions.sweep import Sweep
 
 

@@ -35,8 +35,8 @@ from benchtui.sessions.report.sections import leaderboard, option_gains, recomme
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import disturbances, merge_round_marks
-from benchtui.sessions.stats.ratios import Ratio, Verdict
 from benchtui.sessions.stats.sampling import Bounds
+from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep
 from benchtui.sessions.text import wording
 

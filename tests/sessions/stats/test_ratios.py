@@ -15,11 +15,8 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import Evidence
 from benchtui.sessions.stats.noise import Noise
+from benchtui.sessions.stats.quantiles import student_t_quantile
 from benchtui.sessions.stats.ratios import (
-    MIN_EFFECT,
-    Doubt,
-    Ratio,
-    Verdict,
     bounds_ms,
     break_even_steps,
     cold_cost_ms,
@@ -36,7 +33,7 @@ from benchtui.sessions.stats.ratios import (
 )
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic, sample
-from benchtui.sessions.stats.student_t import quantile
+from benchtui.sessions.stats.verdicts import MIN_EFFECT, Doubt, Ratio, Verdict
 from benchtui.sessions.sweep import Config
 
 FASTER, SLOWER, SAME, UNSURE = Verdict.FASTER, Verdict.SLOWER, Verdict.SAME, Verdict.UNSURE
@@ -107,7 +104,7 @@ def lognormal(n: int, typical_ms: float, jitter: float, dice: random.Random) -> 
 
 def by_t(center: float, error: float, freedom: float) -> Bounds:
     """Bounds by Student's t around a logarithm."""
-    half, sure = quantile(0.975, freedom) * error, quantile(0.995, freedom) * error
+    half, sure = student_t_quantile(0.975, freedom) * error, student_t_quantile(0.995, freedom) * error
     return Bounds(*(exp(center + by) for by in (0, -half, half, -sure, sure)))
 
 

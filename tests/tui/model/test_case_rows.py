@@ -9,8 +9,9 @@ import pytest
 from benchtui.sessions.events import CaseAdded
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of
-from benchtui.sessions.stats.ratios import Verdict, throughput_ratio
+from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import measured
+from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Baseline
 from benchtui.sessions.text.formatting import ratio_text
 from benchtui.themes.symbols import UNICODE
