@@ -85,7 +85,7 @@ class TextBatches:
     def draw(self, lap: Lap) -> Batch:
         """Tokenize the next texts. This is a timed part of the step.
 
-        A compiled network gets a mask with every batch if any may be padded: it is recompiled for batches without.
+        A compiled network gets a mask with every batch if any may be padded, as it is recompiled without.
         """
         inputs = dict(self._tokenizer(list(islice(self._next_texts, self._batch_size)), **self._options))
         mask = inputs["attention_mask"]
