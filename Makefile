@@ -23,8 +23,8 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -n 4 -m "not long" tests/sessions tests/themes tests/tui tests/mutation tests/test_house.py
-	$(BIN)/pytest -q -n 3 --dist worksteal -m "not long" tests/engine tests/end_to_end tests/faults
+	$(BIN)/pytest -q -n 4 -m "not long" tests/sessions tests/themes tests/tui tests/mutation tests/simulated tests/test_house.py
+	$(BIN)/pytest -q -n 4 --dist worksteal -m "not long" tests/engine tests/end_to_end tests/faults
 
 long: $(READY) .venv-ray/ready lowest  ## tests that CI has no time for, those with Ray and the oldest versions among them
 	$(BIN)/pytest -q -n 3 --dist worksteal -m long tests --ignore tests/on_gpu

@@ -33,6 +33,8 @@ from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.sweep import Config, Sweep
 
+_ANSWER_S = 2.0
+"""Seconds to wait for an engine's answer when engines are listed."""
 _ABANDONED_AFTER_S = 60.0
 """Seconds without growth after which a session file counts as abandoned. An engine writes twice per second, but
 on a shared folder the modification time may be half a minute old."""
@@ -40,6 +42,7 @@ _HEAD_BYTES = 2**20
 
 if TYPE_CHECKING:
     from benchtui.engine.doctor import Finding
+    from benchtui.engine.telemetry.gpu.cuda_presence import CudaPresence
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +202,13 @@ def check_machine() -> "list[Finding]":
     return doctor.run_checks()
 
 
+def find_cuda() -> "CudaPresence":
+    """Count this machine's CUDA devices without importing torch. Takes some milliseconds."""
+    from benchtui.engine.telemetry.gpu import cuda_presence  # imports NVML; only needed here
+
+    return cuda_presence.find_cuda()
+
+
 def find(path: Path) -> Engine | None:
     """Return the engine that writes this session file, here or on another machine; None if it has ended."""
     wanted = path.absolute()
@@ -250,7 +260,7 @@ def _open_private(path: str, flags: int) -> int:
 
 def _responding_engine(path: Path) -> Engine | None:
     try:
-        answer = send_command(path, Command(command="status"), timeout_s=2.0)
+        answer = send_command(path, Command(command="status"), timeout_s=_ANSWER_S)
     except BenchtuiError as error:
         if isinstance(error.__cause__, ConnectionRefusedError):
             remove_stale(path)

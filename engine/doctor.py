@@ -9,8 +9,9 @@ from typing import Literal
 
 from benchtui.engine.control import runtime_folder
 from benchtui.engine.node.worker_processes import TorchQuery
+from benchtui.engine.telemetry.gpu.nvml import open_nvml
+from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
 from benchtui.engine.telemetry.host_info import describe_host
-from benchtui.engine.telemetry.nvml import Nvml, NvmlUnavailable, open_nvml
 from benchtui.engine.versions import untested
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Runtime
@@ -36,11 +37,11 @@ class Finding:
 
 def run_checks() -> list[Finding]:
     """Run all checks. Takes as long as importing torch."""
-    nvml = open_nvml()
-    host = describe_host(nvml)
+    gpus = open_nvml()
+    host = describe_host(gpus)
     runtime = _query_torch()
-    gpus = [_absent_gpu(nvml, runtime)] if isinstance(nvml, NvmlUnavailable) else _gpus(nvml)
-    return [_processor(host), *gpus, _processor_energy(host), *_torch(runtime), *_compilers(), *_folders()]
+    found = [_absent_gpu(gpus, runtime)] if isinstance(gpus, GpusUnavailable) else _gpus(gpus)
+    return [_processor(host), *found, _processor_energy(host), *_torch(runtime), *_compilers(), *_folders()]
 
 
 def _processor(host: Host) -> Finding:
@@ -48,20 +49,20 @@ def _processor(host: Host) -> Finding:
     return Finding("processor", "ok", f"{host.processor}, {host.cpu_count} usable, {memory_gb:.1f} GB memory")
 
 
-def _absent_gpu(absent: NvmlUnavailable, runtime: Runtime | str) -> Finding:
+def _absent_gpu(absent: GpusUnavailable, runtime: Runtime | str) -> Finding:
     on_rocm = isinstance(runtime, Runtime) and runtime.hip is not None
     return Finding("GPU readings", "absent", _UNREAD_ROCM if on_rocm else absent.reason)
 
 
-def _gpus(nvml: Nvml) -> list[Finding]:
+def _gpus(reader: GpuReader) -> list[Finding]:
     """Return one finding per GPU, listing missing readings, and one per GPU that can't be read."""
     found = []
-    for gpu, sample in zip(nvml.gpus(), nvml.sample(), strict=True):
+    for gpu, sample in zip(reader.gpus(), reader.sample(), strict=True):
         missing = "".join(f"; no {name}: {reason}" for name, reason in sample.absent.items())
         mig = "; MIG divides it: cases on its instances are not read" if gpu.mig else ""
-        text = f"{gpu.name}, {(gpu.memory_mb or 0) / 1000:.1f} GB, driver {nvml.driver}{mig}{missing}"
+        text = f"{gpu.name}, {(gpu.memory_mb or 0) / 1000:.1f} GB, driver {reader.driver}{mig}{missing}"
         found.append(Finding(f"GPU {gpu.index}", "ok", text))
-    return found + [Finding(name, "absent", reason) for name, reason in nvml.absent.items()]
+    return found + [Finding(name, "absent", reason) for name, reason in reader.absent.items()]
 
 
 def _processor_energy(host: Host) -> Finding:

@@ -1,13 +1,16 @@
 """Worker job: what a worker runs, and what it reports in addition to session events."""
 
+from benchtui.sessions.events import Peaks
 from benchtui.sessions.payloads import StepCost
 from benchtui.sessions.sweep import Config, Record, Sweep
 
 REPORT_S = 0.1
 """Interval in seconds at which a worker reports its steps, unless other nodes report too."""
 TEARDOWN_S = 20.0
-"""Seconds a worker may take to exit after reporting its outcome. It counts the step's cost in that time. Also
-applies after a kill, since a driver may take seconds to free the worker's memory."""
+"""Seconds a worker may take to exit after reporting its outcome. Also applies after a kill, since a driver may
+take seconds to free the worker's memory."""
+STEP_COST_S = 40.0
+"""Seconds a worker may take to measure a step's cost after a successful case, and to exit."""
 THROUGHPUT_BLOCK = 16
 """Steps between two synchronizations in throughput mode."""
 
@@ -31,3 +34,12 @@ class StepCostReport(Record, tag_field="event", tag="examined", frozen=True, kw_
     """Cost of one step, reported after the end of the case so that it can't change the outcome."""
 
     work: StepCost
+
+
+class PeaksReport(Record, tag_field="event", tag="peaks_report", frozen=True, kw_only=True):
+    """Peaks of a device, and when the process that measured them was idle with a context on a GPU."""
+
+    peaks: Peaks
+    gpu_uuid: str | None = None
+    idle_span_s: tuple[float, float] | None = None
+    """Begin and end by this machine's monotonic clock. None on a CPU, and if not requested."""

@@ -62,6 +62,8 @@ class SessionStarted(Event, tag="session_started", frozen=True, kw_only=True, om
     """Tool and file of an imported session; null for a session measured here."""
     measured: str | None = None
     """Measurement time of an imported session, in its source's own words; ``created`` is the import time."""
+    simulated: str | None = None
+    """Model that computed a simulated session, in words; null for a measured or imported one."""
     process_spread: dict[str, ProcessSpread] = {}
     """Process-to-process variation in earlier sessions on this machine, by device kind (``cpu``, ``cuda``).
     Verdicts on cases with fewer than three rounds rest on it."""
@@ -162,6 +164,8 @@ class Peaks(Event, tag="peaks", frozen=True, kw_only=True):
     """The same for the fastest copy."""
     how: dict[str, str] = {}
     """How each peak (``flops``, ``bytes``) was measured, as text."""
+    context_power_w: Amount | None = None
+    """Mean power of an idle GPU on which a process has a CUDA context; with a GPU's first peaks only."""
     absent: dict[str, str] = {}
     """Peaks that couldn't be measured, with the reason."""
     node: str | None = None

@@ -40,6 +40,14 @@ class Gpu(Record, frozen=True, kw_only=True):
     """Default application clock, or the maximum clock if the driver reports no default."""
     sm_clock_is_highest: bool = False
     """Whether ``sm_clock_mhz`` is the maximum clock; false also in sessions that didn't record it."""
+    slowdown_c: Amount | None = None
+    """Temperature at which the driver slows the GPU down; null also in sessions that didn't record it."""
+    memory_clock_mhz: Amount | None = None
+    """Maximum clock of the memory."""
+    application_clock_mhz: Amount | None = None
+    """Requested SM clock of applications; the driver doesn't report locked clocks, another setting."""
+    application_memory_clock_mhz: Amount | None = None
+    """Requested memory clock of applications."""
 
 
 class Host(Record, frozen=True, kw_only=True):
@@ -56,6 +64,9 @@ class Host(Record, frozen=True, kw_only=True):
     memory_mb: Amount | None = None
     governor: str | None = None
     """CPU frequency governor; several, joined by ``+``, if the CPUs differ."""
+    core_types: dict[str, str] | None = None
+    """Logical CPUs of each type of core, such as ``{"P": "0-15", "E": "16-23"}``; empty if all are of one type,
+    null if not recorded."""
     container_cpus: Amount | None = None
     """Lowest CPU limit of the control group and those around it, in CPUs; null without a limit."""
     container_memory_mb: Amount | None = None
@@ -138,7 +149,8 @@ class Memory(Record, frozen=True, kw_only=True):
     peak_rss_mb: Amount | None = None
     """Resident memory of the worker alone."""
     kv_cache_mb: Amount | None = None
-    """Keys and values in all layers at the end of generating a batch."""
+    """Keys and values in all layers at the end of generating a batch. A static cache always has its full size,
+    that of ``sequence_length + new_tokens - 1`` positions."""
 
 
 EnergySource = Literal["counter", "sampled power", "averaged power"]
@@ -176,6 +188,12 @@ class Environment(Record, frozen=True, kw_only=True):
     sm_clock_default_mhz: Amount | None = None
     sm_clock_default_is_highest: bool = False
     """Whether the driver reports no default, and ``sm_clock_default_mhz`` is the maximum clock."""
+    memory_clock_mhz: Amount | None = None
+    """Mean clock of the GPU's memory."""
+    memory_clock_highest_mhz: Amount | None = None
+    """Maximum clock of the GPU's memory."""
+    performance_states: tuple[Count, ...] = ()
+    """Numbers of the GPU's P-states, from 0 for the highest performance to 15; empty if unknown."""
     throttle: tuple[str, ...] = ()
     """Every reason that held the GPU's clock down at any moment."""
     temperature_c: Amount | None = None
@@ -192,6 +210,10 @@ class Environment(Record, frozen=True, kw_only=True):
     """Periods in which the control group used up its quota and was stopped until the next one."""
     quota_stopped_s: Amount | None = None
     """Time that the quota stopped the control group, summed over the CPUs it ran on."""
+    processor_mhz: Amount | None = None
+    """Mean clock of the busy CPUs among those that the worker may use."""
+    processor_throttled: Count | None = None
+    """Times that heat held down the clock of a core or package of these CPUs; null if not counted."""
     gpu_processes: Count | None = None
     """Most other processes on the GPU at any moment; null if the driver doesn't list them."""
 
@@ -274,6 +296,9 @@ class GpuReadings(Record, frozen=True, kw_only=True):
     utilisation_percent: list[Amount | None] = []
     temperature_c: list[Amount | None] = []
     sm_clock_mhz: list[Amount | None] = []
+    memory_clock_mhz: list[Amount | None] = []
+    performance_state: list[Count | None] = []
+    """Number of the P-state, from 0 for the highest performance to 15."""
     throttle: list[str | None] = []
     """Reasons that hold the clock down, joined by ``+``; empty if there are none."""
     energy_j: list[Amount | None] = []
@@ -294,6 +319,8 @@ class HostReadings(Record, frozen=True, kw_only=True):
     """CPU use of the supervisor with its samplers: the cost of measuring."""
     package_energy_j: list[Amount | None] = []
     """Energy of all CPU packages since sampling started; empty if unreadable."""
+    processor_mhz: list[Amount | None] = []
+    """Mean clock of the CPUs that were busy since the previous sample; empty if unreadable."""
     dram_energy_j: list[Amount | None] = []
     """Energy of the memory modules since sampling started, if the CPU counts it separately."""
 

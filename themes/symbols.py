@@ -1,6 +1,6 @@
 """Drawing characters: one Unicode set and one ASCII set."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,17 +13,37 @@ class Symbols:
     """Last cell of a bar, half filled."""
     track: str
     """Empty cell of a bar."""
+    eighths: str
+    """Fill levels of a cell from the left, from empty to full."""
+    from_right: str
+    """Fill levels of a cell from the right, from empty to full."""
+    ends: str
+    """Characters before and after a gauge's bar."""
+    empty: str
+    """Empty cell of a gauge's bar."""
+    light: str
+    """Cell of a bar within the interval of what the bar shows."""
+    quiet: str
+    """In front of a machine without disturbance."""
+    best: str
+    """In front of the best row."""
+    hatch: str
+    """Fill of a heatmap's cell that ran out of memory."""
     up: str
     """Fill levels of a cell from the bottom, from empty to full."""
     shade: str
-    """Full cell of steps that aren't counted."""
+    """Hatched cell of steps that aren't counted."""
+    spread: str
+    """Empty cell between p5 and p95."""
     tick: str
     """Vertical axis at a label."""
     axis: str
     middle: str
     """Vertical axis at a labeled percentile (median, p99)."""
     level: str
-    """Line of the median where there is no step yet."""
+    """Line of p99 where no step is drawn; the line of the median is ``track``."""
+    axis_break: str
+    """Break of an axis that omits the range down to zero."""
     corner: str
     """Corner where two axes meet."""
     below: str
@@ -34,13 +54,8 @@ class Symbols:
     """Value above the scale."""
     outlier: str
     """Above an outlier step."""
-    throttled: str
-    compiling: str
-    """Above steps with a throttled clock, or with the compiler active."""
-    round: str
-    """In front of a round's number."""
     fills: str
-    """Fills for the parts of one bar, each different from its neighbors."""
+    """Fills for the parts of one bar, in turn; where there is color, it tells them apart."""
     down: str
     """Column sorted in descending order, and in ascending order."""
     upward: str
@@ -73,21 +88,28 @@ UNICODE = Symbols(
     bar="━",
     half="╸",
     track="─",
+    eighths=" ▏▎▍▌▋▊▉█",
+    from_right=" ▐█",
+    ends="▕▏",
+    empty="·",
+    light="▒",
+    quiet="●",
+    best="★",
+    hatch="▒",
     up=" ▁▂▃▄▅▆▇█",
-    shade="░",
+    shade="╱",
+    spread="░",
     tick="┤",
     axis="│",
     middle="┼",
     level="╌",
+    axis_break="≈",
     corner="└",
     below="┬",
     dots="".join(chr(0x2800 + bits) for bits in range(256)).replace("\u2800", " "),
     above="▴",
     outlier="▾",
-    throttled="T",
-    compiling="C",
-    round="R",
-    fills="█▓▒░",
+    fills="█",
     down="▾",
     upward="▴",
     rule="│",
@@ -109,24 +131,33 @@ UNICODE = Symbols(
     timeout="◷",
     interrupted="■",
 )
+MONOCHROME = replace(UNICODE, fills="█▓▒░")
+"""Unicode without color: what only colors tell apart elsewhere has its own character."""
 ASCII = Symbols(
     bar="#",
     half="=",
     track="-",
+    eighths=" #",
+    from_right=" #",
+    ends="[]",
+    empty=".",
+    light="+",
+    quiet="o",
+    best="B",
+    hatch="/",
     up=" .:#",
-    shade="%",
+    shade="/",
+    spread=",",
     tick="+",
     axis="|",
     middle="+",
     level="-",
+    axis_break="~",
     corner="+",
     below="+",
     dots=" .",
     above="^",
     outlier="v",
-    throttled="T",
-    compiling="C",
-    round="R",
     fills="#=+:",
     down="v",
     upward="^",

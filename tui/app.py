@@ -27,30 +27,42 @@ from benchtui.tui.live.feed import Clock, Feed
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.shell import gc_control, keymap
 from benchtui.tui.shell.context import AppContext
-from benchtui.tui.shell.navigation import PLACES, ComparisonRequested, EditRequested, ExitReason, Opened, Place
+from benchtui.tui.shell.key_queue import KeyQueue
+from benchtui.tui.shell.navigation import (
+    PLACES,
+    BackRequested,
+    ComparisonRequested,
+    EditRequested,
+    ExitReason,
+    Opened,
+    Place,
+)
 from benchtui.tui.shell.terminal import Terminal, TerminalHandle
+from benchtui.tui.widgets.breakpoints import HEIGHTS, WIDTHS
+from benchtui.tui.widgets.nav_bar import place_at
+from benchtui.tui.widgets.panel import Panel
 from benchtui.tui.widgets.role_styles import textual_theme, variables
 
 if TYPE_CHECKING:
     from benchtui.tui.editor.screen import Editor
+    from benchtui.tui.palette_commands import PaletteCommands
     from benchtui.tui.replay.player import Start
 
 TERMINAL_CHECK_S = 0.5
 """Seconds between checks that the terminal still exists."""
 
+NAV_BARS = ("places", "heading")
+"""Panels that name the views."""
+WHEEL_ROWS = 3
+"""Rows by which one step of the mouse wheel moves."""
 EMPTY_MODE = "between"
 """Empty mode, shown while a view's own mode is being replaced."""
-
-WIDTHS = [(0, "-tiny"), (60, "-narrow"), (100, "-medium"), (160, "-wide")]
-HEIGHTS = [(0, "-flat"), (20, "-short"), (34, "-preferred"), (46, "-high")]
-"""CSS class of a screen by minimum width and height in cells."""
 
 
 class BenchtuiApp(App[ExitReason]):
     """App with five views, one shown at a time: sweep editor, monitor, charts, library, comparison.
 
-    Each view is a Textual mode with its own screen stack, created when first shown. The initial view is
-    Textual's default mode.
+    Each view is a Textual mode with a screen stack, created when first shown. The first is the default mode.
     """
 
     CSS_PATH = "app.tcss"
@@ -64,14 +76,8 @@ class BenchtuiApp(App[ExitReason]):
         *keymap.table(
             "app",
             *((str(key), place, f"go('{place}')", place.capitalize()) for key, place in enumerate(PLACES, 1)),
-            (
-                "right_parenthesis",
-                "next_place",
-                "turn(1)",
-                "Next place",
-                "in a replay, numbers seek instead",
-            ),
-            ("left_parenthesis", "place_before", "turn(-1)", "Previous place"),
+            ("ctrl+pagedown,right_parenthesis", "next_place", "turn(1)", "Next place"),
+            ("ctrl+pageup,left_parenthesis", "place_before", "turn(-1)", "Previous place"),
             ("t", "theme", "next_theme", "Next theme"),
             ("colon,ctrl+p", "commands", "command_palette", "All commands by name"),
             ("ctrl+z", "suspend", "suspend_process", "Suspend", "fg resumes it"),
@@ -101,11 +107,15 @@ class BenchtuiApp(App[ExitReason]):
             self._feed = self._open_feed(session_path, engine, replay=start is not None, start=start)
         self._theme_set = user_themes.load_all()
         self._theme_names = list(self._theme_set.themes)
-        self._symbols = symbols.ASCII if ascii_only else symbols.UNICODE
+        signs = symbols.MONOCHROME if self.no_color else symbols.UNICODE
+        self._symbols = symbols.ASCII if ascii_only else signs
         self._link = TerminalHandle(self)
+        self.key_queue = KeyQueue(self)
         self._place: Place = "monitor" if self._feed else "sweep"
         self._default_mode_place: Place | None = self._place
         """View that runs in Textual's default mode; None once its screen has been recreated."""
+        self._visited: list[Place] = []
+        """Views shown before the current one, each once, the newest last."""
         self._compared: tuple[Path, ...] = ()
         self._source: str | Path | None = None
         for colors in self._theme_set.themes.values():
@@ -128,12 +138,38 @@ class BenchtuiApp(App[ExitReason]):
     def on_mount(self) -> None:
         """Register the initial view, report problems in settings and themes, and watch the terminal."""
         self._modes[self.DEFAULT_MODE] = self.get_default_screen  # Textual has no public API for this
+        self.app_resume_signal.subscribe(self, lambda app: app.screen.refresh())  # after ctrl+z and fg
         self.call_after_refresh(gc_control.freeze_and_enable)
         self.call_after_refresh(self._report_setting_problems)
         for problem in self._theme_set.problems.values():
             self.notify(clean(problem), markup=False)
         if self._link.terminal is not None:
             self._watch_terminal()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Handle an event. A key or pasted text waits until the one before it has been handled."""
+        if (
+            isinstance(event, events.Key | events.Paste)
+            and not event.is_forwarded
+            and self.key_queue.enqueue(event)
+        ):
+            return
+        wheel = isinstance(event, events.MouseScrollDown | events.MouseScrollUp) and not event.is_forwarded
+        if not wheel or not await self._scroll(
+            WHEEL_ROWS if isinstance(event, events.MouseScrollDown) else -WHEEL_ROWS
+        ):
+            await super().on_event(event)
+
+    async def on_click(self, event: events.Click) -> None:
+        """Switch to the view whose name was clicked in the navigation bar."""
+        panel = event.widget
+        at = event.get_content_offset(panel) if isinstance(panel, Panel) and panel.id in NAV_BARS else None
+        if at is not None and isinstance(panel, Panel) and (place := place_at(panel.lines()[at.y], at.x)):
+            await self.action_go(place)
+
+    def on_unmount(self) -> None:
+        """Discard keys that are still waiting."""
+        self.key_queue.close()
 
     def on_resize(self, event: events.Resize) -> None:
         """Pass the new size to the terminal's output diff."""
@@ -163,11 +199,19 @@ class BenchtuiApp(App[ExitReason]):
         if editor is not None:
             editor.edit(event.source)
 
+    async def on_back_requested(self, event: BackRequested) -> None:
+        """Show the previous view, if there is one."""
+        if self._visited:
+            left = self._place
+            await self.action_go(self._visited[-1])
+            self._visited = [each for each in self._visited if each != left]
+
     async def action_go(self, place: Place) -> None:
         """Switch to a view, keeping its state. Without a session, the monitor opens the newest running one."""
         if place == "monitor" and self._feed is None and (engines := await self._engines()):
             await self.on_opened(Opened(engines[0].path, engines[0]))
             return
+        self._visited = [each for each in (*self._visited, self._place) if each != place]
         self._place = place
         await self.switch_mode(self._mode(place))
 
@@ -187,25 +231,40 @@ class BenchtuiApp(App[ExitReason]):
             self.exit(ExitReason("closed", self._feed.path if self._feed else None))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Yield the screen's key-bound actions, except cursor moves, and all themes."""
-        bound = {each.binding.action: each for each in screen.active_bindings.values()}
-        for action, active in bound.items():
-            if active.binding.id and active.enabled and "move" not in action:
-                run = partial(self.call_later, self.run_action, action, active.node)
-                yield SystemCommand(active.binding.description, "", run)
-        for name in self._theme_names:
-            yield SystemCommand(f"Theme {name}", "", partial(setattr, self, "theme", name))
+        """Return the palette's commands that need no file."""
+        return [SystemCommand(each.title, each.about, each.run) for each in self._palette_commands.of(screen)]
+
+    def action_command_palette(self) -> None:
+        """Open the palette."""
+        self._palette_commands.open(self.screen)
+
+    @property
+    def _palette_commands(self) -> "PaletteCommands":
+        from benchtui.tui.palette_commands import PaletteCommands  # not needed for the first paint
+
+        return PaletteCommands(
+            self, self._feed, self._app_context, self._symbols, self._theme_names, self.choose_theme
+        )
+
+    def choose_theme(self, name: str) -> None:
+        """Switch to a theme and remember it."""
+        self.theme = name
+        self._preferences.choose_theme(name)
 
     def action_next_theme(self) -> None:
         """Switch to the next theme and remember it."""
         names = self._theme_names
         at = names.index(self.theme) if self.theme in names else -1
-        self.theme = names[(at + 1) % len(names)]
-        self._preferences.choose_theme(self.theme)
+        self.choose_theme(names[(at + 1) % len(names)])
 
     async def action_quit(self) -> None:
         """Handle Textual's built-in quit action like any other quit key."""
         await self.action_leave()
+
+    async def _scroll(self, rows: int) -> bool:
+        """Move the screen's selection, or its text, by rows. Return whether it has any."""
+        name = next((name for name in ("move", "move_line") if hasattr(self.screen, f"action_{name}")), "")
+        return bool(name) and await self.run_action(f"{name}({rows})", self.screen)
 
     async def _show_base_screen(self, place: Place) -> None:
         """Switch to a view and pop all screens stacked on it."""
@@ -340,8 +399,7 @@ class BenchtuiApp(App[ExitReason]):
 
     def _exit_lost_terminal(self) -> None:
         """Exit and leave the engine running. Write nothing to a terminal that is gone."""
-        terminal = self._link.terminal
-        if terminal is not None:
+        if (terminal := self._link.terminal) is not None:
             terminal.lost = terminal.lost or terminal.hung_up()
         self.exit(ExitReason("lost", self._feed.path if self._feed else None))
 
@@ -371,7 +429,7 @@ def run_app(
         raise BenchtuiError(f"theme {refusal}")
     app_context = AppContext.here(judging or SWEEP_DEFAULTS)
     app = BenchtuiApp(app_context, session_path, engine, start=start, theme=theme, ascii_only=ascii_only)
-    return app.run(mouse=False) or ExitReason("closed")
+    return app.run(mouse=app_context.preferences.settings.mouse) or ExitReason("closed")
 
 
 def key_owners() -> list[type]:
@@ -386,7 +444,8 @@ def key_owners() -> list[type]:
     from benchtui.tui.monitor.columns_dialog import ColumnsPage
     from benchtui.tui.pages.empty import EmptyScreen
     from benchtui.tui.pages.page import Page
+    from benchtui.tui.pages.palette import Palette
     from benchtui.tui.replay.screen import ReplayMonitor
 
     pages = [CaseScreen, Charts, ColumnsPage, Compare, Editor, Library, Monitor, EmptyScreen, OpenDialog, Page]
-    return [BenchtuiApp, *pages, ReplayMonitor]
+    return [BenchtuiApp, *pages, Palette, ReplayMonitor]

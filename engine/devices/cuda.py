@@ -13,6 +13,7 @@ from benchtui.engine.devices import process_memory
 from benchtui.engine.devices.base import Lap, ProfiledSteps, StepTime, sum_parts
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Memory
+from benchtui.sessions.sweep.plan import missing_device_reason
 
 _WAITED = "called a synchronizing CUDA operation"
 """Text of torch's warning about an operation for which the host waits."""
@@ -69,7 +70,8 @@ class Cuda:
         self.torch_device = torch.device(name)
         count = torch.cuda.device_count()
         if (self.torch_device.index or 0) >= count:
-            raise BenchtuiError(f"{name}: no such device; torch {torch.__version__} sees {count} CUDA devices")
+            seen = f"torch {torch.__version__} sees {count} CUDA devices"
+            raise BenchtuiError(missing_device_reason(name, "this machine", seen))
         torch.cuda.set_device(self.torch_device)
         self.uuid = self._uuid()
         self.uuid_absent = None if self.uuid else _uuid_absence()

@@ -13,8 +13,8 @@ from benchtui.engine.executor import ExecutorContext, Node
 from benchtui.engine.executors.remote_node import RemoteCase, RemoteNode, RemotePreflightTask, Transport
 from benchtui.engine.job import REPORT_S, Job
 from benchtui.engine.node.protocol import Hello, Measure, Prepare
+from benchtui.engine.telemetry.gpu.nvml import open_nvml
 from benchtui.engine.telemetry.host_info import describe_host
-from benchtui.engine.telemetry.nvml import open_nvml
 from benchtui.engine.telemetry.sampler import Sampler
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.errors import BenchtuiError

@@ -8,7 +8,7 @@ from benchtui.engine.node.case_execution import CaseRun
 from benchtui.engine.node.preflight import IdleAndTorchTask, PeaksTask
 from benchtui.engine.node.runner import NodeRunner, NodeSettings
 from benchtui.engine.node.worker_processes import WorkerProcesses
-from benchtui.engine.telemetry.visible_gpus import visible_devices_setting
+from benchtui.engine.telemetry.gpu.visible_gpus import visible_devices_setting
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.payloads import Host
 

@@ -73,7 +73,7 @@ def join(run: Run) -> ClusterExecutor:
         except (RayError, RuntimeError, ValueError) as error:
             ray.shutdown()
             raise BenchtuiError(f"run.address: {run.address!r}: {_one_line(error)}") from error
-        except BenchtuiError:
+        except BaseException:
             ray.shutdown()
             raise
 

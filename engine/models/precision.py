@@ -24,9 +24,18 @@ def autocast(precision: str, device: torch.device) -> AbstractContextManager[obj
 
 
 def set_tf32(precision: str) -> None:
-    """Allow TF32 matrix products for ``tf32`` only, whatever the machine's default."""
-    torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
-    torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    """Allow TF32 matrix products for ``tf32`` only, whatever the machine's default.
+
+    From torch 2.9 on it is set by both of torch's interfaces. After the newer one alone, reading by the older
+    one raises, as Inductor does; after the older one alone, that holds once a step uses the newer one.
+    """
+    allowed = precision == "tf32"
+    torch.set_float32_matmul_precision("high" if allowed else "highest")
+    torch.backends.cudnn.allow_tf32 = allowed
+    if hasattr(torch.backends.cuda.matmul, "fp32_precision"):
+        cudnn: Any = torch.backends.cudnn
+        for operation in (torch.backends.cuda.matmul, cudnn.conv, cudnn.rnn):
+            operation.fp32_precision = "tf32" if allowed else "ieee"
 
 
 def computed_dtype(model: torch.nn.Module, precision: str, device: torch.device) -> torch.dtype | None:

@@ -1,6 +1,6 @@
 """Case execution: the worker process of a case, with node telemetry added to its result."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 from time import monotonic
 
@@ -10,7 +10,7 @@ from benchtui.engine.executor import WorkerEvent
 from benchtui.engine.node.energy import gpu_energy, processor_energy
 from benchtui.engine.node.telemetry_window import TelemetryWindow
 from benchtui.engine.node.worker_processes import CaseProcess
-from benchtui.engine.telemetry.nvml import Nvml
+from benchtui.engine.telemetry.gpu.reader import GpuReader
 from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome
 from benchtui.sessions.payloads import Energy, Environment, Gpu, Host, Memory
 from benchtui.sessions.stats.disturbance import disturbances, unwatched_marks
@@ -27,7 +27,7 @@ class CaseRun:
     def __init__(
         self,
         process: CaseProcess,
-        nvml: Nvml | None,
+        gpus: GpuReader | None,
         host: Host,
         readings: TelemetryWindow,
         begun_s: float,
@@ -39,10 +39,11 @@ class CaseRun:
         """Session time of the start; earlier readings aren't needed."""
         self._process = process
         self._on_end = on_end
-        self._nvml = nvml
+        self._gpu_reader = gpus
         self._host = host
         self._readings = readings
-        self._on_gpu = device != "cpu"
+        self.on_gpu = device != "cpu"
+        """Whether the case runs on a GPU."""
         self._gpu_uuid: str | None = None
         self._uuid_absent: str | None = None
         self._device_mb: float | None = None
@@ -81,10 +82,10 @@ class CaseRun:
 
     def _read_processes(self) -> None:
         due = monotonic() - self._queried_s >= _PROCESSES_PERIOD_S
-        if not self._nvml or not self._gpu_uuid or not due or self._gpu() is None:
+        if not self._gpu_reader or not self._gpu_uuid or not due or self.gpu is None:
             return
         self._queried_s = monotonic()
-        processes = self._nvml.processes(self._gpu_uuid)
+        processes = self._gpu_reader.processes(self._gpu_uuid)
         if processes is None:
             return
         used_mb = processes.get(self.pid)
@@ -112,7 +113,7 @@ class CaseRun:
 
     def _missing(self, begin_s: float, end_s: float) -> list[str]:
         """Return the kinds of GPU readings of which none fell into a span; empty for a case on a CPU."""
-        gpu, columns = self._gpu(), {"clock": "sm_clock_mhz", "power": "power_w"}
+        gpu, columns = self.gpu, {"clock": "sm_clock_mhz", "power": "power_w"}
         if gpu is None:
             return []
         return [
@@ -120,10 +121,10 @@ class CaseRun:
         ]
 
     def _energy(self, begin_s: float, end_s: float) -> Energy:
-        if not self._on_gpu:
+        if not self.on_gpu:
             reason = self._host.absent.get("rapl")
             return Energy(absent=reason) if reason else processor_energy(self._readings, begin_s, end_s)
-        gpu = self._gpu()
+        gpu = self.gpu
         if gpu is None:
             return Energy(absent=self._gpu_absent())
         return gpu_energy(self._readings, gpu.index, begin_s, end_s)
@@ -136,8 +137,14 @@ class CaseRun:
         beside = max(0, self._readings.most_workers(begin_s, end_s) - 1)
         others_percent = self._others_percent(seen, beside, begin_s, end_s)
         still_s = self._stood_still_s(begin_s, end_s)
-        seen = replace(seen, beside=beside, others_cpu_percent=others_percent, stood_still_s=still_s)
-        gpu = self._gpu()
+        seen = replace(
+            seen,
+            beside=beside,
+            others_cpu_percent=others_percent,
+            stood_still_s=still_s,
+            processor_mhz=_mean([mhz for _, mhz in self._readings.host("processor_mhz", begin_s, end_s)]),
+        )
+        gpu = self.gpu
         return seen if gpu is None else self._with_gpu(seen, gpu, begin_s, end_s)
 
     def _stood_still_s(self, begin_s: float, end_s: float) -> float | None:
@@ -165,16 +172,19 @@ class CaseRun:
         return round(max(0.0, seen.others_cpu_percent - ours), 1)
 
     def _with_gpu(self, seen: Environment, gpu: Gpu, begin_s: float, end_s: float) -> Environment:
-        clocks, temperatures = (
+        clocks, memory_clocks, temperatures = (
             [value for _, value in self._readings.gpu(gpu.index, name, begin_s, end_s)]
-            for name in ("sm_clock_mhz", "temperature_c")
+            for name in ("sm_clock_mhz", "memory_clock_mhz", "temperature_c")
         )
         return replace(
             seen,
-            sm_clock_mhz=round(fmean(clocks), 1) if clocks else None,
+            sm_clock_mhz=_mean(clocks),
             sm_clock_least_mhz=min(clocks, default=None),
             sm_clock_default_mhz=gpu.sm_clock_mhz,
             sm_clock_default_is_highest=gpu.sm_clock_is_highest,
+            memory_clock_mhz=_mean(memory_clocks),
+            memory_clock_highest_mhz=gpu.memory_clock_mhz,
+            performance_states=self._readings.performance_states(gpu.index, begin_s, end_s),
             throttle=self._readings.throttle(gpu.index, begin_s, end_s),
             temperature_c=max(temperatures, default=None),
             power_limit_w=self._readings.power_limit_w(gpu.index),
@@ -183,7 +193,7 @@ class CaseRun:
 
     def _unread(self) -> tuple[str, ...]:
         """Return a mark if the case ran on a GPU that the driver's readings can't be matched to."""
-        return (f"GPU not read: {self._gpu_absent()}",) if self._on_gpu and self._gpu() is None else ()
+        return (f"GPU not read: {self._gpu_absent()}",) if self.on_gpu and self.gpu is None else ()
 
     def _gpu_absent(self) -> str:
         """Return why the driver's readings can't be matched to the case's GPU."""
@@ -191,11 +201,17 @@ class CaseRun:
         known = self._uuid_absent or self._host.absent.get("gpu")
         return known or (_MIG if any(gpu.mig for gpu in self._host.gpus) else unlisted)
 
-    def _gpu(self) -> Gpu | None:
+    @property
+    def gpu(self) -> Gpu | None:
         """Return the case's GPU. None if it is unknown, or if its readings are those of a whole MIG device."""
         gpus = (gpu for gpu in self._host.gpus if gpu.uuid is not None and not gpu.mig)
         known = (gpu for gpu in gpus if gpu.uuid == self._gpu_uuid)
         return next(known, None)
+
+
+def _mean(readings: Sequence[float]) -> float | None:
+    """Return the mean of readings, rounded to a tenth. None without readings."""
+    return round(fmean(readings), 1) if readings else None
 
 
 def count_other_gpu_processes(processes: dict[int, float | None], worker: int) -> int:

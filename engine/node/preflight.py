@@ -7,6 +7,7 @@ from time import monotonic
 
 from msgspec.structs import replace
 
+from benchtui.engine.job import PeaksReport
 from benchtui.engine.node.worker_processes import PeaksQuery, TorchQuery, WorkerProcesses
 from benchtui.sessions.analysis.roofline import PeakKey, peak_key
 from benchtui.sessions.errors import BenchtuiError
@@ -22,6 +23,10 @@ PROBE_S = 300.0
 
 ReadIdlePower = Callable[[float], Idle | None]
 """Return the idle power sampled up to a session time. None if it can't be read."""
+
+
+ReadGpuPower = Callable[[str, float, float], float | None]
+"""Return the mean power of the GPU with a UUID between two times of the monotonic clock. None if unreadable."""
 
 
 class IdleAndTorchTask:
@@ -106,8 +111,18 @@ def thread_warning(runtime: Runtime, cpu_limit: float | None, now_s: float) -> I
 class PeaksTask:
     """Task that measures device peaks one after another, each in a separate process."""
 
-    def __init__(self, processes: WorkerProcesses, wanted: Iterable[PeakKey], node: str | None) -> None:
+    def __init__(
+        self,
+        processes: WorkerProcesses,
+        wanted: Iterable[PeakKey],
+        node: str | None,
+        read_power: ReadGpuPower | None = None,
+    ) -> None:
+        """``read_power`` is None if no GPU's power can be read."""
         self._processes = processes
+        self._read_power = read_power
+        self._idled: set[str] = set()
+        """Devices whose power with a context has been requested."""
         self._left = deque(wanted)
         self._node = node
         self._current: tuple[PeakKey, PeaksQuery] | None = None
@@ -135,7 +150,7 @@ class PeaksTask:
         """Yield measured peaks, and a warning for each that could not be measured."""
         if self._current and (self._current[1].ended or not self.left_s):
             key, query = self._current
-            yield from self._events(query.result(), key, now_s)
+            yield from self._events(self._peaks(query.result()), key, now_s)
             self._start_next()
         failures, self._start_failures = self._start_failures, []
         for key, why in failures:
@@ -148,6 +163,13 @@ class PeaksTask:
             self._current[1].result()
         self._current = None
 
+    def _peaks(self, answer: PeaksReport | str) -> Peaks | str:
+        """Return the peaks, with the power of the GPU while the process had nothing but a context."""
+        if isinstance(answer, str) or not self._read_power or not answer.idle_span_s or not answer.gpu_uuid:
+            return answer if isinstance(answer, str) else answer.peaks
+        power_w = self._read_power(answer.gpu_uuid, *answer.idle_span_s)
+        return replace(answer.peaks, context_power_w=power_w)
+
     def _events(self, answer: Peaks | str, key: PeakKey, now_s: float) -> Iterator[Peaks | Message]:
         for event in peak_events(answer, key, now_s):
             yield replace(event, node=self._node) if isinstance(event, Peaks) else event
@@ -157,7 +179,9 @@ class PeaksTask:
         while self._left and self._current is None:
             key = self._left.popleft()
             try:
-                self._current = key, self._processes.measure_peaks(key)
+                idle_first = self._read_power is not None and key.device not in self._idled
+                self._current = key, self._processes.measure_peaks(key, idle_first=idle_first)
+                self._idled.add(key.device)
                 self._due_s = monotonic() + PEAKS_TIMEOUT_S
             except BenchtuiError as error:
                 self._start_failures.append((key, str(error)))

@@ -14,8 +14,9 @@ from benchtui.engine.node.preflight import IDLE_S, IdleAndTorchTask, PeaksTask
 from benchtui.engine.node.scratch_dir import Scratch
 from benchtui.engine.node.telemetry_window import TelemetryWindow
 from benchtui.engine.node.worker_processes import WorkerProcesses
+from benchtui.engine.telemetry.gpu.nvml import open_nvml
+from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
 from benchtui.engine.telemetry.host_info import describe_host
-from benchtui.engine.telemetry.nvml import NvmlUnavailable, open_nvml
 from benchtui.engine.telemetry.rapl import Rapl
 from benchtui.engine.telemetry.sampler import BATCH, PERIOD_S, Sampler
 from benchtui.sessions.analysis.roofline import PeakKey
@@ -44,9 +45,9 @@ class NodeRunner:
 
     def __init__(self, processes: WorkerProcesses | None = None) -> None:
         """Describe the host. Nothing is sampled and no process started before ``open``."""
-        nvml = open_nvml()
-        self.host = describe_host(nvml)
-        self._nvml = None if isinstance(nvml, NvmlUnavailable) else nvml
+        gpus = open_nvml()
+        self.host = describe_host(gpus)
+        self._gpu_reader = None if isinstance(gpus, GpusUnavailable) else gpus
         self._processes = processes or WorkerProcesses()
         self._telemetry = TelemetryWindow(self._flush)
         self._runs: list[CaseRun] = []
@@ -67,12 +68,13 @@ class NodeRunner:
         rapl = None if "rapl" in self.host.absent else Rapl()
         batch = max(BATCH, round(settings.report_s / PERIOD_S))
         self._sampler = Sampler(
-            self._nvml,
+            self._gpu_reader,
             clock=self.now_s,
             emit=self._sampled,
             batch=batch,
             rapl=rapl,
             stops=self._telemetry.stops,
+            measured_gpus=self._measured_gpus,
         )
         self._sampler.start()
 
@@ -83,7 +85,7 @@ class NodeRunner:
     def prepare(self) -> IdleAndTorchTask:
         """Sample idle power if it is readable, and query torch about the machine."""
         begin_s = self.now_s()
-        readable = self._nvml is not None or "rapl" not in self.host.absent
+        readable = self._gpu_reader is not None or "rapl" not in self.host.absent
         return IdleAndTorchTask(
             self._processes,
             (lambda now_s: self._idle(begin_s, now_s)) if readable else None,
@@ -93,7 +95,8 @@ class NodeRunner:
 
     def measure_peaks(self, wanted: Iterable[PeakKey]) -> PeaksTask:
         """Measure device peaks. No case may be running."""
-        return PeaksTask(self._processes, wanted, self._settings.node)
+        read_power = None if self._gpu_reader is None else self._gpu_power_w
+        return PeaksTask(self._processes, wanted, self._settings.node, read_power)
 
     def start(self, job: Job) -> CaseRun:
         """Start a case. Raises BenchtuiError if its worker can't be started."""
@@ -104,8 +107,8 @@ class NodeRunner:
         settings, scratch = self._settings, str(self._scratch.path / job.scratch)
         job = replace(job, zero_s=settings.zero_s, report_s=settings.report_s, scratch=scratch)
         execution = self._processes.start(job)
-        device = job.config.device
-        run = CaseRun(execution, self._nvml, self.host, self._telemetry, now_s, self._ended, device=device)
+        gpus, device = self._gpu_reader, job.config.device
+        run = CaseRun(execution, gpus, self.host, self._telemetry, now_s, self._ended, device=device)
         self._runs.append(run)
         self._update_workers()
         return run
@@ -128,6 +131,12 @@ class NodeRunner:
         if self._sampler:
             self._sampler.watch(run.pid for run in self._runs)
 
+    def _measured_gpus(self) -> frozenset[int] | None:
+        """Return the indices of GPUs with a running case. None without a case, or if one may use any GPU."""
+        runs = list(self._runs)
+        unknown = not runs or any(run.on_gpu and run.gpu is None for run in runs)
+        return None if unknown else frozenset(run.gpu.index for run in runs if run.gpu)
+
     def _flush(self) -> None:
         if self._sampler:
             self._sampler.flush()
@@ -135,6 +144,14 @@ class NodeRunner:
     def _sampled(self, event: Telemetry) -> None:
         self._telemetry.add(event)
         self._emit(replace(event, node=self._settings.node))
+
+    def _gpu_power_w(self, uuid: str, begin_s: float, end_s: float) -> float | None:
+        """Mean power of a GPU between two times of the monotonic clock. None if unreadable."""
+        self._flush()
+        gpus = [gpu for gpu in self.host.gpus if gpu.uuid == uuid and not gpu.mig]
+        zero_s = self._settings.zero_s
+        powers_w = idle_power_w(self._telemetry, gpus, begin_s - zero_s, end_s - zero_s)
+        return next((powers_w.get(f"gpu {gpu.index}") for gpu in gpus), None)
 
     def _idle(self, begin_s: float, now_s: float) -> Idle | None:
         power_w = idle_power_w(self._telemetry, self.host.gpus, begin_s, now_s)

@@ -95,6 +95,13 @@ class TelemetryWindow:
             points += _within(event.at_s, gpu.throttle, begin_s, end_s)
         return tuple(dict.fromkeys(name for _, reasons in points for name in reasons.split("+") if name))
 
+    def performance_states(self, index: int, begin_s: float, end_s: float) -> tuple[int, ...]:
+        """Return all P-states of a GPU over a span of session time, the fastest first."""
+        points: Points[int] = []
+        for event, gpu in self._of(index):
+            points += _within(event.at_s, gpu.performance_state, begin_s, end_s)
+        return tuple(sorted({state for _, state in points}))
+
     def power_limit_w(self, index: int) -> float | None:
         """Latest power limit of a GPU; None if unknown."""
         return next((gpu.power_limit_w for _, gpu in reversed(self._of(index))), None)

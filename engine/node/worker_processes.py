@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from benchtui.engine.executor import WorkerEvent
-from benchtui.engine.job import TEARDOWN_S, Job, StepCostReport
+from benchtui.engine.job import STEP_COST_S, TEARDOWN_S, Job, PeaksReport, StepCostReport
 from benchtui.engine.line_protocol import Lines
 from benchtui.engine.node import fork_server
 from benchtui.engine.process_tree import (
@@ -29,10 +29,10 @@ from benchtui.engine.process_tree import (
 )
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.errors import BenchtuiError, OutOfFilesError
-from benchtui.sessions.events import CaseFinished, Outcome, Peaks, Runtime
+from benchtui.sessions.events import CaseFinished, Outcome, Runtime
 from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Record
 
-Answer = TypeVar("Answer", Runtime, Peaks)
+Answer = TypeVar("Answer", Runtime, PeaksReport)
 
 _STDERR_TAIL_BYTES = 8192
 _MAX_LINE_CHARS = 500
@@ -86,9 +86,9 @@ class WorkerProcesses:
         self._cases.append(case)
         return case
 
-    def measure_peaks(self, key: PeakKey) -> "PeaksQuery":
-        """Start measuring the peaks of a device."""
-        query = PeaksQuery(self._context, key)
+    def measure_peaks(self, key: PeakKey, *, idle_first: bool = False) -> "PeaksQuery":
+        """Start measuring the peaks of a device; with ``idle_first`` after a pause with a context on a GPU."""
+        query = PeaksQuery(self._context, key, idle_first)
         self._queries.append(query)
         return query
 
@@ -180,9 +180,10 @@ class CaseProcess:
             if isinstance(event, CaseFinished):
                 self._ending = self._ending or event
                 if self._killed_s is None:
-                    self._deadline_s = monotonic() + TEARDOWN_S
+                    self._deadline_s = monotonic() + (STEP_COST_S if event.work else TEARDOWN_S)
             elif isinstance(event, StepCostReport):
                 self._ending = self._ending and msgspec.structs.replace(self._ending, work=event.work)
+                self._deadline_s = min(self._deadline_s, monotonic() + TEARDOWN_S)
             else:
                 yield event
         if not alive or self._given_up:
@@ -327,13 +328,13 @@ class TorchQuery(_Query[Runtime]):
         return answer if isinstance(answer, str) else msgspec.structs.replace(answer, t=now_s)
 
 
-class PeaksQuery(_Query[Peaks]):
+class PeaksQuery(_Query[PeaksReport]):
     """Measurement of a device's peaks, in a process shared with no case."""
 
-    def __init__(self, context: ForkServerContext, key: PeakKey) -> None:
-        super().__init__(context, _run_peaks, Peaks, *key)
+    def __init__(self, context: ForkServerContext, key: PeakKey, idle_first: bool) -> None:
+        super().__init__(context, _run_peaks, PeaksReport, *key, idle_first)
 
-    def result(self) -> Peaks | str:
+    def result(self) -> PeaksReport | str:
         """Return the peaks, or the reason why there are none. Ends the process."""
         if not self.ended:
             self.kill()
@@ -366,15 +367,15 @@ def _run_torch_query(answer: Connection) -> None:
         _send_answer(answer, main())
 
 
-def _run_peaks(answer: Connection, device: str, precision: str, threads: int) -> None:
+def _run_peaks(answer: Connection, device: str, precision: str, threads: int, idle_first: bool) -> None:
     from benchtui.engine.worker.peak_rates import (
         main,  # torch is imported in this process, never in the supervisor
     )
 
-    _send_answer(answer, main(device, precision, threads))
+    _send_answer(answer, main(device, precision, threads, idle_first))
 
 
-def _send_answer(pipe: Connection, answer: Runtime | Peaks | Failure) -> None:
+def _send_answer(pipe: Connection, answer: Runtime | PeaksReport | Failure) -> None:
     with suppress(BrokenPipeError):  # the engine is gone
         pipe.send_bytes(msgspec.json.encode(answer))
 

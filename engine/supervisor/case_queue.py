@@ -23,6 +23,7 @@ from benchtui.sessions.sweep import (
     unsupported_reason,
 )
 from benchtui.sessions.sweep.case_order import Order
+from benchtui.sessions.sweep.plan import missing_device_reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +223,7 @@ class Queue:
             if runtime.cuda is None and runtime.hip is None
             else f"sees {count} CUDA device{'' if count == 1 else 's'}"
         )
-        return f"no {device} on {node.name or 'this machine'}: torch {runtime.torch} {build}"
+        return missing_device_reason(device, node.name or "this machine", f"torch {runtime.torch} {build}")
 
     def _done(self, index: int) -> int:
         return self._rounds_done.get(index, 0)

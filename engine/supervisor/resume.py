@@ -90,6 +90,8 @@ class ResumableSession:
         session = self.session
         if session.start.source:
             raise BenchtuiError(f"{self._path}: can't resume a session imported from {session.start.source}")
+        if session.simulated:
+            raise BenchtuiError(f"{self._path}: can't resume a simulated session")
         ended = session.finished is not None and session.finished.outcome == "completed"
         searching = session.start.sweep.axes.batch_size_auto and not ended
         if self._to_rerun or searching or session.left:

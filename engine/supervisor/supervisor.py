@@ -6,7 +6,7 @@ executor knows where a case runs.
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -24,7 +24,7 @@ from benchtui.engine.supervisor.control_server import ControlServer
 from benchtui.engine.supervisor.round_policy import Rounds
 from benchtui.engine.supervisor.scheduler import Scheduler
 from benchtui.engine.supervisor.session_writer import RecordError, SessionLog
-from benchtui.engine.telemetry.visible_gpus import VARIABLE, visible_gpus
+from benchtui.engine.telemetry.gpu.visible_gpus import VARIABLE, visible_gpus
 from benchtui.engine.versions import untested
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.errors import BenchtuiError
@@ -32,6 +32,7 @@ from benchtui.sessions.events import (
     NodeJoined,
     NodeLost,
     Peaks,
+    Resumed,
     Runtime,
     SessionFinished,
     SessionOutcome,
@@ -64,39 +65,33 @@ class Supervisor:
         """Create or resume the session file and listen for commands.
 
         Raises:
-            BenchtuiError: if that fails. An existing file is unchanged then.
+            BenchtuiError: if that fails. An existing file is unchanged then, and the executor is closed.
         """
-        _require_custom_code(sweep.task)
         self._executor = executor
         self._resumable = resumable
-        resumed = resumable.resumed(executor.host, executor.nodes) if resumable else None
-        self._sweep = _expand_wildcards(executor.nodes, sweep)
-        self._id = session_id
-        self._loop = EventLoop()
-        self._other_engines = client.running()
-        # before the file: otherwise a session could remain that nobody can reach
-        self._control = ControlServer(session_id, self._loop, self._on_command)
-        try:
+        with ExitStack() as on_error:
+            on_error.callback(executor.close)
+            _require_custom_code(sweep.task)
+            resumed = resumable.resumed(executor.host, executor.nodes) if resumable else None
+            self._sweep = _expand_wildcards(executor.nodes, sweep)
+            self._id = session_id
+            self._loop = EventLoop()
+            self._other_engines = client.running()
+            # before the file: otherwise a session could remain that nobody can reach
+            self._control = ControlServer(session_id, self._loop, self._on_command)
+            on_error.callback(self._control.close)
             journal = resumable.journal if resumable else Journal(path, backup=True)
             at_s = resumable.session.now_s if resumable else 0.0
             self._log = SessionLog(journal, at_s, log_path(session_id))
-        except BenchtuiError:
-            self._control.close()
-            raise
-        self._rounds = Rounds(self._sweep.measure)
-        self._scheduler = Scheduler(self._sweep, executor.nodes, self._log, self._launch, self._rounds)
-        if resumable:
-            self._scheduler.restore(resumable.session, resumable.record())
-        self.resumed_s = resumed.t if resumed else None
-        """Session time in seconds at which this engine resumes the session; None for a new session."""
-        try:
-            self._log.write(resumed or self._session_started())
-        except RecordError as error:
-            self._control.close()
+            on_error.callback(self._log.close)
+            self._rounds = Rounds(self._sweep.measure)
+            self._scheduler = Scheduler(self._sweep, executor.nodes, self._log, self._launch, self._rounds)
             if resumable:
-                self._log_failure(error)
-            self._log.close()
-            raise self._failure(error) from error
+                self._scheduler.restore(resumable.session, resumable.record())
+            self.resumed_s = resumed.t if resumed else None
+            """Session time in seconds at which this engine resumes the session; None for a new session."""
+            self._begin_log(resumed or self._session_started())
+            on_error.pop_all()
 
     def run(self) -> None:
         """Run every case and complete the session; the session file records the outcome.
@@ -138,6 +133,15 @@ class Supervisor:
         finally:
             self._scheduler.abandon()
             self._executor.close()
+
+    def _begin_log(self, event: SessionStarted | Resumed) -> None:
+        """Log the first event of this engine."""
+        try:
+            self._log.write(event)
+        except RecordError as error:
+            if self._resumable:
+                self._log_failure(error)
+            raise self._failure(error) from error
 
     def _log_failure(self, error: OSError) -> None:
         """Log to the session file why it ends here, if there is space left."""

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import psutil
 
+from benchtui.engine.telemetry.processor_clock import BusyClock
 from benchtui.engine.telemetry.processors import busy_s
 from benchtui.engine.telemetry.rapl import Rapl, RaplSample
 
@@ -27,6 +28,7 @@ class HostSample:
     worker_rss_mb: float | None
     engine_cpu_percent: float | None
     package_energy_j: float | None = None
+    processor_mhz: float | None = None
     dram_energy_j: float | None = None
 
 
@@ -50,6 +52,7 @@ class HostReader:
 
     def __init__(self, rapl: Rapl | None = None) -> None:
         self._rapl = rapl
+        self._clock = BusyClock()
         self._machine = ProcessorUse()
         self._engine = ProcessorUse()
         self._workers: dict[int, ProcessorUse] = {}
@@ -67,6 +70,7 @@ class HostReader:
             worker_rss_mb=_sum(rss_mb for _, rss_mb in processes.values()),
             engine_cpu_percent=self._engine.percent(at_s, time.process_time()),
             package_energy_j=energy.package_j,
+            processor_mhz=self._clock.mhz(),
             dram_energy_j=energy.dram_j,
         )
 

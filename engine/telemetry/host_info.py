@@ -9,7 +9,8 @@ from pathlib import Path
 import psutil
 
 from benchtui.engine.telemetry.cgroup import cpu_limit, group_folders, memory_limit_mb
-from benchtui.engine.telemetry.nvml import Nvml, NvmlUnavailable
+from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
+from benchtui.engine.telemetry.processor_clock import CPUS, clock_absences, core_types
 from benchtui.engine.telemetry.processors import usable_processors
 from benchtui.engine.telemetry.rapl import POWERCAP
 from benchtui.sessions.payloads import Host
@@ -42,12 +43,11 @@ VARIABLES = (
 """Prefixes of environment variables that affect a measurement."""
 
 CPUINFO = Path("/proc/cpuinfo")
-CPUS = Path("/sys/devices/system/cpu")
 
 
-def describe_host(nvml: Nvml | NvmlUnavailable) -> Host:
+def describe_host(gpus: GpuReader | GpusUnavailable) -> Host:
     """Describe this machine, including what can't be read and why."""
-    gpu = {"gpu": nvml.reason} if isinstance(nvml, NvmlUnavailable) else nvml.absent
+    gpu = {"gpu": gpus.reason} if isinstance(gpus, GpusUnavailable) else gpus.absent
     rapl = rapl_absence(POWERCAP)
     return Host(
         hostname=platform.node() or None,
@@ -58,13 +58,14 @@ def describe_host(nvml: Nvml | NvmlUnavailable) -> Host:
         virtual=is_virtual(CPUINFO),
         memory_mb=round(psutil.virtual_memory().total / 1e6, 1),
         governor=governor(CPUS),
+        core_types=core_types(),
         container_cpus=cpu_limit(group_folders("cpu")),
         container_memory_mb=memory_limit_mb(group_folders("memory")),
-        gpus=() if isinstance(nvml, NvmlUnavailable) else nvml.gpus(),
-        driver=None if isinstance(nvml, NvmlUnavailable) else nvml.driver,
+        gpus=() if isinstance(gpus, GpusUnavailable) else gpus.gpus(),
+        driver=None if isinstance(gpus, GpusUnavailable) else gpus.driver,
         packages=package_versions(PACKAGES),
         environment=recorded_variables(os.environ),
-        absent=gpu | ({} if rapl is None else {"rapl": rapl}),
+        absent=gpu | ({} if rapl is None else {"rapl": rapl}) | clock_absences(),
     )
 
 

@@ -38,7 +38,7 @@ def busy_s(processors: Collection[int] | None, stat: Path = STAT) -> float:
     if processors is None:
         times = psutil.cpu_times()
         return sum(getattr(times, field, 0.0) for field in BUSY)
-    ticks = _busy_ticks(stat)
+    ticks = busy_ticks(stat)
     # lxcfs lists only a container's processors, numbered from 0
     own = ticks if len(ticks) <= len(processors) else {number: ticks.get(number) for number in processors}
     known = [each for each in own.values() if each is not None]
@@ -47,7 +47,7 @@ def busy_s(processors: Collection[int] | None, stat: Path = STAT) -> float:
     return sum(known) / os.sysconf("SC_CLK_TCK")
 
 
-def _busy_ticks(stat: Path) -> dict[int, int]:
+def busy_ticks(stat: Path) -> dict[int, int]:
     """Busy time in clock ticks by processor. Psutil leaves out the numbers, and an offline one shifts them."""
     found = {}
     for line in stat.read_text("ascii", "replace").splitlines():

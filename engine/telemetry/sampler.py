@@ -3,11 +3,12 @@
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from benchtui.engine.telemetry.gpu.reader import GpuReader, GpuSample
 from benchtui.engine.telemetry.host import HostReader, HostSample
-from benchtui.engine.telemetry.nvml import GpuSample, Nvml
 from benchtui.engine.telemetry.rapl import Rapl
 from benchtui.engine.telemetry.stopped_workers import StoppedWorkers
 from benchtui.sessions.events import Telemetry
@@ -15,6 +16,19 @@ from benchtui.sessions.payloads import GpuReadings, HostReadings
 
 PERIOD_S, BATCH = 0.25, 2
 """Seconds between two samples, and number of samples per event."""
+REST_TICKS = 8
+"""Least number of samples between two readings of a GPU without a case, each of which locks the driver."""
+_COLUMNS = (
+    "power_w",
+    "memory_used_mb",
+    "utilisation_percent",
+    "temperature_c",
+    "sm_clock_mhz",
+    "throttle",
+    "energy_j",
+)
+_OPTIONAL_COLUMNS = ("memory_clock_mhz", "performance_state")
+"""Columns that are left out if no sample has them."""
 _STOP_S = 5.0
 # a driver that hangs on a lost GPU must not keep the session from closing
 STOOD_STILL_S = 1.0
@@ -32,15 +46,47 @@ class _Sample:
     host: HostSample
 
 
+class GpuSelection:
+    """GPUs to read for each sample: those with a running case, and now and then all.
+
+    The others are read for the last sample of an event, so that the newest entry of each column is a reading.
+    """
+
+    def __init__(self, measured: Callable[[], Collection[int] | None]) -> None:
+        """``measured`` returns the indices of GPUs with a case; None if any GPU may have one."""
+        self._measured = measured
+        self._wanted: frozenset[int] | None = None
+        self._unread = 0
+
+    def indices(self, *, first: bool, last: bool) -> frozenset[int] | None:
+        """Return the indices for the next sample, perhaps the first or last of its event. None for all."""
+        measured = self._measured()
+        if measured is None or (self._wanted is None and not first):
+            self._wanted = None
+        else:
+            # a GPU is dropped only between two events
+            self._wanted = frozenset(measured) | (frozenset() if first else self._wanted or frozenset())
+        self._unread += 1
+        if self._wanted is None or (last and self._unread >= REST_TICKS):
+            self._unread = 0
+            return None
+        return self._wanted
+
+
+def _any_gpu() -> None:
+    """Return None: any GPU may have a running case."""
+
+
 class Sampler:
     """Thread that samples every ``period_s`` seconds and emits every ``batch`` samples.
 
-    ``clock`` returns session time in seconds. ``emit`` must not raise.
+    ``clock`` returns session time in seconds. ``emit`` must not raise. ``measured_gpus`` returns the indices of
+    the GPUs with a running case, or None; the others are read less often.
     """
 
     def __init__(
         self,
-        nvml: Nvml | None,
+        gpus: GpuReader | None,
         *,
         clock: Callable[[], float],
         emit: Callable[[Telemetry], None],
@@ -48,8 +94,10 @@ class Sampler:
         batch: int = BATCH,
         rapl: Rapl | None = None,
         stops: StoppedWorkers | None = None,
+        measured_gpus: Callable[[], Collection[int] | None] = _any_gpu,
     ) -> None:
-        self._nvml = nvml
+        self._gpu_reader = gpus
+        self._selection = GpuSelection(measured_gpus)
         self._clock = clock
         self._emit = emit
         self._period_s = period_s
@@ -108,31 +156,41 @@ class Sampler:
         host = self._host.read(at_s, self._worker_pids)
         if self._stops:
             self._stops.poll(at_s, self._worker_pids)
-        return _Sample(at_s, () if self._nvml is None else self._nvml.sample(), host)
+        return _Sample(at_s, self._gpu_samples(), host)
+
+    def _gpu_samples(self) -> tuple[GpuSample, ...]:
+        if self._gpu_reader is None:
+            return ()
+        pending = len(self._samples)
+        return self._gpu_reader.sample(
+            self._selection.indices(first=not pending, last=pending + 1 >= self._batch)
+        )
 
     def _event(self, samples: Sequence[_Sample]) -> Telemetry:
         return Telemetry(
             t=_rounded(self._clock()),
             at_s=[_rounded(sample.at_s) for sample in samples],
-            gpus=tuple(self._gpu(column) for column in zip(*(s.gpus for s in samples), strict=True)),
+            gpus=self._gpus([{gpu.index: gpu for gpu in sample.gpus} for sample in samples]),
             host=_host_readings([sample.host for sample in samples]),
         )
 
-    def _gpu(self, column: Sequence[GpuSample]) -> GpuReadings:
-        last = column[-1]
+    def _gpus(self, samples: Sequence[Mapping[int, GpuSample]]) -> tuple[GpuReadings, ...]:
+        """Return the columns of each GPU that was read, with None for the samples in which it wasn't."""
+        indices = dict.fromkeys(index for sample in samples for index in sample)
+        return tuple(self._gpu([sample.get(index) for sample in samples]) for index in indices)
+
+    def _gpu(self, column: Sequence[GpuSample | None]) -> GpuReadings:
+        read = [sample for sample in column if sample is not None]
+        last = read[-1]
+        columns = {name: [getattr(sample, name, None) for sample in column] for name in _COLUMNS}
         return GpuReadings(
             index=last.index,
-            power_w=[sample.power_w for sample in column],
             power_averaged=last.power_averaged,
             power_limit_w=last.power_limit_w,
-            memory_used_mb=[sample.memory_used_mb for sample in column],
             memory_total_mb=last.memory_total_mb,
-            utilisation_percent=[sample.utilisation_percent for sample in column],
-            temperature_c=[sample.temperature_c for sample in column],
-            sm_clock_mhz=[sample.sm_clock_mhz for sample in column],
-            throttle=[sample.throttle for sample in column],
-            energy_j=[sample.energy_j for sample in column],
-            absent=self._new_reasons(last.index, column),
+            absent=self._new_reasons(last.index, read),
+            **columns,
+            **{name: _if_any([getattr(sample, name, None) for sample in column]) for name in _OPTIONAL_COLUMNS},
         )
 
     def _new_reasons(self, index: int, column: Sequence[GpuSample]) -> dict[str, str]:
@@ -152,11 +210,12 @@ def _host_readings(column: Sequence[HostSample]) -> HostReadings:
         worker_rss_mb=[sample.worker_rss_mb for sample in column],
         engine_cpu_percent=[sample.engine_cpu_percent for sample in column],
         package_energy_j=_if_any([sample.package_energy_j for sample in column]),
+        processor_mhz=_if_any([sample.processor_mhz for sample in column]),
         dram_energy_j=_if_any([sample.dram_energy_j for sample in column]),
     )
 
 
-def _if_any(column: list[float | None]) -> list[float | None]:
+def _if_any(column: list[Any]) -> list[Any]:
     """Return the column, or an empty one if no sample has the reading, as on most machines."""
     return [] if all(value is None for value in column) else column
 

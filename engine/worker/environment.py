@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from benchtui.engine.telemetry.cgroup import QuotaUse, group_folders, quota_use
 from benchtui.engine.telemetry.host import none_on_error
+from benchtui.engine.telemetry.processor_clock import ThrottleCounts
 from benchtui.engine.telemetry.processors import busy_s, usable_processors
 from benchtui.sessions.payloads import Environment
 
@@ -27,13 +28,24 @@ class _Moment:
     processors_s: float | None
     """CPU time of all processes on the processors that the worker may use."""
     quota: QuotaUse | None
+    throttled: int | None
+    """Times that heat held the clock of these processors down."""
 
     @classmethod
-    def now(cls, processors: frozenset[int] | None, groups: Sequence[Path]) -> "_Moment":
+    def now(
+        cls, processors: frozenset[int] | None, groups: Sequence[Path], throttles: ThrottleCounts
+    ) -> "_Moment":
         own, ended = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
         own_s = own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime + _descendants_s()
         processors_s = none_on_error(lambda: busy_s(processors))
-        return cls(monotonic(), own_s, own.ru_nivcsw, processors_s, quota_use(groups))
+        return cls(
+            at_s=monotonic(),
+            own_s=own_s,
+            switches=own.ru_nivcsw,
+            processors_s=processors_s,
+            quota=quota_use(groups),
+            throttled=throttles.total(),
+        )
 
 
 class EnvironmentProbe:
@@ -42,6 +54,7 @@ class EnvironmentProbe:
     def __init__(self) -> None:
         self._processors = usable_processors()
         self._groups = group_folders("cpu")
+        self._throttles = ThrottleCounts(self._processors)
         self._begin = self._now()
 
     def since(self) -> Environment:
@@ -54,11 +67,12 @@ class EnvironmentProbe:
             others_cpu_percent=_others_percent(begin, end, own_s, span_s),
             processors=psutil.cpu_count() if self._processors is None else len(self._processors),
             load_average=_load(),
+            processor_throttled=_increase(begin.throttled, end.throttled),
         )
         return environment if begin.quota is None else _with_quota(environment, begin.quota, end.quota)
 
     def _now(self) -> _Moment:
-        return _Moment.now(self._processors, self._groups)
+        return _Moment.now(self._processors, self._groups, self._throttles)
 
 
 def _with_quota(environment: Environment, begin: QuotaUse, end: QuotaUse | None) -> Environment:
@@ -84,6 +98,10 @@ def _others_percent(begin: _Moment, end: _Moment, own_s: float, span_s: float) -
     if begin.processors_s is None or end.processors_s is None or span_s < MIN_SPAN_S:
         return None
     return round(100 * max(0.0, end.processors_s - begin.processors_s - own_s) / span_s, 1)
+
+
+def _increase(begin: int | None, end: int | None) -> int | None:
+    return None if begin is None or end is None else max(0, end - begin)
 
 
 def _load() -> float | None:

@@ -130,6 +130,7 @@ class _Case:
         self, device: Device, workload: Workload, measured: Measured, warmup_stop: str
     ) -> CaseFinished:
         job, memory = self._job, self._memory(device, workload, measured.compiling)
+        workload.end_measuring()
         cuda_graphs = applied_cuda_graphs(measured.compiling)
         effective = msgspec.structs.replace(workload.read_back(), cuda_graphs=cuda_graphs)
         return CaseFinished(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from statistics import median
+from time import monotonic, sleep
 from typing import NamedTuple
 
 import torch
@@ -10,11 +11,14 @@ from benchtui.engine.devices import oom
 from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.devices.registry import open_device
 from benchtui.engine.exception_text import described, text_of
+from benchtui.engine.job import PeaksReport
 from benchtui.engine.models import precision
 from benchtui.engine.worker import isolation
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks
 
+SETTLE_S, IDLE_S = 0.5, 1.25
+"""Pause in which power settles after a context was created, and the one in which it is read: five samples."""
 WARMUP_MS = {"cpu": 0.0, "cuda": 1000.0}
 """Time of runs before those that count. A GPU starts at boost clock and comes down to what its power allows."""
 MEASURED_MS = {"cpu": 300.0, "cuda": 1000.0}
@@ -40,10 +44,24 @@ class Measured(NamedTuple):
     """How it was measured."""
 
 
-def main(device: str, kind: str, threads: int) -> Peaks:
-    """Measure both peaks, isolated as cases are."""
+def main(device: str, kind: str, threads: int, idle_first: bool = False) -> PeaksReport:
+    """Measure both peaks, isolated as cases are; with ``idle_first`` after a pause with a context on a GPU."""
     isolation.isolate()
-    return measure(device, kind, threads)
+    uuid, idle_span_s = idle_with_context(device) if idle_first and device != "cpu" else (None, None)
+    return PeaksReport(peaks=measure(device, kind, threads), gpu_uuid=uuid, idle_span_s=idle_span_s)
+
+
+def idle_with_context(name: str) -> tuple[str | None, tuple[float, float] | None]:
+    """Create a context on a GPU and do nothing. Return the GPU's UUID, and begin and end of the pause."""
+    try:
+        device = open_device(name)
+        torch.zeros(1, device=device.torch_device).cpu()
+    except Exception:  # noqa: BLE001  (measuring the peaks fails in the same way, and reports it)
+        return None, None
+    sleep(SETTLE_S)
+    begin_s = monotonic()
+    sleep(IDLE_S)
+    return device.uuid, (begin_s, monotonic())
 
 
 def measure(name: str, kind: str, threads: int) -> Peaks:

@@ -6,8 +6,9 @@ why a metric is absent.
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from math import prod
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
@@ -21,7 +22,7 @@ from benchtui.engine.devices import oom
 from benchtui.engine.devices.base import Device, Lap, ProfiledSteps
 from benchtui.engine.devices.cuda import PLAIN_STEPS
 from benchtui.engine.exception_text import described, text_of
-from benchtui.engine.job import TEARDOWN_S
+from benchtui.engine.job import STEP_COST_S
 from benchtui.engine.models import attention, compilation
 from benchtui.engine.workloads.base import Workload
 from benchtui.engine.workloads.batches import SEARCH_S
@@ -31,16 +32,19 @@ from benchtui.sessions.payloads import Effective, StepCost
 Step = Callable[[Lap], object]
 T = TypeVar("T")
 
-LONGEST_STEP_S = 10.0
+LONGEST_STEP_S = 12.0
 """Longest step that is counted. An extra one beyond that would cost noticeable time."""
 BUSY_STEPS = 3
 LONGEST_BUSY_S = 1.0
 """Number of profiled steps, and the longest step that is profiled."""
+MAX_RUNS_S = 1.5
+"""Time of the partial steps that stand for a long one, with one and two batches, over the longer one's."""
 EXIT_S = 2.0
 """Seconds left for the process to exit after counting and profiling."""
-LONGEST_COUNTING_S = TEARDOWN_S - SEARCH_S - (PLAIN_STEPS + BUSY_STEPS + 1) * LONGEST_BUSY_S - EXIT_S
-"""Time limit for counting, which costs some microseconds per operator. Profiling precedes it; a step in which
-waits are counted and the exit follow it."""
+_PROFILING_S = (PLAIN_STEPS + BUSY_STEPS) * LONGEST_BUSY_S * MAX_RUNS_S
+LONGEST_COUNTING_S = (STEP_COST_S - SEARCH_S - _PROFILING_S - LONGEST_BUSY_S - EXIT_S) / 2
+"""Time limit for counting one of two runs, which costs some microseconds per operator. Profiling precedes it; a
+step in which waits are counted and the exit follow it."""
 
 _NO_KERNEL = "no GPU function with the name of an attention kernel was seen"
 _NOT_PROFILED = "on a CPU, only uncompiled code with fused attention names its kernel"
@@ -68,23 +72,59 @@ def count_waits(work: StepCost, step: Step, device: Device, step_s: float) -> St
 
 
 def measure_step_cost(workload: Workload, device: Device, typical: TypicalStep) -> StepCost:
-    """Measure the cost of the step with typical batches. Exceptions of the step are caught."""
-    repeated = _result_or_reason(device, lambda: _repeat_step(workload, typical.padded_tokens))
+    """Measure the cost of the step with typical batches. Exceptions of the step are caught.
+
+    A long step that accumulates batches is extrapolated from steps with one batch and with two equal ones.
+    """
+    runs = _runs(workload, typical.step_s)
+    repeated = _result_or_reason(device, lambda: _repeat_step(workload, typical.padded_tokens, len(runs) > 1))
     if isinstance(repeated, str):
         return StepCost(absent=dict.fromkeys(("flops", "bytes", "busy"), repeated))
     # profiled before the counting pass, which leaves the device idle between its operators
-    profiled = _result_or_reason(device, lambda: _profile(workload.step, device, typical.step_s))
-    counted = _result_or_reason(device, lambda: count(workload.step, typical.step_s, workload.effective))
+    profiled = _result_or_reason(
+        device, lambda: _whole_profile([_profile(*run, device) for run in runs], workload.accumulated)
+    )
+    counted = _result_or_reason(
+        device, lambda: _whole_cost([count(*run, workload.effective) for run in runs], workload.accumulated)
+    )
     cost = StepCost(absent={"flops": counted, "bytes": counted}) if isinstance(counted, str) else counted
     cost = replace(cost, padded_tokens=repeated, typical_padded_tokens=typical.padded_tokens)
     return _with_profile(cost, profiled)
 
 
-def _repeat_step(workload: Workload, padded_tokens: int | None) -> int | None:
-    return None if padded_tokens is None else workload.repeat_step(padded_tokens)
+def _runs(workload: Workload, step_s: float) -> list[tuple[Step, float]]:
+    """Return the step and its time, or for a long one steps with one of its batches and with two."""
+    if step_s <= LONGEST_BUSY_S or workload.accumulated <= 2:
+        return [(workload.step, step_s)]
+    batch_s = step_s / workload.accumulated
+    return [(partial(workload.partial_step, batches=count), count * batch_s) for count in (1, 2)]
 
 
-def _profile(step: Step, device: Device, step_s: float) -> ProfiledSteps | None:
+def _whole(values: Sequence[float | None], batches: int) -> float | None:
+    """Return the value of a step with this many batches from those with one and with two, or its own."""
+    first, last = values[0], values[-1]
+    return None if first is None or last is None else first + (batches - 1) * (last - first)
+
+
+def _whole_cost(costs: Sequence[StepCost], batches: int) -> StepCost:
+    names = ("flops", "bytes_moved", "bytes_of_weights")
+    whole = {name: _whole([getattr(cost, name) for cost in costs], batches) for name in names}
+    return replace(costs[-1], **whole)
+
+
+def _whole_profile(profiles: Sequence[ProfiledSteps | None], batches: int) -> ProfiledSteps | None:
+    known = [profile for profile in profiles if profile]
+    if len(known) < len(profiles):
+        return None
+    busy_ms = _whole([profile.busy_ms for profile in known], batches)
+    return None if busy_ms is None else ProfiledSteps(busy_ms, known[-1].functions)
+
+
+def _repeat_step(workload: Workload, padded_tokens: int | None, one_batch: bool) -> int | None:
+    return None if padded_tokens is None else workload.repeat_step(padded_tokens, one_batch=one_batch)
+
+
+def _profile(step: Step, step_s: float, device: Device) -> ProfiledSteps | None:
     if step_s > LONGEST_BUSY_S and device.torch_device.type != "cpu":
         raise BenchtuiError(f"a step takes {step_s:.1f} s; only steps up to {LONGEST_BUSY_S:g} s are profiled")
     return device.profile_steps(step, BUSY_STEPS)

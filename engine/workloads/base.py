@@ -27,12 +27,14 @@ class Workload(Protocol):
     effective: Effective
     samples: int
     """Samples per step."""
+    accumulated: int
+    """Batches whose gradients a step accumulates; 1 if it accumulates none."""
     new_tokens: int | None
     """Tokens generated per sample. None if the task generates none."""
     kv_cache_mb: float | None
     """KV cache of a batch at the end of a step, in units of 10**6 bytes. None before the first step."""
     marks: tuple[str, ...]
-    """Caveats that a reader of the results must know. Read again after measuring."""
+    """Caveats that a reader of the results must know. Read again after ``end_measuring``."""
 
     def read_back(self) -> Effective:
         """Return the applied options. Called again after measuring, once it shows whether torch compiled."""
@@ -42,14 +44,23 @@ class Workload(Protocol):
         """Prepare for the first measured step: every case measures the same batches, whatever its warm-up."""
         ...
 
+    def end_measuring(self) -> None:
+        """Complete ``marks`` after the last measured step."""
+        ...
+
     def step(self, lap: Lap) -> Any:  # noqa: ANN401  (differs by task; only ``count`` reads it)
         """Run one step, calling ``lap(part)`` at the end of each part. Return what ``count`` needs."""
         ...
 
-    def repeat_step(self, padded_tokens: int) -> int | None:
+    def partial_step(self, lap: Lap, batches: int) -> Any:  # noqa: ANN401  (as above)
+        """Run a step that accumulates this many batches only."""
+        ...
+
+    def repeat_step(self, padded_tokens: int, *, one_batch: bool = False) -> int | None:
         """Repeat the batches of a step with about this many tokens in all further ones.
 
-        Return its number of tokens, including padding. None if the task doesn't choose its batches.
+        With ``one_batch`` they are all the same. Return its number of tokens, including padding. None if the
+        task doesn't choose its batches.
         """
         ...
 

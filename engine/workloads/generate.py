@@ -1,29 +1,40 @@
 """Greedy generation: prefill (one pass over the prompts), then decode (one token per pass)."""
 
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM
+import transformers
+from transformers import AutoModelForCausalLM, StaticCache
 
 from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.models.network import Architecture
 from benchtui.engine.workloads.batches import Side
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
+from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.sweep import Config, Sweep
 
+Padding = dict[str, torch.Tensor]
+"""Inputs that tell the network about padding: mask (batch, length) and, if it takes them, positions."""
 LAST_LOGITS = ("logits_to_keep", "num_logits_to_keep")
 """Names, across transformers versions, of the option to compute only the last positions' logits."""
 
 
 class Generate(NetworkTask):
-    """Generation of a fixed number of tokens per prompt. The loop is explicit, and nothing ends it early."""
+    """Generation of a fixed number of tokens per prompt. The loop is explicit, and nothing ends it early.
+
+    With a static cache only decoding is compiled, as in transformers' own ``generate``: its passes have one
+    shape, while prompts may differ in length.
+    """
 
     padding_side: Side = "left"
+    _cache_type: str | None = None
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
         super().__init__(sweep, config, device, AutoModelForCausalLM)
+        self._static_cache = self._make_static_cache() if config.cache == "static" else None
         taken = inspect.signature(self._network.forward).parameters
         self._takes_positions = "position_ids" in taken
         self._prefill_options = {name: 1 for name in LAST_LOGITS if name in taken}
@@ -42,25 +53,70 @@ class Generate(NetworkTask):
     def _generate(self, ids: torch.Tensor, mask: torch.Tensor | None, lap: Lap) -> tuple[torch.Tensor, Any]:
         """Return the new tokens (batch, new_tokens) and the KV cache. Without padding the mask is None."""
         padding = self._padding_inputs(mask)
-        output = self._pass(ids, None, **padding, **self._prefill_options)
+        output = self._prefill(ids, padding)
         tokens = [_likeliest(output)]
         lap("prefill")
-        for _ in range(1, self.new_tokens or 1):
-            padding = _for_next_token(padding)
-            output = self._pass(tokens[-1], output.past_key_values, **padding)
+        for following in self._decode_inputs(ids, padding):
+            output = self._decode(tokens[-1], output.past_key_values, following)
             tokens.append(_likeliest(output))
         lap("decode")
         return torch.cat(tokens, 1), output.past_key_values
 
-    def _padding_inputs(self, mask: torch.Tensor | None) -> dict[str, torch.Tensor]:
+    def _prefill(self, ids: torch.Tensor, padding: Padding) -> Any:  # noqa: ANN401  (classes of transformers)
+        """Pass the prompts through the network: through the uncompiled one with a static cache."""
+        inputs = {"input_ids": ids, **padding, **self._prefill_options}
+        if self._static_cache is None:
+            return self._forward(past_key_values=None, use_cache=True, **inputs)
+        self._static_cache.reset()
+        return self._network(past_key_values=self._static_cache, use_cache=True, **inputs)
+
+    def _decode(self, token: torch.Tensor, cache: Any, padding: Padding) -> Any:  # noqa: ANN401
+        """Pass one token per row through the network."""
+        if self._config.uses_cuda_graphs:  # the pass may overwrite what the last replay returned
+            torch.compiler.cudagraph_mark_step_begin()
+        return self._forward(input_ids=token, past_key_values=cache, use_cache=True, **padding)
+
+    def _decode_inputs(self, ids: torch.Tensor, padding: Padding) -> Iterator[Padding]:
+        """Iterate over the padding inputs of each pass after the prefill."""
+        passes = (self.new_tokens or 1) - 1
+        if self._static_cache is None:
+            return _growing(padding, passes)
+        mask = padding.get("attention_mask", torch.ones_like(ids))
+        return self._of_one_shape(mask, passes)
+
+    def _of_one_shape(self, mask: torch.Tensor, passes: int) -> Iterator[Padding]:
+        """Yield a mask as wide as the static cache, with 0 for positions that are still empty."""
+        width, positions = mask.shape[1], mask.sum(1, keepdim=True)
+        whole = torch.nn.functional.pad(mask, (0, self._cache_length - width))
+        for column in range(width, width + passes):
+            whole[:, column] = 1
+            yield {"attention_mask": whole, **({"position_ids": positions} if self._takes_positions else {})}
+            positions = positions + 1
+
+    def _padding_inputs(self, mask: torch.Tensor | None) -> Padding:
         """Return the inputs that tell the network about padding, if there is any."""
         if mask is None:
             return {}
         positions = {"position_ids": (mask.cumsum(1) - 1).clamp(min=0)} if self._takes_positions else {}
         return {"attention_mask": mask, **positions}
 
-    def _pass(self, ids: torch.Tensor, cache: Any, **inputs: object) -> Any:  # noqa: ANN401  (classes of transformers)
-        return self._forward(input_ids=ids, past_key_values=cache, use_cache=True, **inputs)
+    @property
+    def _cache_length(self) -> int:
+        """Positions of a static cache. The last new token needs none: it is never fed back."""
+        return self._config.sequence_length + (self.new_tokens or 1) - 1
+
+    def _make_static_cache(self) -> Any:  # noqa: ANN401
+        """Return the case's only static cache: a recorded CUDA graph reads and writes its addresses."""
+        if int(transformers.__version__.partition(".")[0]) < 5:
+            found = transformers.__version__
+            raise CaseSkippedError(f"cache=static needs transformers 5 or later; {found} is installed")
+        if not getattr(self._network, "_can_compile_fullgraph", False):
+            name = type(self._network).__name__
+            raise CaseSkippedError(f"cache=static: transformers doesn't support a static cache for {name}")
+        return StaticCache(config=self._network.config, max_cache_len=self._cache_length)
+
+    def _others(self) -> dict[str, str | int]:
+        return super()._others() | ({"cache": self._cache_type} if self._cache_type else {})
 
     def _new_tokens(self, sweep: Sweep) -> int | None:
         return sweep.generate.new_tokens
@@ -70,6 +126,7 @@ class Generate(NetworkTask):
         architecture.require_room(prompt + new, f"sequence_length {prompt} and {new} new tokens")
 
     def _note_cache(self, shape: tuple[int, ...], cache: Any) -> None:  # noqa: ANN401
+        self._cache_type = "static" if isinstance(cache, StaticCache) else "dynamic"
         if shape != self._measured_shape:
             largest = max(self.kv_cache_mb or 0.0, cache_mb(cache))
             self.kv_cache_mb, self._measured_shape = largest, shape
@@ -86,7 +143,14 @@ def cache_mb(cache: Any) -> float:  # noqa: ANN401  (one of three layouts, by tr
     return float(sum(tensor.numel() * tensor.element_size() for tensor in tensors) / 1e6)
 
 
-def _for_next_token(padding: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def _growing(padding: Padding, passes: int) -> Iterator[Padding]:
+    """Yield the padding inputs of each pass with a dynamic cache, one token longer than the last."""
+    for _ in range(passes):
+        padding = _for_next_token(padding)
+        yield padding
+
+
+def _for_next_token(padding: Padding) -> Padding:
     """Extend the padding inputs of a pass by the token that it generated."""
     if not padding:
         return {}

@@ -9,7 +9,6 @@ from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.workloads.base import StepCounts
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
 from benchtui.sessions.errors import CaseSkippedError
-from benchtui.sessions.payloads import Effective
 from benchtui.sessions.sweep import Config, Sweep, Train
 
 IGNORED = -100
@@ -29,13 +28,12 @@ class LmTrain(NetworkTask):
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
         super().__init__(sweep, config, device, AutoModelForCausalLM)
-        self._accumulation = sweep.train.accumulation
-        self.samples = config.batch_size * self._accumulation
-        self._batches_per_step = self._accumulation
+        self.accumulated = sweep.train.accumulation
+        self.samples = config.batch_size * self.accumulated
         self._network.train()
         if sweep.train.activation_checkpointing:
             self._checkpoint_activations()
-        self._keep_gradients = self._accumulation > 1 and config.uses_cuda_graphs
+        self._keep_gradients = self.accumulated > 1 and config.uses_cuda_graphs
         if self._keep_gradients:
             # otherwise the first ones would lie in memory that the CUDA graph overwrites
             for parameter in self._network.parameters():
@@ -53,12 +51,16 @@ class LmTrain(NetworkTask):
 
     def step(self, lap: Lap) -> StepOutput:
         """Train on the next batches. The output has their mean loss."""
+        return self.partial_step(lap, self.accumulated)
+
+    def partial_step(self, lap: Lap, batches: int) -> StepOutput:
+        """Train on this many of the next batches."""
         masks, losses = [], []
-        for _ in range(self._accumulation):
+        for _ in range(batches):
             mask, inputs = self._next(lap)
             labels = _labels(inputs)
             with self._autocast():
-                loss = self._forward(**inputs, labels=labels, use_cache=False).loss / self._accumulation
+                loss = self._forward(**inputs, labels=labels, use_cache=False).loss / batches
             lap("forward")
             self._scaler.scale(loss).backward()
             lap("backward")
@@ -78,14 +80,12 @@ class LmTrain(NetworkTask):
             self.marks = tuple(dict.fromkeys((*self.marks, "loss not finite")))
         return counted
 
-    def read_back(self) -> Effective:
-        """Read the applied options back. Marks the case if the scaler skipped measured steps."""
-        if self._ready and self._scaler.is_enabled():
-            skipped = self._measured_steps - (self._updates() - self._updates_before)
-            if skipped:
-                mark = f"gradient scaler skipped {skipped} of {self._measured_steps} steps"
-                self.marks = (*self.marks, mark)
-        return super().read_back()
+    def end_measuring(self) -> None:
+        """Mark the case if the scaler skipped measured steps."""
+        skipped = self._measured_steps - (self._updates() - self._updates_before)
+        if self._scaler.is_enabled() and skipped:
+            mark = f"gradient scaler skipped {skipped} of {self._measured_steps} steps"
+            self.marks = (*self.marks, mark)
 
     def _adamw(self, train: Train) -> torch.optim.AdamW:
         fused = train.optimizer == "fused" or (train.optimizer == "auto" and self._device.type != "cpu")

@@ -40,6 +40,8 @@ class OwnCase:
     compile: str
     threads: int
     """Already applied; 0 is torch's default."""
+    tokenizer_threads: int
+    """Already applied to tokenizers of the tokenizers library; 0 is as many as ``threads``."""
     padding: str
     batch_size: int
     sequence_length: int
@@ -54,6 +56,7 @@ class OwnCase:
 class CustomTask:
     """The user's step as a workload."""
 
+    accumulated = 1
     new_tokens: int | None = None
     data: Data | None = None
     kv_cache_mb: float | None = None
@@ -74,6 +77,9 @@ class CustomTask:
 
     def begin_measuring(self) -> None:
         """Do nothing: the user's step chooses its own data."""
+
+    def end_measuring(self) -> None:
+        """Do nothing: the marks are complete."""
 
     def step(self, lap: Lap) -> None:
         """Run the user's step. What follows its last part is part ``rest``; without parts, all is ``step``."""
@@ -97,7 +103,11 @@ class CustomTask:
             return StepCounts()
         return StepCounts(tokens=self._whole_number("tokens", least=0))
 
-    def repeat_step(self, padded_tokens: int) -> int | None:
+    def partial_step(self, lap: Lap, batches: int) -> None:
+        """Raise AssertionError: whether the user's step accumulates batches is unknown."""
+        raise AssertionError("a step of one's own has no known batches")
+
+    def repeat_step(self, padded_tokens: int, *, one_batch: bool = False) -> int | None:
         """Return None: the user's step chooses its own batches."""
         return None
 
@@ -119,6 +129,7 @@ class CustomTask:
             attention=config.attention,
             compile=config.compile,
             threads=config.threads,
+            tokenizer_threads=config.tokenizer_threads,
             padding=config.padding,
             batch_size=config.batch_size,
             sequence_length=config.sequence_length,

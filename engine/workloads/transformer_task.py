@@ -32,7 +32,7 @@ class NetworkTask:
 
     padding_side: Side = "right"
     kv_cache_mb: float | None = None
-    _batches_per_step = 1
+    accumulated = 1
 
     def __init__(self, sweep: Sweep, config: Config, device: Device, auto: Any) -> None:  # noqa: ANN401  (one of transformers' Auto classes)
         """Load network and batches. Raises BenchtuiError if either is unavailable."""
@@ -80,6 +80,13 @@ class NetworkTask:
             self._fill_pinned_pool()
         self._batches.rewind()
 
+    def end_measuring(self) -> None:
+        """Do nothing: the marks are complete."""
+
+    def partial_step(self, lap: Lap, batches: int) -> StepOutput:
+        """Raise AssertionError: without accumulation there are no partial steps."""
+        raise AssertionError("the task doesn't accumulate batches")
+
     def count(self, done: StepOutput) -> StepCounts:
         """Count a step's tokens by its attention masks, plus generated ones, and read its loss."""
         for mask in done.masks:
@@ -91,14 +98,15 @@ class NetworkTask:
             loss=None if done.loss is None else done.loss.item(),
         )
 
-    def repeat_step(self, padded_tokens: int) -> int | None:
-        """Repeat the batches of a step with about this many tokens. Return its number of tokens."""
+    def repeat_step(self, padded_tokens: int, *, one_batch: bool = False) -> int | None:
+        """Repeat the batches, or one, of a step with about this many tokens. Return its number of tokens."""
         wanted = padded_tokens - self._generated
         self._batches.rewind()
-        batches, found = find_step(self._batches, self._batches_per_step, wanted)
+        copies = self.accumulated if one_batch else 1
+        batches, found = find_step(self._batches, self.accumulated // copies, wanted // copies)
         repeated = cycle(batches)
         self._draw = lambda lap: next(repeated)
-        return found + self._generated
+        return copies * found + self._generated
 
     @property
     def _generated(self) -> int:

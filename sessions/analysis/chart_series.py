@@ -38,6 +38,16 @@ class PlotMetric:
     unit: str
     of: Callable[[CaseState, Metrics], Value | None]
 
+    @property
+    def unit_words(self) -> str:
+        """Unit as it follows a value: a rate's is its name."""
+        return self.name if self.unit == "1/s" else self.unit
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether more is better: rates. Of times, energy and memory, less is."""
+        return self.unit == "1/s"
+
 
 def _rate(name: Literal["samples_per_s", "tokens_per_s", "new_tokens_per_s"]) -> PlotMetric:
     """Build the metric of a rate, total over total, with the interval of the throughput."""
@@ -150,9 +160,9 @@ def chart(cases: Iterable[CaseState], known: MetricsLookup, metric: PlotMetric, 
     return Chart(metric, axis, tuple(lines))
 
 
-def line_labels(configs: Sequence[Config], axis: str | None = None) -> list[str]:
-    """Label each configuration by the options that differ, except the axis; else by device and precision."""
-    names = [name for name in WORDS if name != axis]
+def line_labels(configs: Sequence[Config], *axes: str) -> list[str]:
+    """Label each configuration by the options that differ, except the axes; else by device and precision."""
+    names = [name for name in WORDS if name not in axes]
     shown = [name for name in names if len({getattr(config, name) for config in configs}) > 1]
     shown = shown or ["device", "precision"]
     return [" ".join(_words(config, shown)) for config in configs]

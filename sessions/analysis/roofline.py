@@ -170,6 +170,12 @@ def peaks_of(case: CaseState, peaks: Iterable[Peaks]) -> Peaks | None:
     return next(reversed(before or known), None)
 
 
+def context_power_w(peaks: Iterable[Peaks], node: str | None) -> dict[str, float]:
+    """Return the power of each idle GPU of a node while a process had a CUDA context on it."""
+    known = ((each.device, each.context_power_w) for each in peaks if each.node == node)
+    return {device: power_w for device, power_w in known if power_w is not None}
+
+
 def model_flops_utilization(known: Limit, config: Config, gpu: str | None) -> float | None:
     """Return the share of the data sheet's peak; None for a GPU or precision without one.
 

@@ -12,6 +12,7 @@ from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.ratios import Comparison, comparison, widened_for_machine_speed
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
@@ -33,6 +34,7 @@ class ComparedSession:
     """A session to compare, with its metrics."""
 
     name: str
+    """Name to show, with the label of a simulated session."""
     session: Session
     results: tuple[Result, ...]
     """Successful cases."""
@@ -40,7 +42,7 @@ class ComparedSession:
     @classmethod
     def of(cls, name: str, session: Session) -> "ComparedSession":
         """Build from a session and a name. This computes its metrics, once."""
-        return cls(name, session, measured(session))
+        return cls(labeled(name, session.start), session, measured(session))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,8 @@ from benchtui.sessions.state.session import Session
 SOFTWARE = ("GPU driver", "CUDA", "cuDNN", "Python", "PyTorch", "Transformers", "Torch threads")
 """System facts that belong to the software; the others belong to the machine."""
 LISTS = ("Other packages", "Environment variables")
+UNCOMPARED = ("PROCESSOR CLOCK", "PROCESSOR THROTTLING")
+"""Reasons for missing readings, which only newer sessions record."""
 """System facts that list many values, which are compared one by one here."""
 GROUPS = ("machine", "software", "work", "settings")
 
@@ -31,6 +33,7 @@ READABLE = (
     "virtual",
     "memory_mb",
     "governor",
+    "core_types",
     "driver",
     "environment",
 )
@@ -45,6 +48,9 @@ GPU_READABLE = (
     "pcie",
     "numa_node",
     "sm_clock_mhz",
+    "memory_clock_mhz",
+    "application_clock_mhz",
+    "application_memory_clock_mhz",
 )
 """Fields of a GPU that are null only if they couldn't be read."""
 
@@ -141,13 +147,18 @@ def _facts(session: Session) -> Facts:
         *(("work", fact) for fact in _work(session)),
         *(("settings", fact) for fact in _settings(session)),
     )
-    return {(group, label): text for group, (label, text) in pairs if label not in LISTS}
+    return {(group, label): text for group, (label, text) in pairs if label not in (*LISTS, *UNCOMPARED)}
 
 
 def _clocks(session: Session) -> Iterator[Fact]:
     for gpu in session.start.host.gpus:
-        if gpu.sm_clock_mhz is not None:
-            yield f"GPU {gpu.index} clock", f"{gpu.sm_clock_mhz:,.0f} MHz"
+        clocks = {
+            "clock": gpu.sm_clock_mhz,
+            "memory clock": gpu.memory_clock_mhz,
+        }
+        for name, mhz in clocks.items():
+            if mhz is not None:
+                yield f"GPU {gpu.index} {name}", f"{mhz:,.0f} MHz"
 
 
 def _versions(session: Session) -> Iterator[Fact]:

@@ -57,6 +57,7 @@ def _machine(host: Host) -> tuple[Fact, ...]:
         ("Virtual machine", "yes" if host.virtual else None),
         ("Memory", _unit(host.memory_mb, "MB")),
         ("Governor", host.governor),
+        ("Core types", "; ".join(f"{name}: {cpus}" for name, cpus in (host.core_types or {}).items()) or None),
         ("Container CPU limit", number(host.container_cpus, 2)),
         ("Container memory limit", _unit(host.container_memory_mb, "MB")),
     )
@@ -78,10 +79,18 @@ def _gpu(gpu: Gpu) -> str:
         "MIG on" if gpu.mig else None,
         gpu.pcie and f"PCIe {gpu.pcie}",
         None if gpu.numa_node is None else f"NUMA node {gpu.numa_node}",
+        _application_clocks(gpu),
         _mode("ECC", gpu.ecc),
         _mode("persistence", gpu.persistence),
     )
     return ", ".join(part for part in parts if part)
+
+
+def _application_clocks(gpu: Gpu) -> str | None:
+    sm, memory = (number(mhz, 0) for mhz in (gpu.application_clock_mhz, gpu.application_memory_clock_mhz))
+    parts = (sm and f"SM {sm} MHz", memory and f"memory {memory} MHz")
+    clocks = " and ".join(part for part in parts if part)
+    return clocks and f"application clocks {clocks}"
 
 
 def _mode(name: str, on: bool | None) -> str | None:

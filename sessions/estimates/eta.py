@@ -48,14 +48,14 @@ class StepTimeModel:
             self.learn(case)
 
     def learn(self, case: CaseState) -> None:
-        """Learn from a case. One that hasn't finished ok, or kept no steps, is ignored."""
+        """Learn from a case that finished ok, or that waits for its next round; others are ignored."""
         step_s = _mean_step_s(case)
-        if case.state != "ok" or case.started is None or case.finished is None or step_s is None:
+        if not (case.state == "ok" or _waits(case)) or case.started is None or step_s is None:
             return
         self._learned += 1
         self._measured += case.steps_measured
-        self._rounds += len(case.rounds) + 1
-        self._preparations_s += max(0.0, case.finished.t - case.started.t - _last_round_s(case, step_s))
+        self._rounds += len(case.ends)
+        self._preparations_s += max(0.0, case.ends[-1].t - case.started.t - _last_round_s(case, step_s))
         for key in _groups(case.config):
             insort(self._pools.setdefault(key, []), (work(case.config), step_s))
 
@@ -201,8 +201,8 @@ def _capped_s(steps_s: float, measured_s: float, measure: Measure) -> float:
 
 
 def queue_left(cases: Sequence[CaseState], measure: Measure, step_times: StepTimeModel) -> Estimate | None:
-    """Estimate the time of all cases that haven't started; None if nothing is known."""
-    queued = [case for case in cases if case.started is None and case.finished is None]
+    """Estimate the time of all cases that wait for their first or next round; None if nothing is known."""
+    queued = [case for case in cases if _waits(case) or (case.started is None and case.finished is None)]
     stride = len(queued) // MOST_ESTIMATED + 1
     sample = queued[::stride]
     rounds = [max(0, measure.rounds - len(case.rounds)) for case in sample]
@@ -212,6 +212,11 @@ def queue_left(cases: Sequence[CaseState], measure: Measure, step_times: StepTim
     scale = len(queued) / len(known) if known else 0.0
     seconds = sum(each.seconds * times for each, times in zip(known, rounds, strict=True))
     return Estimate(seconds * scale, any(each.rough for each in known))
+
+
+def _waits(case: CaseState) -> bool:
+    """Return whether a case has measured a round and waits for the next one."""
+    return case.between_rounds and bool(case.rounds)
 
 
 def remaining_time(running: Sequence[Estimate | None], queue: Estimate | None) -> Estimate | None:

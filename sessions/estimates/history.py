@@ -134,11 +134,15 @@ class HistoryEstimator:
 
 
 def load_history(entries: Iterable[SessionFile], sweep: Sweep, hostname: str) -> HistoryEstimator:
-    """Learn from the newest sessions of the same model and task on this machine. Broken files are skipped."""
+    """Learn from the newest sessions of the same model and task on this machine.
+
+    Simulated sessions and broken files are skipped.
+    """
     same_model = [
         entry
         for entry in entries
         if entry.started.host.hostname == hostname and entry.started.sweep.model == sweep.model
+        if entry.started.simulated is None
     ]
     history = HistoryEstimator()
     for entry in [entry for entry in same_model if workload_key(entry.started.sweep) == workload_key(sweep)][

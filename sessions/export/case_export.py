@@ -16,6 +16,7 @@ from benchtui.sessions.export.parquet import import_pyarrow
 from benchtui.sessions.files.output_file import output_file
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.simulation import simulation_note
 from benchtui.sessions.stats.case_metrics import Metrics
 
 FORMULA = ("=", "+", "-", "@")
@@ -51,6 +52,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     created: A[str, Meta(description="UTC, ISO 8601.")]
+    simulated: A[str | None, Meta(description="SIMULATED, and by which model; null if it was measured.")]
     benchtui: A[str | None, Meta(description="Version that measured.")]
     outcome: A[str | None, Meta(description="completed, interrupted or failed; null for a record cut off.")]
     name: str
@@ -165,6 +167,7 @@ def _source(session: Session) -> Source:
     values = {
         "id": start.id,
         "created": start.created,
+        "simulated": simulation_note(start),
         "benchtui": start.version,
         "outcome": session.finished.outcome if session.finished else None,
         **{name: getattr(sweep, name) for name in ("name", "model", "weights", "task", "dataset")},

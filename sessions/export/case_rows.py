@@ -152,7 +152,14 @@ def _resources(case: CaseState) -> Values:
         "energy_source": energy.source,
         "energy_absent": energy.absent,
         **{
-            name: getattr(environment, name) for name in ("others_cpu_percent", "sm_clock_mhz", "temperature_c")
+            name: getattr(environment, name)
+            for name in (
+                "others_cpu_percent",
+                "sm_clock_mhz",
+                "memory_clock_mhz",
+                "processor_mhz",
+                "temperature_c",
+            )
         },
         **{name: getattr(compiling, name, None) for name in COMPILING},
     }

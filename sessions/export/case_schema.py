@@ -114,7 +114,9 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     peak_device_mb: A[Figure, Meta(description="Used on the device by the process, as the driver sees it.")]
     peak_rss_mb: A[Figure, Meta(description="Resident memory of the worker alone.")]
     peak_memory_low_mb: A[Figure, Meta(description="Lowest of the rounds' peaks: device, or RSS on a CPU.")]
-    kv_cache_mb: A[Figure, Meta(description="Keys and values at the end of generating a batch.")]
+    kv_cache_mb: A[
+        Figure, Meta(description="Keys and values after generating a batch; the full size of a static cache.")
+    ]
     energy_j: A[Figure, Meta(description="Of the device over the measured window.")]
     mean_power_w: Figure
     energy_per_sample_j: Figure
@@ -124,13 +126,15 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     energy_absent: A[Text, Meta(description="Why there is no energy.")]
     others_cpu_percent: A[Figure, Meta(description="Processors used by others; 100 is one whole.")]
     sm_clock_mhz: A[Figure, Meta(description="Mean clock of the GPU.")]
+    memory_clock_mhz: A[Figure, Meta(description="Mean clock of the GPU's memory.")]
+    processor_mhz: A[Figure, Meta(description="Mean clock of the busy processors.")]
     temperature_c: A[Figure, Meta(description="The GPU's highest.")]
     graphs: A[Amount, Meta(description="Compiled.")]
     graph_breaks: Amount
     recompiles: A[Amount, Meta(description="Graphs compiled while measuring.")]
     cuda_graphs: A[Amount, Meta(description="CUDA graphs recorded.")]
     cuda_graph_skips: A[Amount, Meta(description="Refusals to record CUDA graphs.")]
-    baseline: A[Amount, Meta(description="Number of the case that this one is held against.")]
+    baseline: A[Amount, Meta(description="Number of the case that this one is compared with.")]
     speedup: A[Figure, Meta(description="Samples per second at the typical step, over the baseline's.")]
     speedup_low: A[Figure, Meta(description="95% interval of the speedup; see README.")]
     speedup_high: Figure

@@ -7,6 +7,7 @@ import msgspec
 from benchtui.sessions.export.case_rows import rows
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.simulation import simulation_note
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -17,11 +18,17 @@ _NUMBERS = [name for name, kind in _TYPES.items() if kind == float | None]
 
 
 def frame(session: Session) -> "DataFrame":
-    """Return the table. Units end the names; unknown values are missing (None, NaN)."""
+    """Return the table. Units end the names; unknown values are missing (None, NaN).
+
+    If the session is simulated, all ``marks`` and the table's attribute ``simulated`` say so.
+    """
     import pandas  # takes half a second
 
     found = [msgspec.structs.asdict(row) for row, _ in rows(session)] if session.cases else []
     for row in found:
         row["marks"] = "; ".join(row["marks"]) or None
     table = pandas.DataFrame(found, columns=list(CaseRow.__struct_fields__))
-    return table.astype(dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_NUMBERS, "float64"))
+    typed = table.astype(dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_NUMBERS, "float64"))
+    if session.simulated:
+        typed.attrs["simulated"] = simulation_note(session.start)
+    return typed

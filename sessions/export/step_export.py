@@ -23,6 +23,7 @@ from benchtui.sessions.export.parquet import import_pyarrow
 from benchtui.sessions.files.output_file import output_file
 from benchtui.sessions.journal import reader
 from benchtui.sessions.sanitize import visible
+from benchtui.sessions.state.simulation import SIMULATED
 
 CHUNK_BYTES = 1 << 20
 """Bytes of the session file to decode at a time."""
@@ -47,6 +48,7 @@ class StepRow(msgspec.Struct, frozen=True, kw_only=True):
     padded_tokens: int | None
     loss: A[float | None, Meta(description="Of a training step.")]
     parts_ms: dict[str, float]
+    simulated: A[str | None, Meta(description="SIMULATED if a model computed the step; else left out.")] = None
 
 
 Values = Sequence[Any] | str | int | None
@@ -54,7 +56,7 @@ Values = Sequence[Any] | str | int | None
 COLUMN_TYPES = (list, array, range)
 """Types of a column with one value per step."""
 
-BASE_COLUMNS = StepRow.__struct_fields__[:-1]
+BASE_COLUMNS = StepRow.__struct_fields__[:-2]
 """Columns that every session has."""
 
 
@@ -68,6 +70,13 @@ class StepIndex:
     """By case: event position and round of each repetition. Earlier steps from that round on don't count."""
     rounds: Counter[int] = field(default_factory=Counter)
     """By case: number of finished rounds, except the last one."""
+    simulated: bool = False
+    """Whether the session is simulated: its rows have one more column, which says so."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the session's rows before those of the parts."""
+        return (*BASE_COLUMNS, "simulated") if self.simulated else BASE_COLUMNS
 
     def counts(self, position: int, steps: Steps) -> bool:
         """Return whether the steps of the event at this position count: they weren't measured again."""
@@ -119,15 +128,17 @@ class Batch:
     steps: Steps
 
     def column(self, name: str) -> Values:
-        """Return a column of ``BASE_COLUMNS``: one value per step, or one value for all."""
+        """Return a column of ``StepIndex.columns``: one value per step, or one value for all."""
+        if name == "simulated":
+            return SIMULATED
         if name == "step":
             return range(self.first, self.first + len(self.steps.wall_ms))
         found: Values = getattr(self.steps, name)
         return found
 
-    def columns(self, parts: Iterable[str]) -> list[Values]:
-        """Return all columns of ``BASE_COLUMNS`` and of these parts. None for a part that the batch lacks."""
-        return [*map(self.column, BASE_COLUMNS), *map(self.steps.parts_ms.get, parts)]
+    def columns(self, names: Iterable[str], parts: Iterable[str]) -> list[Values]:
+        """Return these columns and those of these parts. None for a part that the batch lacks."""
+        return [*map(self.column, names), *map(self.steps.parts_ms.get, parts)]
 
 
 def load_steps(path: Path) -> RecordedSteps:
@@ -150,21 +161,21 @@ def json_schema() -> dict[str, Any]:
 
 def write_csv(recorded: RecordedSteps, out: IO[bytes]) -> None:
     """Write the steps as CSV."""
-    out.write((",".join([*BASE_COLUMNS, *map(_quoted, recorded.part_columns)]) + "\r\n").encode())
+    out.write((",".join([*recorded.index.columns, *map(_quoted, recorded.part_columns)]) + "\r\n").encode())
     for batch in recorded.batches():
-        columns = batch.columns(recorded.index.parts)
+        columns = batch.columns(recorded.index.columns, recorded.index.parts)
         cells = ["" if column is None else _cell(column) for column in columns]
         out.write(_format_rows(",".join(cells) + "\r\n", columns, missing="").encode())
 
 
 def write_json(recorded: RecordedSteps, out: IO[bytes]) -> None:
     """Write the steps as a JSON array, one row per line."""
-    separator = "[\n"
+    separator, base = "[\n", recorded.index.columns
     for batch in recorded.batches():
-        names, columns = list(batch.steps.parts_ms), batch.columns(batch.steps.parts_ms)
+        names, columns = list(batch.steps.parts_ms), batch.columns(base, batch.steps.parts_ms)
         cells = [_json_cell(column) for column in columns]
-        plain = _members(BASE_COLUMNS, cells)
-        row = f'{{{plain},"parts_ms":{{{_members(map(visible, names), cells[len(BASE_COLUMNS) :])}}}}}'
+        plain = _members(base, cells)
+        row = f'{{{plain},"parts_ms":{{{_members(map(visible, names), cells[len(base) :])}}}}}'
         rows = _format_rows(row + ",\n", columns, missing="null")
         out.write((separator + rows.removesuffix(",\n")).encode())
         separator = ",\n"
@@ -180,7 +191,7 @@ def write_parquet(recorded: RecordedSteps, target: Path, inputs: Collection[Path
     """
     pyarrow = import_pyarrow()
     parts = ((name, pyarrow.float64()) for name in recorded.part_columns)
-    schema = pyarrow.schema([*_column_types(pyarrow), *parts])
+    schema = pyarrow.schema([*_column_types(pyarrow, recorded.index.columns), *parts])
     with output_file(target, inputs) as file, pyarrow.parquet.ParquetWriter(file, schema) as writer:
         for batches in _grouped(recorded.batches()):
             tables = [_table(pyarrow, each, recorded, schema) for each in batches]
@@ -189,12 +200,12 @@ def write_parquet(recorded: RecordedSteps, target: Path, inputs: Collection[Path
 
 def _table(pyarrow: ModuleType, batch: Batch, recorded: RecordedSteps, schema: Any) -> Any:  # noqa: ANN401
     """Convert a batch to a pyarrow table. ``Any``, because pyarrow has no type hints."""
-    size = len(batch.steps.wall_ms)
-    columns = [
+    size, columns = len(batch.steps.wall_ms), batch.columns(recorded.index.columns, recorded.index.parts)
+    arrays = [
         pyarrow.array(column if isinstance(column, COLUMN_TYPES) else [column] * size, kind.type)
-        for column, kind in zip(batch.columns(recorded.index.parts), schema, strict=True)
+        for column, kind in zip(columns, schema, strict=True)
     ]
-    return pyarrow.Table.from_arrays(columns, schema=schema)
+    return pyarrow.Table.from_arrays(arrays, schema=schema)
 
 
 def _read_events(path: Path) -> Iterator[reader.AnyRecord]:
@@ -211,7 +222,7 @@ def _index_steps(events: Iterable[reader.AnyRecord], path: Path) -> StepIndex:
     if not isinstance(start, SessionStarted):
         raise BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
     _require_known(start.schema, path)
-    index = StepIndex()
+    index = StepIndex(simulated=start.simulated is not None)
     for position, event in enumerate(coming, 1):
         index.add(position, event)
         if isinstance(event, Resumed):
@@ -281,7 +292,8 @@ def _quoted(title: str) -> str:
     return '"' + title.replace('"', '""') + '"' if any(each in title for each in ',"') else title
 
 
-def _column_types(pyarrow: ModuleType) -> list[tuple[str, Any]]:
-    kinds = {"phase": pyarrow.string(), "wall_ms": pyarrow.float64(), "device_ms": pyarrow.float64()}
+def _column_types(pyarrow: ModuleType, names: Iterable[str]) -> list[tuple[str, Any]]:
+    kinds = dict.fromkeys(("phase", "simulated"), pyarrow.string())
+    kinds |= {"wall_ms": pyarrow.float64(), "device_ms": pyarrow.float64()}
     kinds |= {"host_ms": pyarrow.float64(), "loss": pyarrow.float64()}
-    return [(name, kinds.get(name, pyarrow.int64())) for name in BASE_COLUMNS]
+    return [(name, kinds.get(name, pyarrow.int64())) for name in names]

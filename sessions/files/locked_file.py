@@ -15,8 +15,8 @@ def create_locked(path: Path) -> int:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
         raise BenchtuiError(f"{path}: already exists; sessions are never overwritten") from error
-    except OSError as error:
-        raise BenchtuiError(f"{path}: can't create the session file: {error.strerror}") from error
+    except (OSError, ValueError) as error:  # a path with a NUL character is a ValueError
+        raise BenchtuiError(f"{path}: can't create the session file: {_reason(error)}") from error
     with suppress(OSError):  # file system without locks: nobody can resume a session there
         lock(fd)
     return fd
@@ -27,8 +27,8 @@ def open_locked(path: Path) -> int:
     try:
         require_plain(os.stat(path), path)  # opening a device may have side effects
         fd = os.open(path, os.O_RDWR)
-    except OSError as error:
-        raise BenchtuiError(f"{path}: can't open the session file for writing: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        raise BenchtuiError(f"{path}: can't open the session file for writing: {_reason(error)}") from error
     try:
         lock(fd)
     except OSError as error:
@@ -39,6 +39,10 @@ def open_locked(path: Path) -> int:
             reason = f"can't lock the session file to resume it: {error.strerror}"
         raise BenchtuiError(f"{path}: {reason}") from error
     return fd
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return getattr(error, "strerror", None) or str(error)
 
 
 def lock(fd: int) -> None:

@@ -68,6 +68,11 @@ def read(path: Path, kind: str | None = None) -> Imported:
     return found
 
 
+def detect(path: Path) -> str:
+    """Return the tool that wrote a file. Raises BenchtuiError if it can't be read or isn't supported."""
+    return _detect_format(read_text(path), path)
+
+
 def _detect_format(text: str, path: Path) -> str:
     first = next((line for line in text.splitlines() if line.strip()), "")
     value = try_parse_json(text)

@@ -12,6 +12,8 @@ from pathlib import Path
 from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.files.input_file import open_plain, read_plain
 from benchtui.sessions.files.output_file import output_file
+from benchtui.sessions.importers import registry, session_writer
+from benchtui.sessions.importers.imported import Imported
 from benchtui.sessions.library import paths
 from benchtui.sessions.replay import loading
 
@@ -92,6 +94,18 @@ def import_session(source: Path) -> Path:
     ):
         shutil.copyfileobj(file, copy)
     return path
+
+
+def import_results(source: Path, kind: str | None = None) -> tuple[Path, Imported]:
+    """Convert the results of another tool to a session in the library, under a free name.
+
+    Raises:
+        BenchtuiError: If it can't be read, or isn't the output of a supported tool.
+    """
+    found = registry.read(source, kind)
+    path = paths.free_path(paths.safe_name(source.stem) or "results")
+    session_writer.write(found, path)
+    return path, found
 
 
 def _note_path(session: Path) -> Path:

@@ -12,12 +12,14 @@ import platformdirs
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.files.input_file import open_plain
+from benchtui.sessions.sweep.ranges import nearest
 
 LATEST = "latest"
 """Name of the newest session of the library, wherever a session is requested."""
 
 DEMO = "demo"
-"""Name of the session bundled with benchtui."""
+CPU_DEMO = "demo-cpu"
+"""Names of the sessions bundled with benchtui: a simulated GPU server, and a sweep measured on a CPU."""
 
 _HEAD_BYTES = 64 * 1024 * 1024
 _TAIL_BYTES = 4096
@@ -45,9 +47,14 @@ def folder() -> Path:
     return path
 
 
-def demo_path() -> Path:
-    """Return the path of the session bundled with benchtui."""
-    return Path(__file__).parent / "demo" / "demo.json"
+def demo_path(name: str = DEMO) -> Path:
+    """Return the path of a session bundled with benchtui: ``DEMO`` or ``CPU_DEMO``."""
+    return Path(__file__).parent / "demo" / f"{name}.json"
+
+
+def demo_paths() -> tuple[Path, ...]:
+    """Return the paths of all sessions bundled with benchtui."""
+    return tuple(map(demo_path, (DEMO, CPU_DEMO)))
 
 
 def new_path(name: str, now: datetime) -> Path:
@@ -74,28 +81,33 @@ def entries() -> list[SessionFile]:
     return sorted(known, key=lambda entry: (entry.started.created, entry.path.stem), reverse=True)
 
 
-def resolve(source: str) -> Path:
-    """Resolve a path, an id, a file name in the library, ``latest`` or ``demo`` to a session file.
+def resolve(source: str, *, whole: bool = False) -> Path:
+    """Resolve a path, id, name in the library or its beginning, ``latest``, or a demo's name to a session file.
+
+    With ``whole``, the beginning of a name isn't enough.
 
     Raises:
         BenchtuiError: If there is no such session, or more than one.
     """
     if os.path.exists(source) or os.sep in source:
         return Path(source)
-    if source == DEMO:
-        return demo_path()
+    if source in (DEMO, CPU_DEMO):
+        return demo_path(source)
     known = entries()
     if source == LATEST:
         if not known:
             raise BenchtuiError(f"no session in {folder()} yet; create one with `benchtui run quick`")
         return known[0].path
     matching = [entry.path for entry in known if source in (entry.path.stem, entry.path.name, entry.started.id)]
+    if source and not matching and not whole:
+        matching = [entry.path for entry in known if entry.path.stem.startswith(source)]
     if len(matching) > 1:
         names = ", ".join(path.name for path in matching)
         raise BenchtuiError(f"{source}: {len(matching)} sessions match: {names}; use one of these names")
     if not matching:
+        hint = nearest(source, [LATEST, DEMO, *(entry.path.stem for entry in known)])
         raise BenchtuiError(
-            f"{source}: no such session; list the names with `benchtui sessions`, or give a path"
+            f"{source}: no such session{hint}; list the names with `benchtui sessions`, or give a path"
         )
     return matching[0]
 

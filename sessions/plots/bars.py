@@ -54,7 +54,7 @@ def speedups(data: PlotData) -> Plan | SkippedPlot:
         f" Bars: 95% interval. Hollow: same or unsure.{_doubtful(labels)}{_out_of_memory_note(data)}{more}"
     )
     draw = partial(_draw_speedups, found=shown, labels=labels)
-    return Plan("speedup", "Summary", "Speedup over the baseline", caption, draw, _height(shown))
+    return Plan("speedup", "Decision", "Speedup over the baseline", caption, draw, _height(shown))
 
 
 def case_speedups(data: PlotData) -> list[CaseSpeedup]:
@@ -78,7 +78,9 @@ def compiling(data: PlotData) -> Plan | SkippedPlot:
         f" {step_counts(rows)}{doubt_note}{more}"
     )
     draw = partial(_draw_compiling, data=data, rows=shown)
-    return Plan("compile", "Compile gain", "Compile cost and step time", caption, draw, _height(shown))
+    return Plan(
+        "compile", "What each option brings", "Compile cost and step time", caption, draw, _height(shown)
+    )
 
 
 def compiled_and_not(data: PlotData) -> list[Result]:
@@ -104,7 +106,7 @@ def parts(data: PlotData) -> Plan | SkippedPlot:
     more = _more(rows, "fastest")
     caption = f"Shares of the mean step, whose time is on the right. {step_counts(rows)}{more}"
     draw = partial(_draw_parts, data=data, rows=shown)
-    return Plan("parts", "Parts of a step", "Parts of a step", caption, draw, _height(shown) + 0.3)
+    return Plan("parts", "Results", "Parts of a step", caption, draw, _height(shown) + 0.3)
 
 
 def shares(result: Result) -> dict[str, float]:

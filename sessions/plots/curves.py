@@ -1,7 +1,7 @@
 """Plots over batch size with one line per series. Sizes that ran out of memory are marked at the top."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log2
 from typing import TYPE_CHECKING, Literal
@@ -12,6 +12,7 @@ from benchtui.sessions.stats.quantiles import LEAST_FOR_P95
 from benchtui.sessions.stats.results import Result, series_key
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.labels import case_label
+from benchtui.sessions.text.wording import SAMPLES_PER_S, headline_rate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,8 +68,9 @@ class Quantity:
 
 
 def throughput(data: PlotData) -> Plan | SkippedPlot:
-    """Plan the plot of samples per second over batch size."""
-    return _plan(data, _throughput, _THROUGHPUT)
+    """Plan the plot of throughput over batch size: tokens per second of a language model, else samples."""
+    unit = next((headline_rate(result)[1] for result in data.results), SAMPLES_PER_S)
+    return _plan(data, partial(_throughput, unit=unit), replace(_THROUGHPUT, unit=f"Throughput ({unit})"))
 
 
 def latency(data: PlotData) -> Plan | SkippedPlot:
@@ -126,7 +128,7 @@ def _plan(data: PlotData, to_point: ToPoint, quantity: Quantity) -> Plan | Skipp
         )
     return Plan(
         name=quantity.name,
-        section="Performance metrics",
+        section="Results",
         title=f"{quantity.title} by batch size",
         caption=f"{step_counts(data.results)} {quantity.caption}{more}".strip(),
         draw=partial(_draw, found=shown, unit=quantity.unit),
@@ -151,9 +153,13 @@ def _point(
     return None if value is None else Point(result.config.batch_size, value, low, high)
 
 
-def _throughput(result: Result) -> Point | None:
-    found = result.metrics
-    return _point(result, found.samples_per_s, found.samples_per_s_low, found.samples_per_s_high)
+def _throughput(result: Result, unit: str) -> Point | None:
+    (rate, own), found = headline_rate(result), result.metrics
+    if rate is None or own != unit or not found.samples_per_s:
+        return None
+    scale = rate / found.samples_per_s
+    low, high = (end and end * scale for end in (found.samples_per_s_low, found.samples_per_s_high))
+    return _point(result, rate, low, high)
 
 
 def _latency(result: Result) -> Point | None:

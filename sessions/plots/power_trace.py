@@ -58,7 +58,7 @@ def power(data: PlotData) -> Plan | SkippedPlot:
     draw = partial(_draw, found=shown, spans=merged(spans), numbered=bool(numbers))
     rows = -(-len(shown) // LEGEND_COLUMNS)
     height_in = 3.6 + LEGEND_ROW_IN * max(0, rows - FEW_LEGEND_ROWS)
-    return Plan("power", "Every case", "Power over time", caption, draw, height_in)
+    return Plan("power", "Results", "Power over time", caption, draw, height_in)
 
 
 def curves(session: Session) -> list[Power]:

@@ -3,7 +3,7 @@
 import io
 import textwrap
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from benchtui.sessions.files.output_file import check_output, output_file
 from benchtui.sessions.plots import bars, curves, power_trace, style
 from benchtui.sessions.plots.spec import Plan, SkippedPlot, plot_data
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.simulation import labeled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,7 +54,7 @@ def render_plots(session: Session, png: bool = False) -> tuple[list[RenderedPlot
         BenchtuiError: if the session has no first event.
     """
     known = plot_data(session)
-    plans = [make(known) for make in PLOTS]
+    plans = [_labeled(make(known), session) for make in PLOTS]
     with style.drawing():
         drawn = [_drawn(plan, png) for plan in plans if isinstance(plan, Plan)]
     return drawn, [plan for plan in plans if isinstance(plan, SkippedPlot)]
@@ -83,6 +84,11 @@ def _files(found: list[RenderedPlot], folder: Path) -> Iterator[tuple[Path, byte
         yield folder / f"{picture.name}.svg", picture.svg
         if picture.png is not None:
             yield folder / f"{picture.name}.png", picture.png
+
+
+def _labeled(plan: Plan | SkippedPlot, session: Session) -> Plan | SkippedPlot:
+    """Label the title if the session is simulated: a plot is also shown on its own."""
+    return replace(plan, title=labeled(plan.title, session.start)) if isinstance(plan, Plan) else plan
 
 
 def _drawn(plan: Plan, png: bool) -> RenderedPlot:

@@ -121,7 +121,8 @@ class Markers:
             self.all.append(
                 TimelineEvent(now_s, "throttled", text=f"{where}GPU {index}: {', '.join(throttled[index])}")
             )
-        self._throttled[event.node] = frozenset(throttled)
+        unread = self._throttled.get(event.node, frozenset()) - {readings.index for readings in event.gpus}
+        self._throttled[event.node] = frozenset(throttled) | unread
 
     def _repeated(self, event: CaseRepeated, session: Session) -> None:
         self.all.append(TimelineEvent(session.now_s, "repeated", event.case, event.reason))

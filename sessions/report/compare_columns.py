@@ -68,7 +68,7 @@ def full_columns(letter: str) -> Columns:
         *_both(letter, "peak RSS (MB)", lambda result: number(_memory(result).peak_rss_mb)),
         *_both(letter, "device memory (MB)", lambda result: number(result.case.device_memory_mb)),
         *_both(letter, "mean power (W)", lambda result: number(result.metrics.mean_power_w)),
-        *_both(letter, "J/sample", lambda result: number(result.metrics.energy_per_sample_j, 4)),
+        *_both(letter, "J/sample", lambda result: number(result.metrics.energy_per_sample_j)),
         _notes(letter),
     )
 

@@ -14,6 +14,7 @@ from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.simulation import simulation_note
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Record
@@ -28,6 +29,8 @@ class SessionJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     name: str
     id: str
     created: str
+    simulated: str | None
+    """``SIMULATED``, and by which model. Null if it was measured."""
     model: str
     outcome: str | None
     """Null if the session was cut off."""
@@ -118,6 +121,7 @@ def _session(letter: str, side: ComparedSession) -> SessionJson:
         name=side.name,
         id=session.start.id,
         created=session.start.created,
+        simulated=simulation_note(session.start),
         model=session.start.sweep.model,
         outcome=session.finished.outcome if session.finished else None,
         torch=session.runtime.torch if session.runtime else None,

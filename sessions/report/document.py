@@ -1,31 +1,39 @@
 """Session report: collects the contents of all sections and renders them with a template."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 
 import jinja2
 
-from benchtui.sessions.compare.system_facts import Fact, facts, models, system
+from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.events import SessionStarted
-from benchtui.sessions.report.reproduce import Recipe, recipe
-from benchtui.sessions.report.sections import gains, memory_energy, per_case, steadiness, task_metrics
-from benchtui.sessions.report.sections import recommendations as findings
-from benchtui.sessions.report.sections.gains import Block
-from benchtui.sessions.report.sections.leaderboard import leaderboard
-from benchtui.sessions.report.sections.method import method, options
-from benchtui.sessions.report.sections.nodes import System, differences, systems
-from benchtui.sessions.report.sections.notes import notes, warnings
-from benchtui.sessions.report.sections.recommendations import Optimum
-from benchtui.sessions.report.sections.roofline import limit_method, limits
+from benchtui.sessions.report.details import Details, details, left_out
+from benchtui.sessions.report.overview.decision import DecisionSection, decision
+from benchtui.sessions.report.overview.option_effects import Recommended, effect_table, option_effects, ranking
+from benchtui.sessions.report.overview.results import Group, results_by_device, unmeasured
+from benchtui.sessions.report.overview.short_facts import short_facts
+from benchtui.sessions.report.reproduce import Recipe, no_recipe_reason, recipe
+from benchtui.sessions.report.sections import recommendations, task_metrics
+from benchtui.sessions.report.sections.memory_energy import frontier_table, frontiers
+from benchtui.sessions.report.sections.method import method
+from benchtui.sessions.report.sections.notes import notes
+from benchtui.sessions.report.sections.recommendations import Recommendation
+from benchtui.sessions.report.sections.roofline import Row as LimitRow
+from benchtui.sessions.report.sections.roofline import limits_by_case, limits_summary
+from benchtui.sessions.report.sections.steadiness import anomaly_table
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.results import measured, varied
+from benchtui.sessions.state.simulation import labeled
+from benchtui.sessions.stats.results import Result, measured, varied
+from benchtui.sessions.sweep import Sweep, custom_task
 from benchtui.sessions.text import tables
-from benchtui.sessions.text.formatting import number
 from benchtui.sessions.text.markdown import Markdown, plain
 from benchtui.sessions.text.tables import Table
 from benchtui.sessions.text.wording import Finding
+
+MOST_ANOMALIES = 10
+"""Anomalies in a report that isn't the full one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,56 +42,43 @@ class Report:
 
     title: str
     created: str
+    decision: DecisionSection
     notes: list[Finding]
-    summary: list[Finding]
-    models: list[tuple[Fact, ...]]
-    system: tuple[Fact, ...]
-    nodes: list[System]
-    unlike: Table | None
-    """Differences between the nodes."""
-    method: tuple[Fact, ...]
-    options: Table | None
-    performance: list[Block]
-    optima: list[Optimum]
-    leaderboard: list[Block]
-    scaling: list[Block]
-    precision: list[Block]
-    devices: Table | None
-    machines: Table | None
-    compile: list[Block]
-    parts: Table | None
-    memory: Table | None
-    frontier: Table | None
-    energy: Table | None
-    jitter: Table | None
-    anomalies: Table | None
-    disturbed: Table | None
-    limits: Block | None
-    limit_method: tuple[Fact, ...]
-    cases: Table | None
-    warnings: Table | None
-    recommendations: list[Finding]
-    conclusion: list[str]
+    recipe: Recipe | None
+    no_recipe: str
+    """Why an imported session has no instructions to rerun its sweep; empty for any other."""
+    results: list[Group]
+    remarks: list[str]
+    """Where larger batches stop paying off, tokenizing, what limits the cases, and what wasn't measured."""
     generation: Table | None
     training: Table | None
-    recipe: Recipe | None
+    ranking: str | None
+    effects: Table | None
+    memory_limits: list[Finding]
+    frontier: Table | None
+    anomalies: Table | None
+    facts: tuple[Fact, ...]
+    details: Details | None
+    """Everything else; only in a full report."""
+    left_out: str
+    """What only the full report has."""
 
 
-def markdown(session: Session, per_hour: float | None = None) -> str:
+def markdown(session: Session, per_hour: float | None = None, *, full: bool = False) -> str:
     """Render the report of a finished or cut-off session in GitHub's Markdown.
 
     ``per_hour`` is the price of an hour. With it, the report gives the cost of a million samples, in the same
-    currency.
+    currency. A full report has a row for every case in tables of their own.
 
     Raises:
         BenchtuiError: if the session has no first event.
     """
-    return render(report(session, per_hour))
+    return render(report(session, per_hour, full=full))
 
 
-def markdown_pieces(session: Session, per_hour: float | None = None) -> Iterator[str]:
+def markdown_pieces(session: Session, per_hour: float | None = None, *, full: bool = False) -> Iterator[str]:
     """Render the same in pieces. The whole report of 100,000 cases would be in memory several times."""
-    return template("report.md.j2").generate(report=report(session, per_hour), table=tables.markdown)
+    return template("report.md.j2").generate(report=report(session, per_hour, full=full), table=tables.markdown)
 
 
 def render(found: Report, table: Callable[[Table], Markdown] = tables.markdown) -> str:
@@ -91,51 +86,66 @@ def render(found: Report, table: Callable[[Table], Markdown] = tables.markdown) 
     return template("report.md.j2").render(report=found, table=table)
 
 
-def report(session: Session, per_hour: float | None = None) -> Report:
+def report(session: Session, per_hour: float | None = None, *, full: bool = False) -> Report:
     """Collect the contents of each section. Raises BenchtuiError if the session has no first event."""
     start, results = session.start, measured(session)
     varying = varied(case.config for case in session.cases)
-    choices = findings.recommendations_by_need(session, results, varying, per_hour)
+    choices = recommendations.recommendations_by_need(session, results, varying, per_hour)
+    effects = option_effects(results, _recommended(choices))
+    limits = limits_by_case(session, results)
+    fronts = frontiers(session, results)
+    described = (*method(session, results), *_price(per_hour))
     return Report(
-        title=start.sweep.model,
+        title=labeled(_subject(start.sweep), start),
         created=when(start),
+        decision=decision(session, choices),
         notes=notes(session, results),
-        summary=findings.summary(session, choices),
-        models=models(session),
-        system=system(session),
-        nodes=systems(session),
-        unlike=differences(session),
-        method=(*method(session, results), *_price(per_hour)),
-        options=options(session),
-        performance=per_case.performance(session, results, varying),
-        optima=findings.optima(choices),
-        leaderboard=leaderboard(session, results, varying, per_hour),
-        scaling=per_case.scalings(results, varying),
-        precision=gains.precision_gains(results, varying),
-        devices=gains.device_speedups(gains.device_pairs(results), varying),
-        machines=gains.machine_speedups(gains.machine_pairs(results), varying),
-        compile=gains.compile_gains(results, varying),
-        parts=per_case.parts(results),
-        memory=memory_energy.memory(results),
-        frontier=memory_energy.frontier_table(memory_energy.frontiers(session, results), varying),
-        energy=memory_energy.energy(results),
-        jitter=steadiness.jitter(results),
-        anomalies=steadiness.anomaly_table(session, results, varying),
-        disturbed=steadiness.disturbed(session),
-        limits=limits(session, results),
-        limit_method=limit_method(session),
-        cases=per_case.every_case(session),
-        warnings=warnings(session),
-        recommendations=findings.recommendations(session, results, choices),
-        conclusion=findings.conclusion(results, choices),
+        recipe=recipe(session),
+        no_recipe=no_recipe_reason(session),
+        results=results_by_device(session, results, limits),
+        remarks=_remarks(session, results, choices, limits),
         generation=task_metrics.generation(results),
         training=task_metrics.training(results, start.sweep.task),
-        recipe=recipe(session),
+        ranking=ranking(effects),
+        effects=effect_table(effects),
+        memory_limits=recommendations.memory_limits(fronts, varying),
+        frontier=frontier_table(fronts, varying) if full else None,
+        anomalies=anomaly_table(session, results, varying, None if full else MOST_ANOMALIES),
+        facts=() if full else short_facts(session, described),
+        details=details(session, results, choices, described, per_hour) if full else None,
+        left_out="" if full else left_out(session, results),
     )
 
 
+def _recommended(choices: Sequence[Recommendation]) -> Recommended:
+    return Recommended(
+        tuple(each.best.config for each in choices),
+        tuple(each.best.config for each in choices if each.need in ("throughput", "latency")),
+    )
+
+
+def _remarks(
+    session: Session,
+    results: Sequence[Result],
+    choices: Sequence[Recommendation],
+    limits: Sequence[LimitRow],
+) -> list[str]:
+    summary = limits_summary(limits)
+    return [
+        *recommendations.growths(results, choices),
+        *recommendations.tokenizing(results),
+        *((summary,) if summary else ()),
+        *unmeasured(session),
+    ]
+
+
+def _subject(sweep: Sweep) -> str:
+    """Return what was measured: the model, or the function that makes an own step."""
+    return sweep.task if custom_task(sweep.task) else sweep.model
+
+
 def _price(per_hour: float | None) -> tuple[Fact, ...]:
-    price = number(per_hour, 4)
+    price = None if per_hour is None else f"{per_hour:,.10g}"
     return facts(("Price", price and f"{price} an hour, as given for this report; costs are in its currency"))
 
 
@@ -156,7 +166,9 @@ def template(name: str) -> jinja2.Template:
 
 
 def when(start: SessionStarted) -> str:
-    """Format when the session was measured and, if imported, when it was imported."""
+    """Format when the session was measured or simulated and, if imported, when it was imported."""
+    if start.simulated is not None:
+        return f"Simulated on {format_date(start.created)}"
     if start.source is None:
         return f"Measured on {format_date(start.created)}"
     if start.measured is None:

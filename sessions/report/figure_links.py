@@ -6,14 +6,17 @@ from pathlib import Path
 from urllib.parse import quote
 
 from benchtui.sessions.plots.render import RenderedPlot
+from benchtui.sessions.plots.spec import SkippedPlot
 from benchtui.sessions.text.markdown import plain
 
 REST = "Figures"
 """Heading of the plots whose section isn't in the report."""
 
 
-def with_plots(report: str, found: Sequence[RenderedPlot], folder: str) -> str:
-    """Add links to plots at the end of their sections in a Markdown report.
+def with_plots(
+    report: str, found: Sequence[RenderedPlot], folder: str, skipped: Sequence[SkippedPlot] = ()
+) -> str:
+    """Add links to plots at the end of their sections in a Markdown report. Say which are left out, and why.
 
     Text from a session can't begin a heading, so every heading is the report's own.
     """
@@ -26,12 +29,17 @@ def with_plots(report: str, found: Sequence[RenderedPlot], folder: str) -> str:
     rest = [_link(picture, folder) for picture in found if picture.section not in titles]
     if rest:
         sections = [*sections[:-1], f"{sections[-1].rstrip()}\n", "\n\n".join([REST, *rest]) + "\n"]
-    return "\n## ".join(sections)
+    return "\n## ".join(sections) + _left_out(skipped)
 
 
 def folder_from(report: Path, figures: Path) -> str:
     """Return the relative path from a report to its plot folder, quoted for a link."""
     return quote(Path(os.path.relpath(figures, report.parent)).as_posix())
+
+
+def _left_out(skipped: Sequence[SkippedPlot]) -> str:
+    reasons = "; ".join(f"{each.name} ({each.reason})" for each in skipped)
+    return f"\n{plain(f'Figures left out: {reasons}.')}\n" if reasons else ""
 
 
 def _link(picture: RenderedPlot, folder: str) -> str:

@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from benchtui.sessions.plots.render import RenderedPlot
+from benchtui.sessions.plots.spec import SkippedPlot
 from benchtui.sessions.plots.style import COLORS, FAINT, GRID, INK, PAPER
 from benchtui.sessions.report.document import Report, render
 from benchtui.sessions.report.figure_links import with_plots
@@ -39,7 +40,9 @@ _COLOR = re.compile("|".join(_VARIABLES))
 _GROUP_ID = re.compile(r'<g id="[^"]*"')
 
 
-def page(report: Report, found: Sequence[RenderedPlot] = ()) -> Iterator[str]:
+def page(
+    report: Report, found: Sequence[RenderedPlot] = (), skipped: Sequence[SkippedPlot] = ()
+) -> Iterator[str]:
     """Render a report with its plots as HTML, in pieces. A whole page would be in memory several times."""
     tables: list[Table] = []
 
@@ -47,7 +50,7 @@ def page(report: Report, found: Sequence[RenderedPlot] = ()) -> Iterator[str]:
         tables.append(table)
         return Markdown(f"{FENCE}{TABLE}\n{len(tables) - 1}\n{FENCE}")
 
-    tokens = _parser().parse(with_plots(render(report, placeholder), found, FIGURES))
+    tokens = _parser().parse(with_plots(render(report, placeholder), found, FIGURES, skipped))
     drawings = {f"{FIGURES}/{picture.name}.svg": picture for picture in found}
     contents = _number_sections(tokens)
     script = _data("page.js")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import custom_task
 from benchtui.sessions.sweep.toml_writer import toml_of
 from benchtui.sessions.text.markdown import Markdown
 
@@ -21,27 +22,37 @@ class Recipe:
 
 
 def recipe(session: Session) -> Recipe | None:
-    """Return instructions to rerun the session's sweep. None for an imported session: it wasn't run here."""
+    """Return instructions to rerun the session's sweep.
+
+    None for an imported or simulated session: it wasn't run here, or not at all.
+    """
     start = session.start
-    if start.source:
+    if start.source or session.simulated:
         return None
-    runtime, host = session.runtime, start.host
+    runtime, host, own = session.runtime, start.host, custom_task(start.sweep.task)
     versions = (
         f"benchtui {start.version}" if start.version else None,
         f"torch {runtime.torch}" if runtime else None,
-        f"transformers {runtime.transformers}" if runtime and runtime.transformers else None,
+        f"transformers {runtime.transformers}" if runtime and runtime.transformers and not own else None,
         f"Python {host.python}" if host.python else None,
     )
-    environment = ", ".join(f"{name}={value}" for name, value in start.sweep.env.items())
+    variables = {**(host.environment or {}), **start.sweep.env}
+    environment = ", ".join(f"{name}={value}" for name, value in variables.items())
     return Recipe(
         facts(
             ("Command", "save the sweep below as sweep.toml, then: benchtui run sweep.toml"),
             ("Versions", ", ".join(each for each in versions if each) or None),
             ("Environment", environment or None),
-            ("Seeds", "random weights and synthetic tokens are drawn with seed 0; text is taken in order"),
+            ("Seeds", None if own else "random weights and synthetic tokens: seed 0; text is taken in order"),
         ),
         _fenced(toml_of(start.sweep)),
     )
+
+
+def no_recipe_reason(session: Session) -> str:
+    """Say why an imported session has no instructions; empty for any other."""
+    source = session.start.source
+    return f"Measured by another tool and imported ({source}); benchtui can't run it again." if source else ""
 
 
 def _fenced(text: str) -> Markdown:

@@ -18,6 +18,7 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.payloads import Effective, Memory
 from benchtui.sessions.state.columns import Columns, Sizes
+from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.sweep import Config
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class CaseState:
 
     index: int
     config: Config
+    simulated: bool = False
+    """Whether its session is simulated."""
     added: CaseAdded | None = None
     """How the case was added, if it wasn't in the original plan."""
     started: CaseStarted | None = None
@@ -184,7 +187,8 @@ class CaseState:
         """Caveats that a reader must know before trusting the row."""
         prepared = self.prepared.marks if self.prepared else ()
         finished = self.finished.marks if self.finished else ()
-        return tuple(dict.fromkeys((*prepared, *finished, *self._wait_marks)))
+        simulated = (SIMULATED,) if self.simulated else ()
+        return tuple(dict.fromkeys((*simulated, *prepared, *finished, *self._wait_marks)))
 
     @property
     def _wait_marks(self) -> tuple[str, ...]:

@@ -140,6 +140,11 @@ class Session:
         return self.started
 
     @property
+    def simulated(self) -> bool:
+        """Whether a model computed the session, so that none of it was measured."""
+        return self.started is not None and self.started.simulated is not None
+
+    @property
     def runtime(self) -> Runtime | None:
         """Facts that torch reports about the engine's machine."""
         return self.machine.runtime
@@ -186,7 +191,12 @@ class Session:
         return next(iter(gpus)) if len(gpus) == 1 else None
 
     def gpu_name(self, case: CaseState) -> str | None:
-        """Return the driver's name of a case's GPU by its UUID; None on the CPU, with MIG, or if unknown."""
+        """Return the driver's name of a case's GPU by its UUID.
+
+        None on the CPU, with MIG, if unknown, or if the GPU is simulated: no data sheet applies to it.
+        """
+        if self.simulated:
+            return None
         uuid = case.prepared.gpu_uuid if case.prepared else None
         gpus = (gpu for gpu in self.host_of(case).gpus if uuid and not gpu.mig)
         return next((gpu.name for gpu in gpus if gpu.uuid == uuid), None)
@@ -216,7 +226,7 @@ class Session:
     def left(self) -> int:
         """Number of cases that a resume would run, provided that no engine is running the session."""
         imported = self.started is not None and self.started.source is not None
-        return 0 if imported else sum(case.state in UNFINISHED_STATES for case in self.cases)
+        return 0 if imported or self.simulated else sum(case.state in UNFINISHED_STATES for case in self.cases)
 
     def judge_by(self, judging: VerdictSettings) -> None:
         """Override the baseline and the margin of equivalence used for verdicts."""
@@ -258,7 +268,7 @@ class Session:
         if self.started:
             raise BenchtuiError("second session_started event; a file contains one session")
         self.started = event
-        self.cases = [CaseState(index, config) for index, config in enumerate(event.plan)]
+        self.cases = [CaseState(index, config, self.simulated) for index, config in enumerate(event.plan)]
         self._order = Order(range(len(self.cases)))
 
     def _resumed(self, event: Resumed) -> None:
@@ -322,7 +332,7 @@ class Session:
         for other in (event.of, event.after):
             if other is not None:
                 self._case(other)
-        self.cases.append(CaseState(event.case, event.config, event))
+        self.cases.append(CaseState(event.case, event.config, self.simulated, event))
         self._order.add(event.case, event.after)
 
     def _rounds_done(self, index: int) -> int:

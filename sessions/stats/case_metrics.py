@@ -35,6 +35,7 @@ class Distribution:
     n: int
     mean: float
     median: float | None = None
+    p5: float | None = None
     p90: float | None = None
     p95: float | None = None
     p99: float | None = None
@@ -107,8 +108,14 @@ class Metrics:
     """Decode time per new token after the first. Every sample of a batch gets its token at the same time."""
     new_tokens_per_s: float | None = None
     """Generated tokens only, over the time of whole steps."""
+    prompt_tokens_per_s: float | None = None
+    """Tokens of the prompts, padding not counted, over the time of the prefills."""
     loss: float | None = None
     """Loss of the last measured training step; None if it wasn't finite."""
+    loss_halves: tuple[float, float] | None = None
+    """Mean loss of the first and of the second half of the training steps; None if one wasn't finite."""
+    loss_error: float | None = None
+    """Standard error of the difference between these two means."""
     warmup_steps: int | None = None
     unsteady: Unsteady | None = None
     """Drift within a round, or two modes of step time; None if the steps are steady."""
@@ -133,6 +140,7 @@ def _distribution(ordered: np.ndarray) -> Distribution:
         n=n,
         mean=float(ordered.mean()),
         median=percentile(ordered, 50, 1),
+        p5=percentile(ordered, 5, LEAST_FOR_P95),
         p90=percentile(ordered, 90, LEAST_FOR_P90),
         p95=percentile(ordered, 95, LEAST_FOR_P95),
         p99=percentile(ordered, 99, LEAST_FOR_P99),
@@ -167,6 +175,7 @@ def _with_times(case: CaseState) -> Metrics:
     new_tokens = case.prepared.new_tokens if case.prepared else None
     parts = {part: spread for part, times in steps.parts_ms.items() if (spread := distribution(times))}
     rounds_ms = tuple(each.median.ms for each in rounds) if len(rounds) > 1 else ()
+    halves = _loss_halves(steps)
     return Metrics(
         latency_ms=latency,
         device_ms=distribution(steps.device_ms),
@@ -182,6 +191,8 @@ def _with_times(case: CaseState) -> Metrics:
         time_to_first_token_ms=parts.get("prefill") if new_tokens else None,
         time_per_output_token_ms=_per_output_token(steps, new_tokens),
         loss=_last_loss(steps),
+        loss_halves=halves and (float(halves[0].mean()), float(halves[1].mean())),
+        loss_error=halves and float(np.sqrt(sum(half.var(ddof=1) / len(half) for half in halves))),
         warmup_steps=len(case.warmup),
         unsteady=detect_unsteadiness(steps.by_round()),
     )
@@ -202,6 +213,7 @@ def _with_rates(found: Metrics, case: CaseState) -> Metrics:
         tokens_per_s=per_second(_total(steps.tokens, len(steps)), total_ms),
         padded_tokens_per_s=per_second(_padded_tokens(case, samples), total_ms),
         new_tokens_per_s=per_second(samples * new_tokens, total_ms) if new_tokens else None,
+        prompt_tokens_per_s=_prompt_rate(found, case, samples * (new_tokens or 0)),
     )
 
 
@@ -247,6 +259,25 @@ def _cold_cost_ms(case: CaseState, steady_ms: float | None) -> float | None:
 
 def _last_loss(steps: Columns) -> float | None:
     return steps.loss[-1] if steps.loss and isfinite(steps.loss[-1]) else None
+
+
+LARGEST_LOSS = 1e100
+"""Largest loss whose variance is computed; squares of larger ones may overflow."""
+
+
+def _loss_halves(steps: Columns) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the losses of the first and of the second half of the steps, which must be at least four."""
+    losses = np.asarray(steps.loss, dtype=float)
+    if len(losses) < 4 or not np.isfinite(losses).all() or np.abs(losses).max() > LARGEST_LOSS:
+        return None
+    return losses[: len(losses) // 2], losses[len(losses) // 2 :]
+
+
+def _prompt_rate(found: Metrics, case: CaseState, new_tokens: int) -> float | None:
+    prefill, tokens = found.time_to_first_token_ms, _total(case.measured.tokens, len(case.measured))
+    if prefill is None or tokens is None or tokens <= new_tokens:
+        return None
+    return per_second(tokens - new_tokens, prefill.mean * prefill.n)
 
 
 def _total(counts: Sequence[int], steps: int) -> float | None:

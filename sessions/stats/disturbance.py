@@ -6,7 +6,7 @@ Pure rules over the environment recorded around the case.
 from __future__ import annotations  # CaseState is only a type here: its module imports this one
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,19 +28,22 @@ LEAST_S = 0.2
 LEAST_CLOCK = 0.75
 """Share of its default below which an unexplained GPU clock is marked (NVBench's threshold)."""
 INTERRUPTED = 1.25
-"""Slowdown factor assumed for frequent interruptions, or for a throttled GPU whose clock isn't known."""
+"""Slowdown factor assumed for frequent interruptions, a throttled processor, or a throttled GPU of unknown
+clock."""
 SHARED_GPU_SLOWDOWN = 2.0
 """Slowdown factor assumed for a GPU that another process uses too."""
 LEAST_PROCESSOR = 0.9
 """CPU time over wall time of a CPU worker, below which it must have waited for a processor."""
 QUOTA_SHARE = 0.01
 """Share of the periods of a CPU quota with a stop, from which a case counts as disturbed."""
+THROTTLED_PROCESSOR = "throttled: the processor,"
 SHARED_PROCESSOR = "the worker waited for a processor"
 KINDS = ("disturbed", "throttled", "clock", "shared GPU", "beside", "unwatched")
 """Prefixes of this module's marks."""
 _COUNTED = ("waits for the GPU", "gradient scaler skipped")
 """Prefixes of other modules' marks that contain a number."""
 _CAUSES = {
+    THROTTLED_PROCESSOR: "the processor was throttled",
     "throttled": "the GPU was throttled",
     "clock": "the GPU ran below its default clock",
     "shared GPU": "another process used the GPU",
@@ -71,10 +74,17 @@ def estimate_slowdown(case: CaseState, *, throughout: bool) -> Slowdown:
     return choose(found, key=lambda each: each.by, default=Slowdown())
 
 
+def is_noisy(others_percent: float, processors: int | None) -> bool:
+    """Return whether other processes use so much of the processors that they may disturb a case."""
+    return others_percent >= max(OTHERS_PERCENT, 100 * OTHERS_SHARE * (processors or 1))
+
+
 def throttling(environment: Environment) -> tuple[str, ...]:
-    """Return a mark if heat or the power supply slowed the GPU. Measuring again may help."""
+    """Return a mark if heat or the power supply slowed the GPU or a processor. Measuring again may help."""
     reasons = [reason for reason in environment.throttle if reason in HARDWARE_THROTTLE_REASONS]
-    return (f"throttled: {'+'.join(reasons)}",) if reasons else ()
+    gpu = (f"throttled: {'+'.join(reasons)}",) if reasons else ()
+    times = environment.processor_throttled
+    return (*gpu, f"{THROTTLED_PROCESSOR} by heat (count {times})") if times else gpu
 
 
 def clock_marks(environment: Environment) -> tuple[str, ...]:
@@ -91,7 +101,7 @@ def clock_marks(environment: Environment) -> tuple[str, ...]:
 def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]:
     """Return a mark for each way in which others interfered with a case, measured over ``span_s`` seconds."""
     found = []
-    if (others := environment.others_cpu_percent) is not None and others >= _others_limit(environment):
+    if (others := environment.others_cpu_percent) is not None and is_noisy(others, environment.processors):
         found.append(f"disturbed: others used {others:.0f}% of a processor")
     # with other cases of the sweep running, one of them may have taken the processor
     switches = None if environment.beside else environment.involuntary_switches
@@ -160,6 +170,8 @@ def _factor(environment: Environment, mark: str) -> float:
     if mark.startswith("shared GPU"):
         return SHARED_GPU_SLOWDOWN
     clock, default = environment.sm_clock_mhz, environment.sm_clock_default_mhz
+    if mark.startswith(THROTTLED_PROCESSOR):
+        return INTERRUPTED
     if mark.startswith(("throttled", "clock")) and clock and default:
         return max(default / clock, 1.0)
     return INTERRUPTED
@@ -176,6 +188,11 @@ def _company(environment: Environment) -> tuple[str, ...]:
 def mark_kind(mark: str) -> str:
     """Return a mark without its numbers, for counting cases. A mark without numbers is returned unchanged."""
     return next((name for name in (*KINDS, *_COUNTED) if mark.startswith(name)), mark)
+
+
+def is_disturbed(marks: Iterable[str]) -> bool:
+    """Return whether one of a case's marks says that something else may have affected its times."""
+    return any(mark_kind(mark) in KINDS for mark in marks)
 
 
 def merge_round_marks(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -197,7 +214,3 @@ def _without_figures(mark: str) -> str:
 
 def _figure(mark: str) -> int:
     return int(next(iter(re.findall(r"\d+", mark)), 0))
-
-
-def _others_limit(environment: Environment) -> float:
-    return max(OTHERS_PERCENT, 100 * OTHERS_SHARE * (environment.processors or 1))

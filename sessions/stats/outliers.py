@@ -20,10 +20,16 @@ How to Detect and Handle Outliers).
 LEAST_DEVIATION = 0.001
 """Minimum deviation, as a share of the median. Times that agree to the clock's tick would have none."""
 
+LEAST_FOR_OUTLIERS = 20
+"""Minimum number of steps. With fewer, the median absolute deviation is too uncertain to judge by it."""
+
 
 def outliers(times_ms: Sequence[float], ordered: np.ndarray | None = None) -> tuple[int, ...]:
-    """Return the indices (from 0) of times whose modified z-score exceeds the threshold."""
-    if not len(times_ms):
+    """Return the indices (from 0) of times whose modified z-score exceeds the threshold.
+
+    Below ``LEAST_FOR_OUTLIERS`` times there are none.
+    """
+    if len(times_ms) < LEAST_FOR_OUTLIERS:
         return ()
     import numpy as np  # imported late: ``usual`` works without it
 

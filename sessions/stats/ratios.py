@@ -177,6 +177,8 @@ def pairs(results: Iterable[Result], option: str, base_value: object) -> list[Co
     ]
 
 
+GPU_CLOCKS = {"sm_clock_mhz": "clock", "memory_clock_mhz": "memory clock"}
+"""Recorded mean clocks that may explain a ratio, by field of the environment."""
 _Terms = list[tuple[float, float]]
 """Variances of logarithms, each with its degrees of freedom."""
 
@@ -197,9 +199,9 @@ def _told_rate(case: CaseState) -> float | None:
     return reported.samples_per_s if reported else None
 
 
-def _mean_clock_mhz(case: CaseState) -> float | None:
-    """Return the GPU's mean clock over the rounds; None if a round has no reading."""
-    clocks = [end.environment.sm_clock_mhz for end in case.ends if end.environment]
+def _mean_clock_mhz(case: CaseState, name: str) -> float | None:
+    """Return a mean clock over the rounds; None if a round has no reading."""
+    clocks: list[float | None] = [getattr(end.environment, name) for end in case.ends if end.environment]
     known = [clock for clock in clocks if clock]
     return fmean(known) if known and len(known) == len(case.ends) else None
 
@@ -348,11 +350,12 @@ def _among_others(ratio: Ratio, base: Sampled, new: Sampled) -> Ratio:
     ratio = _disturbed(ratio, one, other, few)
     if not few and base.session is new.session:
         return ratio  # rounds alternate: the case itself causes a clock that differs in all of them
-    clocks = _mean_clock_mhz(base.case), _mean_clock_mhz(new.case)
-    if clocks[0] and clocks[1] and abs(clocks[1] / clocks[0] - 1) > MIN_EFFECT:
-        pace = clocks[1] / clocks[0]
-        why = f"the GPU's clock was {clocks[0]:,.0f} and {clocks[1]:,.0f} MHz"
-        return ratio.widened(max(pace, 1.0), max(1 / pace, 1.0), why)
+    for field, clock in GPU_CLOCKS.items():
+        one_mhz, other_mhz = (_mean_clock_mhz(each.case, field) for each in (base, new))
+        if one_mhz and other_mhz and abs(other_mhz / one_mhz - 1) > MIN_EFFECT:
+            pace = other_mhz / one_mhz
+            why = f"the GPU's {clock} was {one_mhz:,.0f} and {other_mhz:,.0f} MHz"
+            return ratio.widened(max(pace, 1.0), max(1 / pace, 1.0), why)
     return ratio
 
 

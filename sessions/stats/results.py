@@ -74,7 +74,10 @@ class Result:
 
     @property
     def per_mb(self) -> tuple[float | None, str]:
-        """Rate per MB and its unit: tokens, or samples for a task without tokens."""
+        """Rate per MB and its unit: tokens, new ones if it generates, or samples for a task without tokens."""
+        new = self._over_memory(self.metrics.new_tokens_per_s)
+        if new is not None:
+            return new, "new tokens/s per MB"
         if self.tokens_per_mb is None:
             return self.samples_per_mb, "samples/s per MB"
         return self.tokens_per_mb, f"{self.token_rate[1]} per MB"

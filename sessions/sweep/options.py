@@ -15,6 +15,7 @@ ATTENTIONS = ("auto", "eager", "sdpa", "flash", "flash3")
 FLASH = ("flash", "flash3")
 """Values of ``attention`` that need the package flash-attn, or the package kernels to fetch a build."""
 COMPILE_MODES = ("off", "default", "reduce-overhead", "max-autotune")
+KV_CACHES = ("dynamic", "static")
 PADDINGS = ("max", "longest")
 GRAPH_MODES = ("reduce-overhead", "max-autotune")
 """Compile modes that replay CUDA graphs."""
@@ -61,6 +62,8 @@ class Option:
     """Whether the default leaves the choice to a library, so that any actual value agrees with it."""
     of_texts: bool = False
     """Whether it has no effect on synthetic tokens."""
+    task: str = ""
+    """The only task on which it has an effect; empty if it has one on every task."""
 
     @property
     def default(self) -> str | int:
@@ -98,6 +101,15 @@ OPTIONS = (
         named=True,
         read_back=True,
         own_fields=True,
+    ),
+    Option(
+        "cache",
+        "KV cache of task generate; static: full size from the start, as CUDA graphs need",
+        "cache=",
+        "{} cache",
+        values=KV_CACHES,
+        read_back=True,
+        task="generate",
     ),
     Option(
         "threads",
@@ -183,6 +195,8 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     """Attention implementation; ``auto`` lets transformers choose."""
     compile: str = "off"
     """``off`` or a mode of ``torch.compile``."""
+    cache: str = "dynamic"
+    """KV cache of task ``generate``: ``dynamic`` grows by each token, ``static`` has its full size at once."""
     repeat: Annotated[int, msgspec.Meta(ge=0, le=1)] = 0
     """1 for the second case of an A/A pair: the same case under another name."""
     threads: Annotated[int, msgspec.Meta(ge=0, le=MOST_THREADS)] = 0
@@ -231,6 +245,7 @@ class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
     precision: tuple[str, ...] = ("fp32",)
     attention: tuple[str, ...] = ("auto",)
     compile: tuple[str, ...] = ("off",)
+    cache: tuple[str, ...] = ("dynamic",)
     threads: tuple[int, ...] = (0,)
     tokenizer_threads: tuple[int, ...] = (0,)
     padding: tuple[str, ...] = ("max",)
@@ -258,6 +273,7 @@ class Baseline(Record, frozen=True, kw_only=True):
     sequence_length: int | None = None
     attention: str | None = None
     compile: str | None = None
+    cache: str | None = None
     threads: int | None = None
     tokenizer_threads: int | None = None
     padding: str | None = None

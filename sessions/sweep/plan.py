@@ -15,7 +15,7 @@ from benchtui.sessions.sweep.model import (
     Measure,
     Sweep,
 )
-from benchtui.sessions.sweep.options import AXES, FLASH, OPTIONS, Config, Exclusion
+from benchtui.sessions.sweep.options import AXES, FLASH, OPTIONS, Config, Exclusion, Option
 
 
 def cases(sweep: Sweep) -> list[Case]:
@@ -58,6 +58,16 @@ def _again(planned: list[Case], rules: Measure) -> list[Case]:
     return [Case(len(planned), msgspec.structs.replace(first.config, repeat=1), first.skip)]
 
 
+def missing_device_reason(device: str, where: str, why: str) -> str:
+    """Return the reason of a case that is skipped because a machine lacks its device."""
+    return f"no {device} on {where}: {why}"
+
+
+def lacked_device(config: Config, reason: str) -> bool:
+    """Return whether this is the reason of a case whose machine lacked its device."""
+    return reason.startswith(missing_device_reason(config.device, "", "").removesuffix(": "))
+
+
 def expand_gpus(sweep: Sweep, count: int) -> Sweep:
     """Replace ``cuda:*`` with ``count`` devices, or with ``cuda:0`` if there are none.
 
@@ -97,15 +107,22 @@ def unsupported_reason(config: Config) -> str | None:
     if config.device != "cpu":
         if config.precision == "int8":
             return "int8 is torch's dynamic quantization, which works on cpu alone"
-        if config.attention in FLASH and config.precision in ("fp32", "tf32"):
-            return "flash attention computes in fp16 and bf16 alone"
-        return None
+        return _unsupported_flash(config) if config.attention in FLASH else None
     if config.precision == "tf32":
         return "tf32 is a mode of NVIDIA tensor cores; on cpu it would measure fp32 again"
     if config.compile == "reduce-overhead":
         return "reduce-overhead works through CUDA graphs; on cpu it would measure compile=default again"
     if config.attention in FLASH:
         return "flash attention needs a CUDA device"
+    return None
+
+
+def _unsupported_flash(config: Config) -> str | None:
+    """Return why flash attention can't run on a GPU with the other options, or None."""
+    if config.precision in ("fp32", "tf32"):
+        return "flash attention computes in fp16 and bf16 alone"
+    if config.cache == "static":
+        return "flash attention takes no mask, and a static cache needs one; use attention = sdpa"
     return None
 
 
@@ -117,21 +134,27 @@ def incompatible_reason(config: Config, sweep: Sweep) -> str | None:
         return "fp16 weights can't be trained: their gradients underflow and can't be scaled; amp-fp16 trains"
     if sweep.task == "lm-train" and config.precision == "int8":
         return "int8 weights can't be trained"
-    if sweep.task == "generate" and config.uses_cuda_graphs:
-        return f"{config.compile} works through CUDA graphs, which need one shape; generating, the cache grows"
-    if sweep.dataset == SYNTHETIC:
-        return _without_texts(config)
+    if sweep.task == "generate" and config.uses_cuda_graphs and config.cache != "static":
+        return (
+            f"{config.compile} works through CUDA graphs, which need one shape, and a dynamic cache grows;"
+            " use cache = static"
+        )
+    return _without_effect(config, sweep)
+
+
+def _without_effect(config: Config, sweep: Sweep) -> str | None:
+    """Return why an option has no effect on the task or on synthetic tokens, or None."""
+    for option in OPTIONS:
+        name, value = option.name, getattr(config, option.name)
+        reason = _no_effect_reason(option, sweep)
+        if reason and value != option.default:
+            return f"{reason}; {name}={value} would measure {name}={option.default} again"
     return None
 
 
-def _without_texts(config: Config) -> str | None:
-    """Return why an option has no effect on synthetic tokens, or None."""
-    for option in OPTIONS:
-        value = getattr(config, option.name)
-        if option.of_texts and value != option.default:
-            name = option.name
-            return (
-                "synthetic rows have no text to tokenize or pad;"
-                f" {name}={value} would measure {name}={option.default} again"
-            )
+def _no_effect_reason(option: Option, sweep: Sweep) -> str | None:
+    if option.task and option.task != sweep.task:
+        return f"{option.name} is for task {option.task} only"
+    if option.of_texts and sweep.dataset == SYNTHETIC:
+        return "synthetic rows have no text to tokenize or pad"
     return None

@@ -1,48 +1,81 @@
 """Number formatting for reports and the screen: values, ratios, percentages, ranges and counts as text."""
 
-from math import isfinite
+from collections.abc import Sequence
+from math import floor, inf, isfinite, log10
 
-LEAST_SEPARATED = 10_000
+SIGNIFICANT = 3
+"""Significant digits of a measured value. CSV and JSON have all."""
+MOST_PERCENT_DIGITS = 2
+"""Maximum number of decimals of a percentage."""
+MB_PER_GB = 1000
 SMALL_RATIO = 0.1
 """Ratio below which four decimals are shown."""
 NEAR_ONE = 0.1
 """Distance from 1 below which three decimals of a ratio are shown."""
+LARGE_RATIO = 10
+"""Ratio from which three significant digits are shown."""
 
 
-def number(value: float | None, digits: int = 2) -> str | None:
-    """Format a number with this many decimals; None if it isn't finite.
+def number(value: float | None, digits: int | None = None) -> str | None:
+    """Format a number with three significant digits, or with this many decimals; None if it isn't finite.
 
-    Whole numbers get thousands separators, and those with decimals from five digits on.
+    Thousands are always separated.
     """
     if value is None or not isfinite(value):
         return None
-    separator = "," if digits == 0 or abs(value) >= LEAST_SEPARATED else ""
-    return f"{value:z{separator}.{digits}f}"
+    if digits is None:
+        value, digits = _significant(value)
+    return f"{value:z,.{digits}f}"
+
+
+def _significant(value: float) -> tuple[float, int]:
+    """Round a value to three significant digits. Also return the number of decimals to show."""
+    rounded = float(f"{value:.{SIGNIFICANT}g}")
+    if not rounded:
+        return 0.0, 0
+    return rounded, max(SIGNIFICANT - 1 - floor(log10(abs(rounded))), 0)
 
 
 def time_ms(value: float | None) -> str | None:
-    """Format milliseconds with two decimals, or four below 1."""
-    return number(value, 2 if value is None or abs(value) >= 1 else 4)
+    """Format milliseconds."""
+    return number(value)
 
 
-def percent(share: float | None, digits: int = 2) -> str | None:
+def memory(value_mb: float | None) -> str | None:
+    """Format memory with its unit: MB, or GB from 1,000 MB on."""
+    if value_mb is None:
+        return None
+    in_gb = abs(_significant(value_mb)[0]) >= MB_PER_GB
+    return f"{number(value_mb / MB_PER_GB if in_gb else value_mb)} {'GB' if in_gb else 'MB'}"
+
+
+def percent(share: float | None, digits: int | None = None) -> str | None:
     """Format a share of 1 in percent, without the percent sign."""
-    return None if share is None else number(100 * share, digits)
+    if share is None or not isfinite(share):
+        return None
+    return number(100 * share, _percent_digits(100 * share) if digits is None else digits)
 
 
-def signed_percent(share: float, digits: int = 2) -> str | None:
+def signed_percent(share: float, digits: int | None = None) -> str | None:
     """Format a change (a share of 1) in percent with its sign, without the percent sign."""
-    return f"{100 * share:+z,.{digits}f}" if isfinite(share) else None
+    if not isfinite(share):
+        return None
+    shown = percent(share, digits) or ""
+    return shown if shown.startswith("-") else f"+{shown}"
+
+
+def _percent_digits(value: float) -> int:
+    return min(_significant(value)[1], MOST_PERCENT_DIGITS) if value else MOST_PERCENT_DIGITS
 
 
 def ratio_text(value: float, like: float | None = None) -> str | None:
-    """Format a ratio without its sign: three decimals near 1, four for small ones, otherwise two.
+    """Format a ratio without its sign: three decimals near 1, four for small ones, fewer for large ones.
 
     ``like`` gives a bound the decimals of the ratio that it belongs to.
     """
     shown = value if like is None else like
     digits = 4 if shown < SMALL_RATIO else 3 if abs(shown - 1) < NEAR_ONE else 2
-    return number(value, digits)
+    return number(value, _significant(shown)[1] if LARGE_RATIO <= shown < inf else digits)
 
 
 def ratio_span(low: float | None, high: float | None, like: float) -> str | None:
@@ -62,6 +95,11 @@ def span(low: str | None, high: str | None) -> str | None:
 def count(amount: int, noun: str) -> str:
     """Format an amount with its noun, in the plural unless it is 1."""
     return f"{amount:,} {noun}" if amount == 1 else f"{amount:,} {noun}s"
+
+
+def performance_states(numbers: Sequence[int]) -> str | None:
+    """Return P-states of a GPU, such as ``P0, P2``. None without any."""
+    return ", ".join(f"P{each}" for each in numbers) or None
 
 
 def listed(words: list[str]) -> str:

@@ -7,7 +7,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import UNKNOWN, Config
-from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK
+from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK, Option
 
 PRECISIONS = {
     "fp32": "FP32",
@@ -17,6 +17,7 @@ PRECISIONS = {
     "amp-fp16": "Mixed precision (AMP, fp16)",
     "amp-bf16": "Mixed precision (AMP, bf16)",
     "int8": "INT8 (dynamic quantization)",
+    UNKNOWN: "precision unknown",
 }
 STATES = {
     "oom": "out of memory",
@@ -36,9 +37,7 @@ def series_title(config: Config, varied: Collection[str]) -> str:
     if config.label:
         return config.name
     shown = (
-        (each.name, each.phrase.format(getattr(config, each.name) or "default"))
-        for each in OPTIONS
-        if each.phrase
+        (each.name, _phrase(each, getattr(config, each.name) or "default")) for each in OPTIONS if each.phrase
     )
     return ", ".join(
         [
@@ -107,4 +106,10 @@ def unverified_options(result: Result) -> tuple[tuple[str, bool | None], ...]:
 
 
 def _in_words(option: str, value: str | int) -> str:
-    return BY_NAME[option].phrase.format(value) if BY_NAME[option].numeric else str(value)
+    return _phrase(BY_NAME[option], value) if BY_NAME[option].numeric else str(value)
+
+
+def _phrase(option: Option, value: str | int) -> str:
+    """Return a value in words, in the singular if it is 1."""
+    text = option.phrase.format(value)
+    return text.removesuffix("s") if value == 1 else text

@@ -12,21 +12,22 @@ from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.formatting import (
     count,
     listed,
+    memory,
     number,
     percent,
     ratio_span,
     ratio_text,
     signed_percent,
+    span,
     time_ms,
 )
 from benchtui.sessions.text.labels import case_label, unverified_options
 
 SECONDS_AN_HOUR = 3600
+SAMPLES_PER_S = "samples/s"
 MILLION = 1_000_000
 SMALL_SHARE = 0.1
 """Share below which a percentage has a decimal."""
-HUNDRED = 100
-"""Tokens per second from which decimals are left out."""
 MULTIPLE = 10
 """Share from which a multiple has no decimals."""
 FAR = 1.5
@@ -54,30 +55,58 @@ def figure(result: Result, need: Need) -> str:
             return f"{_kind(result)} {time_ms(result.typical_ms)} ms"
         case "memory":
             rate, unit = result.per_mb
-            digits = 2 if result.tokens_per_mb is not None else 4
-            return f"{number(rate, digits)} {unit}, peak {number(result.case.peak_memory_mb)} MB"
+            return f"{number(rate)} {unit}, peak {memory(result.case.peak_memory_mb)}"
         case "energy":
-            return f"{number(result.metrics.energy_per_sample_j, 4)} J/sample"
+            return f"{number(result.metrics.energy_per_sample_j)} J/sample"
         case "steadiness":
             return f"std {number(result.metrics.latency_ms.jitter_percent)} % of the mean step"
         case "balanced":
-            memory = number(result.case.peak_memory_mb)
-            parts = (figure(result, "throughput"), figure(result, "latency"), memory and f"{memory} MB")
+            peak = memory(result.case.peak_memory_mb)
+            parts = (figure(result, "throughput"), figure(result, "latency"), peak)
             return ", ".join(part for part in parts if part)
+
+
+def figure_with_interval(result: Result, need: Need) -> str:
+    """Format the metrics of a case that matter for a need, with their 95% interval and slow steps."""
+    found, tail = result.metrics, None
+    match need:
+        case "throughput":
+            interval = span(number(found.samples_per_s_low), number(found.samples_per_s_high))
+        case "latency":
+            interval = span(time_ms(found.latency_ms.low), time_ms(found.latency_ms.high))
+            tail = _tail_of(result)
+        case "energy":
+            interval = span(number(found.energy_per_sample_low_j), number(found.energy_per_sample_high_j))
+        case _:
+            interval, tail = None, _tail_of(result) if need == "steadiness" else None
+    shown = f"{figure(result, need)} ({interval})" if interval else figure(result, need)
+    return f"{shown}, {tail}" if tail else shown
+
+
+def _tail_of(result: Result) -> str | None:
+    """Format the highest percentile that the case has enough steps for."""
+    latency = result.metrics.latency_ms
+    known = (("p99", latency.p99), ("p90", latency.p90))
+    return next((f"{name} {time_ms(value)} ms" for name, value in known if value is not None), None)
 
 
 def _rates(result: Result) -> str:
     """Format throughput in samples, and in tokens for a task about these: new ones if it generates."""
-    rate = number(result.metrics.samples_per_s)
-    samples = f"{rate} samples/s" if rate else "no rate"
+    samples = f"{rate} samples/s" if (rate := number(result.metrics.samples_per_s)) else "no rate"
+    tokens, unit = headline_rate(result)
+    return samples if tokens is None or unit == SAMPLES_PER_S else f"{number(tokens)} {unit}, {samples}"
+
+
+def headline_rate(result: Result) -> tuple[float | None, str]:
+    """Return the rate that describes a case's task, and its unit: new tokens, tokens, or samples."""
     new = result.metrics.new_tokens_per_s
     if new is not None:
-        return f"{number(new, 1)} new tokens/s, {samples}"
+        return new, "new tokens/s"
     tokens, unit = result.token_rate
     task = result.session.start.sweep.task if result.session else ""
-    if not tokens or not task.startswith("lm-"):
-        return samples
-    return f"{number(tokens, 0 if tokens >= HUNDRED else 1)} {unit}, {samples}"
+    if tokens and task.startswith("lm-"):
+        return tokens, unit
+    return result.metrics.samples_per_s, SAMPLES_PER_S
 
 
 def _kind(result: Result) -> str:
@@ -203,6 +232,15 @@ def against_baseline(result: Result, baseline: Result | None, need: Need, kinds:
             return f"{ratio_with_interval(ratio)} {of}{_contradiction_note(ratio, baseline, result, need)}"
 
 
+def baseline_cell(result: Result, baseline: Result | None, need: Need) -> str | None:
+    """Return how a case compares with its baseline as a table cell: ratio, interval and verdict."""
+    if baseline is None or baseline is result:
+        return "the baseline" if baseline else None
+    ratio = _ratio(baseline, result, need)
+    shown = ratio and (ratio_with_interval(ratio) if ratio.bounds else f"{ratio_text(ratio.value)} ×")
+    return f"{shown}, {verdict_cell(ratio)}" if ratio else None
+
+
 def _contradiction_note(ratio: Ratio, base: Result, new: Result, need: Need) -> str:
     """Add a note if typical steps contradict the throughputs shown next to their ratio."""
     rates = [each.metrics.samples_per_s or 0.0 for each in (base, new)]
@@ -245,8 +283,8 @@ def confidence(choice: Decision) -> str:
 
 
 def costs(result: Result, baseline: Result | None) -> str | None:
-    """List what a case costs beyond its baseline: memory, compile time, results that may differ."""
-    found = (_more_memory(result, baseline), _compiling(result), _accuracy(result))
+    """List what a case costs beyond its baseline: memory, compile time, results that may differ or are void."""
+    found = (_more_memory(result, baseline), _compiling(result), _accuracy(result), _loss(result))
     return ", ".join(part for part in found if part) or None
 
 
@@ -328,14 +366,14 @@ def _more_memory(result: Result, baseline: Result | None) -> str | None:
     if not mine or not theirs or mine / theirs - 1 < SMALLEST_COST:
         return None
     change = signed_percent(mine / theirs - 1, 0)
-    return f"{change} % peak memory ({number(theirs, 0)} to {number(mine, 0)} MB)"
+    return f"{change} % peak memory ({memory(theirs)} to {memory(mine)})"
 
 
 def _compiling(result: Result) -> str | None:
     cold_ms = result.metrics.cold_cost_ms
     if result.config.compile in ("off", UNKNOWN) or cold_ms is None:
         return None
-    return f"{number(cold_ms / 1000, 1)} s of compile time"
+    return f"{number(cold_ms / 1000)} s of compile time"
 
 
 def _accuracy(result: Result) -> str | None:
@@ -343,6 +381,13 @@ def _accuracy(result: Result) -> str | None:
     if not changes:
         return None
     return f"possibly accuracy ({result.config.precision}: accuracy not measured here)"
+
+
+def _loss(result: Result) -> str | None:
+    """Warn of a training whose loss isn't finite: its steps train nothing."""
+    trains = result.session is not None and result.session.start.sweep.task == "lm-train"
+    lost = trains and result.case.steps_measured and result.metrics.loss is None
+    return "a loss that isn't finite" if lost else None
 
 
 def _ratio(base: Result, new: Result, need: Need) -> Ratio | None:

@@ -14,8 +14,8 @@ from pathlib import Path
 import click
 import psutil
 
+from benchtui.engine.telemetry.gpu.nvml import open_nvml
 from benchtui.engine.telemetry.host_info import describe_host
-from benchtui.engine.telemetry.nvml import open_nvml
 
 ROOT = Path(__file__).parents[2]
 TARGET = ROOT / "BENCHMARKS.md"

@@ -21,6 +21,8 @@ class Terminal:
     """A command in a pseudo-terminal, and the screen it has drawn."""
 
     def __init__(self, command: str, arguments: list[str], columns: int, rows: int, folder: Path) -> None:
+        self.output = b""
+        """What the app has written."""
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         environment = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
@@ -36,11 +38,17 @@ class Terminal:
     def read(self) -> None:
         """Read drawn output, waiting briefly for it. After the end of the output, let the process exit."""
         try:
-            self._stream.feed(self.process.read_nonblocking(65536, timeout=0.2))
+            read = self.process.read_nonblocking(65536, timeout=0.2)
+            self.output += read
+            self._stream.feed(read)
         except pexpect.TIMEOUT:
             return
         except pexpect.EOF:
             time.sleep(0.05)
+
+    def erase(self) -> None:
+        """Forget what has been drawn, as a shell does that draws over it."""
+        self._screen.reset()
 
     @property
     def text(self) -> str:

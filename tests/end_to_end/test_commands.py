@@ -32,8 +32,8 @@ def test_run_export_and_sessions_work_on_one_sweep(benchtui: Run, sweep_file: Pa
     assert (home / "report.md").read_text() == exported.stdout
 
     listed = benchtui("sessions")
-    assert listed.stdout.startswith("tiny-")
-    assert "finished" in listed.stdout
+    row = listed.stdout.splitlines()[1]
+    assert row.startswith("tiny-") and "completed" in row
     (path,) = (home / "data" / "benchtui" / "sessions").glob("*.json")
     assert len(json.loads(path.read_text())) > 5
     assert Session.load(path).finished is not None
@@ -43,7 +43,7 @@ def test_run_export_and_sessions_work_on_one_sweep(benchtui: Run, sweep_file: Pa
 def test_two_sweeps_are_compared_by_name(benchtui: Run, sweep_file: Path) -> None:
     for name in ("base", "new"):
         assert benchtui("run", str(sweep_file)).returncode == 0
-        listed = benchtui("sessions").stdout.split()[0]
+        listed = benchtui("sessions").stdout.splitlines()[1].split()[0]
         assert benchtui("sessions", "rename", listed, name).returncode == 0
     compared = benchtui("compare", "base", "new", "--fail-on", "900%")
     assert compared.returncode == 0, compared.stderr
@@ -231,15 +231,15 @@ def test_session_path_may_contain_undecodable_bytes(benchtui: Run, home: Path) -
 
 
 def test_recorded_session_is_printed_as_lines_without_a_terminal(benchtui: Run, home: Path) -> None:
-    ran = benchtui("replay", "demo", "--plain")
+    ran = benchtui("replay", "demo-cpu", "--plain")
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
     assert "session " in lines[0] and "demo, 8 cases" in lines[0]
     assert sum("] cpu fp32 compile=" in line for line in lines) == 8
     assert lines[-1].startswith("8 cases: 8 ok; session ")
-    later = benchtui("replay", "demo", "--plain", "--from", "case 5")
+    later = benchtui("replay", "demo-cpu", "--plain", "--from", "case 5")
     assert sum("] cpu fp32 compile=" in line for line in later.stdout.splitlines()) == 4
-    attached = benchtui("attach", "demo", "--plain")
+    attached = benchtui("attach", "demo-cpu", "--plain")
     assert (attached.returncode, attached.stdout) == (0, ran.stdout)
 
 

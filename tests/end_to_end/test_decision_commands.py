@@ -24,8 +24,7 @@ def test_first_line_names_the_best_case(benchtui: Run) -> None:
     assert lines[2] == "  0.997 × (no interval) the throughput: unsure: no interval"
     assert lines[3].endswith("its lead isn't significant or is within 2%; the simpler case is recommended")
     assert (
-        "34.58 × (no interval) the throughput of the baseline, cpu fp32 compile=off bs=8 seq=128: "
-        in ran.stdout
+        "34.6 × (no interval) the throughput of the baseline, cpu fp32 compile=off bs=8 seq=128: " in ran.stdout
     )
 
 
@@ -139,7 +138,6 @@ def test_job_of_unknown_cost_has_no_answer(benchtui: Run) -> None:
             ("run", "quick", "--optimal-from", REPORT),
             "specify exactly one of SWEEP, --optimal-from SESSION and --resume",
         ),
-        (("import", CSV), "Missing option '-o'"),
         (("import", CSV, "-o", "x.json", "--from", "vllm"), "--from: 'vllm' is not known; allowed: optimum-be"),
         (("import", CSV, "-o", "x.json", "--from", "hyperfine"), "gpt2-training-results.csv: not valid JSON: "),
         (("import", "none.csv", "-o", "x.json"), "none.csv: can't be read: No such file"),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pexpect
+import psutil
 import pytest
 
 from benchtui.engine import client
@@ -39,22 +40,54 @@ def test_lost_terminal_ends_the_screen_but_not_the_sweep(
 def test_case_is_skipped_and_the_sweep_stopped_on_quit(open_app: Any, sweep_file: Path, home: Path) -> None:
     app = open_app(str(sweep_file), "-o", str(home / "s.json"), "--set", "iterations=1000000")
     app.wait_for(r"measuring")
-    app.press("x", r"1/2 cases")
-    app.press("q", r"s: stop it")
-    app.press("s")
+    app.press("x", r"0/1 cases · 1 skipped")
+    app.press("q", r"X: stop it")
+    app.press("X")
     assert app.wait_for_exit() == 130
     assert [case.state for case in Session.load(home / "s.json").cases] == ["skipped", "interrupted"]
 
 
 @pytest.mark.terminal
 def test_demo_plays_and_seeks(open_app: Any) -> None:
-    app = open_app("demo", "--speed", "0.25", columns=80, rows=24)  # eight minutes long
+    app = open_app("demo", "--speed", "0.25", columns=80, rows=24)  # forty minutes long
+    app.wait_for(r"SIMULATED llama-1b-sweep")
     app.wait_for(r"playing +0\.25x")
-    app.wait_for(r"demo[a-z, ]* 20\d\d-\d\d-\d\d")
+    app.wait_for(r"simulated 20\d\d-\d\d-\d\d")
     app.press(" ", r"paused")
-    app.press("9", r"[67]/8 cases")
-    app.press("0", r"0/8 cases")
-    app.press("\x1b", r"8/8 cases")
+    app.press("\x1b9", r"2\d/32 cases")
+    app.press("\x1b0", r" 0/32 cases")
+    app.press("\x1b", r"32/32 cases")
     app.wait_for(r"R +replay|R replay")
+    app.press("q")
+    assert app.wait_for_exit() == 0
+
+
+@pytest.mark.terminal
+def test_resumed_app_repaints_its_whole_screen(open_app: Any) -> None:
+    app = open_app("demo", "--speed", "0.25")
+    app.wait_for(r"playing +0\.25x")
+    app.press(" ", r"paused")
+    app.process.send("\x1a")
+    while psutil.Process(app.process.pid).status() != psutil.STATUS_STOPPED:
+        app.read()
+    app.erase()
+    app.process.kill(signal.SIGCONT)
+    app.wait_for(r"paused")
+    app.wait_for(r"cuda:0 fp32")
+    app.wait_for(r"/32 cases")
+
+
+@pytest.mark.terminal
+@pytest.mark.parametrize("mouse", [True, False])
+def test_mouse_reports_buttons_only_unless_it_is_turned_off(open_app: Any, home: Path, mouse: bool) -> None:
+    configuration = home / "config/benchtui"
+    configuration.mkdir(parents=True)
+    (configuration / "config.toml").write_text(f"mouse = {str(mouse).lower()}\n")
+    app = open_app("demo")
+    app.wait_for(r"playing")
+    at = app.text.splitlines()[1].index("Library") + 1
+    assert (b"\x1b[?1000h" in app.output, b"\x1b[?1003h" in app.output) == (mouse, False)
+    if mouse:
+        app.press(f"\x1b[<0;{at};2M\x1b[<0;{at};2m", r"▸4 Library")
     app.press("q")
     assert app.wait_for_exit() == 0

@@ -63,7 +63,7 @@ def edit(app: Any, sweep: Path) -> None:
 
 def watch(app: Any) -> None:
     """Start the sweep, see numbers change, and pause the queue."""
-    app.press("s", r"0/3 cases")
+    app.press("r", r"0/3 cases")
     app.wait_for(r"p50 +\d+\.\d\d ms")
     seen = app.wait_for(r"n [\d,]+")
     app.wait_for(r"n [\d,]+", previous=seen)
@@ -84,7 +84,7 @@ def finish(app: Any) -> None:
     app.wait_for(r"paused")
     app.press("P", r"3/3 cases")
     app.wait_for(r"completed")
-    app.wait_for(r"benchtui export")
+    app.wait_for(r"Y copies the report")
 
 
 def replay(app: Any) -> None:
@@ -93,9 +93,9 @@ def replay(app: Any) -> None:
     app.wait_for(r"3/3.+completed|completed.+3/3")
     app.press("R", r"playing +1x")
     app.press(" ", r"paused +1x")
-    app.press("0", r"0/3 cases")
+    app.press("\x1b0", r"0/3 cases")
     at = app.wait_for(r"paused +1x +\S+")
-    for key in "]9":
+    for key in ("]", "\x1b9"):
         app.press(key)
         at = app.wait_for(r"paused +1x +\S+", previous=at)
     app.press(ESCAPE, r"R +replay")
@@ -104,7 +104,7 @@ def replay(app: Any) -> None:
 def compare(app: Any, other: Path) -> None:
     """Import another session into the library, select both, and compare them."""
     app.press("4", r"▸4 Library")
-    app.press("i", r"session file:")
+    app.press("i", r"session or results:")
     app.press(f"{other}{ENTER}", r"quick-cpu .*completed")
     app.press("g ", r"marked +A \S+ \(base\)")
     app.press("G ", r"marked +A \S+ \(base\) +B \S+")

@@ -292,6 +292,7 @@ def test_starting_or_ending_engine_is_not_taken_for_a_dead_one(
 
     looking: list[bool] = []
     log_path(ME).write_text("a warning of torch\n")
+    monkeypatch.setattr(client, "_ANSWER_S", 0.1)  # nobody answers while this thread is still starting
     monkeypatch.setattr(socket, "socket", Watched)
     served = Served()
     assert send_command(socket_path(ME), Command(command="status")).id == ME

@@ -4,10 +4,10 @@ import pytest
 
 from benchtui.engine import doctor
 from benchtui.engine.doctor import Finding
-from benchtui.engine.telemetry.nvml import NvmlUnavailable
+from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
 from benchtui.sessions.events import Runtime
 
-NO_DRIVER = NvmlUnavailable("no NVIDIA driver; install it")
+NO_DRIVER = GpusUnavailable("no NVIDIA driver; install it")
 
 
 def found(monkeypatch: pytest.MonkeyPatch, runtime: Runtime) -> dict[str, Finding]:

@@ -103,6 +103,7 @@ def steps_of(path: Path) -> dict[int, int]:
     return dict(found)
 
 
+@pytest.mark.long
 def test_resume_reruns_the_case_in_which_the_engine_was_killed(
     desk: Desk, tiny_sweep: Callable[..., Sweep]
 ) -> None:

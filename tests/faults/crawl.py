@@ -654,7 +654,7 @@ def load() -> None:
 
 
 def main() -> int:
-    """Make many calls and say what came of them."""
+    """Make many calls and print the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--start", type=int, default=0, help="number of the first call")

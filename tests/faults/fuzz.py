@@ -172,7 +172,7 @@ def _limit_memory() -> None:
 
 
 def main() -> int:
-    """Read many files in several processes, and say what came of it."""
+    """Read many files in several processes, and print the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)

@@ -44,6 +44,7 @@ from benchtui.tui.editor.draft import Draft
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.model.session_view import View
 from benchtui.tui.model.table_order import TableOrder
+from benchtui.tui.monitor.keys import KEYS
 from benchtui.tui.panels.gauges import gauge_lines
 from benchtui.tui.shell import settings
 
@@ -120,13 +121,16 @@ def _texts(value: object) -> Iterable[str]:
 
 def _report(path: Path, dice: random.Random) -> None:
     session, price = Session.load(path, keep_steps=dice.random() < 0.5), dice.choice((None, 2.5))
-    text = markdown(session, price)
+    full = dice.random() < 0.5
+    text = markdown(session, price, full=full)
     _document(text)
     _tables(text)
     if dice.random() < 0.2:
         _structure(text)
     if dice.random() < 0.3:
-        _document("".join(page(report(session, price), [])).partition("<body")[2].rpartition("<script")[0])
+        _document(
+            "".join(page(report(session, price, full=full), [])).partition("<body")[2].rpartition("<script")[0]
+        )
 
 
 def _results(path: Path, dice: random.Random) -> None:
@@ -183,7 +187,7 @@ def _optimal(path: Path, dice: random.Random) -> None:
     for need in NEEDS:
         decision = decide(session, Objective(need, constraints, dice.choice((None, 100))))
         list(optimal.lines(session, decision))
-        optimal.json_text([decision])
+        optimal.json_text(session, [decision])
         if decision.best:
             text = toml_writer.toml_of(single_case_sweep(session.start.sweep, decision.best.config))
             parse_sweep(text, "the best")
@@ -234,6 +238,7 @@ def _whole(path: Path, _dice: random.Random) -> None:
 
 def _screen(path: Path, dice: random.Random) -> None:
     """The Monitor's snapshots, and the sections of a case."""
+    assert KEYS  # the texts name keys
     feed = Feed(path, None, lambda: 0.0)
     try:
         while not feed.caught_up and feed.problem is None:

@@ -76,6 +76,7 @@ def test_nodes_run_one_case_at_a_time_with_increasing_times(begin: Begin) -> Non
         assert end_s - begin_s >= 0.2
 
 
+@pytest.mark.long
 def test_more_nodes_report_steps_less_often(begin: Begin) -> None:
     assert [report_s(nodes) for nodes in (1, 2, 8, 20, 1000)] == [0.1, 0.1, 0.4, 1.0, 2.0]
     watched = begin(sweep(cases=6, steps=500), {light.KINDS: ",".join(["H100"] * 6)})

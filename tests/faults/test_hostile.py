@@ -81,7 +81,9 @@ def test_every_reader_makes_hostile_text_harmless(kind: str, tmp_path: Path) -> 
                 assert readers.refused_in_one_line(error)
 
 
-@pytest.mark.parametrize("kind", ["control", "markup", "long", "code"])
+@pytest.mark.parametrize(
+    "kind", ["control", "markup", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("long", "code"))]
+)
 async def test_screen_shows_hostile_text_as_text(
     kind: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

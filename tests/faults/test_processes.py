@@ -53,6 +53,7 @@ def test_stopped_fork_server_costs_the_case_and_is_replaced(begin: Begin) -> Non
     assert end.reason == "still running after 2 s; the fork server was stopped and has been replaced"
 
 
+@pytest.mark.long
 def test_fork_server_stopped_between_cases_costs_nothing(begin: Begin) -> None:
     watched = begin(quick("light", cases=30, timeout_s=60.0))
     watched.until(lambda: watched.session.done > 2)

@@ -1,7 +1,7 @@
 /* A stand-in for libnvidia-ml.so.1: GPUs to be read where there are none.
  *
  * Readings depend on nothing but the GPU and how often the same function was called for it, so that a test can
- * say what it expects. The environment says what the machine is like; lists are separated by commas:
+ * say what it expects; the energy counter alone grows with time. The environment says what the machine is like; lists are separated by commas:
  *
  *   FAKE_NVML_GPUS       number of GPUs, at most 16; default 2
  *   FAKE_NVML_INIT       error code of nvmlInit; default 0, success
@@ -12,6 +12,7 @@
  *   FAKE_NVML_THROTTLE   GPU:BITS/BITS/...  the answers of the first, second, ... call; the last one stays
  *   FAKE_NVML_CAPABILITY compute capability of all GPUs; default 9.0
  *   FAKE_NVML_DEFAULT_CLOCK  anything: the driver knows a default clock of applications, 500 MHz below the highest
+ *   FAKE_NVML_PSTATE     performance state of all GPUs; default 0, 32 is unknown
  *   FAKE_NVML_MIG        GPU that is divided into instances
  *   FAKE_NVML_PROCESSES  GPU:PID:BYTES
  *
@@ -21,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define GPUS 16
 #define FUNCTIONS 64
@@ -65,6 +67,7 @@ enum {
 };
 
 static int open_count;
+static struct timespec opened;
 static char devices[GPUS];
 static unsigned reads[GPUS];
 static struct {
@@ -131,6 +134,8 @@ static int answer(void *device, const char *function, unsigned *call) {
 int nvmlInitWithFlags(unsigned flags) {
     (void)flags;
     int code = atoi(setting("FAKE_NVML_INIT"));
+    if (code == SUCCESS && opened.tv_sec == 0)
+        clock_gettime(CLOCK_MONOTONIC, &opened);
     if (code == SUCCESS)
         open_count++;
     return code;
@@ -274,10 +279,13 @@ int nvmlDeviceGetEnforcedPowerLimit(void *device, unsigned *milliwatts) {
     return SUCCESS;
 }
 
-/* 25.5 J more with each call. */
+/* Mean power since the library was opened; 1 kJ more for each GPU before this one. */
 int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *millijoules) {
     ANSWER(device, "GetTotalEnergyConsumption")
-    *millijoules = 1000000ULL * gpu + 25500ULL * call;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double seconds = (double)(now.tv_sec - opened.tv_sec) + (double)(now.tv_nsec - opened.tv_nsec) / 1e9;
+    *millijoules = 1000000ULL * gpu + (unsigned long long)(seconds * (120000 + 50000 * gpu));
     return SUCCESS;
 }
 
@@ -301,6 +309,20 @@ int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius) {
     return SUCCESS;
 }
 
+/* P0, or FAKE_NVML_PSTATE. */
+int nvmlDeviceGetPerformanceState(void *device, int *state) {
+    ANSWER(device, "GetPerformanceState")
+    *state = atoi(setting("FAKE_NVML_PSTATE"));
+    return SUCCESS;
+}
+
+/* Graphics 1980 MHz, SM 1981 MHz, memory 1982 MHz. */
+int nvmlDeviceGetApplicationsClock(void *device, int type, unsigned *mhz) {
+    ANSWER(device, "GetApplicationsClock")
+    *mhz = 1980 + (unsigned)type;
+    return SUCCESS;
+}
+
 /* Graphics 1000 MHz, SM 1001 MHz, memory 1002 MHz, and 10 MHz less with each call. */
 int nvmlDeviceGetClockInfo(void *device, int type, unsigned *mhz) {
     ANSWER(device, "GetClockInfo")
@@ -315,7 +337,13 @@ int nvmlDeviceGetDefaultApplicationsClock(void *device, int type, unsigned *mhz)
     return *setting("FAKE_NVML_DEFAULT_CLOCK") ? SUCCESS : FUNCTION_NOT_FOUND;
 }
 
-/* Graphics 1980 MHz, SM 1981 MHz. */
+int nvmlDeviceGetTemperatureThreshold(void *device, int type, unsigned *celsius) {
+    ANSWER(device, "GetTemperatureThreshold")
+    *celsius = (type == 1 ? 90 : 0) + gpu; /* 1: slowdown */
+    return SUCCESS;
+}
+
+/* Graphics 1980 MHz, SM 1981 MHz, memory 1982 MHz. */
 int nvmlDeviceGetMaxClockInfo(void *device, int type, unsigned *mhz) {
     ANSWER(device, "GetMaxClockInfo")
     *mhz = 1980 + (unsigned)type;

@@ -67,7 +67,7 @@ def test_every_precision_is_measured_and_applied_options_are_read_back(measure: 
         )
         assert 100 < memory.peak_allocated_mb <= memory.peak_reserved_mb
         assert set(case.parts) == {"tokenize", "transfer", "forward", "result"}
-    assert "## Limits" in markdown(session)
+    assert "## Limits" in markdown(session, full=True)
 
 
 def test_only_a_small_batch_is_host_bound(measure: Measure) -> None:
@@ -127,6 +127,30 @@ def test_generation_records_prefill_and_decode_separately(measure: Measure) -> N
     )
     assert states(session) == ["ok", "ok"], reasons(session)
     assert all({"prefill", "decode"} <= set(case.parts) for case in session.cases)
+
+
+def test_decoding_with_a_static_cache_uses_cuda_graphs(measure: Measure) -> None:
+    sweep = ("task=generate", "model=gpt2", "dataset=synthetic", GPU, RANDOM, "precision=fp16", *STEPS)
+    session = measure(
+        "quick",
+        *sweep,
+        "compile=off,reduce-overhead",
+        "cache=dynamic,static",
+        "batch_size=2",
+        "sequence_length=32",
+        "new_tokens=8",
+    )
+    found = {(case.config.compile, case.config.cache): case for case in session.cases}
+    skipped = found.pop(("reduce-overhead", "dynamic")).finished
+    assert skipped is not None and skipped.outcome == "skipped" and "use cache = static" in str(skipped.reason)
+    assert {case.state for case in found.values()} == {"ok"}, reasons(session)
+    assert all(was_applied(case, "cache") for case in found.values())
+    graphs = found["reduce-overhead", "static"]
+    assert was_applied(graphs, "compile")
+    assert graphs.finished is not None and graphs.finished.compiling is not None
+    assert graphs.finished.compiling.graphs == 1 and graphs.finished.compiling.graph_breaks == 0
+    assert graphs.finished.compiling.cuda_graphs and graphs.finished.compiling.cuda_graph_skips == 0
+    assert not graphs.finished.compiling.unsteady, "one recording serves every pass of every step"
 
 
 def test_steps_in_throughput_mode_have_their_own_times(measure: Measure) -> None:

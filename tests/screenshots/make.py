@@ -1,4 +1,4 @@
-"""Make the screenshots of the README: the app on a recorded session, halfway and at its end."""
+"""Make the screenshots of the README: the app on the simulated session, near and at its end."""
 
 import asyncio
 import sys
@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchtui.engine.client import Engine
+from benchtui.sessions.library.paths import demo_path
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.shell.context import AppContext
 
 HERE = Path(__file__).parent
-SESSION = HERE.parent / "fixtures" / "quick-cpu.json"
-SIZE = (120, 34)
-MOMENT = 0.72
+SESSION = demo_path()
+SIZE = (120, 40)
+MOMENT = 0.9
 """Share of the session's events shown in the screenshot of the Monitor."""
 
 
@@ -45,7 +46,7 @@ def main() -> int:
         running.write_text("".join(lines[: int(len(lines) * MOMENT)]), "utf-8")
         engine = StillRunning(session_id="", path=running, pid=0)
         asyncio.run(picture(running, engine, (), "monitor"))
-    asyncio.run(picture(SESSION, None, ("3", "down", "right", "right"), "charts"))
+    asyncio.run(picture(SESSION, None, ("3", "right", "right", "right"), "charts"))
     return 0
 
 

@@ -39,6 +39,7 @@ from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import ComparisonRequested, ExitReason
 from benchtui.tui.shell.refresh_rate import DrawingCost
+from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.panel import Panel
 
 PARTS = {"tokenize": 0.2, "forward": 0.8}
@@ -69,6 +70,7 @@ class Story:
         cpu_count: int = 16,
         baseline: Baseline | None = None,
         rounds: int = 1,
+        simulated: str | None = None,
         **axes: tuple[Any, ...],
     ) -> "Story":
         wanted = baseline or Baseline(batch_size=1)
@@ -84,8 +86,8 @@ class Story:
             gpus=tuple(map(fake_gpu, range(gpus))),
             absent={} if gpus else {"gpu": "no NVIDIA driver on this machine"},
         )
-        created = "2026-11-21T10:00:00Z"
-        self._add(SessionStarted(t=0, id="story", created=created, sweep=sweep, plan=self._plan, host=host))
+        facts = {"id": "story", "created": "2026-11-21T10:00:00Z", "simulated": simulated}
+        self._add(SessionStarted(t=0, sweep=sweep, plan=self._plan, host=host, **facts))
         return self
 
     @property
@@ -280,7 +282,10 @@ class Seen:
                 await self.pilot.pause()
 
     def panel(self, name: str) -> list[str]:
-        return self.app.screen.query_one(f"#{name}", Panel).lines()
+        """Lines of a panel, below the title of its frame where that says what the panel shows."""
+        frames = {"current": "case", "zoom": "zoomed"}
+        titles = [seen.title_text() for seen in self.app.screen.query(Frame) if seen.id == frames.get(name)]
+        return [*titles, *self.app.screen.query_one(f"#{name}", Panel).lines()]
 
     @property
     def table(self) -> list[str]:
@@ -298,12 +303,13 @@ Open = Callable[..., Any]
 
 LEAD = {
     "open": "o",
-    "columns": "c",
+    "columns": "C",
     "charts": "3",
     "case": "enter",
     "library": "4",
     "page": "question_mark",
     "nothing": "2",
+    "palette": "colon",
 }
 """Key that leads from the initial view to each place."""
 

@@ -1,8 +1,13 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from benchtui.sessions.library.paths import SessionFile
+from benchtui.sessions.state.session import Session
+from benchtui.tui.case.screen import CaseScreen
 from benchtui.tui.monitor.screen import Monitor
+from benchtui.tui.pages.palette import Palette
 from benchtui.tui.shell.navigation import PLACES, Opened
 
 
@@ -55,3 +60,69 @@ async def test_user_themes_are_listed_and_broken_ones_reported(opened: Any, conf
         assert seen.app.screen.styles.background.hex == "#000010"
         told = [notification.message for notification in seen.app._notifications]
         assert len(told) == 1 and "odd.toml: dark: 1 is not a boolean" in told[0]
+
+
+async def test_palette_shows_keys_and_finds_cases_presets_and_themes(
+    story: Any, engine: Any, opened: Any
+) -> None:
+    story.begin(batch_sizes=(1, 2)).case(0)
+    async with opened(story.path, engine) as seen:
+        await seen.press("colon")
+        assert isinstance(seen.app.screen, Palette)
+        await seen.press(*"next theme")
+        assert seen.panel("choices")[1].split() == ["▸", "Next", "theme", "t"]
+        await seen.press("ctrl+u", *"by name")
+        assert "nothing matches" in seen.panel("choices")[0]
+        await seen.press("ctrl+u", *"bs 2")
+        assert "bs 2" in seen.panel("choices")[1] and seen.panel("choices")[0] == "Cases"
+        await seen.settle("enter")
+        assert isinstance(seen.app.screen, CaseScreen) and "bs 2" in seen.text
+        await seen.press("escape", "colon", *"theme okabe")
+        await seen.settle("enter")
+        assert seen.app.theme == "okabe-ito"
+        await seen.press("colon", *"gpt2-train")
+        await seen.settle("enter")
+        assert "gpt2-train" in seen.panel("title")[0]
+
+
+async def test_palette_opens_sessions_of_the_library(app_context: Any, story: Any, opened: Any) -> None:
+    story.begin(name="mine").case(0).end()
+    known = SessionFile(story.path, Session.load(story.path).start, finished=True)
+    async with opened(app_context=replace(app_context, recorded=lambda: [known])) as seen:
+        await seen.settle("colon")
+        await seen.press(*"trial")
+        await seen.settle("enter")
+        assert isinstance(seen.app.screen, Monitor) and "mine" in seen.text
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 50)])
+async def test_palette_is_ascii_in_ascii_mode_and_fits(opened: Any, size: tuple[int, int]) -> None:
+    async with opened(size=size, ascii_only=True) as seen:
+        await seen.settle("colon")
+        assert seen.text.isascii() and "Run the sweep" in seen.text
+        await seen.press(*"no such thing", "enter")
+        assert "nothing matches" in seen.text
+        await seen.press("escape")
+        assert not isinstance(seen.app.screen, Palette)
+
+
+async def test_help_uses_the_width_and_can_be_searched(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().case(0)
+    async with opened(story.path, engine, size=(200, 50)) as seen:
+        await seen.press("question_mark")
+        titles = next(row for row in seen.panel("page") if row.startswith("Monitor"))
+        assert len(titles.split()) >= 3
+        await seen.press("slash", *"skip")
+        rows = seen.panel("page")
+        assert any("Skip a running case" in row for row in rows) and "Filter cases" not in "".join(rows)
+        await seen.press("escape")
+        assert "Filter cases" in seen.text
+        await seen.press("escape")
+        assert isinstance(seen.app.screen, Monitor)
+
+
+async def test_help_says_which_lines_are_shown(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().case(0)
+    async with opened(story.path, engine, size=(80, 24)) as seen:
+        await seen.press("question_mark")
+        assert "scroll 1 to " in seen.panel("keys")[0] and "/ search" in seen.panel("keys")[0]

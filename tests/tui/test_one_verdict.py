@@ -44,6 +44,7 @@ from benchtui.sessions.report.sections.leaderboard import leaderboard
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.sessions.stats.disturbance import is_disturbed
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.results import measured, varied
 from benchtui.sessions.stats.verdicts import Verdict
@@ -57,13 +58,14 @@ from benchtui.tui.cli.text.compare import comparison_text
 from benchtui.tui.compare import rows as abreast
 from benchtui.tui.compare.panels import Detail, detail_lines
 from benchtui.tui.live.case_verdicts import CaseVerdicts
-from benchtui.tui.model.case_rows import SIGNS, CaseRows
+from benchtui.tui.model.case_rows import CaseRows
+from benchtui.tui.model.row_cells import VERDICT_ROLES
 
 Words = dict[int, str | None]
 """By the number of a case: the word against its baseline, ``base`` for that itself, None without a ratio."""
 
 FILES = Path(__file__).parents[1] / "fixtures"
-DEMO = Path(__file__).parents[2] / "sessions" / "library" / "demo" / "demo.json"
+DEMO = Path(__file__).parents[2] / "sessions" / "library" / "demo" / "demo-cpu.json"
 RECORDED = [
     DEMO,
     *sorted(path for path in FILES.glob("*.json") if b"session_started" in path.read_bytes()[:99]),
@@ -79,6 +81,8 @@ JUDGINGS = [
     VerdictSettings(Baseline(precision="bf16", batch_size=4), same_within=0.0),
 ]
 SEEDS = range(18)
+AT_EACH_CHECK = 6
+"""Number of generated sessions that are compared in all places at each check; the others in the long run."""
 MIRRORED = {"faster": "slower", "slower": "faster", "same": "same", "unsure": "unsure"}
 
 
@@ -172,7 +176,12 @@ def imported(source: Path, folder: Path) -> Path:
 
 
 @pytest.fixture(
-    params=[*SEEDS, *RECORDED, *SOURCES], ids=lambda each: each.name if isinstance(each, Path) else f"{each}"
+    params=[
+        *(pytest.param(seed, marks=[pytest.mark.long] if seed >= AT_EACH_CHECK else []) for seed in SEEDS),
+        *RECORDED,
+        *SOURCES,
+    ],
+    ids=lambda each: each.name if isinstance(each, Path) else f"{each}",
 )
 def path(request: pytest.FixtureRequest, folder: Path) -> Path:
     if isinstance(request.param, int):
@@ -206,11 +215,13 @@ def monitor_verdicts(path: Path, judging: VerdictSettings) -> Words:
 
 
 def _verdict_word(text: str, role: str) -> str | None:
-    if text in ("base", UNICODE.absent):
+    if text in ("base", "no base", UNICODE.absent):
         return "base" if text == "base" else None
-    sign = text[: -len(text.lstrip("=? "))] if text[0] in "=?" else ""
-    (word,) = [str(word) for word, known in SIGNS.items() if known == (sign, role)]
-    return word
+    (verdict,) = [verdict for verdict, known in VERDICT_ROLES.items() if known == role]
+    assert text.startswith("≈") is (verdict is Verdict.SAME) and text.endswith("?") is (
+        verdict is Verdict.UNSURE
+    )
+    return str(verdict)
 
 
 def chart_verdicts(path: Path, judging: VerdictSettings) -> Words:
@@ -298,7 +309,7 @@ def test_the_monitor_ratio_equals_the_report_ratio(path: Path) -> None:
     case_rows.refresh(session.cases)
     for row in json.loads(exported.as_json(session))["cases"]:
         if row["speedup"] is not None and row["baseline"] != row["case"]:
-            assert case_rows.row(row["case"]).cells["base"][0].lstrip("=? ") == f"{ratio_text(row['speedup'])}x"
+            assert case_rows.row(row["case"]).cells["base"][0].strip("≈?") == f"{ratio_text(row['speedup'])}x"
 
 
 def test_the_monitor_interval_equals_the_report_interval(path: Path) -> None:
@@ -397,6 +408,33 @@ def test_optimal_ties_are_not_distinguished_by_the_table(path: Path, need: Any) 
         assert Verdict.SLOWER not in words.values(), "a case surely better than the one that is chosen"
         if choice.clear:
             assert set(words.values()) == {Verdict.FASTER}
+
+
+def test_the_starred_row_is_the_report_s_clear_decision(path: Path) -> None:
+    """A star never stands on a case that the report leaves undecided, nor on a disturbed one."""
+    session = Session.load(path)
+    case_rows = CaseRows(session, UNICODE)
+    case_rows.refresh(session.cases)
+    for length in lengths(session):
+        choice = decide(session, Objective("throughput", sequence_length=length))
+        starred = [
+            case.index
+            for case in session.cases
+            if case.config.sequence_length == length and case_rows.row(case.index).lead[0] == UNICODE.best
+        ]
+        best = choice.best.case if choice.best is not None and choice.clear else None
+        assert starred == ([best.index] if best is not None and not is_disturbed(best.marks) else [])
+
+
+def test_generated_sessions_have_starred_rows(folder: Path) -> None:
+    """The agreement above covers cases with and without a star."""
+    found = set()
+    for seed in SEEDS:
+        session = Session.load(written(seed, 0, folder))
+        case_rows = CaseRows(session, UNICODE)
+        case_rows.refresh(session.cases)
+        found.add(any(case_rows.row(case.index).lead[0] == UNICODE.best for case in session.cases))
+    assert found == {True, False}
 
 
 def pairs_of(path: Path, folder: Path) -> list[tuple[Path, Path]]:

@@ -7,6 +7,7 @@ from textual.pilot import Pilot
 
 from benchtui.tui.app import BenchtuiApp
 
+MAP_LINES_FRONT = [("3", "down", "right"), ("3", "tab", "down", "right"), ("3", "p", "down")]
 THEMES = ["benchtui-dark", "benchtui-light"]
 SIZES = [(80, 24), (120, 40)]
 
@@ -37,7 +38,7 @@ def app(story: Any, app_context: Any, clock: Any, theme: str) -> BenchtuiApp:
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("keys", [("3", "down", "right"), ("3", "p", "down")], ids=["lines", "front"])
+@pytest.mark.parametrize("keys", MAP_LINES_FRONT, ids=["map", "lines", "front"])
 def test_charts_snapshot(
     app: BenchtuiApp, snap_compare: Any, size: tuple[int, int], keys: tuple[str, ...]
 ) -> None:

@@ -6,6 +6,9 @@ import pytest
 
 from benchtui.tui.app import BenchtuiApp
 
+LOOKS = pytest.mark.parametrize(
+    ("theme", "size"), [("benchtui-dark", (80, 24)), ("benchtui-light", (120, 40))], ids=["small", "usual"]
+)
 VIEWS = {
     "signs": (),
     "histogram": ("H",),
@@ -15,7 +18,7 @@ VIEWS = {
     "sorted": ("s", "s", "s", "S"),
     "filter": ("slash", "b", "s", "=", "1"),
     "add": ("a", *"batch_size=x"),
-    "columns": ("c",),
+    "columns": ("C",),
     "help": ("question_mark",),
     "cluster": (),
     "nodes": ("z",),
@@ -47,8 +50,7 @@ def on_a_cluster(story: Any) -> None:
     story.lose(NODES[4], "its agent doesn't answer")
 
 
-@pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["small", "usual"])
+@LOOKS
 @pytest.mark.parametrize("view", VIEWS)
 def test_monitor_snapshot(
     story: Any,
@@ -61,5 +63,12 @@ def test_monitor_snapshot(
     view: str,
 ) -> None:
     on_a_cluster(story) if view in ("cluster", "nodes", "node") else on_a_machine(story)
+
+    async def look(pilot: Any) -> None:
+        for key in VIEWS[view]:
+            await pilot.press(key)
+            await pilot.app.workers.wait_for_complete()
+            await pilot.pause()
+
     app = BenchtuiApp(app_context, story.path, engine, theme=theme, clock=clock)
-    assert snap_compare(app, terminal_size=size, press=VIEWS[view])
+    assert snap_compare(app, terminal_size=size, run_before=look)

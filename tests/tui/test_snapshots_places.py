@@ -7,6 +7,9 @@ import pytest
 
 from benchtui.sessions.library import paths
 
+LOOKS = pytest.mark.parametrize(
+    ("theme", "size"), [("benchtui-dark", (80, 24)), ("benchtui-light", (120, 40))], ids=["small", "usual"]
+)
 VIEWS = {
     "sweep": ("sweep", ()),
     "cases": ("sweep", ("tab", "j", "space")),
@@ -21,11 +24,11 @@ VIEWS = {
     "steps": ("case", ("tab", "tab")),
     "telemetry": ("case", ("tab", "tab", "tab")),
     "machine": ("case", ("h", "h")),
-    "error": ("case", ("p", "h")),
+    "error": ("case", ("N", "h")),
     "delete": ("library", ("X",)),
     "filter": ("library", ("slash", "x")),
     "differences": ("compare", ("d",)),
-    "zoomed replay": ("replay", ("space", "tab")),
+    "zoomed replay": ("replay", ("space", "z")),
     "help of a replay": ("replay", ("space", "question_mark")),
 }
 
@@ -37,8 +40,7 @@ def around(app_context: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return replace(app_context, recorded=paths.entries)
 
 
-@pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["small", "usual"])
+@LOOKS
 @pytest.mark.parametrize("view", VIEWS)
 def test_view_snapshot(stage: Any, around: Any, snap_compare: Any, theme: str, size: Any, view: str) -> None:
     place, keys = VIEWS[view]
@@ -49,8 +51,7 @@ def test_view_snapshot(stage: Any, around: Any, snap_compare: Any, theme: str, s
     assert snap_compare(stage.app(place, around, theme=theme), terminal_size=size, run_before=look)
 
 
-@pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["small", "usual"])
+@LOOKS
 def test_empty_library_snapshot(
     stage: Any, app_context: Any, snap_compare: Any, monkeypatch: pytest.MonkeyPatch, theme: str, size: Any
 ) -> None:

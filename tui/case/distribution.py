@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import cbrt, ceil, floor, log10
 from typing import TYPE_CHECKING
 
+from benchtui.sessions.stats.outliers import LEAST_FOR_OUTLIERS
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.bars import bar
-from benchtui.tui.drawing.format import milliseconds, percent
+from benchtui.tui.drawing.axis_scale import round_step
+from benchtui.tui.drawing.bars import partial_cells
+from benchtui.tui.drawing.format import half_width, milliseconds, percent
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line, wrap_facts
 from benchtui.tui.shell.keymap import key
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Distribution, Metrics
 
-BINS = 16
+MOST_BINS = 24
+LEAST_STEPS = 6
+"""Minimum number of steps, outliers excluded."""
 PERCENTILE_NAMES = ("p50", "p90", "p95", "p99")
 EDGE_TOLERANCE = 1e-6
 """Tolerance for rounding at both ends of the histogram, in bin widths."""
-LABEL_WIDTH = 36
-"""Cells left of the bars, for labels."""
+BESIDE_BARS = 18
+"""Cells right of the bars, for the percentiles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +49,21 @@ def bin_step_times(times_ms: Sequence[float], outliers: Sequence[int]) -> Bins |
     import numpy as np  # takes ~0.1 s to import, in a thread
 
     kept = np.delete(np.asarray(times_ms, dtype=float), list(outliers))
-    if len(kept) < BINS or kept.min() == kept.max():
+    if len(kept) < LEAST_STEPS or kept.min() == kept.max():
         return None
-    counts, edges = np.histogram(kept, bins=BINS)
-    return Bins(float(edges[0]), float(edges[1] - edges[0]), tuple(int(count) for count in counts))
+    width = round_step(float(kept.max() - kept.min()) / bin_count(len(kept)))
+    first, last = floor(kept.min() / width), ceil(kept.max() / width)
+    edges = np.arange(first, max(last, first + 1) + 1) * width
+    counts, _ = np.histogram(np.clip(kept, edges[0], edges[-1]), bins=edges)
+    return Bins(float(edges[0]), width, tuple(int(count) for count in counts))
+
+
+def bin_count(steps: int) -> int:
+    """Return the number of bins for a number of steps, about as many as the data can fill.
+
+    Rice rule (Lane, Introduction to Statistics, Histograms): twice the cube root.
+    """
+    return min(MOST_BINS, ceil(2 * cbrt(steps)))
 
 
 def distribution_lines(known: Metrics, bins: Bins | None, width: int, symbols: Symbols) -> list[Line]:
@@ -67,7 +83,7 @@ def percentiles(spread: Distribution) -> dict[str, float]:
 def _figures(known: Metrics, symbols: Symbols) -> list[list[tuple[Span, Span]]]:
     spread = known.latency_ms
     marks = [(name, _ms(value, symbols)) for name, value in percentiles(spread).items()]
-    ends = [(name, _ms(value, symbols)) for name, value in (("least", spread.least), ("most", spread.most))]
+    ends = [(name, _ms(value, symbols)) for name, value in (("min", spread.least), ("max", spread.most))]
     interval = f"{_ms(spread.low, symbols)} to {_ms(spread.high, symbols)}"
     rows = [
         [("n", f"{spread.n:,}"), *ends[:1], *marks, *ends[1:]],
@@ -75,8 +91,7 @@ def _figures(known: Metrics, symbols: Symbols) -> list[list[tuple[Span, Span]]]:
             ("mean", _ms(spread.mean, symbols)),
             ("std", _ms(spread.std, symbols)),
             ("jitter", f"{percent(spread.jitter_percent, symbols)} %"),
-            ("95 % interval of p50", interval),
-            (symbols.plus_minus, f"{percent(spread.interval_percent, symbols)} %"),
+            ("95 % interval of p50", f"{interval}, {half_width(spread.interval_percent, symbols)}"),
         ],
         [("p50 of each round", "  ".join(_ms(median, symbols) for median in known.rounds_ms))],
     ]
@@ -92,24 +107,29 @@ def _histogram(known: Metrics, bins: Bins, width: int, symbols: Symbols) -> list
     for name, value in percentiles(known.latency_ms).items():
         if (place := bins.place(value)) is not None:
             marks.setdefault(place, []).append(name)
-    most, room = max(bins.counts), max(10, width - LABEL_WIDTH - 18)
+    decimals = max(0, -floor(log10(bins.width_ms) + 1e-9))
+    ends = [f"{bins.low_ms + bins.width_ms * at:,.{decimals}f}" for at in range(len(bins.counts) + 1)]
+    longest, most = max(map(len, ends)), max(bins.counts)
+    digits = len(f"{most:,}")
+    room = max(10, width - 2 * longest - digits - BESIDE_BARS)
     rows = []
     for place, count in enumerate(bins.counts):
-        low, high = (bins.low_ms + bins.width_ms * end for end in (place, place + 1))
-        ends = f"{low:>10,.3f} to {high:>10,.3f} ms {count:>9,} "
+        label = f"{ends[place]:>{longest}} to {ends[place + 1]:>{longest}} ms   {count:>{digits},} "
+        fill = partial_cells(count / most * room, symbols)
         named = " ".join(marks.get(place, ()))
-        (fill, role), _ = bar(count / most, room, symbols)
-        rows.append(line((ends, "muted"), (fill.ljust(room), role), (f" {named}", "bright")))
+        rows.append(line((label, "muted"), (fill.ljust(room), "accent"), (f" {named}", "bright")))
     return rows
 
 
 def _outside(known: Metrics, symbols: Symbols) -> list[Line]:
     """Render a note on the outliers. Only the histogram excludes them; all metrics include them."""
     count = len(known.outliers)
+    if known.latency_ms.n < LEAST_FOR_OUTLIERS:
+        return [line((f"outliers are flagged from {LEAST_FOR_OUTLIERS} steps on", "muted"))]
     if not count:
         return [line(("no outliers", "muted"))]
     outliers = f"{symbols.above} {count:,} outlier{'s' if count > 1 else ''}"
-    where = f", not drawn here but included in all metrics; {key('case.outlier')} steps through them"
+    where = f" off scale, still included in every statistic; {key('case.outlier')}: next outlier"
     return [line((outliers, "warning"), (where, "muted"))]
 
 

@@ -1,5 +1,6 @@
 """Case screen: one case in sections, with key bindings for the next and previous case."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -13,6 +14,7 @@ from benchtui.sessions.analysis.roofline import Limit, limit, sound_peaks
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.machine import MachineState
+from benchtui.sessions.state.simulation import labeled
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.distribution import Bins, bin_step_times, distribution_lines
 from benchtui.tui.case.steps import StepTable
@@ -25,6 +27,9 @@ from benchtui.tui.live.feed import Feed
 from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.model.session_view import READING
 from benchtui.tui.shell import keymap
+from benchtui.tui.shell.key_queue import HOLDS_KEYS
+from benchtui.tui.table.case_names import case_name
+from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.panel import Panel, PanelScreen, given_lines, small_lines
@@ -65,15 +70,15 @@ class CaseScreen(PanelScreen[None]):
         ("tab,l", "section", "section(1)", "Next section"),
         ("shift+tab,h", "section_before", "section(-1)", "Previous section"),
         ("right,n", "next", "case(1)", "Next case", "in the same section"),
-        ("left,p", "previous", "case(-1)", "Previous case"),
+        ("left,N", "previous", "case(-1)", "Previous case"),
         ("down,j", "down", "move(1)", "Down"),
         ("up,k", "up", "move(-1)", "Up"),
         ("pagedown", "page_down", "move(20)", "Twenty lines down"),
         ("pageup", "page_up", "move(-20)", "Twenty lines up"),
         ("home,g", "first", "move(-1000000000)", "First line"),
         ("end,G", "last", "move(1000000000)", "Last line"),
-        ("o,slash", "outlier", "outlier(1)", "Next outlier", "among the steps"),
-        ("O", "outlier_before", "outlier(-1)", "Previous outlier"),
+        ("right_curly_bracket", "outlier", "outlier(1)", "Next outlier", "among the steps"),
+        ("left_curly_bracket", "outlier_before", "outlier(-1)", "Previous outlier"),
         ("y", "copy", "copy", "Copy the case as markdown", "to the clipboard, over SSH too"),
         ("question_mark,f1", "help", "help", "Help"),
         ("escape,q,enter", "back", "leave", "Back"),
@@ -100,7 +105,8 @@ class CaseScreen(PanelScreen[None]):
         yield Panel[str](small_lines, signs, id="small")
         with Vertical(classes="body"):
             yield Panel[Header](_header, signs, id="heading")
-            yield Panel[Sequence[Line]](given_lines, signs, id="page")
+            page = Panel[Sequence[Line]](given_lines, signs, id="page")
+            yield Frame(page, symbols=signs, id="section")
             yield Panel[str](_message_lines, signs, id="word")
             yield KeyBar(signs)
 
@@ -122,7 +128,16 @@ class CaseScreen(PanelScreen[None]):
         if self._case_with_steps is None or (SECTIONS[self._section] == "telemetry" and self._machine is None):
             self._reload()
         elif not self._busy and self._seen.is_due(self._case):
-            self.run_worker(self._compute())
+            self.run_worker(self._compute(), name="" if self._index in self._computed else HOLDS_KEYS)
+
+    def on_click(self, event: events.Click) -> None:
+        """Show the clicked section."""
+        heading = self._panel("heading")
+        at = event.get_content_offset(heading) if event.widget is heading else None
+        if at is not None and at.y == 1:
+            tabs = heading.lines()[1]
+            starts = [tabs.index(section.capitalize()) for section in SECTIONS if section.capitalize() in tabs]
+            self.action_section(bisect_right(starts, at.x) - 1 - self._section)
 
     def action_leave(self) -> None:
         """Return to the screen below."""
@@ -231,6 +246,7 @@ class CaseScreen(PanelScreen[None]):
         width, height = page.size
         with self.app.batch_update():
             self._panel("heading").show(self._header())
+            self.query_one(Frame).show_title([(SECTIONS[self._section], "muted")])
             page.show(self._window(width, height))
             self._panel("word").show(self._message or self._note())
             self._panel("keys").show(self._keys())
@@ -243,11 +259,11 @@ class CaseScreen(PanelScreen[None]):
                 return [line((READING if self._case_with_steps is None else "no steps", "muted"))]
             self._at = min(max(self._at, 0), steps.count - 1)
             return steps.lines(self._at, width, height, self._symbols)
-        lines = self._lines(width)
+        lines = self._lines(width, height)
         self._at = max(0, min(self._at, len(lines) - height))
         return lines[self._at : self._at + height]
 
-    def _lines(self, width: int) -> Sequence[Line]:
+    def _lines(self, width: int, height: int) -> Sequence[Line]:
         case, known, symbols = self._case, self._known, self._symbols
         match SECTIONS[self._section]:
             case "summary":
@@ -259,7 +275,9 @@ class CaseScreen(PanelScreen[None]):
             case "telemetry":
                 if (machine := self._machine) is None:
                     return [line((READINGS_RELOADING, "muted"))]
-                return trace_lines(self._feed.session, case, machine, self._feed.now_s, width, symbols)
+                return trace_lines(
+                    self._feed.session, case, machine, self._feed.now_s, (width, height), symbols
+                )
             case "machine":
                 return machine_lines(case, self._reached, width, symbols)
             case _:
@@ -278,7 +296,7 @@ class CaseScreen(PanelScreen[None]):
         case, session = self._case, self._feed.session
         state = (f"{getattr(self._symbols, case.state)} {case.state}", ROLES[case.state])
         position = f"case {case.index + 1} of {len(session.cases)}"
-        return Header(clean(case.name), position, state, SECTIONS[self._section])
+        return Header(labeled(clean(case_name(case)), session.start), position, state, SECTIONS[self._section])
 
     def _note(self) -> str:
         if SECTIONS[self._section] != "steps":
@@ -288,9 +306,9 @@ class CaseScreen(PanelScreen[None]):
         return f"{self._steps().count:,} steps{outliers}"
 
     def _keys(self) -> Keys:
-        last = ("o", "outlier") if SECTIONS[self._section] == "steps" else ("y", "copy")
+        last = ("{ }", "outlier") if SECTIONS[self._section] == "steps" else ("y", "copy")
         scroll = (self._symbols.arrows, "scroll")
-        return (("esc", "back"), ("?", "help"), ("tab", "section"), ("n p", "case"), scroll, last)
+        return (("esc", "back"), ("?", "help"), ("tab", "section"), ("n N", "case"), scroll, last)
 
 
 def _computed(case: CaseState) -> ComputedCase:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from benchtui.sessions.analysis.applied_options import was_applied
+from benchtui.sessions.analysis.applied_options import belongs_to_other_task, was_applied
 from benchtui.sessions.payloads import CLOCK_LIMITS, Compiling, Environment
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep.options import READ_BACK
+from benchtui.sessions.text.formatting import performance_states
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.distribution import percentiles
 from benchtui.tui.drawing import format
@@ -57,7 +58,7 @@ def error_lines(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
 def case_markdown(case: CaseState, known: Metrics | None, reached: Limit | None, symbols: Symbols) -> str:
     """Return the same facts as Markdown tables."""
     options = [
-        (option, str(getattr(case.config, option)), actual, sign)
+        (option, str(getattr(case.config, option, "")), actual, sign)
         for option, actual, sign, _ in _read_back(case)
     ]
     tables = [heading(f"{case.name}: {case.state}")]
@@ -105,13 +106,11 @@ def _non_empty(*facts: tuple[str, object]) -> Facts:
 def _options(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
     """Render requested next to actual options. A mismatch has a symbol, a word, and a color."""
     signs = {True: (symbols.ok, "good"), False: (symbols.failed, "bad"), None: (symbols.absent, "muted")}
-    lines = [crop([(f"  {'':<16} {'requested':<18} actual", "muted")], width, symbols)]
+    lines = [crop([(f"  {'':<17} {'requested':<18} actual", "muted")], width, symbols)]
     for option, actual, so, known in _read_back(case):
-        sign, role = signs[known]
-        pieces: list[Span] = [
-            (f"  {option:<16} ", "muted"),
-            (f"{format.clean(str(getattr(case.config, option))):<18} ", "plain"),
-        ]
+        sign, role = signs[known] if so else (" ", "plain")
+        requested = format.clean(str(getattr(case.config, option, "")))
+        pieces: list[Span] = [(f"  {option:<17} ", "muted"), (f"{requested:<18} ", "plain")]
         if known is None and not actual:
             lines.append(crop([*pieces, (f"{sign} {so}", "muted")], width, symbols))
         else:
@@ -124,7 +123,7 @@ def _read_back(case: CaseState) -> list[tuple[str, str, str, bool | None]]:
     """Return each option, its actual value, whether it was applied in words, and the same as a bool or None."""
     effective = case.effective
     if effective is None:
-        return [(option, "", "not read back", None) for option in READ_BACK]
+        return [(option, "", "not read back", None) for option in _options_of(case)]
     compiled = None if effective.compiled is None else "compiled" if effective.compiled else "not compiled"
     dtypes = (
         effective.weights_dtype,
@@ -142,11 +141,17 @@ def _read_back(case: CaseState) -> list[tuple[str, str, str, bool | None]]:
         **{option: format.clean(str(value)) for option, value in effective.others.items()},
     }
     words = {True: "applied", False: "not applied", None: "not read back"}
-    return [
+    known = [
         (option, actual.get(option, ""), words[so], so)
-        for option in READ_BACK
+        for option in _options_of(case)
         for so in (was_applied(case, option),)
     ]
+    # options of the task, such as the optimizer, which aren't options of a single case
+    return [*known, *((name, actual[name], "", None) for name in effective.others if name not in READ_BACK)]
+
+
+def _options_of(case: CaseState) -> list[str]:
+    return [option for option in READ_BACK if not belongs_to_other_task(case, option)]
 
 
 def _outcome(case: CaseState) -> Facts:
@@ -297,11 +302,13 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
     around = case.finished.environment if case.finished else None
     if around is None:
         return []
-    clocks = (
-        ("mean", around.sm_clock_mhz),
-        ("least", around.sm_clock_least_mhz),
-        ("highest" if around.sm_clock_default_is_highest else "default", around.sm_clock_default_mhz),
-    )
+    default = "highest" if around.sm_clock_default_is_highest else "default"
+    clock = {
+        "mean": around.sm_clock_mhz,
+        "least": around.sm_clock_least_mhz,
+        default: around.sm_clock_default_mhz,
+    }
+    memory_clock = {"mean": around.memory_clock_mhz, "highest": around.memory_clock_highest_mhz}
     limits = [reason for reason in around.throttle if reason in CLOCK_LIMITS]
     slowing = [reason for reason in around.throttle if reason not in CLOCK_LIMITS]
     return _non_empty(
@@ -313,13 +320,21 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
         ),
         ("stopped by the CPU quota", _stopped(around)),
         ("load average", _unit(around.load_average, "", 2)),
-        ("clock", ", ".join(f"{name} {mhz:,.0f} MHz" for name, mhz in clocks if mhz is not None)),
+        ("processor clock", _unit(around.processor_mhz, "MHz, mean of the busy processors", 0)),
+        ("processor throttled by heat", _unit(around.processor_throttled, "times", 0)),
+        ("clock", _clocks(clock)),
+        ("memory clock", _clocks(memory_clock)),
+        ("performance state", performance_states(around.performance_states)),
         ("throttled by", ", ".join(slowing).replace("_", " ")),
         ("clock limited by", ", ".join(limits).replace("_", " ")),
         ("temperature, highest", _unit(around.temperature_c, symbols.degree, 0)),
         ("power limit", _unit(around.power_limit_w, "W", 0)),
         ("other GPU processes", _unit(around.gpu_processes, "", 0)),
     )
+
+
+def _clocks(known: Mapping[str, float | None]) -> str:
+    return ", ".join(f"{name} {mhz:,.0f} MHz" for name, mhz in known.items() if mhz is not None)
 
 
 def _stopped(around: Environment) -> str | None:

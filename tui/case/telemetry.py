@@ -9,12 +9,17 @@ from benchtui.sessions.state.columns import ThrottleSpan, Trace
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.axis_scale import Scale, linear, tick_text
+from benchtui.tui.drawing.axis_scale import Scale, linear, placed, tick_text, time_interval, time_text
 from benchtui.tui.drawing.canvas import Canvas
 from benchtui.tui.drawing.format import amount, clean, duration
-from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line, width_of
+from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line, side_by_side, wrap_facts
 
-HEIGHT = 3
+LEAST_HEIGHT, MOST_HEIGHT = 3, 14
+"""Rows of a trace, by the height of the page."""
+TIME_CELLS = 12
+"""Minimum distance of two labels of the time axis, in cells."""
+NEAR_LIMIT = 1.5
+"""Limits up to this multiple of the largest reading are drawn. Higher ones would flatten the trace."""
 GAP = 4
 LABELS = 9
 """Cells left of a trace, for axis labels."""
@@ -31,7 +36,7 @@ GPU = (
     ("sm_clock_mhz", "clock", "MHz"),
     ("temperature_c", "temperature", DEGREES),
     ("memory_used_mb", "VRAM", "MB"),
-    ("utilisation_percent", "use", "%"),
+    ("utilisation_percent", "utilization", "%"),
 )
 HOST = (
     ("worker_cpu_percent", "worker CPU", "%"),
@@ -49,6 +54,8 @@ class Reading:
     unit: str
     at_s: Sequence[float]
     values: Sequence[float]
+    limit: float | None = None
+    """Upper limit in the unit of the reading; None if there is none, or if it is unknown."""
 
 
 def measured_span(case: CaseState, now_s: float) -> tuple[float, float] | None:
@@ -64,42 +71,57 @@ def measured_span(case: CaseState, now_s: float) -> tuple[float, float] | None:
 
 
 def trace_lines(
-    session: Session, case: CaseState, machine: MachineState, now_s: float, width: int, symbols: Symbols
+    session: Session,
+    case: CaseState,
+    machine: MachineState,
+    now_s: float,
+    size: tuple[int, int],
+    symbols: Symbols,
 ) -> list[Line]:
     """Render a trace of each reading of the case's device and worker, and any throttling.
 
-    ``machine`` contains the readings of the machine that the case is running on, or ran on last.
+    ``machine`` contains the readings of the machine that the case is running on, or ran on last. ``size`` is
+    the width and height of the page; the traces fill it, and exceed it if there are many.
     """
     span = measured_span(case, now_s)
     if span is None:
         return [line(("the case has not started: no readings", "muted"))]
-    gpu = session.gpu_of(case)
+    gpu, (width, height) = session.gpu_of(case), size
     readings = _readings(machine, gpu, span)
     if not readings:
         return [line(("no readings: the measurement was shorter than the sampling interval", "muted"))]
+    head = _head(machine, readings, span, width, symbols)
+    spans = () if gpu is None else machine.throttle_spans.get(gpu, ())
+    throttling = [] if gpu is None else _throttle_lines(spans, span, width, symbols)
+    return [*head, *_traces(readings, span, width, height - len(head) - len(throttling), symbols), *throttling]
+
+
+def _head(
+    machine: MachineState, readings: Sequence[Reading], span: tuple[float, float], width: int, symbols: Symbols
+) -> list[Line]:
+    """Render which span of the session the traces show, and what is missing of it."""
     count = max(len(reading.values) for reading in readings)
     when = f"session time {span[0]:,.1f} s to {span[1]:,.1f} s"
-    words = f"{when}, {duration(span[1] - span[0])}, {amount(count, 'reading')}"
+    words = [f"{when}, {duration(span[1] - span[0])}, {amount(count, 'reading')}"]
+    if machine.readings_from_s > span[0]:
+        words.append(
+            f"readings before {machine.readings_from_s:,.1f} s can be reloaded once the case has ended"
+        )
+    return [crop([(text, "muted")], width, symbols) for text in words]
+
+
+def _traces(
+    readings: Sequence[Reading], span: tuple[float, float], width: int, height: int, symbols: Symbols
+) -> list[Line]:
+    """Render the traces, as high as the page allows; two abreast if it is wide."""
     across = 2 if width >= TWO_COLUMN_WIDTH else 1
     each = (width - GAP * (across - 1)) // across
-    drawn = [_drawn(reading, span, each, symbols) for reading in readings]
-    lines = [line((words, "muted"))]
-    if machine.readings_from_s > span[0]:
-        lines.append(
-            line(
-                (
-                    f"readings before {machine.readings_from_s:,.1f} s can be reloaded once the case has ended",
-                    "muted",
-                )
-            )
-        )
-    for at in range(0, len(drawn), across):
-        lines += [BLANK, *_side_by_side(drawn[at : at + across], each)]
-    return (
-        lines
-        if gpu is None
-        else [*lines, *_throttle_lines(machine.throttle_spans.get(gpu, ()), span, width, symbols)]
-    )
+    down = -(-len(readings) // across)
+    rows = min(max(height // down - 2, LEAST_HEIGHT), MOST_HEIGHT)
+    drawn = [_drawn(reading, span, (each, rows), symbols) for reading in readings]
+    return [
+        row for at in range(0, len(drawn), across) for row in side_by_side(drawn[at : at + across], each + GAP)
+    ]
 
 
 def readings_in_memory(case: CaseState, machine: MachineState, now_s: float) -> bool:
@@ -111,11 +133,18 @@ def readings_in_memory(case: CaseState, machine: MachineState, now_s: float) -> 
 def _readings(machine: MachineState, gpu: int | None, span: tuple[float, float]) -> list[Reading]:
     device = [] if gpu is None else [(machine.gpus.get(gpu, Trace()), names) for names in GPU]
     host = [(machine.trace, names) for names in HOST]
-    found = (_within(trace, names, span) for trace, names in [*device, *host])
+    newest = None if gpu is None else machine.gpu_readings.get(gpu)
+    limits = (
+        {} if newest is None else {"power_w": newest.power_limit_w, "memory_used_mb": newest.memory_total_mb}
+    )
+    found = [_within(trace, names, span, limits.get(names[0])) for trace, names in device]
+    found += [_within(trace, names, span) for trace, names in host]
     return [reading for reading in found if len(reading.values)]
 
 
-def _within(trace: Trace, names: tuple[str, str, str], span: tuple[float, float]) -> Reading:
+def _within(
+    trace: Trace, names: tuple[str, str, str], span: tuple[float, float], limit: float | None = None
+) -> Reading:
     key, label, unit = names
     column = trace.columns.get(key, ())
     start, end = bisect_left(trace.at_s, span[0]), bisect_right(trace.at_s, span[1])
@@ -123,29 +152,26 @@ def _within(trace: Trace, names: tuple[str, str, str], span: tuple[float, float]
         1, -(-(end - start) // MOST_POINTS)
     )  # rounded up: rounded down, twice as many would get through
     places = [place for place in range(start, min(end, len(column)), every) if column[place] == column[place]]
-    return Reading(label, unit, [trace.at_s[place] for place in places], [column[place] for place in places])
+    at_s, values = ([values[place] for place in places] for values in (trace.at_s, column))
+    return Reading(label, unit, at_s, values, limit)
 
 
-def _drawn(reading: Reading, span: tuple[float, float], width: int, symbols: Symbols) -> list[Line]:
-    values = reading.values
+def _drawn(reading: Reading, span: tuple[float, float], size: tuple[int, int], symbols: Symbols) -> list[Line]:
+    values, limit = reading.values, reading.limit
     least, mean, most = min(values), sum(values) / len(values), max(values)
     unit = symbols.degree if reading.unit == DEGREES else reading.unit
     stats = (("min", least), ("mean", mean), ("max", most))
-    facts = [
-        piece for name, value in stats for piece in ((f" {name} ", "muted"), (_format_value(value), "plain"))
-    ]
-    head = crop([(f"{reading.label} {unit}".ljust(15), "plain"), *facts], width, symbols)
-    return [head, *_curve(reading, span, _scale(least, most), width, symbols)]
-
-
-def _side_by_side(drawn: Sequence[Sequence[Line]], width: int) -> list[Line]:
-    """Join traces of equal height side by side."""
-    padded = ([(*part, (" " * (width + GAP - width_of(part)), "plain")) for part in lines] for lines in drawn)
-    return [line(*(piece for part in row for piece in part)) for row in zip(*padded, strict=True)]
+    facts = [[(f"{name} ", "muted"), (_format_value(value), "plain")] for name, value in stats]
+    facts[-1] += [(" of ", "muted"), (_format_value(limit), "plain")] if limit else []
+    title = [(f"{reading.label} {unit}".ljust(14), "plain")]
+    head = wrap_facts([title, *facts], size[0])[0]
+    near = limit is not None and most <= limit <= NEAR_LIMIT * most
+    scale = _scale(least, limit if near and limit else most)
+    return [head, *_curve(reading, span, scale, size, symbols), _time_axis(span, size[0], symbols)]
 
 
 def _format_value(value: float) -> str:
-    return f"{value:>8,.0f}" if abs(value) >= 100 else f"{value:>8,.1f}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.1f}"
 
 
 def _scale(least: float, most: float) -> Scale:
@@ -155,21 +181,33 @@ def _scale(least: float, most: float) -> Scale:
 
 
 def _curve(
-    reading: Reading, span: tuple[float, float], scale: Scale, width: int, symbols: Symbols
+    reading: Reading, span: tuple[float, float], scale: Scale, size: tuple[int, int], symbols: Symbols
 ) -> list[Line]:
-    canvas = Canvas(max(width - LABELS - 1, 10), HEIGHT, symbols)
-    across, down = canvas.width * canvas.across - 1, HEIGHT * canvas.down - 1
+    canvas = Canvas(max(size[0] - LABELS - 1, 10), size[1], symbols)
+    across, down = canvas.width * canvas.across - 1, canvas.height * canvas.down - 1
+    if reading.limit is not None and scale.low <= reading.limit <= scale.high:
+        for x in range(0, across, 2 * canvas.across):
+            canvas.dot(x, round((1 - scale.share(reading.limit)) * down), "warning")
     length = max(span[1] - span[0], 1e-9)
     before: tuple[int, int] | None = None
     for at, value in zip(reading.at_s, reading.values, strict=True):
         now = round((at - span[0]) / length * across), round((1 - scale.share(value)) * down)
         canvas.stroke(before or now, now, "accent")
         before = now
-    ends = {0: tick_text(scale.high), HEIGHT - 1: tick_text(scale.low)}
+    ends = {0: tick_text(scale.high), canvas.height - 1: tick_text(scale.low)}
     return [
         line((f"{ends.get(row, ''):>{LABELS - 1}} ", "muted"), (symbols.axis, "faint"), *drawn)
         for row, drawn in enumerate(canvas.lines())
     ]
+
+
+def _time_axis(span: tuple[float, float], width: int, symbols: Symbols) -> Line:
+    """Render the time since the start of the span, below a trace."""
+    room, length_s = max(width - LABELS - 1, 10), max(span[1] - span[0], 1e-9)
+    every_s = time_interval(length_s * TIME_CELLS / room)
+    times = (every_s * number for number in range(int(length_s / every_s) + 1))
+    texts = [(round(at_s / length_s * (room - 1)), time_text(at_s)) for at_s in times]
+    return line((" " * LABELS, "plain"), (symbols.corner, "faint"), (placed(texts, room), "muted"))
 
 
 def _throttle_lines(

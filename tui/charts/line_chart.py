@@ -19,22 +19,28 @@ from benchtui.sessions.analysis.chart_series import Line as ChartLine
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.text.formatting import ratio_text
 from benchtui.themes.symbols import Symbols
+from benchtui.tui.charts.readout import (
+    format_metric,
+    option_words,
+    state_span,
+    title,
+    value_spans,
+    verdict_spans,
+)
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.listing import Listing
 from benchtui.tui.drawing.markdown_table import heading, pipe_table
 from benchtui.tui.drawing.plot import Curve, Dot, OutcomeMarker, Plot
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts
-from benchtui.tui.model.case_rows import ROLES, SIGNS
+from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.shell.keymap import key
 
 LINE_ROLES = tuple(f"line{number}" for number in range(6))
-"""Color roles of the lines, in rotation. The letters identify the lines."""
-
-
-ROLE_OF = {verdict: role for verdict, (_, role) in SIGNS.items()}
+"""Color roles of the first lines. Later ones are gray, and have their letters alone."""
+MAX_LETTERS = len(ascii_letters)
+"""Most lines with a letter; further ones are listed but not drawn."""
 
 
 @dataclass(slots=True)
@@ -48,20 +54,6 @@ class ChartSelection:
     logarithmic: bool = False
     filter_text: str = ""
     """Words that a line's label must contain, all of them."""
-
-
-def format_metric(figure: PlotMetric, value: float | None, symbols: Symbols) -> str:
-    """Format a value of a metric without its unit."""
-    if figure.unit == "1/s":
-        return format.rate(value, symbols)
-    if figure.unit == "J" and value is not None:
-        return f"{value:,.4g}"
-    return format.whole(value, symbols) if figure.unit == "MB" else format.milliseconds(value, symbols)
-
-
-def title(figure: PlotMetric) -> str:
-    """Return a metric's name with its unit, unless the name already includes it."""
-    return figure.name if figure.unit == "1/s" else f"{figure.name}, {figure.unit}"
 
 
 class LineChart:
@@ -113,6 +105,13 @@ class LineChart:
         """Case of the selected point."""
         return self.point.case if self.point else None
 
+    def select(self, case: CaseState) -> None:
+        """Select the point of a case, if it has one."""
+        for line in self.chart.lines:
+            for point in line.points:
+                if point.case is case:
+                    self.choice.line, self.choice.x = line.key, point.x
+
     def next_metric(self, by: int) -> None:
         """Switch to another metric that at least one case has."""
         metrics = available_metrics(self._session.cases, self._known)
@@ -124,7 +123,7 @@ class LineChart:
         """Switch to the next axis with several values. Return a message if there is only one."""
         axes = axes_of(case.config for case in self._session.cases)
         if axes == (self.choice.axis,):
-            return f"{_words(self.choice.axis)} is the only numeric axis with several values"
+            return f"{option_words(self.choice.axis)} is the only numeric axis with several values"
         at = axes.index(self.choice.axis) if self.choice.axis in axes else -1
         self.choice.axis = axes[(at + 1) % len(axes)]
         self.choice.line, self.choice.x = (), None
@@ -149,14 +148,17 @@ class LineChart:
     @property
     def title(self) -> str:
         """Chart title: metric and axis."""
-        return f"{title(self.choice.metric)} over {_words(self.choice.axis)}"
+        return f"{title(self.choice.metric)} over {option_words(self.choice.axis)}"
 
     @property
     def notes(self) -> list[str]:
         """Active filter and scale, in words."""
         choice = self.choice
         kept = [f"filter {choice.filter_text}", f"{len(self.chart.lines)} of {self._all} lines"]
-        return [*(kept if choice.filter_text else []), *(["logarithmic"] if choice.logarithmic else [])]
+        hidden = sum(place >= MAX_LETTERS for place in self._letters.values())
+        undrawn = [f"{hidden} lines not drawn"] if hidden and not choice.filter_text else []
+        scale = ["logarithmic"] if choice.logarithmic else []
+        return [*(kept if choice.filter_text else []), *undrawn, *scale]
 
     def readout(self) -> list[Span]:
         """Render the selected point, its value, and its verdict."""
@@ -164,30 +166,21 @@ class LineChart:
         if line is None or point is None:
             return []
         name = f"{line.label} {WORDS[self.choice.axis]}{point.x:,}"
-        return [(f"{format.clean(name)}   ", "plain"), *self._said(point), *self._against_base(point.case)]
-
-    def _against_base(self, case: CaseState) -> list[Span]:
-        """Render a case's verdict and its ratio to the baseline, worded as in the report."""
-        if self._judge.is_base(case):
-            return [("   the baseline", "muted")]
-        found = self._judge.verdict(case)
-        if found is None:
-            why = format.clean(self._judge.missing_base_reason(case))
-            return [(f"   {why}", "muted")] if why else []
-        word = (f"   {found.verdict}", ROLE_OF[found.verdict])
-        return [word, (f": {ratio_text(found.value)}x the baseline", "muted")]
+        value = value_spans(point.case, point.value, self.choice.metric, self._symbols)
+        return [(f"{format.clean(name)}   ", "plain"), *value, *verdict_spans(point.case, self._judge)]
 
     def plot(self) -> Plot:
         """Build the plot."""
         chosen, figure = self.line, self.choice.metric
         last = [line for line in self.chart.lines if line is not chosen] + ([chosen] if chosen else [])
-        curves = tuple(self._curve(line, line is chosen) for line in last)
+        drawn = [line for line in last if self._letters[line.key] < MAX_LETTERS or line is chosen]
+        curves = tuple(self._curve(line, line is chosen) for line in drawn)
         at = self.point
         return Plot(
             curves=curves,
             lost=self._lost(),
             title=title(figure),
-            x_title=_words(self.choice.axis),
+            x_title=option_words(self.choice.axis),
             x_values=tuple(sorted({float(point.x) for line in self.chart.lines for point in line.points})),
             logarithmic=self.choice.logarithmic,
             chosen=_dot(at) if at and at.value else None,
@@ -222,18 +215,6 @@ class LineChart:
         short = WORDS[self.choice.axis].rstrip("=")
         return (short, title(self.choice.metric), "state", "from", "to", "n")
 
-    def _said(self, point: Point) -> list[Span]:
-        figure, value = self.choice.metric, point.value
-        if value is None:
-            return [self._state(point)]
-        unit = "" if figure.unit == "1/s" else f" {figure.unit}"
-        name = f" {figure.name}" if figure.unit == "1/s" else unit
-        bounds = ""
-        if value.low is not None and value.high is not None:
-            low, high = (format_metric(figure, bound, self._symbols) for bound in (value.low, value.high))
-            bounds = f"   95 %: {low} to {high}"
-        return [(format_metric(figure, value.middle, self._symbols), "bright"), (f"{name}{bounds}", "muted")]
-
     def _row(self, point: Point) -> tuple[Span, ...]:
         figure, value, symbols = self.choice.metric, point.value or Value(0), self._symbols
         known = point.value is not None
@@ -246,7 +227,7 @@ class LineChart:
         return (
             (f"{point.x:,}", "plain"),
             (middle, "bright" if known else "muted"),
-            self._state(point),
+            state_span(point.case, self._symbols),
             (low, "muted"),
             (high, "muted"),
             (f"{n:,}" if n else symbols.absent, "muted"),
@@ -257,12 +238,8 @@ class LineChart:
         if point is None:
             return (self._symbols.absent, "muted")
         if point.value is None:
-            return self._state(point)
+            return state_span(point.case, self._symbols)
         return (format_metric(self.choice.metric, point.value.middle, self._symbols), "plain")
-
-    def _state(self, point: Point) -> Span:
-        state = point.case.state
-        return (f"{getattr(self._symbols, state)} {state}", ROLES[state])
 
     def _letter(self, line: ChartLine) -> Span:
         return letter_of(self._letters[line.key])
@@ -305,14 +282,11 @@ class LineChart:
 
 
 def letter_of(place: int) -> Span:
-    """Return the letter and color role of a line."""
-    return (ascii_letters[place % len(ascii_letters)], LINE_ROLES[place % len(LINE_ROLES)])
+    """Return the letter and color role of a line; no two lines have the same letter or color."""
+    role = LINE_ROLES[place] if place < len(LINE_ROLES) else "muted"
+    return (ascii_letters[place], role) if place < MAX_LETTERS else ("", "muted")
 
 
 def _dot(point: Point) -> Dot | None:
     value = point.value
     return None if value is None else Dot(float(point.x), value.middle, value.low, value.high)
-
-
-def _words(axis: str) -> str:
-    return axis.replace("_", " ")

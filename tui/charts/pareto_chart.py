@@ -5,13 +5,15 @@ from benchtui.sessions.analysis.pareto import COSTS, ParetoPoint, fronts, pareto
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.charts.line_chart import format_metric, letter_of, title
+from benchtui.tui.charts.line_chart import letter_of
+from benchtui.tui.charts.readout import format_metric, option_words, title
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.listing import Listing
 from benchtui.tui.drawing.markdown_table import heading, pipe_table
 from benchtui.tui.drawing.plot import Curve, Dot, Plot
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.shell.keymap import key
+from benchtui.tui.table.case_names import case_name
 
 
 class ParetoChart:
@@ -28,6 +30,8 @@ class ParetoChart:
         self._all: tuple[ParetoPoint, ...] = ()
         self._fronts: dict[int, tuple[ParetoPoint, ...]] = {}
         self._front: tuple[ParetoPoint, ...] = ()
+        self._lengths: list[int] = []
+        """Sequence lengths of the session, each with a front of its own."""
         self._labels: dict[int, str] = {}
         """Label of each case, by index."""
 
@@ -39,6 +43,7 @@ class ParetoChart:
         words = filter_text.lower().split()
         self._labels = {case.index: label for case, label in zip(cases, labels, strict=True)}
         kept = [case for case in cases if all(word in self._labels[case.index].lower() for word in words)]
+        self._lengths = sorted({case.config.sequence_length for case in cases})
         self._all = pareto_points(kept, self._known, self._cost)
         self._fronts = fronts(self._all)
         self._front = tuple(trade for row in self._fronts.values() for trade in row)
@@ -49,7 +54,7 @@ class ParetoChart:
         """Selected case; None if the front is empty."""
         return self._front[self._chosen].case if self._front else None
 
-    def next_cost(self) -> str:
+    def next_axis(self) -> str:
         """Switch to the next measured cost. Return a message if there is no other."""
         at = COSTS.index(self._cost)
         others = [*COSTS[at + 1 :], *COSTS[:at]]
@@ -59,21 +64,27 @@ class ParetoChart:
         self._cost, self._chosen = found, 0
         return ""
 
-    def move(self, by: int) -> None:
+    def move_point(self, by: int) -> None:
+        """Select another case of the front."""
+        self.move_line(by)
+
+    def move_line(self, by: int) -> None:
         """Select another case of the front."""
         self._chosen = min(max(self._chosen + by, 0), max(len(self._front) - 1, 0))
 
     @property
     def title(self) -> str:
         """Chart title: throughput and cost."""
-        return f"Pareto front: samples/s against {title(self._cost)}"
+        several = "s" if len(self._fronts) > 1 else ""
+        return f"Pareto front{several}: samples/s against {title(self._cost)}"
 
     @property
     def notes(self) -> list[str]:
         """Number of cases on the front, with the active filter and scale."""
         count = f"{len(self._front)} of {len(self._all)} cases"
+        each = [f"a front per {option_words('sequence_length')}"] if len(self._fronts) > 1 else []
         filtered = [f"filter {self._filter_text}"] if self._filter_text else []
-        return [*filtered, count, *(["logarithmic"] if self._logarithmic else [])]
+        return [*filtered, *each, count, *(["logarithmic"] if self._logarithmic else [])]
 
     def readout(self) -> list[Span]:
         """Render the selected case with its throughput and cost."""
@@ -81,7 +92,7 @@ class ParetoChart:
             return []
         trade = self._front[self._chosen]
         return [
-            (f"{format.clean(trade.case.name)}   ", "plain"),
+            (f"{format.clean(case_name(trade.case))}   ", "plain"),
             (format_metric(SAMPLES, trade.gain.middle, self._symbols), "bright"),
             (" samples/s at ", "muted"),
             (format_metric(self._cost, trade.cost.middle, self._symbols), "bright"),
@@ -92,18 +103,25 @@ class ParetoChart:
         """Build the plot."""
         best = {trade.case.index: place for place, trade in enumerate(self._front)}
         others = tuple(_dot(trade) for trade in self._all if trade.case.index not in best)
-        joined = tuple(Curve("", "accent", tuple(map(_dot, row))) for row in self._fronts.values())
-        named = [Curve(*letter_of(place), (_dot(trade),)) for place, trade in enumerate(self._front)]
-        chosen = named[self._chosen : self._chosen + 1]
-        last = [curve for curve in named if curve not in chosen] + chosen
+        chosen = self._front[self._chosen] if self._front else None
+        named = [
+            Curve(*self._letter(length), tuple(map(_dot, row)))
+            for length, row in self._fronts.items()
+            if chosen not in row
+        ]
+        last = [
+            Curve(*self._letter(length), tuple(map(_dot, row)))
+            for length, row in self._fronts.items()
+            if chosen in row
+        ]
         return Plot(
-            curves=(Curve(self._symbols.dot, "muted", others, joined=False), *joined, *last),
+            curves=(Curve(self._symbols.dot, "muted", others, joined=False), *named, *last),
             lost=(),
             title="samples/s",
             x_title=title(self._cost),
             x_values=None,
             logarithmic=self._logarithmic,
-            chosen=chosen[0].dots[0] if chosen else None,
+            chosen=_dot(chosen) if chosen else None,
             hint=self._hint(),
         )
 
@@ -111,12 +129,12 @@ class ParetoChart:
         """List the cases of the front, cheapest first within each sequence length."""
         rows = tuple(
             (
-                letter_of(place),
+                self._letter(trade.case.config.sequence_length),
                 (format.clean(self._labels[trade.case.index]), "plain"),
                 (format_metric(SAMPLES, trade.gain.middle, self._symbols), "plain"),
                 (format_metric(self._cost, trade.cost.middle, self._symbols), "plain"),
             )
-            for place, trade in enumerate(self._front)
+            for trade in self._front
         )
         return Listing(self._titles(), rows, 1, self._chosen)
 
@@ -124,6 +142,10 @@ class ParetoChart:
         """Return the front as a Markdown table; empty if there is none."""
         rows = [[said for said, _ in row] for row in self.lines().rows]
         return f"{heading(self.title)}\n\n{pipe_table(self._titles(), rows, 1)}\n" if rows else ""
+
+    def _letter(self, length: int) -> Span:
+        """Return the letter and color role of the front of a sequence length."""
+        return letter_of(self._lengths.index(length))
 
     def _titles(self) -> tuple[str, ...]:
         return ("", "case on the front", "samples/s", title(self._cost))

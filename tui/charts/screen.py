@@ -1,18 +1,23 @@
 """Charts view: metrics over the axes of a sweep, and its Pareto front. Updated while the sweep is running."""
 
 import time
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Input
 
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.simulation import labeled
 from benchtui.themes.symbols import Symbols
+from benchtui.tui.charts.heatmap import HeatmapChart
 from benchtui.tui.charts.line_chart import LineChart
 from benchtui.tui.charts.pareto_chart import ParetoChart
+from benchtui.tui.drawing.heat_grid import Heatmap, full_width, heatmap_lines
 from benchtui.tui.drawing.listing import Listing, listing_lines
 from benchtui.tui.drawing.plot import Plot, plot_lines
 from benchtui.tui.drawing.styled_text import Line, Span, crop, justify
@@ -20,7 +25,8 @@ from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.metrics_worker import CaseMetrics
 from benchtui.tui.shell import keymap
-from benchtui.tui.shell.navigation import Place
+from benchtui.tui.shell.key_queue import HOLDS_KEYS
+from benchtui.tui.shell.navigation import BackRequested, Place
 from benchtui.tui.shell.terminal import TerminalHandle
 from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
@@ -30,31 +36,54 @@ from benchtui.tui.widgets.panel import Panel, small_lines
 
 REFRESH_S = 1.0
 
+MIN_LIST, MAX_LIST = 36, 64
+"""Narrowest and widest list beside a heatmap, in cells."""
+LIST_MARGIN = 4
+MAX_LIST_HEIGHT = 8
+"""Lines of the lists below the plot."""
+
 Heading = tuple[tuple[Span, ...], ...]
 """Chart title, active filter and scale, and the selected point."""
+View = Literal["map", "lines", "front"]
+
+
+Shown = LineChart | ParetoChart | HeatmapChart
 
 
 class Charts(Screen[None]):
     """Charts of the session that the Monitor reads, redrawn every second while visible."""
 
-    COMPONENT_CLASSES = role_styles.CLASSES
+    COMPONENT_CLASSES = role_styles.CLASSES | role_styles.HEAT_CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "charts",
         ("f", "figure", "figure(1)", "Next metric"),
         ("F", "figure_before", "figure(-1)", "Previous metric"),
-        ("x", "axis", "axis", "Next axis", "or, on the Pareto front, the next cost"),
-        ("down,j", "down", "move_line(1)", "Next line, or next case of the front"),
+        ("tab", "section", "view", "Heatmap or line chart"),
+        (
+            "v",
+            "axis",
+            "axis",
+            "Next variable",
+            "of the heatmap the next two; on the Pareto front the next cost",
+        ),
+        ("down,j", "down", "move_line(1)", "Next line, row, or case of the front"),
         ("up,k", "up", "move_line(-1)", "Previous line"),
         ("home,g", "first", "move_line(-100000)", "First line"),
         ("end,G", "last", "move_line(100000)", "Last line"),
-        ("right", "right", "move_point(1)", "Next point of the line"),
-        ("left", "left", "move_point(-1)", "Previous point"),
+        ("right,l", "right", "move_point(1)", "Next point of the line, or next column"),
+        ("left,h", "left", "move_point(-1)", "Previous point"),
         ("enter", "detail", "detail", "Details of the selected case"),
-        ("p", "pareto", "pareto", "Pareto front or lines", "the front: cases that no other case dominates"),
-        ("l", "logarithmic", "logarithmic", "Logarithmic or linear"),
+        (
+            "p",
+            "pareto",
+            "pareto",
+            "Pareto fronts",
+            "cases that no other case dominates; again: back",
+        ),
+        ("L", "logarithmic", "logarithmic", "Logarithmic or linear"),
         ("slash", "filter", "filter", "Filter the lines", "by words such as fp16; esc clears them"),
         ("y", "copy", "copy", "Copy the table as markdown", "to the clipboard, over SSH too"),
-        ("escape", "back", "back", "Back", "clear the filter, leave the front, then go to the Monitor"),
+        ("escape", "back", "back", "Back", "clear the filter, leave the front, then go to the previous place"),
         ("question_mark,f1", "help", "help", "Help"),
         ("q", "quit", "app.leave", "Quit"),
     )
@@ -64,8 +93,12 @@ class Charts(Screen[None]):
         self._feed = feed
         self._symbols = symbols
         self._link = link
+        self._home: View = "map"
+        """Heatmap or lines: the chart that the fronts return to."""
+        self._view: View = "map"
+        self._automatic = True
+        """Whether the heatmap is shown as soon as the sweep has one; the user hasn't chosen yet."""
         self._reset()
-        self._pareto = False
         self._busy = False
         self._drew_s = 0.0
         self._word = ""
@@ -78,6 +111,7 @@ class Charts(Screen[None]):
             yield Panel[Place](place_lines, signs, id="places")
             yield Panel[Heading](_heading, signs, id="heading")
             with Horizontal(id="middle"):
+                yield Panel[Heatmap](heatmap_lines, signs, id="map")
                 yield Panel[Plot](plot_lines, signs, id="plot")
                 with Vertical(id="lists"):
                     yield Panel[Listing](listing_lines, signs, id="lines")
@@ -107,38 +141,48 @@ class Charts(Screen[None]):
     def tick(self) -> None:
         """Compute metrics that are new since the last tick, and redraw."""
         if self.is_current and not self._busy:
-            self.run_worker(self._update_metrics())
+            self.run_worker(self._update_metrics(), name="" if self._drew_s else HOLDS_KEYS)
 
     def action_figure(self, by: int) -> None:
-        """Show another metric; from the front, return to the lines."""
-        if not self._pareto:
+        """Show another metric; from the front, return to the chart before."""
+        if self._view == "front":
+            self._view = self._home
+        else:
             self._lines.next_metric(by)
-        self._pareto = False
+        self._draw("")
+
+    def action_view(self) -> None:
+        """Toggle between the heatmap and the lines, keeping the selected case."""
+        case = self._shown.case
+        self._map.update()
+        if not self._map.available:
+            self._draw("a heatmap needs two options with several values; this sweep has one")
+            return
+        self._view = self._home = "lines" if self._home == "map" else "map"
+        self._automatic = False
+        if case is not None and self._view == "map":
+            self._map.select(case)
+        elif case is not None:
+            self._lines.select(case)
         self._draw("")
 
     def action_axis(self) -> None:
         """Switch to another axis; on the front, to another cost."""
-        self._draw(self._front.next_cost() if self._pareto else self._lines.next_axis())
+        self._draw(self._shown.next_axis())
 
     def action_move_line(self, by: int) -> None:
-        """Select another line, or another case of the front."""
-        if self._pareto:
-            self._front.move(by)
-        else:
-            self._lines.move_line(by)
+        """Select another line, another row, or another case of the front."""
+        self._shown.move_line(by)
         self._draw("")
 
     def action_move_point(self, by: int) -> None:
-        """Select another point of the line, or another case of the front."""
-        if self._pareto:
-            self._front.move(by)
-        else:
-            self._lines.move_point(by)
+        """Select another point of the line, another column, or another case of the front."""
+        self._shown.move_point(by)
         self._draw("")
 
     def action_pareto(self) -> None:
-        """Toggle between the lines and the Pareto front."""
-        self._pareto = not self._pareto
+        """Toggle between the Pareto fronts and the chart before."""
+        self._view = self._home if self._view == "front" else "front"
         self._draw("")
 
     def action_logarithmic(self) -> None:
@@ -163,19 +207,19 @@ class Charts(Screen[None]):
         self.set_focus(None)
 
     def action_back(self) -> None:
-        """Clear the filter; without one, leave the front; else return to the Monitor."""
+        """Clear the filter; without one, leave the front; else return to the previous view."""
         asked = self.query_one(Input)
         if asked.value or asked.has_class("-asked"):
             asked.value = ""
             self.close_filter()
-        elif self._pareto:
+        elif self._view == "front":
             self.action_pareto()
         else:
-            self.run_worker(self.app.run_action("app.go('monitor')"))
+            self.post_message(BackRequested())
 
     def action_copy(self) -> None:
-        """Copy the selected line, or the front, as Markdown."""
-        table = (self._front if self._pareto else self._lines).markdown()
+        """Copy the selected line, the ranking, or the fronts as Markdown."""
+        table = self._shown.markdown()
         if table:
             self.app.copy_to_clipboard(table)
         self._draw("copied as markdown" if table else "nothing to copy yet")
@@ -184,7 +228,8 @@ class Charts(Screen[None]):
         """Open the screen of the selected case."""
         from benchtui.tui.case.screen import CaseScreen  # lazy import: not needed for the first paint
 
-        case = (self._front if self._pareto else self._lines).case
+        self._update_charts()
+        case = self._shown.case
         if case is None:
             self._draw("no case to show yet")
         else:
@@ -204,6 +249,10 @@ class Charts(Screen[None]):
         self._judged = 0
         self._lines = LineChart(self._session, self._metrics.of, self._symbols, self._judge)
         self._front = ParetoChart(self._session, self._metrics.of, self._symbols)
+        choice = self._lines.choice
+        self._map = HeatmapChart(self._session, self._metrics.of, self._symbols, self._judge, choice)
+        self._home = self._view = "map"
+        self._automatic = True
 
     async def _update_metrics(self) -> None:
         self._busy = True
@@ -223,34 +272,80 @@ class Charts(Screen[None]):
         if not self.is_current or self._link.congested:
             return
         self._drew_s = time.monotonic()
-        ended = self._feed.ended
-        for case in ended[self._judged :]:
-            self._judge.add_ended(case)
-        self._judged = len(ended)
-        self._lines.update()
-        if self._pareto:
-            self._front.update(self._lines.choice.filter_text, self._lines.choice.logarithmic)
-        shown = self._front if self._pareto else self._lines
+        self._update_charts()
+        shown = self._shown
         with self.app.batch_update():
-            self.set_class(self._pareto, "-pareto")
-            self._panel("heading").show(_heading_of(shown))
-            self._panel("plot").show(shown.plot())
+            self.set_class(self._view == "front", "-pareto")
+            self.set_class(self._view == "map", "-map")
+            self._panel("heading").show(_heading_of(shown, self._feed.session))
+            self._show_plot(shown.plot())
             self._panel("lines").show(shown.lines())
             self._panel("points").show(self._lines.points())
             self._panel("word").show(self._word)
             self._panel("keys").show(self._keys())
 
+    def _update_charts(self) -> None:
+        """Update the chart that is shown, also while nothing can be drawn: keys act on it.
+
+        A sweep with a single axis has no heatmap.
+        """
+        ended = self._feed.ended
+        for case in ended[self._judged :]:
+            self._judge.add_ended(case)
+        self._judged = len(ended)
+        if self._view == "map" or (self._automatic and self._view == "lines"):
+            self._map.update()
+            self._home = self._view = "map" if self._map.available else "lines"
+        if self._view == "front":
+            self._front.update(self._lines.choice.filter_text, self._lines.choice.logarithmic)
+        elif self._view == "lines":
+            self._lines.update()
+
+    def _show_plot(self, plot: Plot | Heatmap) -> None:
+        """Show the plot. Beside a heatmap the list has the columns that the heatmap leaves."""
+        lists = self.query_one("#lists")
+        if isinstance(plot, Plot):
+            lists.styles.clear_rule("width")
+            self._fit_height(lists)
+            self._panel("plot").show(plot)
+            return
+        free = self.size.width - full_width(plot) - LIST_MARGIN
+        self.set_class(free < MIN_LIST, "-alone")
+        lists.styles.width = min(max(free, MIN_LIST), MAX_LIST)
+        self._panel("map").show(plot)
+
+    def _fit_height(self, lists: Widget) -> None:
+        """Below the plot, give the lists no more lines than they have rows."""
+        if not self.has_class("-narrow"):
+            lists.styles.clear_rule("height")
+            return
+        listings = (self._shown.lines(), *((self._lines.points(),) if self._view == "lines" else ()))
+        rows = max(len(listing.rows) for listing in listings)
+        lists.styles.height = min(max(rows + 1, 3), MAX_LIST_HEIGHT)
+
+    @property
+    def _shown(self) -> Shown:
+        charts: dict[View, Shown] = {"map": self._map, "lines": self._lines, "front": self._front}
+        return charts[self._view]
+
     def _keys(self) -> Keys:
-        other, back = ("cost", "lines") if self._pareto else ("axis", "Pareto")
-        always = (("q", "quit"), ("?", "help"), ("f", "metric"))
-        return (*always, ("x", other), ("p", back), ("/", "filter"), ("enter", "detail"))
+        other = {"map": "axes", "lines": "axis", "front": "cost"}[self._view]
+        view = "heatmap" if self._home == "lines" else "lines"
+        first = (("q", "quit"), ("?", "help"), ("f", "metric"), ("v", other))
+        views = (("tab", view),) if self._map.available else ()
+        back = ("p", "back" if self._view == "front" else "Pareto")
+        return (*first, *views, back, ("enter", "detail"), ("/", "filter"))[:7]
 
     def _panel(self, name: str) -> Panel[Any]:
         return self.query_one(f"#{name}", Panel)
 
 
-def _heading_of(shown: LineChart | ParetoChart) -> Heading:
-    return ((shown.title, "strong"),), (("   ".join(shown.notes), "muted"),), tuple(shown.readout())
+def _heading_of(shown: Shown, session: Session) -> Heading:
+    return (
+        ((labeled(shown.title, session.start), "strong"),),
+        (("   ".join(shown.notes), "muted"),),
+        tuple(shown.readout()),
+    )
 
 
 def _heading(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:

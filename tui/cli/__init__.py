@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from benchtui.tui.cli.exit_status import CASE_FAILED, INTERRUPTED, USAGE, fail
-from benchtui.tui.cli.options import ascii_option, theme_option
+from benchtui.tui.cli.options import ascii_option, complete_sweep, theme_option
 
 COMMANDS = {
     "attach": ("watch", "attach", "Watch a running sweep."),
@@ -48,7 +48,7 @@ The summary is the first sentence of the command's own help, repeated so that th
 
 
 class LazyGroup(click.Group):
-    """Click group that imports commands on use. An unknown first word is a sweep to open."""
+    """Click group that imports commands on use. An unknown first word is a sweep or session to open."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands except the hidden one."""
@@ -70,11 +70,17 @@ class LazyGroup(click.Group):
         if args[0] in COMMANDS:
             return super().resolve_command(ctx, args)
         words = args[1:] if args[0] == "open" else args
+        if {"-h", "--help"} & set(words[1:]) and not os.path.lexists(words[0]):
+            from benchtui.sessions.sweep.toml_reader import preset_names  # imported on use, like any command
+            from benchtui.tui.cli.watch import unknown_word
+
+            if words[0] not in preset_names():
+                raise click.UsageError(unknown_word(words[0]))
         return "open", self.get_command(ctx, "open"), words
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the usage line."""
-        formatter.write_usage(ctx.command_path, "[SWEEP] | COMMAND [ARGS]...")
+        formatter.write_usage(ctx.command_path, "[SWEEP | SESSION] | COMMAND [ARGS]...")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing any."""
@@ -86,7 +92,11 @@ class LazyGroup(click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return completions of the first word."""
         commands = [CompletionItem(name, help=_short(name)) for name in COMMANDS if name.startswith(incomplete)]
-        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
+        return [
+            *commands,
+            *complete_sweep(ctx, self.params[0], incomplete),
+            *click.Command.shell_complete(self, ctx, incomplete),
+        ]
 
 
 def _short(name: str, limit: int = 45) -> str:
@@ -130,8 +140,8 @@ def main() -> None:
 def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
     """Find the best configuration for a transformer model on this machine, and how certain that is.
 
-    `benchtui SWEEP` runs a sweep (a TOML file or the name of a preset) and shows it live. Without SWEEP, the
-    app opens the sweep editor.
+    `benchtui SWEEP` runs a sweep (a TOML file or the name of a preset) and shows it live. `benchtui SESSION`
+    opens a recorded session, whatever its file is called. Without either, the app opens the sweep editor.
     """
     appearance = {"theme": theme, "ascii_only": ascii_only}
     context.default_map = dict.fromkeys(("open", "attach"), appearance)

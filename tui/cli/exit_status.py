@@ -9,18 +9,31 @@ import click
 from benchtui.tui.cli.options import printable
 
 if TYPE_CHECKING:
+    from benchtui.sessions.state.case import CaseState
     from benchtui.sessions.state.session import Session
 
-USAGE, CASE_FAILED, INTERRUPTED = 2, 1, 130
+USAGE, CASE_FAILED, DEVICE_MISSING, INTERRUPTED = 2, 1, 3, 130
 
 
-def exit_status_of(session: "Session") -> int:
-    """Return the exit status of a sweep. Out-of-memory and skipped cases are results, not failures."""
+def exit_status_of(session: "Session", *, strict: bool = False) -> int:
+    """Return the exit status of a sweep. Out-of-memory and skipped cases are results, not failures.
+
+    With ``strict``, a case that was skipped because its device is missing is none.
+    """
     states = {case.state for case in session.cases}
     if session.finished and session.finished.outcome == "interrupted":
         return INTERRUPTED
     measured = session.finished and "ok" in states and states <= {"ok", "oom", "skipped"}
+    if strict and any(_lacked_device(case) for case in session.cases):
+        return DEVICE_MISSING if measured or states <= {"skipped", "oom"} else CASE_FAILED
     return 0 if measured else CASE_FAILED
+
+
+def _lacked_device(case: "CaseState") -> bool:
+    from benchtui.sessions.sweep.plan import lacked_device  # imported late to keep start-up fast
+
+    reason = case.finished.reason if case.finished else None
+    return case.state == "skipped" and lacked_device(case.config, reason or "")
 
 
 def fail(text: str, status: int) -> NoReturn:

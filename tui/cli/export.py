@@ -29,6 +29,7 @@ from benchtui.tui.shell import gc_control
 
 if TYPE_CHECKING:
     from benchtui.sessions.plots.render import RenderedPlot
+    from benchtui.sessions.plots.spec import SkippedPlot
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -49,6 +50,8 @@ class ExportOptions:
     price: float | None
     """Price of an hour of the machine, in any currency."""
     judging: VerdictSettings
+    full: bool = False
+    """Whether to write every case and every table of the report."""
 
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, of: str | None) -> None:
@@ -80,6 +83,11 @@ _OPTIONS = (
         metavar="PER_HOUR",
         help="Price of the machine per hour; the report then includes the cost per million samples.",
     ),
+    click.option(
+        "--full",
+        is_flag=True,
+        help="Write the full report: every case, and all tables that the default report folds or leaves out.",
+    ),
     baseline_option,
     same_within_option,
     click.option(
@@ -107,12 +115,14 @@ def check_options(wanted: ExportOptions, sessions: int) -> None:
     single = f"--steps and --figures require a single session, not {sessions}"
     step_form = f"--steps can't be exported with --format {form}; use {', '.join(STEP_FORMS)}"
     no_price = "--price applies only to the report of a single session: use --format md or html"
+    no_full = "--full applies only to the report of a single session: use --format md or html"
     rules = (
         (several and form != "md", only_md),
         (several and (steps or wanted.figures), single),
         (steps and form not in STEP_FORMS, step_form),
         (steps and wanted.figures, "--figures can't be combined with --steps; export them separately"),
         (wanted.price and (form not in REPORTS or several), no_price),
+        (wanted.full and (form not in REPORTS or several), no_full),
         (form == "parquet" and not wanted.output, "--format parquet is binary: name an output file with -o"),
     )
     problem = next((text for violated, text in rules if violated), None)
@@ -153,18 +163,21 @@ def _export_steps(path: Path, wanted: ExportOptions) -> None:
 def _export_results(path: Path, wanted: ExportOptions) -> None:
     session = Session.load(path, keep_steps=False)
     session.judge_by(wanted.judging)
-    found = _plots(session, path, wanted) if wanted.figures or wanted.form == "html" else []
+    wants_plots = wanted.figures or wanted.form == "html"
+    found, skipped = _plots(session, path, wanted) if wants_plots else ([], [])
     if wanted.form == "parquet" and wanted.output:
         from benchtui.sessions.export.case_export import write_parquet  # only this format needs it
 
         write_parquet(session, wanted.output, (path,))
         return
-    chunks = _text_chunks(session, wanted, found)
+    chunks = _text_chunks(session, wanted, found, skipped)
     with _opened(wanted.output, path) as out:
         out.writelines(chunk.encode() for chunk in chunks)
 
 
-def _plots(session: Session, path: Path, wanted: ExportOptions) -> "list[RenderedPlot]":
+def _plots(
+    session: Session, path: Path, wanted: ExportOptions
+) -> "tuple[list[RenderedPlot], list[SkippedPlot]]":
     """Return the plots, written to a folder if one is given. Print those without data to stderr."""
     from benchtui.sessions.plots import render  # import matplotlib only for plots
 
@@ -174,10 +187,12 @@ def _plots(session: Session, path: Path, wanted: ExportOptions) -> "list[Rendere
     if skipped:
         reasons = "; ".join(f"{each.name} ({each.reason})" for each in skipped)
         click.echo(f"figures skipped: {reasons}", err=True)
-    return found
+    return found, skipped
 
 
-def _text_chunks(session: Session, wanted: ExportOptions, found: "list[RenderedPlot]") -> Iterable[str]:
+def _text_chunks(
+    session: Session, wanted: ExportOptions, found: "list[RenderedPlot]", skipped: "list[SkippedPlot]"
+) -> Iterable[str]:
     """Return the text to write, the HTML page in chunks."""
     if wanted.form in ("csv", "json"):
         from benchtui.sessions.export import case_export  # import only what this format needs
@@ -188,13 +203,13 @@ def _text_chunks(session: Session, wanted: ExportOptions, found: "list[RenderedP
     if wanted.form == "html":
         from benchtui.sessions.report.html import page
 
-        return page(report(session, wanted.price), found)
+        return page(report(session, wanted.price, full=wanted.full), found, skipped)
     if wanted.figures and wanted.output:
         from benchtui.sessions.report.figure_links import folder_from, with_plots
 
-        text = markdown(session, wanted.price)
-        return [with_plots(text, found, folder_from(wanted.output, wanted.figures))]
-    return markdown_pieces(session, wanted.price)
+        text = markdown(session, wanted.price, full=wanted.full)
+        return [with_plots(text, found, folder_from(wanted.output, wanted.figures), skipped)]
+    return markdown_pieces(session, wanted.price, full=wanted.full)
 
 
 @contextmanager
@@ -218,6 +233,7 @@ def export(
     steps: bool,
     figures: Path | None,
     price: float | None,
+    full: bool,
     **judging: Unpack[JudgingOptions],
 ) -> None:
     """Export the report, results or steps of a session, or a comparison of several.
@@ -226,7 +242,7 @@ def export(
     """
     from benchtui.sessions.report import compare
 
-    wanted = ExportOptions(form, output, steps, figures, price, verdict_settings(judging))
+    wanted = ExportOptions(form, output, steps, figures, price, verdict_settings(judging), full)
     check_options(wanted, len(sessions))
     paths = [library.resolve(session) for session in sessions]
     if output:

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from benchtui.sessions.importers import registry, session_writer
+from benchtui.sessions.library import operations
 from benchtui.tui.cli.options import printable
 from benchtui.tui.drawing.format import amount
 
@@ -16,18 +17,20 @@ from benchtui.tui.drawing.format import amount
     "--output",
     "path",
     type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    help="Session file to write; an existing file is never overwritten.",
+    help="Session file to write, by default a new one in the library; no existing file is overwritten.",
 )
 @click.option("--from", "kind", help="Tool that wrote FILE; by default detected from its content.")
-def import_results(source: Path, path: Path, kind: str | None) -> None:
+def import_results(source: Path, path: Path | None, kind: str | None) -> None:
     """Convert the results of another tool to a session.
 
     FILE is the output of optimum-benchmark (JSON), llama-bench (-o json or jsonl), hyperfine (--export-json), a
     batch-sweep runner (JSONL), or a table of training runs (CSV). Anything it doesn't state stays unknown.
     """
-    found = registry.read(source, kind)
-    session_writer.write(found, path)
+    if path is None:
+        path, found = operations.import_results(source, kind)
+    else:
+        found = registry.read(source, kind)
+        session_writer.write(found, path)
     cases = amount(len(found.cases), "case")
     click.echo(printable(f"{cases} from {found.kind}; session {path}"), err=True)
     for note in session_writer.notes(found):

@@ -118,7 +118,7 @@ def optimal(
     decisions = [decide(loaded, each) for each in objectives]
     text = _sweep_text(loaded, objective) if toml_path and decisions[0].best else None
     if as_json:
-        click.echo(output.json_text(decisions), err=toml_path == "-")
+        click.echo(output.json_text(loaded, decisions), err=toml_path == "-")
     else:
         for decision in decisions:
             for line in output.lines(loaded, decision):
@@ -142,7 +142,10 @@ def requested_sweep(sweep: str | None, overrides: tuple[str, ...], **options: Un
         raise click.UsageError("specify exactly one of SWEEP, --optimal-from SESSION and --resume SESSION")
     if session is None:
         return load_sweep(str(sweep), overrides)
-    text = _sweep_text(sessions.load(session), Objective(options["need"]), overrides)
+    loaded = sessions.load(session)
+    if loaded.simulated:
+        raise BenchtuiError(f"{session}: a simulated session says nothing about which case is best here")
+    text = _sweep_text(loaded, Objective(options["need"]), overrides)
     return parse_sweep(text, f"best case of {session}", overrides)
 
 

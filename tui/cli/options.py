@@ -32,11 +32,36 @@ def complete_session(_context: click.Context, _parameter: click.Parameter, word:
 
     from benchtui.sessions.library import paths
 
-    names = [paths.LATEST, paths.DEMO, *(entry.path.stem for entry in paths.entries())]
+    names = [paths.LATEST, paths.DEMO, paths.CPU_DEMO, *(entry.path.stem for entry in paths.entries())]
     return [
         *(CompletionItem(name) for name in names if name.startswith(word)),
         CompletionItem(word, type="file"),
     ]
+
+
+def complete_entry(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
+    """Complete ``--set``: the entry, then its known values."""
+    from click.shell_completion import CompletionItem  # needed only for completion
+
+    from benchtui.sessions.sweep.options import BY_NAME
+    from benchtui.sessions.sweep.toml_reader import entries
+
+    name, equals, _ = word.partition("=")
+    names = {entry.removeprefix("axes."): BY_NAME.get(entry.removeprefix("axes.")) for entry in entries()}
+    if not equals:
+        return [CompletionItem(f"{entry}=") for entry in names if entry.startswith(word)]
+    option = names.get(name)
+    values = (f"{name}={value}" for value in (option.values if option else ()))
+    return [CompletionItem(value) for value in values if value.startswith(word)]
+
+
+def complete_theme(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
+    """Complete the name of a theme."""
+    from click.shell_completion import CompletionItem  # needed only for completion
+
+    from benchtui.themes import user_themes
+
+    return [CompletionItem(name) for name in user_themes.load_all().themes if name.startswith(word)]
 
 
 sweep_argument = click.argument("sweep", shell_complete=complete_sweep)
@@ -45,6 +70,7 @@ set_option = click.option(
     "overrides",
     multiple=True,
     metavar="KEY=VALUE",
+    shell_complete=complete_entry,
     help="Override an entry: --set batch_size=1..64*2.",
 )
 resume_option = click.option(
@@ -78,7 +104,12 @@ def check_theme(_context: click.Context, _parameter: click.Parameter, name: str 
     return name
 
 
-theme_option = click.option("--theme", callback=check_theme, help="Color theme; `benchtui themes` lists them.")
+theme_option = click.option(
+    "--theme",
+    callback=check_theme,
+    shell_complete=complete_theme,
+    help="Color theme; `benchtui themes` lists them.",
+)
 ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only.")
 plain_option = click.option(
     "--plain", "as_lines", is_flag=True, help="Print lines instead of opening the app; needs no terminal."

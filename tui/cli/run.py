@@ -51,17 +51,20 @@ class RunOptions(BestCaseOptions, ResumeOptions):
 @retry_option
 @anyway_option
 @click.option("--json", "as_json", is_flag=True, help="Print each case's result as a line of JSON.")
+@click.option("--strict", is_flag=True, help="Exit with 3 if a case was skipped because its device is missing.")
 def run(
     sweep: str | None,
     overrides: tuple[str, ...],
     session_path: Path | None,
     as_json: bool,
+    strict: bool,
     **options: Unpack[RunOptions],
 ) -> None:
     """Run a sweep without the app, or resume one that was stopped or cut off.
 
-    Progress is printed to standard error. Exit status: 0 if all cases were measured (out of memory is a
-    result), 1 if a case failed, 2 for invalid usage or input, 130 if interrupted.
+    Progress is printed to standard error. Exit status: 0 if no case failed (out of memory and skipped are
+    results), 1 if a case failed or none was measured, 2 for invalid usage or input, 3 with --strict if a device
+    was missing, 130 if interrupted.
     """
     early: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -73,14 +76,28 @@ def run(
         signal.signal(number, lambda *_: _stop(engine))
     if early:  # signaled while the engine was starting
         _stop(engine)
+    session = _follow(engine, as_json)
+    for line in (
+        progress.summary_line(session, engine.path, engine),
+        *progress.best_lines(session, engine.path),
+    ):
+        click.echo(printable(line), err=True)
+    sys.exit(exit_status_of(session, strict=strict))
+
+
+def _follow(engine: "Engine", as_json: bool) -> Session:
+    """Print the progress of a sweep until it ends; on a terminal, with a bar and the time left."""
+    from benchtui.tui.cli.text.run_progress import RunProgress  # imports rich
+
     session = Session(keep_steps=False)
-    for event in progress.follow(engine, session):
-        if line := progress.progress_line(session, event):
-            click.echo(printable(line), err=True)
-        if as_json and isinstance(event, CaseFinished):
-            click.echo(progress.result_json(session.cases[event.case], session))
-    click.echo(printable(progress.summary_line(session, engine.path, engine)), err=True)
-    sys.exit(exit_status_of(session))
+    with RunProgress(session) as bar:
+        for event in progress.follow(engine, session):
+            if line := progress.progress_line(session, event):
+                bar.print(line)
+            if as_json and isinstance(event, CaseFinished):
+                click.echo(progress.result_json(session.cases[event.case], session))
+            bar.update(event)
+    return session
 
 
 def _start_or_resume(

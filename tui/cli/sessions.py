@@ -1,15 +1,19 @@
 """``benchtui sessions``: list, rename, annotate, delete and add sessions."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
+from rich.cells import cell_len
 
 from benchtui.engine import client
 from benchtui.sessions.library import operations
 from benchtui.sessions.library import paths as library
 from benchtui.sessions.library.summaries import SummaryCache
+from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.tui.cli.options import complete_session, printable
 
 if TYPE_CHECKING:
@@ -20,11 +24,12 @@ _MAX_ANSWER_BYTES = 100
 
 
 @click.group(invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 @click.pass_context
-def sessions(context: click.Context) -> None:
+def sessions(context: click.Context, as_json: bool) -> None:
     """List recorded and running sessions; rename, annotate, delete or add one."""
     if context.invoked_subcommand is None:
-        _list()
+        _list(as_json)
 
 
 @sessions.command()
@@ -49,7 +54,7 @@ def note(session: str, text: str) -> None:
 @click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 def delete(session: str, yes: bool) -> None:
     """Delete a session in the library and its note, after confirmation."""
-    path = library.resolve(session)
+    path = library.resolve(session, whole=True)
     if not yes:
         _require_yes(f"delete {printable(path.stem)} and its note?")
     operations.delete(path, _running_paths())
@@ -80,38 +85,90 @@ def _running_paths() -> set[Path]:
     return {engine.path for engine in client.running()}
 
 
-def _list() -> None:
+def _list(as_json: bool) -> None:
     running, entries, summaries = _running_paths(), library.entries(), SummaryCache()
     try:
-        for entry in entries:
-            click.echo(_line(entry, None if entry.path in running else summaries.read(entry.path)))
+        rows = [_row(entry, None if entry.path in running else summaries.read(entry.path)) for entry in entries]
     finally:
         summaries.save()
-    elsewhere = running - {entry.path for entry in entries}
-    for path in sorted(elsewhere):
-        click.echo(f"{printable(str(path)):40}  running")
-    if not entries and not elsewhere:
+    elsewhere = sorted(running - {entry.path for entry in entries})
+    rows += [SessionRow(name=str(path), path=str(path), state="running") for path in elsewhere]
+    if as_json:
+        click.echo(msgspec.json.encode(rows).decode())
+    elif rows:
+        click.echo("\n".join(map(printable, _table(rows))))
+        if any(row.left for row in rows):
+            click.echo("run the cases left of a session: benchtui run --resume NAME", err=True)
+    else:
         click.echo(f"no sessions in {library.folder()} yet; record one with `benchtui run quick`", err=True)
 
 
-def _line(entry: "SessionFile", summary: "Summary | None") -> str:
-    """Format a session as one line; ``summary`` is None for a running one."""
-    state = "running" if summary is None else "finished" if entry.finished else "cut off"
+class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """Session as ``--json`` prints it. Fields are null if unknown, such as those of a running session."""
+
+    name: str
+    path: str
+    state: str
+    """``running``, or how the session ended."""
+    simulated: bool = False
+    """Whether a model computed it."""
+    created: str | None = None
+    model: str | None = None
+    hostname: str | None = None
+    cases: int | None = None
+    measured: int | None = None
+    left: int | None = None
+    """Cases that ``run --resume`` would run."""
+    best_samples_per_s: float | None = None
+    best_case: str | None = None
+    note: str = ""
+
+
+def _row(entry: "SessionFile", summary: "Summary | None") -> SessionRow:
+    """Describe a session; ``summary`` is None for a running one."""
     started = entry.started
-    fields = [
-        f"{printable(entry.path.stem):40}  {state:8}",
-        printable(started.created),
-        f"{len(started.plan):5} cases",
-        printable(started.sweep.model),
-        f"on {printable(started.host.hostname or '–')}",
+    best = summary.best if summary else None
+    return SessionRow(
+        name=entry.path.stem,
+        path=str(entry.path),
+        state="running" if summary is None else summary.outcome,
+        simulated=started.simulated is not None,
+        created=started.created,
+        model=started.sweep.model,
+        hostname=started.host.hostname,
+        cases=summary.cases if summary else len(started.plan),
+        measured=summary.measured if summary else None,
+        left=summary.left if summary and not started.source and started.simulated is None else None,
+        best_samples_per_s=best.samples_per_s if best else None,
+        best_case=best.case if best else None,
+        note=operations.note_of(entry.path),
+    )
+
+
+_RIGHT = ("measured", "left", "samples/s")
+_HEADER = ("name", "state", "created", "measured", "left", "samples/s", "model", "host", "best case")
+
+
+def _table(rows: Sequence[SessionRow]) -> list[str]:
+    """Format sessions as aligned columns with a header, and the notes at the ends of their lines."""
+    cells = [_HEADER, *(_cells(row) for row in rows)]
+    widths = [max(cell_len(text) for text in column) for column in zip(*cells, strict=True)]
+    notes = ["", *(f"  note: {row.note}" if row.note else "" for row in rows)]
+    return [
+        "  ".join(
+            f"{' ' * (width - cell_len(text))}{text}"
+            if title in _RIGHT
+            else text + " " * (width - cell_len(text))
+            for title, text, width in zip(_HEADER, line, widths, strict=True)
+        ).rstrip()
+        + note
+        for line, note in zip(cells, notes, strict=True)
     ]
-    if summary:
-        fields.append(f"{summary.outcome}, {summary.measured} measured")
-    if summary and summary.left and not started.source:
-        command = f"benchtui run --resume {printable(entry.path.stem)}"
-        fields.append(f"{summary.left} of {summary.cases} left: {command}")
-    if summary and summary.best:
-        fields.append(f"best {summary.best.samples_per_s:,.1f} samples/s: {printable(summary.best.case)}")
-    if text := operations.note_of(entry.path):
-        fields.append(f"note: {printable(text)}")
-    return "  ".join(fields)
+
+
+def _cells(row: SessionRow) -> tuple[str, ...]:
+    measured = f"{'–' if row.measured is None else row.measured}/{'–' if row.cases is None else row.cases}"
+    rate = "–" if row.best_samples_per_s is None else f"{row.best_samples_per_s:,.1f}"
+    texts = (row.created or "–", measured, str(row.left or "–"), rate, row.model or "–", row.hostname or "–")
+    state = f"{row.state}, {SIMULATED}" if row.simulated else row.state
+    return (printable(row.name), state, *map(printable, texts), printable(row.best_case or "–"))

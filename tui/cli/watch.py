@@ -12,11 +12,13 @@ import click
 from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.library import paths
+from benchtui.sessions.library import file_kinds, paths
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
-from benchtui.sessions.sweep.toml_reader import load_sweep
+from benchtui.sessions.sweep.ranges import nearest
+from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
+from benchtui.tui.cli import COMMANDS
 from benchtui.tui.cli.exit_status import CASE_FAILED, USAGE, exit_status_of, fail
 from benchtui.tui.cli.options import (
     AppearanceOptions,
@@ -108,10 +110,11 @@ def check_plain(as_lines: bool, judging: JudgingOptions) -> None:
 def require_terminal() -> None:
     """Exit with an error if the app can't draw on this terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        fail("the app needs a terminal; without one, use `benchtui run SWEEP`", USAGE)
+        fail("the app needs a terminal; without one, use `benchtui run SWEEP` or `attach --plain`", USAGE)
     if os.environ.get("TERM", "dumb") == "dumb":
         fail(
-            "the app needs a terminal that can move its cursor, but TERM is dumb; use `benchtui run SWEEP`",
+            "the app needs a terminal that can move its cursor, but TERM is dumb; use `benchtui run SWEEP`"
+            " or `attach --plain`",
             USAGE,
         )
 
@@ -172,8 +175,8 @@ def replay(
 ) -> None:
     """Replay a recorded session.
 
-    SESSION is a path, a library name, `latest` or `demo`. With --plain, its events are printed: all at once, or
-    at their original pace with --speed.
+    SESSION is a path, a library name, `latest`, `demo` or `demo-cpu`. With --plain, its events are printed: all
+    at once, or at their original pace with --speed.
     """
     check_plain(as_lines, judging)
     path = paths.resolve(session)
@@ -187,16 +190,42 @@ def replay(
 
 
 @click.command()
+@click.option("--cpu", "on_cpu", is_flag=True, help="Replay a sweep that was measured on a CPU instead.")
 @speed_option
 @theme_option
 @ascii_option
-def demo(speed: float | None, **appearance: Unpack[AppearanceOptions]) -> None:
+def demo(on_cpu: bool, speed: float | None, **appearance: Unpack[AppearanceOptions]) -> None:
     """Replay a bundled demo session.
 
-    Needs neither a GPU nor a model.
+    It is a simulated sweep on a server with four GPUs: a model computed it, and every screen and export of it
+    says SIMULATED. Needs neither a GPU nor a model.
     """
     require_terminal()
-    show(None, paths.demo_path(), Start(speed or 1.0), **appearance)
+    path = paths.demo_path(paths.CPU_DEMO if on_cpu else paths.DEMO)
+    show(None, path, Start(speed or 1.0), **appearance)
+
+
+def _load(sweep: str, overrides: tuple[str, ...]) -> Sweep:
+    """Load a sweep. Raises BenchtuiError that says what the file or the word may be instead."""
+    try:
+        return load_sweep(sweep, overrides)
+    except BenchtuiError:
+        if tool := file_kinds.tool_of(Path(sweep)):
+            hint = f"convert them to a session: benchtui import {sweep}"
+            raise BenchtuiError(f"{sweep}: results of {tool}; {hint}") from None
+        if not os.path.lexists(sweep) and os.sep not in sweep:
+            raise BenchtuiError(unknown_word(sweep)) from None
+        raise
+
+
+def unknown_word(word: str) -> str:
+    """Describe a word that is neither a command nor a preset nor a file, with the nearest of what there is."""
+    sessions = [entry.path.stem for entry in paths.entries()]
+    if word in sessions:
+        return f"{word}: a recorded session; open it: benchtui replay {word}, or benchtui {paths.resolve(word)}"
+    hint = nearest(word, [*COMMANDS, *preset_names(), *sessions])
+    presets = ", ".join(preset_names())
+    return f"{word}: no such file, preset or command{hint}; presets: {presets}; commands: benchtui --help"
 
 
 @click.command("open", hidden=True)
@@ -212,8 +241,14 @@ def open_app(
     theme: str | None,
     ascii_only: bool,
 ) -> None:
-    """Run a sweep and show it live."""
-    loaded = load_sweep(sweep, overrides) if sweep else None
+    """Run a sweep and show it live, or open a recorded session."""
+    if sweep and file_kinds.holds_events(Path(sweep)):
+        if overrides or session_path:
+            raise click.UsageError(f"{sweep} is a recorded session; --set and -o need a sweep")
+        require_terminal()
+        show(client.find(Path(sweep)), Path(sweep), theme=theme, ascii_only=ascii_only)
+        return
+    loaded = _load(sweep, overrides) if sweep else None
     require_terminal()
     engine = start_engine(loaded, session_path) if loaded else None
     show(engine, engine.path if engine else None, theme=theme, ascii_only=ascii_only)

@@ -12,7 +12,7 @@ def compare_help(symbols: Symbols) -> Sequence[Section]:
         ("ratio", "how many times as fast; above 1 the new session is the faster one"),
         ("interval", "95 % interval of the ratio: steps, fresh processes, sessions"),
         ("p50", "median step; the mean where the source kept no steps"),
-        ("MB", "peak memory: on the device; on the processor, resident memory of the worker"),
+        ("memory", "peak memory: on the device; on the processor, resident memory of the worker"),
         ("J/1k", "joules for a thousand samples"),
     )
     verdicts = (

@@ -18,7 +18,7 @@ from benchtui.sessions.text.wording import why_unsure
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.compare.distributions import Times, overlay_lines
 from benchtui.tui.compare.rows import VERDICTS, CompareEntry, arrangement, interval, times, why_unpaired
-from benchtui.tui.drawing.format import clean, fit, milliseconds, rate, whole
+from benchtui.tui.drawing.format import clean, fit, memory, milliseconds, rate
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line, width_of
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.layout import TableRow
@@ -211,7 +211,7 @@ def _metrics_line(letter: str, result: Result, role: str, width: int, symbols: S
         f"{middle} {milliseconds(result.typical_ms, symbols)} ms",
         f"{least} to {most} ms" if spread.least is not None else "",
         f"{rate(result.metrics.samples_per_s, symbols)} samples/s",
-        f"{whole(result.case.peak_memory_mb, symbols)} MB" if result.case.peak_memory_mb is not None else "",
+        memory(result.case.peak_memory_mb, symbols) if result.case.peak_memory_mb is not None else "",
         f"{result.metrics.mean_power_w:,.1f} W" if result.metrics.mean_power_w is not None else "",
     ]
     known = [word for word in words if word]

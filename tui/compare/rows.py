@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from benchtui.sessions.compare.align import AlignedCase as Aligned
@@ -9,11 +10,13 @@ from benchtui.sessions.compare.align import PairwiseComparison, SessionCompariso
 from benchtui.sessions.report.compare_columns import varying_options
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
-from benchtui.sessions.text.formatting import ratio_span, ratio_text
-from benchtui.sessions.text.labels import case_label, outcome
+from benchtui.sessions.text.formatting import SMALL_RATIO, ratio_span, ratio_text
+from benchtui.sessions.text.labels import outcome
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import clean, milliseconds, rate, whole
+from benchtui.tui.drawing.format import clean, figure, memory
 from benchtui.tui.drawing.styled_text import Span
+from benchtui.tui.model.row_cells import ratio_graph
+from benchtui.tui.table.case_names import config_name
 from benchtui.tui.table.columns import Column
 from benchtui.tui.table.layout import Arrangement, TableRow
 
@@ -28,6 +31,8 @@ VERDICTS: dict[Verdict, Span] = {
 """Letter, word, and color role of each verdict."""
 WIDEST = 56
 """Maximum width of a case's name in cells."""
+LEAST_WIDEST = 1.25
+"""Smallest ratio at the end of the bars, so that small differences look small."""
 WORST_FIRST = (Verdict.SLOWER, None, Verdict.UNSURE, Verdict.FASTER, Verdict.SAME)
 
 
@@ -49,19 +54,22 @@ def arrangement(width: int, longest: int, letter: str) -> Arrangement:
 
 
 def columns(letter: str) -> tuple[Column, ...]:
-    """Return the columns next to a case. ``letter`` is that of the new session, or ``new`` for several."""
+    """Return the columns next to a case. ``letter`` is that of the new session, or ``new`` for several.
+
+    The two sides of a metric share a rank, so that neither is shown without the other.
+    """
     return (
         Column("state", "verdict", 8, 0, words=True),
-        Column("ratio", "ratio", 7, 1),
+        Column("ratio", "ratio", 7, 1, graph_range=(7, 13)),
         Column("base", "A p50 ms", 9, 2),
-        Column("new", f"{letter} p50 ms", max(9, len(letter) + 7), 3),
-        Column("interval", "interval", 15, 4),
-        Column("base_rate", "A samples/s", 11, 5),
-        Column("new_rate", f"{letter} samples/s", max(11, len(letter) + 10), 6),
-        Column("base_memory", "A MB", 8, 7),
-        Column("new_memory", f"{letter} MB", 8, 8),
-        Column("base_energy", "A J/1k", 8, 9),
-        Column("new_energy", f"{letter} J/1k", 8, 10),
+        Column("new", f"{letter} p50 ms", max(9, len(letter) + 7), 2),
+        Column("interval", "interval", 15, 3),
+        Column("base_rate", "A samples/s", 11, 4),
+        Column("new_rate", f"{letter} samples/s", max(11, len(letter) + 10), 4),
+        Column("base_memory", "A memory", 8, 5),
+        Column("new_memory", f"{letter} memory", max(8, len(letter) + 7), 5),
+        Column("base_energy", "A J/1k", 8, 6),
+        Column("new_energy", f"{letter} J/1k", max(8, len(letter) + 5), 6),
     )
 
 
@@ -85,8 +93,14 @@ def shown(found: Sequence[CompareEntry], words: str, order: str) -> list[Compare
     return sorted(kept, key=key) if key else kept
 
 
-def row(entry: CompareEntry, symbols: Symbols) -> TableRow:
-    """Build an entry's table row."""
+def widest_ratio(found: Sequence[CompareEntry]) -> float:
+    """Return the ratio at the end of the bars: the one farthest from 1, or its reciprocal."""
+    ratios = [entry.row.ratio.value for entry in found if entry.row.ratio and entry.row.ratio.value > 0]
+    return max((LEAST_WIDEST, *ratios, *(1 / ratio for ratio in ratios)))
+
+
+def row(entry: CompareEntry, symbols: Symbols, widest: float = LEAST_WIDEST) -> TableRow:
+    """Build an entry's table row; ``widest`` is the ratio at the end of its bar."""
     pair = entry.row.pair
     if pair is None:
         return TableRow(
@@ -103,33 +117,43 @@ def row(entry: CompareEntry, symbols: Symbols) -> TableRow:
     }
     state = VERDICTS[entry.row.verdict or Verdict.UNSURE]
     styled |= {"state": state, "ratio": (cells["ratio"], state[1])}
-    return TableRow((entry.name, "plain"), styled)
+    return TableRow((entry.name, "plain"), styled, graph=partial(_graph, entry.row.ratio, widest, symbols))
+
+
+def _graph(ratio: Ratio | None, widest: float, symbols: Symbols, key: str, width: int) -> Sequence[Span]:
+    """Draw the ratio as a bar around 1."""
+    return ratio_graph(ratio, widest, width, symbols) if ratio else ()
 
 
 def times(ratio: Ratio | None, symbols: Symbols) -> str:
-    """Format a ratio, such as ``1.25x``."""
-    return symbols.absent if ratio is None else f"{ratio_text(ratio.value)}x"
+    """Format a ratio with as many decimals as the others, such as ``1.250x``."""
+    return symbols.absent if ratio is None else f"{ratio_text(ratio.value, _like(ratio))}x"
 
 
 def interval(ratio: Ratio | None, symbols: Symbols) -> str:
     """Format the interval of a ratio."""
-    bounds = ratio_span(ratio.low, ratio.high, ratio.value) if ratio else None
+    bounds = ratio_span(ratio.low, ratio.high, _like(ratio)) if ratio else None
     return bounds or symbols.absent
+
+
+def _like(ratio: Ratio) -> float:
+    """Return the value whose decimals a ratio gets: those of 1, more for small ratios."""
+    return ratio.value if ratio.value < SMALL_RATIO else 1.0
 
 
 def _metric_cells(side: str, result: Result, symbols: Symbols) -> dict[str, str]:
     energy = result.metrics.energy_per_sample_j
     return {
-        side: milliseconds(result.typical_ms, symbols),
-        f"{side}_rate": rate(result.metrics.samples_per_s, symbols),
-        f"{side}_memory": whole(result.case.peak_memory_mb, symbols),
-        f"{side}_energy": symbols.absent if energy is None else f"{1000 * energy:,.1f}",
+        side: figure(result.typical_ms, symbols),
+        f"{side}_rate": figure(result.metrics.samples_per_s, symbols),
+        f"{side}_memory": memory(result.case.peak_memory_mb, symbols),
+        f"{side}_energy": figure(None if energy is None else 1000 * energy, symbols),
     }
 
 
 def _entry(against: PairwiseComparison, row: Aligned, kinds: tuple[str, ...], several: bool) -> CompareEntry:
     letter = f"{against.new_letter} " if several else ""
-    base, new = (clean(case_label(case.config, kinds)) if case else "" for case in (row.base, row.new))
+    base, new = (clean(config_name(case.config, kinds)) if case else "" for case in (row.base, row.new))
     return CompareEntry(against, row, f"{letter}{base or new}", new if base and new != base else "")
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from textual import on, work
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
@@ -36,7 +36,10 @@ from benchtui.tui.library import actions
 from benchtui.tui.pages.place_screen import PlaceScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
+from benchtui.tui.shell.key_queue import HOLDS_KEYS
+from benchtui.tui.shell.navigation import BackRequested
 from benchtui.tui.widgets.action_bar import ActionBar, ActionResult
+from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import Lines, LongList
 from benchtui.tui.widgets.panel import Panel
@@ -48,11 +51,11 @@ KEYS = keymap.table(
     ("n", "next", "follow(1)", "Next matching case", "wraps around"),
     ("N", "previous", "follow(-1)", "Previous matching case"),
     ("b", "swap", "swap", "Make the next session the base, A"),
-    ("d", "differences", "differences", "All differences", "in hardware, software, workload and settings"),
+    ("enter", "differences", "differences", "All differences", "in hardware, software, workload and settings"),
     ("y", "copy_row", "copy_row", "Copy the case as markdown", "to the clipboard, over SSH too"),
     ("Y", "copy", "copy", "Copy the comparison as markdown"),
     ("E", "export", "ask('export')", "Export the comparison", "to a markdown file"),
-    ("escape", "back", "back", "Back", "closes the prompt, then clears the filter"),
+    ("escape", "back", "back", "Back", "closes the prompt, clears the filter; then to the previous place"),
     *keymap.movement("case", "the lower part shows both of its sides"),
     ("question_mark,f1", "help", "help", "Help"),
     ("q", "quit", "app.leave", "Quit"),
@@ -73,6 +76,7 @@ class Compare(PlaceScreen):
         self._paths = paths
         self._compared: SessionComparison | None = None
         self._entries: list[CompareEntry] = []
+        self._widest = compare_rows.LEAST_WIDEST
         self._rows: list[CompareEntry] = []
         self._words, self._order = "", ORDERS[0]
         self._at = 0
@@ -83,12 +87,13 @@ class Compare(PlaceScreen):
         signs = self._symbols
         yield Panel[Span](_waiting_lines, signs, id="waiting")
         with Vertical(id="loaded"):
-            yield Panel[SessionComparison](side_lines, signs, id="sides")
-            yield Panel[SessionComparison](difference_lines, signs, id="differences")
-            yield Panel[Summary](summary_lines, signs, id="summary")
-            yield Panel[Titles](title_lines, signs, id="header")
-            yield LongList(id="list")
-            yield Panel[Detail](detail_lines, signs, id="detail")
+            sides = Panel[SessionComparison](side_lines, signs, id="sides")
+            differences = Panel[SessionComparison](difference_lines, signs, id="differences")
+            yield Frame(sides, differences, symbols=signs, id="sessions")
+            summary = Panel[Summary](summary_lines, signs, id="summary")
+            titles = Panel[Titles](title_lines, signs, id="header")
+            yield Frame(summary, titles, LongList(id="list"), symbols=signs, id="pairs")
+            yield Frame(Panel[Detail](detail_lines, signs, id="detail"), symbols=signs, id="pair")
 
     def on_mount(self) -> None:
         """Start reading the sessions. Textual calls the base's handler as well."""
@@ -98,6 +103,15 @@ class Compare(PlaceScreen):
     def on_screen_resume(self) -> None:
         """Catch up on changes made while another view was shown."""
         self._draw()
+
+    @on(events.Click)
+    def sort_by_column(self, event: events.Click) -> None:
+        """Switch to the next sort order on a click on the titles."""
+        if event.widget is self._panel("header"):
+            self.action_sort()
+
+    def _select_row(self, row: int) -> None:
+        self._select(row)
 
     def action_move(self, rows: int) -> None:
         """Move the selection by rows."""
@@ -149,9 +163,11 @@ class Compare(PlaceScreen):
         self._action_bar.ask(purpose, INPUT_LABELS[purpose], {"filter": self._words, "export": name}[purpose])
 
     def action_back(self) -> None:
-        """Close the open input or question; else clear the filter."""
+        """Close the open input or question; else clear the filter; else leave."""
         bar = self._action_bar
-        if bar.purpose == "filter" or (not bar.purpose and bar.question is None):
+        if not bar.purpose and bar.question is None and not self._words:
+            self.post_message(BackRequested())
+        elif bar.purpose == "filter" or (not bar.purpose and bar.question is None):
             self._filter("")
         if bar.purpose:
             bar.close()
@@ -177,9 +193,9 @@ class Compare(PlaceScreen):
         if event.purpose == "export" and name and found is not None:
             place = self._app_context.folder / Path(name).expanduser()
             write = partial(actions.write_document, partial(_text, found), place, self._paths)
-            self._action_bar.run(partial(write, action="compare.export"))
+            self._action_bar.run(partial(write, action="compare.export"), event)
 
-    @work(group="load", exclusive=True)
+    @work(group="load", exclusive=True, name=HOLDS_KEYS)
     async def _load(self) -> None:
         sides = []
         try:
@@ -195,7 +211,7 @@ class Compare(PlaceScreen):
         except BenchtuiError as error:
             self._show_waiting(clean(str(error)), "bad")
 
-    @work(group="load", exclusive=True)
+    @work(group="load", exclusive=True, name=HOLDS_KEYS)
     async def _swap(self, sides: tuple[ComparedSession, ...]) -> None:
         await self._show_comparison(sides)
 
@@ -203,6 +219,7 @@ class Compare(PlaceScreen):
         """Compare the sessions with the first one, and show the result."""
         self._compared = await asyncio.to_thread(compare_sessions, sides)
         self._entries = compare_rows.entries(self._compared)
+        self._widest = compare_rows.widest_ratio(self._entries)
         self.add_class("-loaded")
         self._panel("sides").styles.height = min(len(sides), 4)
         self._panel("differences").styles.height = min(len(self._compared.differences) + 1, MOST_DIFFERENCES)
@@ -263,6 +280,8 @@ class Compare(PlaceScreen):
         self._panel("header").show(Titles(longest, letter))
         listing.show(self._lines(longest, letter))
         self._panel("detail").show(Detail(self._entry))
+        for frame, title in (("sessions", "sessions"), ("pairs", "cases"), ("pair", "selected case")):
+            self.query_one(f"#{frame}", Frame).show_title([(title, "muted")])
 
     def _lines(self, longest: int, letter: str) -> Lines:
         if not self._rows:
@@ -272,7 +291,7 @@ class Compare(PlaceScreen):
 
         def rendered(index: int, width: int) -> Line:
             mark = self._symbols.chosen if index == self._at else " "
-            cells = compare_rows.row(self._rows[index], self._symbols)
+            cells = compare_rows.row(self._rows[index], self._symbols, self._widest)
             return compare_rows.arrangement(width, longest, letter).line(cells, width, self._symbols, mark)
 
         return Lines(len(self._rows), rendered, self._at)

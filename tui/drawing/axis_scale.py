@@ -7,8 +7,19 @@ from math import ceil, floor, isfinite, log10
 
 ROUND = (1, 2, 5)
 """Ticks are at these multiples of a power of ten."""
+ROUND_NEAR = (1, 2, 2.5, 5)
+ROUND_NEARER = (1.5, 3, 4, 6, 8)
+"""Steps of an axis that should end near its last value; the second ones if the first would end far off."""
+MAX_EXCESS = 0.15
+"""Share of the last value by which an axis may end above it."""
 LOG_SCALE_RATIO = 4.0
 """Max/min ratio from which values get a log scale, if each is at least 1.5 times the previous one."""
+INTERVALS_S = (
+    *(0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30),
+    *(60.0 * minutes for minutes in (1, 2, 5, 10, 20, 30)),
+    *(3600.0 * hours for hours in (1, 2, 5, 10, 24)),
+)
+"""Intervals between two labels of a time axis, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +51,33 @@ def linear(least: float, most: float, count: int, *, from_zero: bool = True) -> 
     last = max(last, first + 1)
     ticks = tuple(place * step for place in range(first, last + 1))
     return Scale(ticks[0], ticks[-1], ticks)
+
+
+def from_zero(most: float, count: int) -> Scale:
+    """Return a linear scale from zero that ends close above ``most``, with at most ``count`` ticks."""
+    found = [_steps_to(most, step) for step in _round_steps(most, count, ROUND_NEAR)]
+    if not found or min(found)[0] > MAX_EXCESS * most:
+        found += [_steps_to(most, step) for step in _round_steps(most, count, ROUND_NEARER)]
+    if not found:
+        return linear(0.0, most, count)
+    _, steps, step = min(found)
+    ticks = tuple(place * step for place in range(-steps + 1))
+    return Scale(ticks[0], ticks[-1], ticks)
+
+
+def _round_steps(most: float, count: int, factors: Sequence[float]) -> list[float]:
+    """Return the round steps of which at least two and fewer than ``count`` reach ``most``."""
+    if not isfinite(most) or most <= 0:
+        return []
+    power = floor(log10(most))
+    steps = [factor * 10.0**exponent for exponent in range(power - 1, power + 1) for factor in factors]
+    return [step for step in steps if 2 <= ceil(most / step - 1e-9) < max(count, 3)]
+
+
+def _steps_to(most: float, step: float) -> tuple[float, int, float]:
+    """Return by how much whole steps exceed ``most``, their number as a negative, and the step."""
+    number = ceil(most / step - 1e-9)
+    return (round(number * step - most, 9), -number, step)
 
 
 def logarithmic(least: float, most: float, count: int) -> Scale:
@@ -83,6 +121,29 @@ def labels(ticks: Sequence[float], place: Callable[[float], int], width: int) ->
         if all(start + len(text) < other or start > other + len(said) for other, said in kept):
             kept.append((start, text))
     return sorted(kept)
+
+
+def time_interval(least_s: float) -> float:
+    """Return the shortest round interval that is at least this long, in seconds."""
+    return next((interval for interval in INTERVALS_S if interval >= least_s), INTERVALS_S[-1])
+
+
+def time_text(seconds: float) -> str:
+    """Format a time on an axis, without parts that are zero."""
+    if seconds < 60:
+        return f"{seconds:g} s"
+    whole = round(seconds)
+    parts = (whole // 3600, "h"), (whole % 3600 // 60, "m"), (whole % 60, "s")
+    return " ".join(f"{amount} {unit}" for amount, unit in parts if amount)
+
+
+def placed(texts: Iterable[tuple[int, str]], width: int) -> str:
+    """Write texts at their cells in one row, leaving out any that touches an earlier one or an end."""
+    row = " " * width
+    for at, text in texts:
+        if 0 <= at <= width - len(text) and row[max(0, at - 1) : at + len(text) + 1].isspace():
+            row = row[:at] + text + row[at + len(text) :]
+    return row
 
 
 def _thinned(steps: list[float], count: int) -> tuple[float, ...]:

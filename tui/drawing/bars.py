@@ -1,8 +1,9 @@
 """Bars and sparklines at sub-cell resolution, independent of Textual."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from math import nan
+from math import log, nan
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Span
@@ -13,6 +14,67 @@ def bar(fraction: float | None, width: int, symbols: Symbols, role: str = "accen
     halves = round(min(max(fraction or 0.0, 0.0), 1.0) * 2 * max(width, 0))
     fill = symbols.bar * (halves // 2) + symbols.half * (halves % 2)
     return [(fill, role), (symbols.track * (width - len(fill)), "faint")]
+
+
+def gauge_bar(fraction: float | None, width: int, symbols: Symbols, role: str) -> list[Span]:
+    """Draw a bar of ``width`` cells with its ends, filled to a fraction (0 to 1) in eighths of a cell."""
+    before, after = symbols.ends[0], symbols.ends[1]
+    inside = max(0, width - 2)
+    fill = partial_cells(min(max(fraction or 0.0, 0.0), 1.0) * inside, symbols)
+    rest = symbols.empty * (inside - len(fill))
+    return [(before, "faint"), (fill, role), (rest + after, "faint")]
+
+
+def partial_cells(cells: float, symbols: Symbols) -> str:
+    """Draw a run of ``cells`` filled cells, the last one partly filled."""
+    return _levels(cells, symbols.eighths)
+
+
+def _levels(cells: float, levels: str) -> str:
+    most = len(levels) - 1
+    whole, part = divmod(round(cells * most), most)
+    return levels[-1] * whole + (levels[part] if part else "")
+
+
+@dataclass(frozen=True, slots=True)
+class RatioRange:
+    """Ratio with its interval, as a diverging bar shows it. All values are positive."""
+
+    low: float
+    high: float
+    """Bounds of the interval; 1 and the ratio itself if there is none."""
+    most: float
+    """Ratio at the right end of the bar, above 1; its reciprocal is at the left end."""
+
+
+def ratio_bar(shown: RatioRange, width: int, symbols: Symbols, role: str) -> list[Span]:
+    """Draw a ratio as a bar from 1 on a logarithmic scale: to the right above 1, the interval lighter."""
+    before, after = symbols.ends[0], symbols.ends[1]
+    side = max(0, (width - 3) // 2)
+    low, high = (log(bound) / log(shown.most) * side for bound in (shown.low, shown.high))
+    left = _half_bar(-high, -low, side, symbols, symbols.from_right)
+    right = _half_bar(low, high, side, symbols, symbols.eighths)
+    return [
+        (before, "faint"),
+        (left[::-1].rjust(side), role),
+        (symbols.axis, "faint"),
+        (right.ljust(side), role),
+        (after, "faint"),
+    ]
+
+
+def _half_bar(near: float, far: float, side: int, symbols: Symbols, levels: str) -> str:
+    """Draw one side of a diverging bar from its center: solid up to ``near``, light up to ``far``, in cells."""
+    solid = _levels(min(max(near, 0.0), side), levels)
+    reached = min(max(far, 0.0), side)
+    return solid + symbols.light * (round(reached) - len(solid))
+
+
+def severity(fraction: float | None, warning: float, critical: float) -> str:
+    """Return the role of a reading by its fraction of the limit; ``muted`` if unknown."""
+    if fraction is None:
+        return "muted"
+    return "bad" if fraction >= critical else "warning" if fraction >= warning else "good"
 
 
 def history(values: Sequence[float], most: float, width: int, symbols: Symbols) -> str:

@@ -1,11 +1,12 @@
 """Line plot with a letter and an interval at each point, independent of Textual."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.axis_scale import Scale, labels, linear, logarithmic, of_values, tick_text
+from benchtui.tui.drawing.axis_scale import Scale, from_zero, labels, linear, logarithmic, of_values, tick_text
 from benchtui.tui.drawing.bars import bar
 from benchtui.tui.drawing.canvas import Canvas
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line, width_of
@@ -111,6 +112,7 @@ def plot_lines(plot: Plot, width: int, height: int, symbols: Symbols) -> Sequenc
     frame = _Frame(Canvas(width - room - 2, rows, symbols), _horizontal(plot, dots), y)
     for curve in plot.curves:
         _draw(frame, curve, symbols)
+    _count_covered(frame, plot)
     if plot.chosen is not None:
         _highlight_chosen(frame, plot)
     title = crop([(" " * (room + 2), "plain"), (plot.title, "muted")], width, symbols)
@@ -136,14 +138,14 @@ def _vertical(dots: Sequence[Dot], rows: int, by_logarithm: bool) -> Scale:
     positive = [value for value in (*lows, *(dot.y for dot in dots)) if value > 0]
     if by_logarithm and positive:
         return logarithmic(min(positive), max(highs), count)
-    return linear(0.0, max(highs), count)
+    return from_zero(max(highs), count)
 
 
 def _horizontal(plot: Plot, dots: Sequence[Dot]) -> Scale:
     if plot.x_values is not None:
         return of_values(plot.x_values)
     least, most = min(dot.x for dot in dots), max(dot.x for dot in dots)
-    return logarithmic(least, most, 9) if 0 < least * WIDE_RANGE <= most else linear(0.0, most, 7)
+    return logarithmic(least, most, 9) if 0 < least * WIDE_RANGE <= most else from_zero(most, 7)
 
 
 def _draw(frame: _Frame, curve: Curve, symbols: Symbols) -> None:
@@ -157,6 +159,22 @@ def _draw(frame: _Frame, curve: Curve, symbols: Symbols) -> None:
             canvas.stroke((x, frame.level(dot.high)), (x, frame.level(dot.low)), curve.role)
         if curve.letter:
             canvas.sign(frame.column(dot.x), frame.row(dot.y), curve.letter, curve.role)
+
+
+def _count_covered(frame: _Frame, plot: Plot) -> None:
+    """Say beside a letter how many points it covers, where the cells next to it are free."""
+    found = Counter(
+        (frame.column(dot.x), frame.row(dot.y))
+        for curve in plot.curves
+        if curve.letter and curve.joined
+        for dot in curve.dots
+    )
+    for (column, row), count in found.items():
+        more = f"+{count - 1}"
+        cells = [column + 1 + offset for offset in range(len(more))]
+        if count > 1 and cells[-1] < frame.canvas.width and not any((cell, row) in found for cell in cells):
+            for cell, character in zip(cells, more, strict=True):
+                frame.canvas.sign(cell, row, character, "muted")
 
 
 def _highlight_chosen(frame: _Frame, plot: Plot) -> None:

@@ -1,6 +1,6 @@
 """Case grid of a sweep: its cases, built on demand, and their totals. Independent of Textual."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import Literal
@@ -21,7 +21,8 @@ from benchtui.tui.drawing.format import duration
 SLICE = 250
 """Cases processed per slice, which takes a few milliseconds."""
 
-Status = Literal["on", "off", "skipped"]
+Status = Literal["on", "off", "skipped", "missing"]
+"""``missing``: its device isn't on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class GridCase:
     config: Config
     status: Status
     reason: str = ""
-    """Why the case is skipped."""
+    """Why the case is skipped, or its device is missing."""
     prediction: Prediction | None = None
 
 
@@ -45,6 +46,9 @@ class Totals:
     processed: int = 0
     off: int = 0
     skipped: int = 0
+    missing: int = 0
+    missing_reason: str = ""
+    """Why the first missing device is missing."""
     seconds: float = 0.0
     """Total time of the enabled cases with a prediction, guesses included."""
     unknown: int = 0
@@ -55,7 +59,7 @@ class Totals:
     @property
     def on(self) -> int:
         """Number of cases to be measured, among those processed."""
-        return self.processed - self.off - self.skipped
+        return self.processed - self.off - self.skipped - self.missing
 
     @property
     def complete(self) -> bool:
@@ -67,6 +71,9 @@ class Totals:
         self.processed += 1
         self.off += cell.status == "off"
         self.skipped += cell.status == "skipped"
+        if cell.status == "missing":
+            self.missing += 1
+            self.missing_reason = self.missing_reason or cell.reason
         if cell.prediction is None:
             return
         if cell.prediction.seconds is None:
@@ -80,11 +87,15 @@ class Totals:
 class CaseGrid:
     """All combinations of a sweep's axes by index, disabled ones included."""
 
-    def __init__(self, sweep: Sweep, estimator: HistoryEstimator) -> None:
+    def __init__(
+        self, sweep: Sweep, estimator: HistoryEstimator, missing: Callable[[Config], str] | None = None
+    ) -> None:
+        """Create the grid. ``missing`` returns why a case's device isn't on the machine that runs it."""
         self.sweep = sweep
         self.count = sweep.axes.count
         self.estimator = estimator
         self._off = exclusion_matcher(sweep.exclude)
+        self.missing = missing
         self._axes = [(field, getattr(sweep.axes, field)) for field in reversed(AXES)]
 
     @property
@@ -107,6 +118,8 @@ class CaseGrid:
             return GridCase(config, "off")
         if reason := unsupported_reason(config) or incompatible_reason(config, self.sweep):
             return GridCase(config, "skipped", reason)
+        if reason := self.missing(config) if self.missing and self._runs_here(config) else "":
+            return GridCase(config, "missing", reason)
         return GridCase(config, "on", prediction=self.estimator.predict(config, self.sweep))
 
     def survey(self, size: int = SLICE) -> Iterator[Totals]:
@@ -122,6 +135,10 @@ class CaseGrid:
             totals.seconds += (repeat_s or 0.0) * totals.complete
             yield copy(totals)
 
+    def _runs_here(self, config: Config) -> bool:
+        """Return whether this machine runs the case, rather than a node of a cluster."""
+        return self.sweep.run.executor == "local" and not config.machine
+
     def _may_repeat(self, config: Config) -> bool:
         """Return whether a case may be the one that an A/A pair repeats."""
         rules = self.sweep.measure
@@ -133,7 +150,9 @@ def totals_text(totals: Totals, sweep: Sweep, symbols: Symbols) -> str:
     dot = f" {symbols.dot} "
     if not totals.complete:
         return f"{totals.cases:,} cases{dot}{totals.processed:,} checked so far"
-    counts = [f"{totals.on:,} of {totals.cases:,} case{'s' * (totals.cases != 1)}"]
+    verb = " can run" if totals.missing else ""
+    counts = [f"{totals.on:,} of {totals.cases:,} case{'s' * (totals.cases != 1)}{verb}"]
+    counts += [f"{totals.missing:,} without their device"] if totals.missing else []
     counts += [f"{totals.off:,} off"] if totals.off else []
     counts += [f"{totals.skipped:,} skipped"] if totals.skipped else []
     counts += ["plus those that batch_size = auto adds"] if sweep.axes.batch_size_auto else []
@@ -143,6 +162,8 @@ def totals_text(totals: Totals, sweep: Sweep, symbols: Symbols) -> str:
 
 def time_text(totals: Totals, symbols: Symbols) -> str:
     """Format the total time, marked as approximate unless all of it was measured."""
+    if not totals.on:
+        return "nothing to measure"
     if totals.unknown == totals.on:
         return "time unknown"
     sign = "" if totals.guessed + totals.near == 0 else f"{symbols.about} "

@@ -1,16 +1,19 @@
 """Draft of a sweep: its entries, undo and redo, and its source file. Independent of Textual."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SessionStarted
-from benchtui.sessions.files.input_file import open_plain, read_text
+from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.files.output_file import write_text
 from benchtui.sessions.journal.reader import Tail
-from benchtui.sessions.sweep import Exclusion, Sweep, exclusions, toml_writer
+from benchtui.sessions.library.file_kinds import holds_events
+from benchtui.sessions.sweep import Exclusion, Sweep, exclusions, ranges, toml_writer
 from benchtui.sessions.sweep.exclusions import Exclusions
+from benchtui.sessions.sweep.options import NUMERIC
 from benchtui.sessions.sweep.toml_reader import entries, read_source, read_table, sweep_of
 
 DEFAULT_PRESET = "quick"
@@ -170,11 +173,34 @@ class Draft:
 def load_state(source: str | Path) -> State:
     """Load a preset, a TOML file, or a recorded session's sweep. Raises BenchtuiError."""
     path = Path(source)
-    if _holds_events(path):
+    if holds_events(path):
         sweep = _recorded(path)
         return _state(Origin(toml_writer.toml_of(sweep), f"sweep of {path.stem}", sweep.name))
     text, where = read_source(str(source))
     return _state(Origin(text, where, path.stem, path if path.is_file() else None))
+
+
+def without_repeats(entry: str, text: str) -> tuple[str, list[str]]:
+    """Return the list of an axis without the items that add no value, and those items."""
+    table, _, axis = entry.rpartition(".")
+    items = [item.strip() for item in text.split(",")]
+    if table != "axes" or "[" in text or len(items) < 2:
+        return text, []
+    seen: set[object] = set()
+    kept: list[str] = []
+    for item in items:
+        new = _item_values(item, axis) - seen
+        seen |= new
+        kept += [item] if new else []
+    return (text, []) if len(kept) == len(items) else (", ".join(kept), list(Counter(items) - Counter(kept)))
+
+
+def _item_values(item: str, axis: str) -> set[object]:
+    """Return the values that an item of an axis stands for; the item itself if it isn't a number or a range."""
+    try:
+        return set(ranges.whole_numbers(item, axis)) if axis in NUMERIC else {item}
+    except BenchtuiError:
+        return {item}
 
 
 def default_texts() -> dict[str, str]:
@@ -195,14 +221,6 @@ def _sweep(texts: Mapping[str, str], exclude: Exclusions, stem: str) -> Sweep:
         told = str(error).removeprefix(f"{ERROR_PREFIX}: ")
         home = next((entry.rpartition(".")[0] for entry in entries() if told.startswith(f"{entry}:")), "")
         raise BenchtuiError(told.removeprefix(f"{home}.")) from error
-
-
-def _holds_events(path: Path) -> bool:
-    try:
-        with open_plain(path) as file:
-            return b"".join(file.read(64).split()).startswith(b'[{"event"')
-    except (OSError, ValueError):
-        return False
 
 
 def _recorded(path: Path) -> Sweep:

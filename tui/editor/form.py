@@ -1,7 +1,8 @@
 """Editor form: the rows for a sweep, and the cursor. Independent of Textual."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import get_args
 
 from benchtui.sessions.sweep import TASKS, Caches, ExecutorKind, Mode, Optimizer, Sweep, Weights, WhenLost
@@ -21,6 +22,8 @@ GROUPS = {
     "train": "Train",
     "generate": "Generate",
 }
+FOLDED = ("Measure", "Run", "Environment")
+"""Groups that are folded until they are opened."""
 FLAG = ("false", "true")
 
 
@@ -37,6 +40,8 @@ class FormField:
     """Whether the entry is a list, with each value on or off."""
     unset: str = "none"
     """Text shown while the entry has no value."""
+    folds: str = ""
+    """Group that this row folds and unfolds; empty for an entry."""
 
     @property
     def label(self) -> str:
@@ -46,7 +51,7 @@ class FormField:
     @property
     def group(self) -> str:
         """Title of the entry's group."""
-        return GROUPS.get(self.key.partition(".")[0], "Sweep")
+        return self.folds or GROUPS.get(self.key.partition(".")[0], "Sweep")
 
 
 def _of_axis(option: Option) -> FormField:
@@ -145,6 +150,11 @@ def shown(entry: FormField, texts: Mapping[str, str], defaults: Mapping[str, str
 
 
 ENTRIES = all_entries()
+FOLD_ROWS = {
+    group: FormField(f"fold.{group}", f"options of {group.lower()}; those set are named here", folds=group)
+    for group in FOLDED
+}
+"""Rows in place of the titles of groups that can be folded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +169,8 @@ class FormRow:
     """Selectable values, each with whether it is on."""
     unused: str = ""
     """Why the task ignores the entry; empty if it doesn't."""
+    open: bool = False
+    """Whether the group of a fold row is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +183,8 @@ class Form:
     """Index of the value under the cursor, in the selected row."""
     focused: bool = True
     """Whether key bindings act on the form rather than on the cases."""
+    error: str = ""
+    """Why the text of the selected row isn't allowed; empty if it is."""
 
     @property
     def row(self) -> FormRow:
@@ -192,19 +206,27 @@ class Form:
         return values[(at + by) % len(values)]
 
 
+def _set_text(rows: Sequence[FormRow]) -> str:
+    """Name the entries of a folded group that differ from their defaults."""
+    changed = [f"{row.entry.label} {row.text}" for row in rows if row.changed]
+    return ", ".join(changed) or "defaults"
+
+
 class Cursor:
     """Cursor in the form. It stays on its entry when rows are added or removed."""
 
     def __init__(self) -> None:
         self.entry: FormField = next(entry for entry in ENTRIES if entry.key == "axes.device")
         self.value = 0
+        self.opened: set[str] = set()
+        """Groups that are unfolded."""
         self._defaults: Mapping[str, str] = default_texts()
 
-    def form(self, state: State, focused: bool) -> Form:
+    def form(self, state: State, focused: bool, error: str = "") -> Form:
         """Build the form of a state."""
         rows = tuple(self._rows(state))
         at = next((place for place, row in enumerate(rows) if row.entry == self.entry), 0)
-        return Form(rows, at, self.value, focused)
+        return Form(rows, at, self.value, focused, error)
 
     def move(self, form: Form, lines: int) -> None:
         """Move by rows, and place the cursor on the first value that is on."""
@@ -216,13 +238,24 @@ class Cursor:
         """Move to another value of the row, wrapping around."""
         self.value = (self.value + by) % max(len(form.row.values), 1)
 
+    def fold(self, group: str) -> None:
+        """Unfold a group, or fold it again."""
+        self.opened ^= {group}
+
     def _rows(self, state: State) -> list[FormRow]:
-        lines = ((entry, unused(entry, state.sweep)) for entry in ENTRIES)
-        return [
-            self._row(entry, why, state.texts)
-            for entry, why in lines
-            if why is None or entry.key in state.texts
-        ]
+        rows: list[FormRow] = []
+        for group, members in groupby(ENTRIES, lambda entry: entry.group):
+            shown = [
+                self._row(entry, why, state.texts)
+                for entry, why in ((entry, unused(entry, state.sweep)) for entry in members)
+                if why is None or entry.key in state.texts
+            ]
+            if group in FOLD_ROWS:
+                opened = group in self.opened
+                rows.append(FormRow(FOLD_ROWS[group], _set_text(shown), False, open=opened))
+                shown = shown if opened else []
+            rows += shown
+        return rows
 
     def _row(self, entry: FormField, why: str | None, texts: Texts) -> FormRow:
         text = shown(entry, texts, self._defaults)

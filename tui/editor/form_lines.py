@@ -1,40 +1,47 @@
 """Form lines: one row per entry, the selected one with all its values. Independent of Textual."""
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line, width_of
-from benchtui.tui.editor.form import Form, FormRow
+from benchtui.tui.editor.form import FOLDED, Form, FormRow
 
 LABEL = 17
 INDENT = 2
 """Cells before the label, for the selection mark."""
 VALUE = INDENT + LABEL + 1
 """Cells before the value."""
+MAX_HELP = 3
+"""Most lines of help below the selected row."""
 LONG_LABEL = 26
 """Label width of entries that only some tasks have."""
 
 
 def entry_lines(form: Form, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
-    """Render as many rows as fit, including the selected one."""
-    lines, top = _titles(form), _top(form, height)
-    drawn = [
-        _title(found, width, symbols) if isinstance(found, str) else _entry(form, found, width, symbols)
-        for found in lines[top : top + height]
-    ]
-    for place, left in ((0, _entries_in(lines[:top])), (-1, _entries_in(lines[top + height :]))):
+    """Render as many rows as fit, including the selected one with its values and its help or error."""
+    blocks = _blocks(form, width, symbols)
+    top = _top(blocks, form, height)
+    lines = [(place, drawn) for place, block in blocks for drawn in block]
+    drawn = [line for _, line in lines[top : top + height]]
+    for end, hidden in ((0, lines[:top]), (-1, lines[top + height :])):
+        left = len({place for place, _ in hidden if place is not None} - {form.chosen})
         if left and drawn:
-            drawn[place] = justify(drawn[place], [(f"{left} more", "muted")], width, symbols)
+            drawn[end] = justify(drawn[end], [(f"{left} more", "muted")], width, symbols)
     return drawn
 
 
-def _entries_in(lines: Sequence[str | int]) -> int:
-    return sum(isinstance(found, int) for found in lines)
-
-
-def value_place(form: Form, height: int) -> tuple[int, int]:
+def value_place(form: Form, width: int, height: int, symbols: Symbols) -> tuple[int, int]:
     """Return column and line of the selected entry's value."""
-    return value_column(form.row), _titles(form).index(form.chosen) - _top(form, height)
+    blocks = _blocks(form, width, symbols)
+    return value_column(form.row), _line_of(blocks, form.chosen) - _top(blocks, form, height)
+
+
+def row_at(form: Form, line: int, width: int, height: int, symbols: Symbols) -> int | None:
+    """Return the index of the row at a line of the view; None at a title or a blank line."""
+    blocks = _blocks(form, width, symbols)
+    places = [place for place, block in blocks for _ in block][_top(blocks, form, height) :]
+    return places[line] if line < len(places) else None
 
 
 def value_column(row: FormRow) -> int:
@@ -42,57 +49,92 @@ def value_column(row: FormRow) -> int:
     return VALUE if len(row.entry.label) <= LABEL else INDENT + LONG_LABEL + 1
 
 
-def _titles(form: Form) -> list[str | int]:
-    """Return the row indices, with a title before each group and a blank line between groups."""
-    found: list[str | int] = []
+_Block = tuple[int | None, Sequence[Line]]
+"""Lines of a row with its index; None for the title of a group and for the blank lines between groups."""
+
+
+def _blocks(form: Form, width: int, symbols: Symbols) -> list[_Block]:
+    """Render all rows, with a title before each group and a blank line between groups."""
+    blocks: list[_Block] = []
     group = ""
     for place, row in enumerate(form.rows):
         if row.entry.group != group:
+            folds = bool(row.entry.folds)
+            blank = (
+                [] if not blocks or (folds and group in FOLDED and not form.rows[place - 1].open) else [BLANK]
+            )
             group = row.entry.group
-            found += ["", group] if found else [group]
-        found.append(place)
-    return found
+            title = [] if folds else [crop([(group, "muted")], width, symbols)]
+            blocks.append((None, [*blank, *title]))
+        blocks.append((place, _row_lines(form, place, width, symbols)))
+    return blocks
 
 
-def _top(form: Form, height: int) -> int:
-    lines = _titles(form)
-    return max(0, min(lines.index(form.chosen) - height // 2, len(lines) - height))
+def _line_of(blocks: Sequence[_Block], chosen: int) -> int:
+    """Return the first line of a row."""
+    at = next(number for number, (place, _) in enumerate(blocks) if place == chosen)
+    return sum(len(lines) for _, lines in blocks[:at])
 
 
-def _title(group: str, width: int, symbols: Symbols) -> Line:
-    return crop([(group, "muted")], width, symbols) if group else BLANK
+def _top(blocks: Sequence[_Block], form: Form, height: int) -> int:
+    """Return the first visible line, so that all lines of the selected row are visible."""
+    total = sum(len(lines) for _, lines in blocks)
+    return max(0, min(_line_of(blocks, form.chosen) - height // 2, total - height))
 
 
-def _entry(form: Form, place: int, width: int, symbols: Symbols) -> Line:
-    row, here = form.rows[place], place == form.chosen
-    mark = (symbols.chosen if here else " ", "accent" if form.focused else "faint")
-    role = "strong" if here and form.focused else "plain" if row.changed else "muted"
+def _row_lines(form: Form, place: int, width: int, symbols: Symbols) -> list[Line]:
+    """Render a row; below the selected one stand its further values, and its error or help."""
+    row, here = form.rows[place], place == form.chosen and form.focused
+    mark = (symbols.chosen if place == form.chosen else " ", "accent" if form.focused else "faint")
+    error = form.error if here else ""
+    label_role = "bad" if error else "strong" if here else "plain" if row.changed else "muted"
+    if row.entry.folds:
+        head = [mark, (" ", "plain"), *_fold(row, label_role, symbols)]
+        return [crop(head, width, symbols), *_help_lines(row, error, here, width)]
     label = row.entry.label.ljust(value_column(row) - INDENT - 1)
-    head = [mark, (" ", "plain"), (f"{label} ", role)]
-    room = width - width_of(head)
-    if here and form.focused and row.values and not row.unused:
-        return line(*head, *_choices(form, room, symbols))
-    return crop([*head, _value(row)], width, symbols)
+    head = [mark, (" ", "plain"), (f"{label} ", label_role)]
+    if here and row.values and not row.unused:
+        indent = (" " * width_of(head), "plain")
+        choices = _choices(form, width - width_of(head), symbols)
+        lines = [line(*(head if number == 0 else [indent]), *each) for number, each in enumerate(choices)]
+    else:
+        lines = [crop([*head, _value(row, error)], width, symbols)]
+    return [*lines, *_help_lines(row, error, here, width)]
 
 
-def _value(row: FormRow) -> Span:
+def _fold(row: FormRow, role: str, symbols: Symbols) -> list[Span]:
+    """Render the title of a group that can be folded, with what differs from the defaults while it is."""
+    sign = symbols.down if row.open else symbols.chosen
+    return [(f"{row.entry.folds} {sign} ", role), ("" if row.open else row.text, "muted")]
+
+
+def _help_lines(row: FormRow, error: str, here: bool, width: int) -> list[Line]:
+    """Render what the selected entry means, or in red why its text isn't allowed."""
+    if not here:
+        return []
+    indent = INDENT + 2
+    texts = wrap(error or row.entry.about, max(width - indent, 12), break_on_hyphens=False)
+    role = "bad" if error else "muted"
+    return [line((" " * indent, "plain"), (text, role)) for text in texts[:MAX_HELP]]
+
+
+def _value(row: FormRow, error: str) -> Span:
+    if error:
+        return row.text, "bad"
     if row.unused:
         return f"{row.text}  ({row.unused})", "muted"
     return (row.text, "bright" if row.changed else "muted") if row.text else (row.entry.unset, "muted")
 
 
-def _choices(form: Form, room: int, symbols: Symbols) -> Line:
-    """Render all values, with the enabled ones marked. Scroll until the cursor is visible."""
-    tokens = [
-        (f"{symbols.ok if on else ' '}{value} ", _role(on, value == form.value_at_cursor))
-        for value, on in form.row.values
-    ]
-    cursor = next((at for at, (value, _) in enumerate(form.row.values) if value == form.value_at_cursor), 0)
-    first = 0
-    while first < cursor and width_of(tokens[first : cursor + 1]) + 3 > room:
-        first += 1
-    lead: list[Span] = [(symbols.ellipsis, "muted")] if first else []
-    return crop([*lead, *tokens[first:]], room, symbols)
+def _choices(form: Form, room: int, symbols: Symbols) -> list[Line]:
+    """Render all values, with the enabled ones marked, on as many lines as they need."""
+    lines: list[list[Span]] = [[]]
+    for value, on in form.row.values:
+        token = (f"{symbols.ok if on else ' '}{value} ", _role(on, value == form.value_at_cursor))
+        if lines[-1] and width_of([*lines[-1], token]) > room:
+            lines.append([])
+        lines[-1].append(token)
+    return [crop(each, room, symbols) for each in lines]
 
 
 def _role(on: bool, here: bool) -> str:

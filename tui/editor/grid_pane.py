@@ -1,7 +1,7 @@
 """Case grid pane: cases of the edited sweep, a cursor, and totals computed in the background."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from benchtui.sessions.estimates.history import HistoryEstimator, workload_key
-from benchtui.sessions.sweep import Axes, Exclusion, Sweep
+from benchtui.sessions.sweep import Axes, Config, Exclusion, Sweep
 from benchtui.sessions.sweep.exclusions import exclusion_of
 from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
@@ -28,11 +28,11 @@ from benchtui.tui.editor.case_grid import (
 from benchtui.tui.editor.estimates import HistoryCache
 from benchtui.tui.widgets.panel import Panel
 
-TITLES = {"sequence_length": "seq", "batch_size": "batch"}
+TITLES = {"sequence_length": "seq", "batch_size": "bs"}
 """Column titles that differ from the option's name."""
 ALWAYS_SHOWN = ("device", "batch_size")
 """Options shown even if all cases share the same value."""
-TIME, MEMORY = 9, 10
+TIME, MEMORY = 9, 12
 MIN_OPTION_WIDTH = 4
 """Minimum width of an option in cells."""
 GAP = "  "
@@ -92,11 +92,14 @@ def _header(view: MatrixView, widths: dict[str, int], width: int, symbols: Symbo
 
 def _row(view: MatrixView, index: int, widths: dict[str, int], width: int, symbols: Symbols) -> Line:
     cell, here = view.matrix.cell(index), index == view.chosen
-    role = ("bright" if here and view.focused else "plain") if cell.status == "on" else "muted"
+    role = "faint" if cell.status == "missing" else "muted"
+    if cell.status == "on":
+        role = "bright" if here and view.focused else "plain"
     signs = {
         "on": (symbols.ok, "good"),
         "off": (symbols.skipped, "muted"),
         "skipped": (symbols.absent, "muted"),
+        "missing": (symbols.skipped, "faint"),
     }
     cells: list[Span] = []
     for option, size in widths.items():
@@ -122,6 +125,8 @@ def _apart(cells: Sequence[Span]) -> list[Span]:
 def _figures(cell: GridCase, symbols: Symbols) -> list[Span]:
     if cell.status == "skipped":
         return [(f"  skipped: {cell.reason}", "muted")]
+    if cell.status == "missing":
+        return [(f"  {cell.reason.partition(': ')[0]}", "muted")]
     if cell.status == "off":
         return [(f"{'off ':>{TIME}}", "muted")]
     memory = memory_cell(cell.prediction, symbols)
@@ -144,6 +149,8 @@ class CasesPane(Vertical):
         self._symbols = symbols
         self._history = history
         self._estimator = HistoryEstimator()
+        self._missing: Callable[[Config], str] | None = None
+        """Reason why a case's device isn't here; None until the machine has been looked at."""
         self._workload: tuple[object, ...] | None = None
         """Workload key of the loaded history."""
         self._view: MatrixView | None = None
@@ -165,14 +172,24 @@ class CasesPane(Vertical):
             self._workload = workload_key(sweep)
             self._load_history(sweep)
         before = self._view
-        if before is None or before.matrix.sweep != sweep or before.matrix.estimator is not self._estimator:
-            matrix, self.totals = CaseGrid(sweep, self._estimator), None
+        if before is None or not self._is_current(before.matrix, sweep):
+            matrix, self.totals = CaseGrid(sweep, self._estimator, self._missing), None
             self._survey(matrix)
         else:
             matrix = before.matrix
         place = (before.top, before.chosen, before.option) if before else (0, 0, "batch_size")
         self._view = MatrixView(matrix, *place, focused)
         self.move(0)
+
+    def _is_current(self, matrix: CaseGrid, sweep: Sweep) -> bool:
+        known = matrix.estimator is self._estimator and matrix.missing is self._missing
+        return known and matrix.sweep == sweep
+
+    def show_missing_devices(self, missing: Callable[[Config], str]) -> None:
+        """Mark the cases whose device isn't on this machine."""
+        self._missing = missing
+        if self._view is not None:
+            self.show(self._view.matrix.sweep, self._view.focused)
 
     def reload_history(self) -> None:
         """Reload the history on the next ``show``, since there may be new sessions."""
@@ -187,6 +204,17 @@ class CasesPane(Vertical):
         chosen = min(max(view.chosen + rows, 0), view.matrix.count - 1)
         top = min(max(view.top, chosen - height + 1), chosen, max(view.matrix.count - height, 0))
         self._place(view, top, chosen, view.option)
+
+    @property
+    def chosen(self) -> int:
+        """Index of the case under the cursor."""
+        return self._view.chosen if self._view else 0
+
+    def row_at(self, line: int) -> int | None:
+        """Return the index of the case at a line below the header; None if there is none."""
+        view = self._view
+        index = view.top + line - 1 if view else -1
+        return index if view and view.top <= index < view.matrix.count else None
 
     def turn(self, by: int) -> None:
         """Move the cursor to another option of the case, wrapping around."""
@@ -231,7 +259,8 @@ class CasesPane(Vertical):
         for number, totals in enumerate(matrix.survey()):
             self.totals = totals
             if totals.complete or number % DRAWN_EVERY == DRAWN_EVERY - 1:
-                words = (totals_text(totals, matrix.sweep, self._symbols), basis_text(totals))
+                basis = filter(None, (totals.missing_reason, basis_text(totals)))
+                words = (totals_text(totals, matrix.sweep, self._symbols), *basis)
                 self._panel("totals").show(words if totals.complete else words[:1])
             await asyncio.sleep(0)
 
@@ -240,5 +269,5 @@ class CasesPane(Vertical):
 
 
 def _totals_lines(words: tuple[str, ...], width: int, height: int, symbols: Symbols) -> list[Line]:
-    roles = ("bright", "muted")
+    roles = ("bright", "muted", "muted")
     return [crop([(word, role)], width, symbols) for word, role in zip(words, roles, strict=False)]

@@ -15,7 +15,7 @@ def editor_help(symbols: Symbols) -> Sequence[Section]:
     )
     signs = (
         (symbols.ok, "a case that will be measured; a value that is on"),
-        (symbols.skipped, "a case that is off, saved as [[exclude]]"),
+        (symbols.skipped, "a case that is off, saved as [[exclude]], or whose device isn't here"),
         (symbols.absent, "a skipped case: its options can't be combined"),
         ("12.3", "measured in an earlier session on this machine"),
         (f"{symbols.about}12.3", "estimated from cases with other options in earlier sessions"),

@@ -1,11 +1,12 @@
-"""Open dialog: presets, sweeps in the working folder, or a typed path."""
+"""Open dialog: presets, the demo, sweeps in the working folder, recent ones, or a typed path."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import msgspec
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -13,6 +14,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.library.paths import DEMO, SessionFile
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
 from benchtui.themes.symbols import Symbols
@@ -38,9 +40,15 @@ class SweepFile:
     problem: str = ""
 
 
-def list_sweeps(folder: Path) -> list[SweepFile]:
-    """List the presets, then the sweeps in a folder."""
-    return [*(_sweep("Presets", name, name) for name in preset_names()), *_files(folder)]
+DEMO_ENTRY = SweepFile("Demo", DEMO, DEMO, "a recorded session, replayed in the Monitor")
+MAX_RECENT = 8
+"""Most recent sweeps listed."""
+
+
+def list_sweeps(folder: Path, recorded: Callable[[], Iterable[SessionFile]] = tuple) -> list[SweepFile]:
+    """List the presets and the demo, the sweeps in a folder, and those that were run last."""
+    presets = [_sweep("Presets", name, name) for name in preset_names()]
+    return [*presets, DEMO_ENTRY, *_files(folder), *_recent(recorded)]
 
 
 def requirements_text(sweep: Sweep) -> str:
@@ -56,9 +64,26 @@ def _sweep(group: str, name: str, source: str) -> SweepFile:
         sweep = load_sweep(source)
     except BenchtuiError as error:
         return SweepFile(group, shown, source, problem=clean(str(error)))
+    return SweepFile(group, shown, source, _about(sweep))
+
+
+def _recent(recorded: Callable[[], Iterable[SessionFile]]) -> Iterable[SweepFile]:
+    """Return the sweeps of the newest sessions, each of them once; none if the library can't be read."""
+    try:
+        entries = list(recorded())
+    except BenchtuiError:
+        return []
+    newest = {msgspec.json.encode(entry.started.sweep): entry for entry in reversed(entries)}
+    shown = sorted(newest.values(), key=lambda entry: entry.started.created, reverse=True)[:MAX_RECENT]
+    return [
+        SweepFile("Recent sweeps", clean(entry.path.stem), str(entry.path), _about(entry.started.sweep))
+        for entry in shown
+    ]
+
+
+def _about(sweep: Sweep) -> str:
     count = sweep.axes.count
-    about = f"{count:,} case{'s' * (count != 1)}; {clean(requirements_text(sweep))}; {clean(sweep.model)}"
-    return SweepFile(group, shown, source, about)
+    return f"{count:,} case{'s' * (count != 1)}; {clean(requirements_text(sweep))}; {clean(sweep.model)}"
 
 
 def _files(folder: Path) -> Iterable[SweepFile]:
@@ -124,9 +149,10 @@ class OpenDialog(Screen[str | None]):
         ("escape", "back", "back", "Back"),
     )
 
-    def __init__(self, folder: Path, symbols: Symbols) -> None:
+    def __init__(self, folder: Path, recorded: Callable[[], Iterable[SessionFile]], symbols: Symbols) -> None:
         super().__init__()
         self._folder = folder
+        self._recorded = recorded
         self._symbols = symbols
         self._all: tuple[SweepFile, ...] = ()
         self._offers: tuple[SweepFile, ...] = ()
@@ -146,7 +172,7 @@ class OpenDialog(Screen[str | None]):
         self._panel("keys").show((("enter", "open"), (self._symbols.arrows, "choose"), ("esc", "back")))
         self.query_one(Field).open("")
         self.call_after_refresh(self.on_resize)
-        self._all = self._offers = tuple(await asyncio.to_thread(list_sweeps, self._folder))
+        self._all = self._offers = tuple(await asyncio.to_thread(list_sweeps, self._folder, self._recorded))
         self.action_move(0)
 
     def on_resize(self) -> None:

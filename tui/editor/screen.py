@@ -13,17 +13,19 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.library.paths import DEMO, demo_path
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.editor.draft import DEFAULT_PRESET
 from benchtui.tui.editor.estimates import HistoryCache
 from benchtui.tui.editor.form import Form
-from benchtui.tui.editor.form_lines import entry_lines, value_place
+from benchtui.tui.editor.form_lines import entry_lines, row_at, value_place
 from benchtui.tui.editor.grid_pane import CasesPane
 from benchtui.tui.editor.state import SAVE_AS, EditorState, Typing, hint_of, keys_of
 from benchtui.tui.editor.title_bar import TitleBar
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import ANOTHER_SWEEP_RUNNING, AppContext
-from benchtui.tui.shell.navigation import Opened, Place
+from benchtui.tui.shell.key_queue import HOLDS_KEYS
+from benchtui.tui.shell.navigation import BackRequested, Opened, Place
 from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.input_field import Field
 from benchtui.tui.widgets.key_bar import KeyBar
@@ -33,24 +35,24 @@ from benchtui.tui.widgets.panel import Panel, small_lines
 
 KEYS = keymap.table(
     "sweep",
-    ("s", "start", "start", "Start the sweep"),
+    ("r", "start", "start", "Run the sweep"),
     ("enter,e", "type", "edit", "Edit the value", "validated at each keystroke; esc restores it"),
     ("space", "switch", "switch", "Toggle the value or the case", "or select the next value"),
     (
-        "a",
+        "A",
         "switch_alike",
         "switch_alike",
         "Toggle all similar cases",
         "those that share the value under the cursor",
     ),
-    ("d,delete", "reset", "change('reset')", "Reset to the default"),
+    ("delete,backspace", "reset", "change('reset')", "Reset to the default"),
     ("o", "open", "open", "Open another sweep", "a preset, a TOML file, or the sweep of a session"),
     ("w,ctrl+s", "save", "save", "Save as a TOML file", "comments are kept"),
     ("u", "undo", "change('undo')", "Undo", "including opening a sweep"),
-    ("ctrl+r,U", "redo", "change('redo')", "Redo"),
-    ("tab", "cases", "other_pane", "Switch between entries and cases"),
+    ("U,ctrl+r", "redo", "change('redo')", "Redo"),
+    ("tab,shift+tab", "cases", "other_pane", "Switch between entries and cases"),
     ("y", "yes", "agree", "Confirm", "when a question is open"),
-    ("escape", "back", "back", "Back", "from the input, the question or the cases"),
+    ("escape", "back", "back", "Back", "from the input, the question or the cases; then to the previous place"),
     ("down,j", "down", "move(1)", "Down", "by a row or a case"),
     ("up,k", "up", "move(-1)", "Up"),
     ("pagedown", "page_down", "move(10)", "Down by ten"),
@@ -79,6 +81,8 @@ class Editor(Screen[None]):
         self.state = EditorState(source)
         self._typing: Typing = ""
         self._busy = False
+        self._looked = False
+        """Whether this machine's devices have been looked for."""
 
     def compose(self) -> ComposeResult:
         """Lay out the title, entries and cases, the hint line, and the key bar. The input is an overlay."""
@@ -99,6 +103,7 @@ class Editor(Screen[None]):
         self._panel("small").show("")
         self._panel("places").show("sweep")
         self._cases.reload_history()
+        self._look_for_devices()
         self.query_one(TitleBar).check_engines()
         self.draw()
 
@@ -114,17 +119,38 @@ class Editor(Screen[None]):
             return action in WHILE_TYPING
         return action in WHILE_ASKED if self.state.question else action != "agree"
 
+    def on_click(self, event: events.Click) -> None:
+        """Move to the clicked entry or case, as the cursor keys do. A double click edits it."""
+        panel = event.widget
+        at = event.get_content_offset(panel) if panel is not None else None
+        if at is None or panel is None or panel.id not in ("entries", "matrix") or self.state.question:
+            return
+        if self.state.in_cases != (panel.id == "matrix"):
+            self.action_other_pane()
+        form = self.state.form
+        room = (*panel.size, self._symbols)
+        row = row_at(form, at.y, *room) if panel.id == "entries" else self._cases.row_at(at.y)
+        if row is not None:
+            self.action_move(row - (form.chosen if panel.id == "entries" else self._cases.chosen))
+            if event.chain == 2 and not self._typing:
+                self.action_edit()
+
     @on(Input.Changed)
     def _try_text(self, event: Input.Changed) -> None:
         if self._typing == "entry":
             self.state.preview(event.value)
-            self.draw()
+        elif self._typing == "path" and self.state.message:
+            self.state.show_message("")
+            self._put_field()
+        self.draw()
 
     @on(Input.Submitted)
     def _accept_text(self, event: Input.Submitted) -> None:
         if self._typing == "path":
-            self._stop_typing()
-            self.state.save(event.value.strip(), self._app_context.folder)
+            if self.state.save(event.value.strip(), self._app_context.folder):
+                self._stop_typing()
+            else:
+                self._put_field()
         elif self._typing == "entry":
             self._accept()
         self.draw()
@@ -137,7 +163,8 @@ class Editor(Screen[None]):
         """Start the sweep and show it. Ask first if another one is running on this machine."""
         totals = self._cases.totals
         if totals is not None and totals.complete and not totals.on:
-            self.state.show_message("nothing to measure: all cases are skipped or off", "warning")
+            why = totals.missing_reason or "all cases are skipped or off"
+            self.state.show_message(f"nothing to measure: {why}", "warning")
             self.draw()
         elif not self._busy:
             self._start(anyway=False)
@@ -146,13 +173,15 @@ class Editor(Screen[None]):
         """Edit the value of the selected entry; among the cases, toggle one."""
         if self.state.in_cases:
             self.state.toggle_cases(self._cases.cell, self._cases.case_exclusion())
+        elif self.state.cursor.entry.folds:
+            self.state.fold()
         else:
             self._type("entry", self.state.form.row.text)
         self.draw()
 
     def action_switch(self) -> None:
         """Toggle the value or the case under the cursor."""
-        if self.state.in_cases or not self.state.cursor.entry.values:
+        if self.state.in_cases or self.state.cursor.entry.folds or not self.state.cursor.entry.values:
             self.action_edit()
         else:
             self.state.toggle()
@@ -176,7 +205,8 @@ class Editor(Screen[None]):
         """Open the dialog for another sweep."""
         from benchtui.tui.editor.open_dialog import OpenDialog  # lazy import: not needed for the first paint
 
-        self.app.push_screen(OpenDialog(self._app_context.folder, self._symbols), self.edit)
+        folder = self._app_context.folder
+        self.app.push_screen(OpenDialog(folder, self._app_context.recorded, self._symbols), self._open_choice)
 
     def action_save(self) -> None:
         """Ask for a path, and save. Apply the typed value first."""
@@ -198,11 +228,13 @@ class Editor(Screen[None]):
         self.draw()
 
     def action_back(self) -> None:
-        """Cancel the input or the question; else return from the cases to the entries."""
+        """Cancel the input or the question; else return to the entries, then to the previous view."""
         if self._typing:
             self._stop_typing()
-        elif self.state.question is None:
+        elif self.state.question is None and self.state.in_cases:
             self.state.in_cases = False
+        elif self.state.question is None:
+            self.post_message(BackRequested())
         self.state.question = None
         self.state.show_message("")
         self.draw()
@@ -240,6 +272,13 @@ class Editor(Screen[None]):
             self.state.open(source)
         self.draw()
 
+    def _open_choice(self, source: str | None) -> None:
+        """Edit the chosen sweep, or replay the demo."""
+        if source == DEMO:
+            self.post_message(Opened(demo_path(), None, replay=True))
+        else:
+            self.edit(source)
+
     def ask_leave(self) -> None:
         """Ask whether to leave despite unsaved changes."""
         self.state.ask("Your changes are neither saved nor started.", "quit anyway", self._give_up)
@@ -266,9 +305,9 @@ class Editor(Screen[None]):
     def _put_field(self) -> None:
         """Place the input over the text that it edits."""
         panel = self._panel("entries" if self._typing == "entry" else "hint").region
-        column, row = len(SAVE_AS), panel.height - 1
+        column, row = len(SAVE_AS), panel.height - (2 if self.state.message else 1)
         if self._typing == "entry":
-            column, row = value_place(self.state.form, panel.height)
+            column, row = value_place(self.state.form, panel.width, panel.height, self._symbols)
         self.query_one(Field).place(panel.x + column, panel.y + row, panel.width - column)
 
     def _accept(self) -> bool:
@@ -287,7 +326,14 @@ class Editor(Screen[None]):
         self.state.draft.mark_saved(self.state.draft.sweep)
         self.call_later(self.app.run_action, "app.leave")
 
-    @work(group="start")
+    @work(exclusive=True, group="devices")
+    async def _look_for_devices(self) -> None:
+        """Mark the cases that can't run here, once the machine has been looked at in a thread."""
+        if not self._looked:
+            self._looked = True
+            self._cases.show_missing_devices(await asyncio.to_thread(self._app_context.missing_device))
+
+    @work(group="start", name=HOLDS_KEYS)
     async def _start(self, anyway: bool) -> None:
         """Start an engine in the background. Unless ``anyway``, ask first if another one is running."""
         self._busy, sweep = True, self.state.draft.sweep

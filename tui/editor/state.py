@@ -9,9 +9,10 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Exclusion, Sweep
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.editor.case_grid import GridCase
-from benchtui.tui.editor.draft import DEFAULT_PRESET, Draft, State
+from benchtui.tui.editor.draft import DEFAULT_PRESET, Draft, State, without_repeats
 from benchtui.tui.editor.form import Cursor, Form, FormRow, toggled
 from benchtui.tui.shell.keymap import key
+from benchtui.tui.table.case_names import config_name
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.message_line import Log
 
@@ -38,11 +39,13 @@ class EditorState:
         self.in_cases = False
         """Whether key bindings act on the cases rather than on the form."""
         self.question: Prompt | None = None
+        self.error = ""
+        """Why the text of the selected entry isn't allowed; empty if it is."""
 
     @property
     def form(self) -> Form:
         """Current rows and cursor."""
-        return self.cursor.form(self.draft.state, not self.in_cases)
+        return self.cursor.form(self.draft.state, not self.in_cases, self.error)
 
     @property
     def sweep(self) -> Sweep:
@@ -51,23 +54,33 @@ class EditorState:
 
     def show_message(self, message: str, role: str = "plain") -> None:
         """Show a message until the next key press."""
-        self.message, self.message_role = clean(message), role
+        self.message, self.message_role, self.error = clean(message), role, ""
+
+    def refuse(self, reason: str) -> None:
+        """Show at the selected entry why its text isn't allowed."""
+        self.show_message("")
+        self.error = clean(reason)
 
     def open(self, source: str | Path) -> None:
         """Open another sweep. This can be undone."""
         if self._try(lambda: self.draft.open(source)):
             self.show_message(f"opened {self.draft.state.origin.title}; {key('sweep.undo')} undoes this")
 
-    def save(self, name: str, folder: Path) -> None:
-        """Save to a path relative to a folder. Ask first if other content would be overwritten."""
-        path = folder / Path(name).expanduser()
-        warning = self.draft.overwrite_warning(path) if name else None
+    def save(self, name: str, folder: Path) -> bool:
+        """Save to a path relative to a folder, ending in ``.toml``. Return False if it is refused.
+
+        Ask first if other content would be overwritten.
+        """
         if not name:
             self.show_message("not saved: no file name given", "warning")
-        elif warning is not None:
-            self.ask(f"{clean(warning)}.", "overwrite", lambda: self._save(path))
-        else:
-            self._save(path)
+            return False
+        path = folder / Path(name).expanduser()
+        path = path if path.suffix == ".toml" or path.is_dir() else path.with_name(f"{path.name}.toml")
+        warning = self.draft.overwrite_warning(path)
+        if warning is None:
+            return self._save(path)
+        self.ask(f"{clean(warning)}.", "overwrite", lambda: self._save(path))
+        return True
 
     def ask(self, text: str, yes: str, act: Callable[[], object]) -> None:
         """Show a question until it is answered."""
@@ -95,11 +108,18 @@ class EditorState:
     def turn(self, by: int) -> None:
         """Move to another value. For a single-value entry, set the next one."""
         entry = self.cursor.entry
-        if entry.values and not entry.several:
+        if entry.folds and (by > 0) != (entry.folds in self.cursor.opened):
+            self.fold()
+        elif entry.values and not entry.several:
             self.set_value(self.form.value_after(by))
         else:
             self.cursor.turn(self.form, by)
             self.show_message("")
+
+    def fold(self) -> None:
+        """Unfold the group of the selected row, or fold it again."""
+        self.cursor.fold(self.cursor.entry.folds)
+        self.show_message("")
 
     def toggle(self) -> None:
         """Toggle the value under the cursor. For a single-value entry, set the next one."""
@@ -112,19 +132,28 @@ class EditorState:
             self.show_message("at least one value must stay on", "warning")
 
     def set_value(self, text: str) -> bool:
-        """Set the entry's text; empty restores the default. If invalid, show a message and return False."""
-        return self._try(lambda: self.draft.apply(self.draft.with_entry(self.cursor.entry.key, text)))
+        """Set the entry's text; empty restores the default. If invalid, show why and return False."""
+        entry = self.cursor.entry.key
+        text, repeated = without_repeats(entry, text)
+        try:
+            self.draft.apply(self.draft.with_entry(entry, text))
+        except BenchtuiError as error:
+            self.refuse(str(error))
+            return False
+        self.show_message(f"listed twice, kept once: {', '.join(repeated)}" if repeated else "")
+        return True
 
     def reset(self) -> None:
         """Restore the entry's default."""
-        self.set_value("")
+        if not self.cursor.entry.folds:
+            self.set_value("")
 
     def preview(self, text: str) -> None:
         """Preview the text being typed. If it isn't allowed, keep the previous preview."""
         try:
             self.trial = self.draft.with_entry(self.cursor.entry.key, text)
         except BenchtuiError as error:
-            self.show_message(str(error), "warning")
+            self.refuse(str(error))
         else:
             self.show_message("")
 
@@ -140,9 +169,11 @@ class EditorState:
         path = origin.path or folder / f"{origin.stem}.toml"
         return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
-    def _save(self, path: Path) -> None:
-        if self._try(lambda: self.draft.save(path)):
+    def _save(self, path: Path) -> bool:
+        saved = self._try(lambda: self.draft.save(path))
+        if saved:
             self.show_message(f"saved {path}")
+        return saved
 
     def _try(self, change: Callable[[], None]) -> bool:
         try:
@@ -162,7 +193,7 @@ class EditorState:
 
 
 def _welcome() -> str:
-    more = f"{key('sweep.type')} edits a value, {key('sweep.open')} opens another sweep"
+    more = f"{key('sweep.type')} edits a value, {key('sweep.open')} opens presets, recent sweeps and the demo"
     return f"{key('sweep.start')} starts this sweep. {more}, {key('sweep.help')} shows all keys."
 
 
@@ -182,7 +213,7 @@ RAN_OUT = "a case with these options and no larger size ran out of memory"
 def hint_of(state: EditorState, cell: GridCase | None, typing: Typing) -> Log:
     """Return the hint line: save prompt, question, message, or a description of the selection."""
     if typing == "path":
-        return Log(word=SAVE_AS, role="bright")
+        return Log(word=SAVE_AS, role="bright", error=state.message)
     if state.question is not None:
         yes = f"{key('sweep.yes')}: {state.question.yes}"
         return Log(word=f"{state.question.text}  {yes}.  esc: back.", role="warning")
@@ -199,22 +230,24 @@ def keys_of(state: EditorState, typing: Typing) -> Keys:
         return (("enter", "save" if typing == "path" else "accept"), ("esc", "back"))
     if state.question is not None:
         return (("y", state.question.yes), ("esc", "back"))
-    ends: Keys = (("s", "start"), ("?", "help"), ("q", "quit"))
+    ends: Keys = (("r", "run"), ("?", "help"), ("q", "quit"))
     if state.in_cases:
-        return (("space", "off or on"), ("a", "all alike"), ("tab", "entries"), *ends)
+        return (("space", "off or on"), ("A", "all alike"), ("tab", "entries"), *ends)
     return (("enter", "edit"), ("tab", "cases"), ("o", "open"), ("w", "save"), *ends)
 
 
 def _line(row: FormRow) -> str:
-    about = f"{row.entry.label}: {row.entry.about}" if row.entry.about else row.entry.label
+    about = row.entry.folds or row.entry.label
+    if row.entry.folds:
+        return f"{about}: {key('sweep.switch')} {'folds' if row.open else 'unfolds'} it"
     if len(row.text) > MAX_INLINE_LENGTH:
         return f"{row.entry.label}: {row.text}"
     if row.unused:
         return f"{about}; {row.unused}, {key('sweep.reset')} removes it"
-    if not row.values:
-        return about
     switch = key("sweep.switch")
-    return f"{about}; " + (
+    if not row.values:
+        return f"{about}: {key('sweep.type')} edits it"
+    return f"{about}: " + (
         f"arrows select a value, {switch} toggles it"
         if row.entry.several
         else f"{switch} selects the next value"
@@ -222,9 +255,11 @@ def _line(row: FormRow) -> str:
 
 
 def _case(cell: GridCase) -> str:
-    name = clean(cell.config.name)
+    name = clean(config_name(cell.config))
     if cell.status == "off":
         return f"{name}: off; {key('sweep.switch')} turns it on"
+    if cell.status == "missing":
+        return f"{name}: can't run: {cell.reason}"
     if cell.prediction is None:
         return f"{name}: skipped: {cell.reason}"
     if cell.prediction.ran_out:

@@ -18,7 +18,7 @@ INPUT_LABELS = {
     "rename": "new name:",
     "note": "note:",
     "export": "report to:",
-    "import": "session file:",
+    "import": "session or results:",
 }
 """Input label for each purpose."""
 WITHOUT_A_SESSION = ("filter", "import")
@@ -63,7 +63,7 @@ def resume(item: Item, app_context: AppContext, anyway: bool = False) -> ActionR
     """
     if not anyway and app_context.running():
         text = f"{ANOTHER_SWEEP_RUNNING}  {key('library.resume')}: resume anyway.  esc: back."
-        return Confirmation("u", text, "resume anyway", partial(resume, item, app_context, True))
+        return Confirmation("r", text, "resume anyway", partial(resume, item, app_context, True))
     return ActionResult(f"resumed {item.name}", item.path, app_context.resume(item.path))
 
 
@@ -114,5 +114,10 @@ def _delete(item: Item, running_paths: Collection[Path]) -> ActionResult:
 
 
 def _import(place: Path) -> ActionResult:
-    path = operations.import_session(place)
-    return ActionResult(f"imported {path.stem}", path)
+    from benchtui.sessions.library import file_kinds  # reads the formats of other tools; only needed here
+
+    if file_kinds.holds_events(place):
+        path = operations.import_session(place)
+        return ActionResult(f"imported {path.stem}", path)
+    path, found = operations.import_results(place)
+    return ActionResult(f"imported {path.stem}, results of {found.kind}", path)

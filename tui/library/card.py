@@ -7,7 +7,7 @@ from textwrap import wrap
 from benchtui.sessions.sweep import Axes
 from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import clean, duration, rate
+from benchtui.tui.drawing.format import clean, counted, duration, rate
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line
 from benchtui.tui.library.rows import ROLES, Item
 from benchtui.tui.shell.keymap import key
@@ -99,12 +99,9 @@ def _marks(item: Item, symbols: Symbols) -> str:
 
 def _host(item: Item, symbols: Symbols) -> str:
     host = item.entry.started.host
-    gpus: dict[str, int] = {}
-    for gpu in host.gpus:
-        gpus[gpu.name] = gpus.get(gpu.name, 0) + 1
-    cards = [name if amount == 1 else f"{amount} x {name}" for name, amount in gpus.items()]
+    gpus = counted(gpu.name for gpu in host.gpus)
     processors = f"{host.cpu_count} processors" if host.cpu_count else ""
-    return _joined(symbols, item.host, *cards, clean(host.processor or ""), processors)
+    return _joined(symbols, item.host, gpus, clean(host.processor or ""), processors)
 
 
 def _sweep(item: Item, symbols: Symbols) -> str:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import amount, clean
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, justify, line
-from benchtui.tui.library.rows import COLUMNS
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line
+from benchtui.tui.library.rows import COLUMNS, ORDERS
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.layout import Arrangement, TableRow
 from benchtui.tui.widgets.keys import Keys
@@ -40,13 +40,17 @@ class Titles:
     """Sort order; empty if the list is empty."""
 
 
-def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Render the number of sessions, the filter, and the sort order; below, the marked sessions."""
-    left: list[Span] = [("Library", "strong"), (f"   {_amount(heading)}", "plain")]
+def list_title(heading: Heading) -> tuple[list[Span], list[Span]]:
+    """Return the title of the list: the number of sessions, the filter, and the sort order."""
+    left: list[Span] = [(_amount(heading), "strong")]
     if heading.words:
         left.append((f' matching "{clean(heading.words)}"', "accent"))
-    right: list[Span] = [(f"by {heading.order}", "muted")] if heading.all else []
-    return [justify(left, right, width, symbols), _marked(heading, symbols)][:height]
+    return left, [(f"by {heading.order}", "muted")] if heading.all else []
+
+
+def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """Render the marked sessions."""
+    return [_marked(heading, symbols)][:height]
 
 
 def arrangement(width: int, longest: int) -> Arrangement:
@@ -68,14 +72,22 @@ def header_lines(shown: Titles, width: int, height: int, symbols: Symbols) -> li
     return [columns.line(TableRow(name, cells), width, symbols)]
 
 
+def order_at(cell: int, width: int, longest: int) -> str | None:
+    """Return the sort order of the column at a cell of the header; None if sessions can't be sorted by it."""
+    columns = arrangement(width - SCROLL_BAR, longest)
+    key = columns.key_at(cell)
+    title = next((column.title for column in columns.columns if column.key == key), "name")
+    return next((order for order in ORDERS if order in (title.split(",")[0], title)), None)
+
+
 def keys_of(rows: int, marked: int, resumable: bool) -> Keys:
     """Return the keys for a number of rows and marks. ``resumable`` refers to the selected session."""
     if not rows and not marked:
-        return (("1", "start a sweep"), ("i", "import"), ("r", "refresh"), ("?", "help"), ("q", "quit"))
+        return (("1", "start a sweep"), ("i", "import"), ("f5", "refresh"), ("?", "help"), ("q", "quit"))
     always = (("/", "filter"), ("?", "help"), ("q", "quit"))
     if marked:
         return (("c", "compare"), ("space", "mark"), ("esc", "unmark"), ("enter", "open"), *always)
-    last = ("u", "resume") if resumable else ("X", "delete")
+    last = ("r", "resume") if resumable else ("X", "delete")
     return (("enter", "open"), ("R", "replay"), ("space", "mark"), last, *always)
 
 

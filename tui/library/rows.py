@@ -9,8 +9,9 @@ from benchtui.engine.client import Engine
 from benchtui.sessions.library import operations, paths
 from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.library.summaries import Summary, SummaryCache
+from benchtui.sessions.state.simulation import labeled
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import clean, rate
+from benchtui.tui.drawing.format import clean, figure
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.table.columns import Column
@@ -20,14 +21,14 @@ COLUMNS = (
     Column("created", "date, UTC", 16, 3, words=True),
     Column("state", "outcome", 13, 0, words=True),
     Column("measured", "measured", 9, 2),
-    Column("best", "samples/s", 10, 1),
+    Column("best", "best samples/s", 14, 1),
     Column("host", "host", 12, 4, words=True),
     Column("model", "model", 24, 5, words=True),
     Column("notes", "note", 10, 6, words=True),
 )
-"""Columns next to a session's name. ``samples/s`` is that of its best case."""
+"""Columns next to a session's name."""
 
-ORDERS = ("date", "name", "host", "model", "measured", "outcome", "samples/s")
+ORDERS = ("date", "name", "host", "model", "measured", "outcome", "best samples/s")
 """Sort orders, in the order that the key binding cycles through."""
 
 ROLES = {"running": "accent", "completed": "good", "interrupted": "warning", "cut off": "warning"}
@@ -71,8 +72,9 @@ class Item:
 
     @property
     def left(self) -> int:
-        """Number of cases a resume would run. 0 while an engine is running, or if another tool measured."""
-        known = self.engine is None and self.entry.started.source is None
+        """Number of cases a resume would run. 0 while an engine is running, or if it wasn't measured here."""
+        started = self.entry.started
+        known = self.engine is None and started.source is None and started.simulated is None
         return self.summary.left if known and self.summary else 0
 
     @property
@@ -122,12 +124,15 @@ def row(item: Item, letter: str, symbols: Symbols) -> TableRow:
         "created": (clean(item.entry.started.created).replace("T", " ")[:16], "muted"),
         "state": _state(item, symbols),
         "measured": _measured(item),
-        "best": ("" if item.outcome in ("", "running") else rate(item.best, symbols), "plain"),
+        "best": ("" if item.outcome in ("", "running") else figure(item.best, symbols), "plain"),
         "host": (item.host, "plain"),
         "model": (item.model, "plain"),
         "notes": (item.note, "muted"),
     }
-    name = (f"{letter or ' '} {item.name}", "bright" if letter or item.engine else "plain")
+    name = (
+        f"{letter or ' '} {labeled(item.name, item.entry.started)}",
+        "bright" if letter or item.engine else "plain",
+    )
     return TableRow(name, cells)
 
 
@@ -167,6 +172,6 @@ _KEYS: dict[str, Callable[[Item], Any]] = {
     "model": _by_text("model"),
     "measured": lambda item: -(item.summary.measured if item.summary else -1),
     "outcome": _by_text("outcome"),
-    "samples/s": lambda item: -(item.best or 0.0),
+    "best samples/s": lambda item: -(item.best or 0.0),
 }
 """Sort keys by sort order, ascending. Equal items are sorted newest first."""

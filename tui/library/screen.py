@@ -5,15 +5,16 @@ import time
 from functools import partial
 from typing import ClassVar
 
-from textual import on, work
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container, Vertical
+from textual.containers import Container
 
 from benchtui.sessions.library import paths
 from benchtui.sessions.library.summaries import SummaryCache
 from benchtui.sessions.replay.loading import AbandonedError
 from benchtui.themes.symbols import Symbols
+from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, line
 from benchtui.tui.library import actions, rows
 from benchtui.tui.library.card import Card, card_lines
@@ -25,6 +26,8 @@ from benchtui.tui.library.header import (
     header_lines,
     heading_lines,
     keys_of,
+    list_title,
+    order_at,
     unmatched_lines,
 )
 from benchtui.tui.library.rows import Item
@@ -32,8 +35,10 @@ from benchtui.tui.library.selection import LibrarySelection
 from benchtui.tui.pages.place_screen import PlaceScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
-from benchtui.tui.shell.navigation import ComparisonRequested, EditRequested, Opened
+from benchtui.tui.shell.key_queue import HOLDS_KEYS
+from benchtui.tui.shell.navigation import BackRequested, ComparisonRequested, EditRequested, Opened
 from benchtui.tui.widgets.action_bar import ActionBar
+from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import Lines, LongList
 from benchtui.tui.widgets.panel import Panel
@@ -43,9 +48,9 @@ DRAW_S = 0.1
 
 KEYS = keymap.table(
     "library",
-    ("enter", "open", "open", "Open the session", "in the Monitor"),
+    ("enter,o", "open", "open", "Open the session", "in the Monitor"),
     ("R", "replay", "open(True)", "Replay the session", "from its beginning"),
-    ("u", "resume", "resume", "Resume the session", "run the remaining cases if it was interrupted or cut off"),
+    ("r", "resume", "resume", "Resume the session", "run the remaining cases if it was interrupted or cut off"),
     ("space", "mark", "mark", "Mark for comparison", "the first marked is the base, A"),
     ("c", "compare", "compare", "Compare the marked sessions", "a single one with the selected one"),
     ("e", "edit", "edit", "Edit the session's sweep"),
@@ -54,12 +59,18 @@ KEYS = keymap.table(
     ("N", "previous", "follow(-1)", "Previous session, wrapping around"),
     ("s", "sort", "sort", "Sort by the next column"),
     ("m,f2", "rename", "ask('rename')", "Rename"),
-    ("o", "note", "ask('note')", "Note", "saved in a text file next to the session"),
+    ("w", "note", "ask('note')", "Note", "saved in a text file next to the session"),
     ("X,delete", "delete", "delete", "Delete the session and its note", "asks first"),
     ("E", "export", "ask('export')", "Export the report", "to a markdown file"),
     ("i", "import", "ask('import')", "Import a session file", "copies it into the library"),
-    ("r", "look", "look", "Refresh the list"),
-    ("escape", "back", "back", "Back", "close the input or question; clear the filter, then the marks"),
+    ("f5,ctrl+l", "look", "look", "Refresh the list"),
+    (
+        "escape",
+        "back",
+        "back",
+        "Back",
+        "close the input or question; clear the filter, the marks; then to the previous place",
+    ),
     *keymap.movement("session"),
     ("question_mark,f1", "help", "help", "Help"),
     ("q", "quit", "app.leave", "Quit"),
@@ -83,10 +94,9 @@ class Library(PlaceScreen):
         signs = self._symbols
         yield Panel[Heading](heading_lines, signs, id="heading")
         with Container(id="middle"):
-            with Vertical(id="sessions"):
-                yield Panel[Titles](header_lines, signs, id="header")
-                yield LongList(id="list")
-            yield Panel[Card](card_lines, signs, id="card")
+            titles = Panel[Titles](header_lines, signs, id="header")
+            yield Frame(titles, LongList(id="list"), symbols=signs, id="sessions")
+            yield Frame(Panel[Card](card_lines, signs, id="card"), symbols=signs, id="about")
 
     def on_screen_resume(self) -> None:
         """Catch up on changes made while another view was shown."""
@@ -118,14 +128,14 @@ class Library(PlaceScreen):
         self._show_message("" if fits else "all letters are in use: no more sessions can be marked")
 
     def action_back(self) -> None:
-        """Close the open input or question; else clear the filter, then the marks."""
+        """Close the open input or question; else clear the filter, then the marks; else leave."""
         bar = self._action_bar
         if bar.purpose == "filter":
             self._selection.filter("")
         if bar.purpose:
             bar.close()
-        elif bar.question is None:
-            self._selection.clear()
+        elif bar.question is None and not self._selection.clear():
+            self.post_message(BackRequested())
         self._show_message()
 
     def action_open(self, replay: bool = False) -> None:
@@ -135,7 +145,7 @@ class Library(PlaceScreen):
 
     def action_resume(self) -> None:
         """Resume the selected session, and show it in the Monitor."""
-        if self._action_bar.run_confirmed("u") or (item := self._item()) is None:
+        if self._action_bar.run_confirmed("r") or (item := self._item()) is None:
             return
         if item.engine is not None:
             self._show_message(f"{item.name} is still running; {keymap.key('library.open')} opens it")
@@ -198,7 +208,8 @@ class Library(PlaceScreen):
             self._action_bar.run(
                 actions.action_for(
                     event.purpose, selection.chosen, text, self._app_context, selection.running_paths
-                )
+                ),
+                event,
             )
 
     @on(ActionBar.Finished)
@@ -212,9 +223,9 @@ class Library(PlaceScreen):
         else:
             self.action_look()
 
-    @work(group="look", exclusive=True)
+    @work(group="look", exclusive=True, name=HOLDS_KEYS)
     async def _reload(self) -> None:
-        """List all sessions, then read those without a cached summary."""
+        """List all sessions, then start reading those without a cached summary."""
         if self._summaries is None:
             self._summaries = await asyncio.to_thread(SummaryCache)
         self._selection.update(await asyncio.to_thread(rows.items, self._app_context, self._summaries))
@@ -222,8 +233,9 @@ class Library(PlaceScreen):
         self._draw()
         unread = [item for item in self._selection.found if item.summary is None and item.engine is None]
         if unread:
-            await self._read_summaries(self._summaries, unread)
+            self._read_summaries(self._summaries, unread)
 
+    @work(group="read", exclusive=True)
     async def _read_summaries(self, summaries: SummaryCache, unread: list[Item]) -> None:
         drawn_s = 0.0
         for item in unread:
@@ -237,10 +249,28 @@ class Library(PlaceScreen):
                 drawn_s = time.monotonic()
         await asyncio.to_thread(summaries.save)
 
+    @on(events.Click)
+    def sort_by_column(self, event: events.Click) -> None:
+        """Sort by the clicked column."""
+        header = self._panel("header")
+        at = event.get_content_offset(header) if event.widget is header else None
+        longest = max((len(item.name) for item in self._selection.found), default=0)
+        if at is not None and (order := order_at(at.x, header.size.width, longest)):
+            self._selection.sort(order)
+            self._show_message()
+
+    def _select_row(self, row: int) -> None:
+        self._selection.select(self._selection.rows[row].path)
+        self._show_message()
+
     def _draw_content(self) -> None:
         selection, listing = self._selection, self.query_one(LongList)
         longest = max((len(item.name) for item in selection.found), default=0)
-        self._panel("heading").show(self._heading())
+        heading = self._heading()
+        self._panel("heading").show(heading)
+        chosen = clean(selection.chosen.name) if selection.chosen else ""
+        self.query_one("#sessions", Frame).show_title(*list_title(heading))
+        self.query_one("#about", Frame).show_title([(chosen or "session", "strong" if chosen else "muted")])
         self._panel("header").show(Titles(longest, selection.order if selection.rows else ""))
         listing.show(self._lines(longest))
         self._panel("card").show(Card(selection.chosen))

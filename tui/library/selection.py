@@ -76,9 +76,9 @@ class LibrarySelection:
         self.words = words
         self._update_rows()
 
-    def sort(self) -> None:
-        """Switch to the next sort order."""
-        self.order = ORDERS[(ORDERS.index(self.order) + 1) % len(ORDERS)]
+    def sort(self, order: str | None = None) -> None:
+        """Switch to a sort order, or to the next one."""
+        self.order = order or ORDERS[(ORDERS.index(self.order) + 1) % len(ORDERS)]
         self._update_rows()
 
     def toggle_mark(self) -> bool:
@@ -94,12 +94,14 @@ class LibrarySelection:
             self._marked.append(item.path)
         return True
 
-    def clear(self) -> None:
-        """Clear the filter; without one, clear the marks."""
+    def clear(self) -> bool:
+        """Clear the filter; without one, clear the marks. Return False if there was neither."""
+        cleared = bool(self.words or self.marked)
         if self.words:
             self.filter("")
         else:
             self._marked.clear()
+        return cleared
 
     def letter(self, item: Item) -> str:
         """Return the letter of a marked session; empty if it isn't marked."""

@@ -48,6 +48,11 @@ class CaseVerdicts:
         one, other = self._evidence(base), self._evidence(case)
         return throughput_ratio(one, other) or latency_ratio(one, other) if one and other else None
 
+    def throughput_ratio(self, base: CaseState, new: CaseState) -> Ratio | None:
+        """Return the throughput ratio of two successful cases; None without evidence."""
+        one, other = self._evidence(base), self._evidence(new)
+        return throughput_ratio(one, other) if one and other else None
+
     def base_of(self, case: CaseState) -> CaseState | None:
         """Return the baseline of a case, chosen by the report's rule (``sessions.stats.baseline``)."""
         length = case.config.sequence_length

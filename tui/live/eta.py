@@ -1,6 +1,6 @@
 """Time remaining: sweep progress and ETA, updated whenever a case ends."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 
 from benchtui.sessions.estimates import eta
@@ -18,14 +18,18 @@ class RemainingTime:
         """Returns what the round of a running case still needs."""
         self._step_times = StepTimeModel()
         self._queue: Estimate | None = None
-        self._done = 0
+        self._ended: Counter[str] = Counter()
+        """Number of ended cases by outcome."""
+        self._shown = (0, 0.0)
+        """Number of cases, and the progress shown last."""
         self._unprocessed: deque[CaseState] = deque(maxlen=eta.MOST_ESTIMATED)
-        """Cases that ended since the last estimate; bounded, since the newest ones suffice."""
+        """Cases that ended, or finished a round, since the last estimate; the newest ones suffice."""
+        self._running: list[CaseState] = []
         self._stale = True
 
     def add_ended(self, ended: Sequence[CaseState]) -> None:
         """Record the cases that have ended since the last call."""
-        self._done += len(ended)
+        self._ended.update(case.state for case in ended)
         self._unprocessed.extend(ended)
         self._stale = self._stale or bool(ended)
 
@@ -40,16 +44,41 @@ class RemainingTime:
         running = [self.case_left(case, self._needed(case), now_s) for case in self._session.running]
         return eta.remaining_time(running, self._queue)
 
-    def progress(self, now_s: float, left: Estimate | None) -> float:
-        """Return the elapsed fraction of the sweep's time, from 0 to 1.
+    @property
+    def skipped(self) -> int:
+        """Number of skipped cases."""
+        return self._ended["skipped"]
 
-        Falls back to the fraction of cases that have ended if times are unknown.
+    @property
+    def total(self) -> int:
+        """Number of cases that have been or will be run."""
+        return len(self._session.cases) - self.skipped
+
+    @property
+    def done(self) -> int:
+        """Number of cases that were run to an end. An interrupted one is still left for a resume."""
+        return self._ended.total() - self.skipped - self._ended["interrupted"]
+
+    def progress(self, now_s: float, left: Estimate | None) -> float:
+        """Return the elapsed fraction of the sweep's time, from 0 to 1, which never decreases.
+
+        Falls back to the fraction of cases that have ended if times are unknown. It starts again if cases are
+        added.
         """
         if left is None or now_s + left.seconds <= 0:
-            return self._done / max(len(self._session.cases), 1)
-        return now_s / (now_s + left.seconds)
+            found = self.done / self.total if self.total else float(self._session.finished is not None)
+        else:
+            found = now_s / (now_s + left.seconds)
+        if self._session.finished is None and self._shown[0] == len(self._session.cases):
+            found = max(found, self._shown[1])
+        self._shown = len(self._session.cases), found
+        return found
 
     def _update(self) -> None:
+        running = self._session.running
+        if self._running != running:
+            self._unprocessed.extend(case for case in self._running if case.between_rounds)
+            self._running, self._stale = list(running), True
         if not self._stale:
             return
         while self._unprocessed:

@@ -9,8 +9,15 @@ from __future__ import annotations  # the module of Metrics imports numpy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from benchtui.sessions.stats.outliers import inlier_range
-from benchtui.sessions.stats.quantiles import LEAST_FOR_P99, half_width_percent, median_interval, percentile
+from benchtui.sessions.stats.outliers import LEAST_FOR_OUTLIERS, inlier_range
+from benchtui.sessions.stats.quantiles import (
+    LEAST_FOR_P90,
+    LEAST_FOR_P95,
+    LEAST_FOR_P99,
+    half_width_percent,
+    median_interval,
+    percentile,
+)
 from benchtui.tui.drawing.array_ops import summed
 from benchtui.tui.live.sorted_samples import SortedSample
 
@@ -54,6 +61,17 @@ class RunningStats:
         return percentile(self._ordered, 50)
 
     @property
+    def p5_to_p95(self) -> tuple[float, float] | None:
+        """5th and 95th percentile, or None below 40 values."""
+        low, high = (percentile(self._ordered, percent, LEAST_FOR_P95) for percent in (5, 95))
+        return None if low is None or high is None else (low, high)
+
+    @property
+    def p90(self) -> float | None:
+        """90th percentile, or None with too few values."""
+        return percentile(self._ordered, 90, LEAST_FOR_P90)
+
+    @property
     def p99(self) -> float | None:
         """99th percentile, or None below 100 values."""
         return percentile(self._ordered, 99, LEAST_FOR_P99)
@@ -74,8 +92,8 @@ class RunningStats:
 
     @property
     def usual(self) -> tuple[float, float] | None:
-        """Bounds beyond which values are outliers, or None if empty."""
-        return inlier_range(self._ordered) if self._ordered else None
+        """Bounds beyond which values are outliers, or None below 20 values."""
+        return inlier_range(self._ordered) if self.n >= LEAST_FOR_OUTLIERS else None
 
     def outliers(self) -> int:
         """Return the number of outliers."""
@@ -93,7 +111,7 @@ class SummaryStats:
         self.n = latency.n
         self.total = latency.mean * latency.n
         self.least, self.most = latency.least, latency.most
-        self.median, self.p99 = latency.median, latency.p99
+        self.median, self.p90, self.p99 = latency.median, latency.p90, latency.p99
         self.interval_percent = latency.interval_percent
         self._figures = figures
 
@@ -101,6 +119,12 @@ class SummaryStats:
     def interval(self) -> tuple[float, float] | None:
         """95% interval of the median, or None below 6 values."""
         low, high = self._figures.latency_ms.low, self._figures.latency_ms.high
+        return None if low is None or high is None else (low, high)
+
+    @property
+    def p5_to_p95(self) -> tuple[float, float] | None:
+        """5th and 95th percentile, or None below 40 values."""
+        low, high = self._figures.latency_ms.p5, self._figures.latency_ms.p95
         return None if low is None or high is None else (low, high)
 
     def outliers(self) -> int:

@@ -1,6 +1,7 @@
 """Case rows: metrics of each case for the UI. Cached once they can't change any more."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,23 +12,36 @@ from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.quantiles import half_width_percent
 from benchtui.sessions.stats.sampling import interval
-from benchtui.sessions.stats.verdicts import Verdict
+from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Measure
-from benchtui.sessions.text.formatting import ratio_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.array_ops import summed
+from benchtui.tui.drawing.bars import gauge_bar
 from benchtui.tui.drawing.styled_text import Span
+from benchtui.tui.live.best_cases import BestCases
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.running_stats import RunningStats, SummaryStats
 from benchtui.tui.live.step_cache import THREAD_STEPS
+from benchtui.tui.model.row_cells import note, ratio_cell, ratio_graph, state_text, steps_trace
 from benchtui.tui.model.step_annotations import round_of, round_starts, signs_of
 from benchtui.tui.panels.case_panel import PanelMetrics, Part
 from benchtui.tui.panels.histogram import Histogram
 from benchtui.tui.panels.signs import Signs
-from benchtui.tui.panels.step_band import Band, Scale
-from benchtui.tui.table.columns import FORMATS, VALUES, rate, samples_per_s
-from benchtui.tui.table.layout import CaseNames, Cells, TableRow
+from benchtui.tui.panels.step_axis import Axis, Scale, Spread
+from benchtui.tui.panels.step_band import Band
+from benchtui.tui.table.case_names import CaseNames
+from benchtui.tui.table.columns import (
+    BY_KEY,
+    FORMATS,
+    HAS_VALUE,
+    VALUES,
+    columns_with_value,
+    rate,
+    samples_per_s,
+)
+from benchtui.tui.table.layout import Cells, TableRow
+from benchtui.tui.table.mark_words import mark_word
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
@@ -45,13 +59,6 @@ ROLES = {
 """Color role of each case state."""
 PENDING = ("queued", "running")
 """States of cases whose metrics are still to come."""
-SIGNS: dict[Verdict, Span] = {
-    Verdict.FASTER: ("", "good"),
-    Verdict.SLOWER: ("", "bad"),
-    Verdict.SAME: ("= ", "plain"),
-    Verdict.UNSURE: ("? ", "muted"),
-}
-"""Prefix of a ratio and its color role, by verdict."""
 MAX_CACHED_STATS = 200
 """Maximum number of cached statistics. Each holds a second copy of its case's steps."""
 
@@ -80,6 +87,8 @@ class CaseRows:
         """Current round of each case, and statistics of its measured steps."""
         self._signs: dict[int, tuple[object, Signs]] = {}
         """Annotations of each case, with the state they were built from."""
+        self._axes: dict[int, tuple[int, Axis]] = {}
+        """Axis of each case's steps, with the number of measured ones it was built from."""
         self._memory = MemoryForecast()
         same = before is not None and before._named == len(session.cases)
         self._names: CaseNames = before._names if before and same else CaseNames.of([])
@@ -89,6 +98,9 @@ class CaseRows:
         """Whether the recording ends here: cases still running were cut short."""
         self.verdicts = CaseVerdicts(session, judging)
         """Verdicts of the cases that have ended."""
+        self.best = BestCases(self.verdicts, self.rate, self.stats)
+        self._columns_with_values: set[str] = set()
+        """Columns in which an ended case has a value, of those that often have none."""
         self._common: frozenset[str] | None = None
         """Markers shared by all cases. The header shows them once; rows leave them out."""
 
@@ -182,19 +194,31 @@ class CaseRows:
         return tuple(Part(format.clean(name), part / n, part / total) for name, part in sums.items())
 
     def band(self, case: CaseState, measure: Measure, caption: str = "") -> Band:
-        """Return a case's step band. Once there are measured steps, they set the scale."""
+        """Return a case's step plot. Once there are measured steps, they set the axis."""
         stats = self.stats(case)
         return Band(
             warmup=case.warmup.wall_ms,
             measured=case.measured.wall_ms,
             shown=(len(case.warmup), len(case.measured)),
             planned=measure.warmup * measure.rounds + measure.planned_steps,
-            scale=_scale(stats if stats.n else RunningStats(case.warmup.wall_ms)),
+            axis=self._axis(case, stats),
             median=stats.median,
             p99=stats.p99,
+            typical=stats.p5_to_p95,
             caption=caption,
             signs=self._signs_for(case, stats),
         )
+
+    def _axis(self, case: CaseState, stats: RunningStats | SummaryStats) -> Axis | None:
+        """Return the axis of a case's steps so far, grown from the one shown before."""
+        spread = _spread(stats)
+        if spread is None:
+            warmup = _spread(RunningStats(case.warmup.wall_ms))
+            return None if warmup is None else Axis.of(replace(warmup, p5_to_p95=None))
+        n, before = self._axes.get(case.index, (0, None))
+        axis = Axis.of(spread, before if n <= stats.n else None)
+        self._axes[case.index] = (stats.n, axis)
+        return axis
 
     def histogram(self, case: CaseState, stats: RunningStats, caption: str = "") -> Histogram:
         """Return the histogram of a case's measured step times."""
@@ -223,18 +247,38 @@ class CaseRows:
     def refresh(self, ended: Iterable[CaseState]) -> None:
         """Record ended cases and discard all rows, since their baseline may have changed."""
         self.add_ended(ended)
+        self.best.compare_again()
+        self.find_best()
         self._rows.clear()
+
+    def find_best(self) -> None:
+        """Continue looking for the best cases, a few comparisons per frame."""
+        for index in self.best.compare_some():
+            self._rows.pop(index, None)
 
     def add_ended(self, ended: Iterable[CaseState]) -> None:
         """Record ended cases while more are expected. Rows are kept, and a new frame begins."""
         self._behind.clear()
         for case in ended:
             self.verdicts.add_ended(case)
+            self.best.add_ended(case)
+            self._columns_with_values |= columns_with_value(case)
             if case.state == "ok" and case.finished is not None:
                 self._memory.learn(case.config, case.finished.memory)
             if case.prepared is not None:
                 marks = frozenset(case.marks)
                 self._common = marks if self._common is None else self._common & marks
+
+    def own_marks(self, case: CaseState) -> tuple[str, ...]:
+        """Return the marks of a case that not all cases share."""
+        shared = self._common or frozenset()
+        return tuple(format.clean(mark) for mark in case.marks if mark not in shared)
+
+    @property
+    def empty_columns(self) -> frozenset[str]:
+        """Columns in which no case has a value, of those that often have none."""
+        running = (columns_with_value(case) for case in self._session.running)
+        return frozenset(HAS_VALUE).difference(self._columns_with_values, *running)
 
     def rate(self, case: CaseState) -> float | None:
         """Return a case's throughput in samples/s, computed without sorting its steps."""
@@ -276,13 +320,18 @@ class CaseRows:
     def _row(self, case: CaseState) -> TableRow:
         role = {"queued": "muted", "skipped": "muted", "running": "bright"}.get(case.state, "plain")
         without = case.state not in PENDING and self.metrics(case) is None
-        name = (format.clean(self.names.text(case.config)), role)
-        return TableRow(name, Cells(partial(self._cell, case)), self._note(case) if without else "")
+        return TableRow(
+            case=(format.clean(self.names.text(case.config)), role),
+            cells=Cells(partial(self._cell, case)),
+            instead=self._note(case) if without else "",
+            graph=partial(self._graph, case),
+            lead=(self._symbols.best if self.best.is_best(case) else " ", "accent"),
+        )
 
     def _cell(self, case: CaseState, key: str) -> Span:
         match key:
             case "memory" if prediction := self.predicted_memory(case):
-                return (f"{self._symbols.about}{prediction.peak_mb:,.0f}", "muted")
+                return (f"{self._symbols.about}{format.memory(prediction.peak_mb, self._symbols)}", "muted")
             case "state":
                 return self._state(case)
             case "node":
@@ -291,11 +340,24 @@ class CaseRows:
                 return (self._note(case), "muted")
             case "base":
                 return self._against_base(case)
+            case "trace":
+                return (steps_trace(case, BY_KEY[key].width, self._symbols), "soft")
             case _:
                 written = FORMATS[key](self._metric(case, key), self._symbols)
         if written == self._symbols.absent:
             return ("", "plain") if case.state in PENDING else (written, "muted")
         return (written, "plain")
+
+    def _graph(self, case: CaseState, key: str, width: int) -> Sequence[Span]:
+        """Draw the bar of a case's throughput, or of its ratio to the baseline."""
+        if key == "samples":
+            rate, best = self._metric(case, key), self.best.best_rate
+            return gauge_bar(rate / best, width, self._symbols, "accent") if rate is not None and best else ()
+        found = Ratio(1.0) if self.verdicts.is_base(case) else self.verdicts.verdict(case)
+        if found is None:
+            value = self._ratio(case)
+            found = None if value is None else Ratio(value)
+        return ratio_graph(found, self.best.span, width, self._symbols) if found else ()
 
     def _metric(self, case: CaseState, key: str) -> float | None:
         """Return a case's metric by column; None before anything was measured."""
@@ -312,20 +374,22 @@ class CaseRows:
     def _state(self, case: CaseState) -> Span:
         if case.state == "running" and self.cut_off:
             return (f"{self._symbols.interrupted} cut short", "bad")
+        word = mark_word(case.marks, self._common or frozenset()) if case.state == "ok" else None
+        if word is not None:
+            return (f"{self._symbols.flag} {word}", "warning")
         return (state_text(case, self._session.start.sweep.measure, self._symbols), ROLES[case.state])
 
     def _against_base(self, case: CaseState) -> Span:
-        """Format the ratio to the baseline with the prefix and color of its verdict."""
+        """Format the ratio to the baseline with the sign and color of its verdict."""
         if self.verdicts.is_base(case):
             return ("base", "muted")
+        if self.verdicts.missing_base_reason(case):
+            return ("no base", "muted")
         found = self.verdicts.verdict(case)
-        if found is not None:
-            sign, role = SIGNS[found.verdict]
-            return (f"{sign}{ratio_text(found.value)}x", role)
-        value = self._ratio(case)
+        value = found.value if found else self._ratio(case)
         if value is None:
             return ("", "plain") if case.state in PENDING else (self._symbols.absent, "muted")
-        return (f"{ratio_text(value)}x", "muted")
+        return ratio_cell(value, found.verdict if found else Verdict.UNSURE, self._symbols)
 
     def _ratio(self, case: CaseState) -> float | None:
         """Return the ratio to the baseline without a verdict. A running case uses its steps so far."""
@@ -338,24 +402,6 @@ class CaseRows:
         own, other = self.stats(case).median, self.stats(base).median
         sizes = case.samples_per_step, base.samples_per_step
         return other / own * sizes[0] / sizes[1] if own and other and all(sizes) else None
-
-
-def state_text(case: CaseState, measure: Measure, symbols: Symbols) -> str:
-    """Format a case's state as symbol and word. Progress is added while running and between rounds."""
-    shape = str(getattr(symbols, case.state))
-    if case.state != "running" and not case.between_rounds:
-        return f"{shape} {case.state}"
-    if not len(case.measured):
-        return f"{shape} {'warm-up' if len(case.warmup) else 'loading'}"
-    if not measure.for_device(case.config.device).by_count:
-        return f"{shape} {len(case.measured)} steps"
-    return f"{shape} {len(case.measured)}/{max(measure.planned_steps, len(case.measured))}"
-
-
-def note(case: CaseState, shared: frozenset[str] = frozenset()) -> str:
-    """Join a case's outcome reason and marks (caveats), except those in ``shared``."""
-    reason = case.finished.reason if case.finished else None
-    return format.clean(", ".join(part for part in (reason, *case.marks) if part and part not in shared))
 
 
 def _reported(case: CaseState) -> PanelMetrics | None:
@@ -372,6 +418,13 @@ def _parts(figures: "Metrics") -> tuple[Part, ...]:
         for name, part in figures.parts_ms.items()
         if total
     )
+
+
+def _spread(stats: RunningStats | SummaryStats) -> Spread | None:
+    """Return the spread of steps; None if there are none."""
+    if stats.least is None or stats.median is None or stats.most is None:
+        return None
+    return Spread(stats.n, stats.least, stats.median, stats.most, stats.p5_to_p95)
 
 
 def _scale(stats: RunningStats | SummaryStats, most: float | None = None) -> Scale | None:

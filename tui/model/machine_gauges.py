@@ -1,57 +1,117 @@
 """Machine gauges, built from the readings of a session."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import cache, partial
 
 from benchtui.sessions.payloads import HARDWARE_THROTTLE_REASONS, Gpu, GpuReadings, Host
+from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Trace
 from benchtui.sessions.state.machine import MachineState, NodeState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.disturbance import is_noisy
 from benchtui.sessions.sweep import Config
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.bars import buckets
-from benchtui.tui.panels.gauges import Gauge, Machine, Machines, shares
+from benchtui.tui.drawing.bars import buckets, severity
+from benchtui.tui.drawing.styled_text import Span
+from benchtui.tui.model.gpu_use import GpuUse, gpu_use
+from benchtui.tui.model.noise_light import others_cpu_percent
+from benchtui.tui.panels.gauge_rows import Gauge, Machine, Past
+from benchtui.tui.panels.gauges import Machines
 
-MAX_HISTORY_BUCKETS = 80
-"""Maximum number of history buckets per gauge, one per cell."""
-BUCKET_S = 1.0
+MEMORY_WARNING, MEMORY_CRITICAL = 0.90, 0.97
+"""Fractions of a memory from which a case may soon run out of it."""
+POWER_CAPPED = 0.98
+"""Fraction of the power limit from which the limit holds the clock down."""
+SLOWDOWN_C = 90.0
+"""Temperature assumed to throttle a GPU whose driver doesn't tell it."""
+HOT_C = 10.0
+"""Distance from that temperature, in degrees, from which a GPU is hot."""
 
-UNGAUGED_READINGS = ("utilisation_percent", "sm_clock_mhz", "temperature_c")
-"""GPU readings shown without a gauge."""
-Reading = tuple[str, str, Callable[[float | None, Symbols], str]]
-"""A reading with a gauge: label, column, and a formatter that adds the unit."""
 ALARMING = frozenset(HARDWARE_THROTTLE_REASONS)
 """Throttle reasons that make a measurement doubtful. A power or clock cap is a setting instead."""
+THROTTLE_WORDS = {
+    "hw_thermal": "HW thermal slowdown",
+    "hw_slowdown": "HW slowdown",
+    "sw_thermal": "SW thermal slowdown",
+    "hw_power_brake": "HW power brake",
+    "sw_power_cap": "power cap",
+    "app_clocks": "application clocks",
+    "display_clocks": "display clocks",
+}
+BOARD_WORDS = re.compile(
+    r"\b(NVIDIA|AMD|Tesla|GeForce|Quadro|Instinct|PCIe|SXM\d*|HBM\d*e?|NVL|OAM|Generation|\d+ ?GB)\b"
+)
+"""Words of a GPU's name that don't tell its model."""
 
 
 def machines_of(
-    session: Session, symbols: Symbols, name: Callable[[Config], str], node: str | None = None
+    session: Session,
+    symbols: Symbols,
+    name: Callable[[Config], str],
+    node: str | None = None,
+    *,
+    shown: Sequence[CaseState] = (),
+    ended: Sequence[CaseState] = (),
+    live: bool = True,
 ) -> Machines:
     """Return a machine's devices and host, or why there is no device.
 
     On a cluster without a selected ``node``, each node is one device. ``name`` formats the cases running on it.
+    The GPUs of the ``shown`` cases are marked. ``ended`` are all cases that have ended, in that order: right
+    after one, load is still its own. Readings that aren't ``live`` get the time of the last one.
     """
+    as_of = None if live else _time_of_day(session)
+    use = partial(gpu_use, session, shown=shown, ended=ended)
     if node in session.nodes:
         machine = session.nodes[node]
-        return _one_machine(machine, machine.host, symbols, node)
-    if session.nodes:
-        running_cases = defaultdict[str | None, list[str]](list)
-        for case in session.running:
-            running_cases[case.node].append(format.clean(name(case.config)))
-        nodes = list(session.nodes.values())
-        return Machines(len(nodes), cache(lambda place: _node(nodes[place], running_cases, symbols)), None)
-    return _one_machine(session.machine, session.start.host, symbols, "host")
+        return _one_machine(machine, machine.host, use(machine), symbols, node, as_of)
+    if not session.nodes:
+        return _one_machine(session.machine, session.start.host, use(session.machine), symbols, "host", as_of)
+    running_cases = defaultdict[str | None, list[str]](list)
+    for case in session.running:
+        running_cases[case.node].append(format.clean(name(case.config)))
+    nodes = list(session.nodes.values())
+    own = frozenset(
+        place for place, each in enumerate(nodes) if any(case.node == each.joined.node for case in shown)
+    )
+    return Machines(
+        len(nodes),
+        cache(lambda place: _node(nodes[place], running_cases, symbols, place in own)),
+        None,
+        noun="node",
+        own=own,
+        as_of=as_of,
+    )
 
 
-def _one_machine(machine: MachineState, host: Host, symbols: Symbols, title: str) -> Machines:
+def _time_of_day(session: Session) -> str:
+    """Return the local time of the newest reading; empty if the session doesn't tell when it began."""
+    newest_s = max(machine.newest_s for machine in session.machines)
+    began = [(0.0, session.start.created), *((each.t, each.created) for each in session.resumed)]
+    at_s, created = next((each for each in reversed(began) if each[0] <= newest_s), began[0])
+    try:
+        moment = datetime.fromisoformat(created) + timedelta(seconds=newest_s - at_s)
+        return f"{moment.astimezone():%H:%M}"
+    except (ValueError, OverflowError):
+        return ""
+
+
+def _one_machine(
+    machine: MachineState, host: Host, use: GpuUse, symbols: Symbols, title: str, as_of: str | None
+) -> Machines:
     gpus = _gpus(machine, host)
+    reason = format.clean(host.absent.get("gpu", "none found"))
     return Machines(
         len(gpus),
-        cache(lambda place: _gpu(machine, gpus[place], symbols)),
-        _host(machine.trace, host, symbols, title, alone=not gpus),
-        format.clean(host.absent.get("gpu", "no GPU found")) if not gpus else "",
+        cache(lambda place: _gpu(machine, gpus[place], use, symbols)),
+        _host(machine.trace, host, symbols, title),
+        "" if gpus else reason if reason.startswith("no ") else f"no GPU: {reason}",
+        own=frozenset(place for place, gpu in enumerate(gpus) if gpu.index in use.own),
+        as_of=as_of,
     )
 
 
@@ -62,40 +122,50 @@ def _gpus(machine: MachineState, host: Host) -> list[Gpu]:
     return [described.get(index) or Gpu(index=index, name="") for index in indices]
 
 
-def _node(node: NodeState, running_cases: Mapping[str | None, list[str]], symbols: Symbols) -> Machine:
-    """Summarize a node: total power and memory of its GPUs, or its host's gauges."""
+def _node(
+    node: NodeState, running_cases: Mapping[str | None, list[str]], symbols: Symbols, own: bool
+) -> Machine:
+    """Summarize a node: load, memory and power of its GPUs, or its host's gauges."""
     gpus = _gpus(node, node.host)
     lost = f"lost: {format.clean(node.lost.reason)}" if node.lost else ""
     remarks_by_gpu = [(gpu.index, *_remark(_readings(node, gpu.index))) for gpu in gpus]
     remarks = [
-        f"GPU {index} {remark}" if len(gpus) > 1 else remark
-        for index, remark, alarming in remarks_by_gpu
+        f"GPU {index} {notes[0]}" if len(gpus) > 1 else notes[0]
+        for index, notes, alarming in remarks_by_gpu
         if alarming
     ]
-    if node.gpus:
-        gauges = _gpu_gauges(node, gpus, symbols)
-    else:
-        gauges = _host(node.trace, node.host, symbols, "", alone=False).gauges
+    cpu, _, _, rss = _host(node.trace, node.host, symbols, "").gauges
     return Machine(
         title=format.clean(node.joined.node),
-        name=format.clean(node.joined.kind) + (f", {len(gpus)} GPUs" if len(gpus) > 1 else ""),
-        gauges=() if node.lost else gauges,
-        remark=lost or "; ".join((*remarks, *running_cases[node.joined.node])) or "idle",
+        name=f"{len(gpus)} x {_model(node.joined.kind)}" if len(gpus) > 1 else _model(node.joined.kind),
+        gauges=() if node.lost else _gpu_gauges(node, gpus, symbols) if node.gpus else (cpu, rss),
+        notes=(lost or "; ".join((*remarks, *running_cases[node.joined.node])) or "idle",),
         alarming=bool(lost or remarks),
+        standing="own" if own else "plain",
     )
 
 
-def _gpu(machine: MachineState, gpu: Gpu, symbols: Symbols) -> Machine:
-    readings = _readings(machine, gpu.index)
-    remark, alarming = _remark(readings)
+def _gpu(machine: MachineState, gpu: Gpu, use: GpuUse, symbols: Symbols) -> Machine:
+    notes, alarming = _remark(_readings(machine, gpu.index))
+    standing = use.standing(gpu.index)
+    if not alarming and standing in ("foreign", "shared"):
+        notes = ("in use by others" if standing == "foreign" else "others use it too",)
+    gauges = _gpu_gauges(machine, [gpu], symbols)
     return Machine(
-        title=f"GPU {gpu.index}",
-        name=format.clean(gpu.name),
-        gauges=_gpu_gauges(machine, [gpu], symbols),
-        readings=_gpu_readings(machine.gpus.get(gpu.index, Trace()), _absent(readings), symbols),
-        remark=remark,
+        title=f"{gpu.index}",
+        name=_model(gpu.name),
+        gauges=gauges,
+        notes=notes,
         alarming=alarming,
+        standing=standing,
+        trend=next((gauge.label for gauge in (gauges[2], gauges[0]) if gauge.past is not None), "power"),
     )
+
+
+def _model(name: str) -> str:
+    """Shorten the name of a GPU to its model, such as ``H100``."""
+    words = BOARD_WORDS.sub(" ", format.clean(name).replace("-", " ")).split()
+    return " ".join(words) or format.clean(name)
 
 
 def _readings(machine: MachineState, index: int) -> GpuReadings:
@@ -107,97 +177,149 @@ def _absent(readings: GpuReadings) -> dict[str, str]:
     return {name: format.clean(reason) for name, reason in readings.absent.items()}
 
 
-def _remark(readings: GpuReadings) -> tuple[str, bool]:
-    """Return the remark on a GPU, and whether it is an alarm."""
+def _remark(readings: GpuReadings) -> tuple[tuple[str, ...], bool]:
+    """Return the remark on a GPU in several wordings, and whether it is an alarm."""
     gone = readings.absent.get("gpu")
-    return throttle_text(readings.throttle) if gone is None else (format.clean(gone), True)
+    return throttle_notes(readings.throttle) if gone is None else ((format.clean(gone), "lost"), True)
+
+
+def throttle_notes(throttle: Sequence[str | None]) -> tuple[tuple[str, ...], bool]:
+    """Return the latest throttle reasons, longest wording first, and whether they make metrics doubtful."""
+    newest = next((reasons for reasons in reversed(throttle) if reasons is not None), "")
+    reasons = [reason for reason in newest.split("+") if reason]
+    alarming = [reason for reason in reasons if reason in ALARMING]
+    if len(alarming) > 1:  # the driver sets this bit together with the one that tells the cause
+        alarming = [reason for reason in alarming if reason != "hw_slowdown"]
+    words = ", ".join(
+        THROTTLE_WORDS.get(each, format.clean(each).replace("_", " ")) for each in alarming or reasons
+    )
+    if not alarming:
+        return ((words,) if words else ()), False
+    return (f"THROTTLED: {words}", f"THROTTLED: {words.removesuffix(' slowdown')}", "THROTTLED"), True
 
 
 def _gpu_gauges(machine: MachineState, gpus: Sequence[Gpu], symbols: Symbols) -> tuple[Gauge, ...]:
-    """Return the power and memory gauges of several GPUs, summed."""
+    """Return the gauges of a GPU, or of all GPUs of a node together: mean load, total memory and power.
+
+    Temperature is that of the hottest one; the clock is shown of a single GPU.
+    """
     newest = [(_readings(machine, gpu.index), gpu) for gpu in gpus]
     traces = [machine.gpus.get(gpu.index, Trace()) for gpu in gpus]
     watts = _sum(read.power_limit_w or gpu.power_limit_w for read, gpu in newest)
     megabytes = _sum(read.memory_total_mb or gpu.memory_mb for read, gpu in newest)
     absent = {name: reason for read, _ in reversed(newest) for name, reason in _absent(read).items()}
-    return (
-        _gauge(POWER, traces, watts, absent, symbols),
-        _gauge(VRAM, traces, megabytes, absent, symbols),
+    if "gpu" in absent:
+        absent = {}  # the note tells it
+    make = partial(_gauge, traces=traces, absent=absent, symbols=symbols)
+    gauges = (
+        make(
+            "utilization",
+            "utilisation_percent",
+            limit=100.0 * len(gpus),
+            write=partial(_mean_percent, len(gpus)),
+        ),
+        make("memory", "memory_used_mb", limit=megabytes, write=_gigabytes, judge=_memory_role),
+        make("power", "power_w", limit=watts, write=_watts, judge=_power_role),
+        _temperature(newest, traces, absent, symbols),
     )
+    return gauges if len(gpus) > 1 else (*gauges, *_clocks(gpus[0], traces[0], absent, symbols))
 
 
-def _gpu_readings(trace: Trace, absent: dict[str, str], symbols: Symbols) -> tuple[tuple[str, str], ...]:
-    """Format utilization, clock, and temperature; each reason for a missing value appears once."""
-    use, clock, heat = (trace.latest(name) for name in UNGAUGED_READINGS)
-    formatted = (
-        ("use", f"{format.whole(use, symbols):>3} %"),
-        ("clock", f"{_digits(clock, symbols):>4} MHz"),
-        ("", f"{format.whole(heat, symbols):>3} {symbols.degree}"),
-    )
-    reasons = dict.fromkeys(absent[name] for name in UNGAUGED_READINGS if name in absent)
-    return (*formatted, *((f"{symbols.absent} {reason}", "") for reason in reasons))
+def _temperature(
+    newest: Sequence[tuple[GpuReadings, Gpu]],
+    traces: Sequence[Trace],
+    absent: Mapping[str, str],
+    symbols: Symbols,
+) -> Gauge:
+    """Build the gauge of the GPU nearest to its slowdown temperature."""
+    read = [
+        (value - (gpu.slowdown_c or SLOWDOWN_C), value)
+        for (_, gpu), trace in zip(newest, traces, strict=True)
+        if (value := trace.latest("temperature_c")) is not None
+    ]
+    margin, value = max(read, default=(None, None))
+    role = severity(margin, -HOT_C, 0.0) if margin is not None else "plain"
+    text = symbols.absent if value is None else f"{value:.0f}{symbols.degree}"
+    reason = absent.get("temperature_c", "") if value is None else ""
+    return Gauge("temp", text, role=role, widest=3 + len(symbols.degree), barred=False, absent=reason)
 
 
-def throttle_text(throttle: Sequence[str | None]) -> tuple[str, bool]:
-    """Return the latest known throttle reasons, and whether they make metrics doubtful."""
-    newest = next((reasons for reasons in reversed(throttle) if reasons is not None), "")
-    reasons = [reason for reason in newest.split("+") if reason]
-    words = format.clean(f"clock limited by {', '.join(reasons).replace('_', ' ')}") if reasons else ""
-    return words, not ALARMING.isdisjoint(reasons)
+def _clocks(gpu: Gpu, trace: Trace, absent: Mapping[str, str], symbols: Symbols) -> tuple[Gauge, ...]:
+    """Build the SM clock, and the maximum clock if the driver told it."""
+    value = trace.latest("sm_clock_mhz")
+    text = symbols.absent if value is None else f"{value:.0f} MHz"
+    reason = absent.get("sm_clock_mhz", "") if value is None else ""
+    clock = Gauge("clock", text, widest=8, barred=False, absent=reason)
+    if not gpu.sm_clock_is_highest or gpu.sm_clock_mhz is None:
+        return (clock,)
+    return clock, Gauge("max clock", f"{gpu.sm_clock_mhz:.0f} MHz", barred=False, optional=True)
 
 
-def _host(trace: Trace, host: Host, symbols: Symbols, title: str, alone: bool) -> Machine:
-    most = 100.0 * host.cpu_count if host.cpu_count else None
-    shown = [(CPU, most), (RSS, host.memory_mb)]
-    if alone:
-        shown += [(WORKER, most), (MEMORY, host.memory_mb)]
-    gauges = tuple(_gauge(reading, [trace], limit, {}, symbols) for reading, limit in shown)
-    cores = f"{host.cpu_count} processors" if host.cpu_count else ""
+def _host(trace: Trace, host: Host, symbols: Symbols, title: str) -> Machine:
+    percent = 100.0 * host.cpu_count if host.cpu_count else None
+    make = partial(_gauge, traces=[trace], absent={}, symbols=symbols)
     return Machine(
-        format.clean(title), format.clean(host.processor or cores), gauges, _shares(trace, alone, symbols)
+        title=format.clean(title),
+        name="",
+        gauges=(
+            make("CPU", "cpu_percent", limit=percent, write=_of_cores),
+            make("memory", "memory_used_mb", limit=host.memory_mb, write=_gigabytes, judge=_memory_role),
+            make("worker CPU", "worker_cpu_percent", limit=percent, write=_percent),
+            make("worker RSS", "worker_rss_mb", limit=host.memory_mb, write=_megabytes, judge=_memory_role),
+        ),
+        readings=_cpu_readings(trace, host, symbols),
     )
 
 
-def _shares(trace: Trace, alone: bool, symbols: Symbols) -> tuple[tuple[str, str], ...]:
-    """Format the CPU time of worker, engine, and all others. 100% is one logical processor."""
-    every, worker, engine = (
-        trace.latest(name) for name in ("cpu_percent", "worker_cpu_percent", "engine_cpu_percent")
-    )
-    if every is None:
+def _cpu_readings(trace: Trace, host: Host, symbols: Symbols) -> tuple[Span, ...]:
+    """Format the CPU time of the engine and of other processes. 100% is one logical CPU."""
+    others, engine = others_cpu_percent(trace), trace.latest("engine_cpu_percent")
+    if others is None:
         return ()
-    others = max(0.0, every - (worker or 0.0) - (engine or 0.0))
-    known = [("worker", worker)] if not alone else []
-    return tuple(
-        (label, f"{format.whole(value, symbols):>3} %")
-        for label, value in (*known, ("engine", engine), ("others", others))
+    disturbing = is_noisy(others, host.cpu_count)
+    flag = f"{symbols.flag} " if disturbing else ""
+    return (
+        (f"{flag}other processes {others:,.0f}% CPU", "warning" if disturbing else "muted"),
+        (f"engine {format.whole(engine, symbols)}% CPU", "muted"),
     )
 
 
 def _gauge(
-    reading: Reading,
+    label: str,
+    name: str,
+    *,
     traces: Sequence[Trace],
     limit: float | None,
+    write: Callable[[float | None, float | None, Symbols], str],
+    judge: Callable[[float | None], str] = lambda fraction: "accent",
     absent: Mapping[str, str],
     symbols: Symbols,
 ) -> Gauge:
     """Build a gauge of a reading summed over devices. No value if one of them has none."""
-    label, name, write = reading
     value = _sum(trace.latest(name) for trace in traces)
+    fraction = value / limit if value is not None and limit else None
     reason = absent.get(name, "") if value is None else ""
-
-    def past() -> Sequence[float]:
-        each = [buckets(trace.at_s, trace.columns[name], MAX_HISTORY_BUCKETS, BUCKET_S) for trace in traces]
-        return shares([sum(values) for values in zip(*each, strict=True)], limit)
-
-    read = all(trace.columns.get(name) for trace in traces)
     return Gauge(
         label,
-        write(value, symbols),
-        value / limit if value is not None and limit else None,
-        write(limit, symbols) if limit else "",
-        past if read and not reason else None,
-        reason,
+        write(value, limit, symbols),
+        fraction,
+        judge(fraction),
+        widest=max(len(write(value, limit, symbols)) for value in (limit, limit / 10)) if limit else 0,
+        past=_past(name, traces, limit) if all(trace.columns.get(name) for trace in traces) else None,
+        absent=reason,
     )
+
+
+def _past(name: str, traces: Sequence[Trace], limit: float | None) -> Past:
+    """Return the history of a reading summed over devices, as fractions of its limit or maximum."""
+
+    def past(count: int, bucket_s: float) -> Sequence[float]:
+        each = [buckets(trace.at_s, trace.columns[name], count, bucket_s) for trace in traces]
+        sums = [sum(values) for values in zip(*each, strict=True)]
+        most = limit or max((value for value in sums if value == value), default=0.0)
+        return [value / most for value in sums] if most else ()
+
+    return past
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
@@ -206,17 +328,43 @@ def _sum(values: Iterable[float | None]) -> float | None:
     return None if None in known else sum(value for value in known if value is not None)
 
 
-def _unit(unit: str, value: float | None, symbols: Symbols) -> str:
-    return symbols.absent if value is None else f"{value:,.0f} {unit}"
+def _memory_role(fraction: float | None) -> str:
+    return severity(fraction, MEMORY_WARNING, MEMORY_CRITICAL)
 
 
-POWER: Reading = ("power", "power_w", partial(_unit, "W"))
-VRAM: Reading = ("VRAM", "memory_used_mb", format.megabytes)
-CPU: Reading = ("CPU", "cpu_percent", partial(_unit, "%"))
-RSS: Reading = ("RSS", "worker_rss_mb", format.megabytes)
-WORKER: Reading = ("worker", "worker_cpu_percent", partial(_unit, "%"))
-MEMORY: Reading = ("memory", "memory_used_mb", format.megabytes)
+def _power_role(fraction: float | None) -> str:
+    """Return the role of a power draw. The limit is normal operation, so it is never critical."""
+    return severity(fraction, POWER_CAPPED, float("inf"))
 
 
-def _digits(value: float | None, symbols: Symbols) -> str:
-    return symbols.absent if value is None else f"{value:.0f}"
+def _mean_percent(count: int, value: float | None, limit: float | None, symbols: Symbols) -> str:
+    return symbols.absent if value is None else f"{value / count:.0f}%"
+
+
+def _percent(value: float | None, limit: float | None, symbols: Symbols) -> str:
+    return symbols.absent if value is None else f"{value:,.0f}%"
+
+
+def _of_cores(value: float | None, limit: float | None, symbols: Symbols) -> str:
+    whole = f" of {format.amount(round(limit / 100), 'core')}" if limit else ""
+    return _percent(value, limit, symbols) + whole
+
+
+def _watts(value: float | None, limit: float | None, symbols: Symbols) -> str:
+    """Format power with its limit, such as ``659/700W``."""
+    if value is None:
+        return symbols.absent
+    return f"{value:,.0f}/{limit:,.0f}W" if limit else f"{value:,.0f}W"
+
+
+def _gigabytes(value: float | None, limit: float | None, symbols: Symbols) -> str:
+    """Format memory with its total in units of 10**9 bytes, such as ``41/82G``."""
+    if value is None:
+        return symbols.absent
+    used = f"{value / 1000:.1f}" if value < 9950 else f"{value / 1000:,.0f}"
+    total = f"{limit / 1000:.1f}" if limit and limit < 9950 else f"{limit / 1000:,.0f}" if limit else ""
+    return f"{used}/{total}G" if total else f"{used}G"
+
+
+def _megabytes(value: float | None, limit: float | None, symbols: Symbols) -> str:
+    return format.memory(value, symbols)

@@ -5,13 +5,18 @@ from collections import Counter
 from benchtui.sessions.events import Message
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.simulation import SIMULATED, labeled
+from benchtui.sessions.text.formatting import ratio_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
+from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.eta import RemainingTime
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.running_stats import RunningStats
 from benchtui.tui.model.case_rows import ROLES, CaseRows
+from benchtui.tui.model.event_log import EventLog
 from benchtui.tui.model.machine_gauges import machines_of
+from benchtui.tui.model.noise_light import noise_light
 from benchtui.tui.model.step_annotations import round_of, steps_in_round
 from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.panels.case_panel import Current, Part
@@ -19,30 +24,36 @@ from benchtui.tui.panels.gauges import Machines
 from benchtui.tui.panels.header import Heading
 from benchtui.tui.panels.histogram import Histogram
 from benchtui.tui.panels.step_band import Band
+from benchtui.tui.shell.keymap import key
+from benchtui.tui.table.case_names import case_name, config_name
 from benchtui.tui.table.columns import DEFAULT_CLUSTER_COLUMNS, DEFAULT_COLUMNS
 from benchtui.tui.table.layout import Rows
+from benchtui.tui.table.mark_words import merge_by_kind
 
 READING = "reloading its steps"
 """Caption in place of evicted steps while they are reloaded."""
 
 
-def heading_of(feed: Feed, remaining: RemainingTime, marks: tuple[str, ...], notes: tuple[str, ...]) -> Heading:
+def heading_of(
+    feed: Feed, remaining: RemainingTime, light: Span | None, marks: tuple[str, ...], notes: tuple[str, ...]
+) -> Heading:
     """Build the header: sweep, machine, progress, and time left."""
     session = feed.session
     start = session.start
     left = remaining.sweep_left(feed.now_s) if feed.running else None
     return Heading(
-        name=format.clean(start.sweep.name),
+        name=labeled(format.clean(start.sweep.name), start),
         host=format.clean(start.host.hostname or ""),
         device=_device(session),
-        done=feed.done,
-        total=len(session.cases),
+        done=remaining.done,
+        total=remaining.total,
+        skipped=remaining.skipped,
         progress=remaining.progress(feed.now_s, left),
         state=_state(feed),
         left=left,
         about=_about(session),
         paused=session.paused and feed.running,
-        numbered=not feed.replayed,
+        light=light,
         marks=marks,
         notes=notes,
     )
@@ -57,20 +68,20 @@ def current_of(feed: Feed, case_rows: CaseRows, remaining: RemainingTime, case: 
     position = f"case {case.index + 1} of {total}"
     if case.finished is not None:
         return _ended(case, case_rows, position)
+    title, metrics = format.clean(case_name(case)), case_rows.metrics(case)
     if case.started is not None and feed.cut_off:
-        metrics = case_rows.metrics(case)
-        return Current(format.clean(case.name), position, "cut short", "bad", metrics=metrics)
+        return Current(title, position, "cut short", "bad", metrics=metrics)
     if case.state != "running" or not feed.running:
-        metrics = case_rows.metrics(case)
         remark = _expected_memory(case_rows, case)
-        return Current(
-            format.clean(case.name), position, case.state, ROLES[case.state], remark=remark, metrics=metrics
-        )
+        return Current(title, position, case.state, ROLES[case.state], remark=remark, metrics=metrics)
     return _running(feed, case_rows, remaining, case, position)
 
 
-def summary_of(feed: Feed, best: str, symbols: Symbols, name: str) -> Current:
-    """Build the case panel of an ended session: outcome and next steps."""
+def summary_of(feed: Feed, best: tuple[str, ...], symbols: Symbols, name: str) -> Current:
+    """Build the case panel of an ended session: outcome, best case, and next steps.
+
+    ``best`` describes the case with the most samples/s; it is empty if there is none.
+    """
     session = feed.session
     outcomes = Counter("cut short" if case.state == "running" else case.state for case in session.cases)
     counts = f" {symbols.dot} ".join(f"{count} {state}" for state, count in sorted(outcomes.items()))
@@ -79,9 +90,10 @@ def summary_of(feed: Feed, best: str, symbols: Symbols, name: str) -> Current:
     role = {"completed": "good", "interrupted": "warning"}.get(word, "bad")
     cut_off = feed.exit_message or "the recording was cut off; measurements are kept"
     reason = (finished.reason or "") if finished else cut_off
-    remark = format.clean(reason) or best
-    report = f"report: benchtui export {name}"
-    hint = f"{session.left} left: benchtui run --resume {name}; {report}" if session.left else report
+    remark = format.clean(reason) or (best[0] if best else "nothing was measured")
+    resume = (f"{session.left} left: benchtui run --resume {name}",) if session.left else ()
+    report = (f"{key('monitor.copy_report')} copies the report", f"benchtui export {name}")
+    hint = f" {symbols.dot} ".join((*resume, *(best[1:] if not reason else ()), *report))
     return Current(counts, f"in {format.duration(session.now_s)}", word, role, remark=remark, hint=hint)
 
 
@@ -116,7 +128,7 @@ def _running(
     )
     metrics = case_rows.metrics(case)
     return Current(
-        title=format.clean(case.name),
+        title=format.clean(case_name(case)),
         position=f"{position}, round {round_index + 1} of {measure.rounds}" if measure.rounds > 1 else position,
         phase=phase,
         role="accent",
@@ -124,7 +136,7 @@ def _running(
         planned=planned,
         needed=needed,
         left=remaining.case_left(case, case_rows.steps_needed(case), feed.now_s),
-        remark=f"for {format.duration(max(0.0, feed.now_s - since))}",
+        remark=format.duration(max(0.0, feed.now_s - since)),
         hint=_expected_memory(case_rows, case),
         metrics=metrics,
     )
@@ -140,7 +152,7 @@ def _ended(case: CaseState, case_rows: CaseRows, position: str) -> Current:
     finished = case.finished
     reason = format.clean((finished.reason or finished.stop or "") if finished else "")
     return Current(
-        title=format.clean(case.name),
+        title=format.clean(case_name(case)),
         position=position,
         phase=case.state,
         role=ROLES[case.state],
@@ -150,7 +162,7 @@ def _ended(case: CaseState, case_rows: CaseRows, position: str) -> Current:
 
 
 def _waiting(feed: Feed) -> str:
-    return f"for {format.duration(feed.now_s)}" if feed.running else ""
+    return format.duration(feed.now_s) if feed.running else ""
 
 
 def _state(feed: Feed) -> str:
@@ -168,7 +180,7 @@ def _device(session: Session) -> str:
     gpus = session.start.host.gpus
     if not gpus:
         return format.clean(session.start.host.processor or "")
-    return format.clean(gpus[0].name if len(gpus) == 1 else f"{len(gpus)} x {gpus[0].name}")
+    return format.clean(format.counted(gpu.name for gpu in gpus))
 
 
 def _about(session: Session) -> str:
@@ -193,6 +205,7 @@ class View:
         self.case_rows: CaseRows = CaseRows(
             feed.session, symbols, before.case_rows if before else None, feed.judging
         )
+        self._log = EventLog(feed.session, symbols, self.case_rows)
         self._remaining = feed.remaining(self.case_rows.steps_needed)
         self._machines: tuple[object, Machines] | None = None
         """Cached gauges, with the state they were built from."""
@@ -201,8 +214,10 @@ class View:
         self._processed = 0
         """Number of ended cases already processed."""
         self._seen: tuple[int, int, bool] | None = None
-        self._best: tuple[float, str] | None = None
-        """Highest throughput in samples/s, and the name of its case."""
+        self._summarized: object = None
+        """State for which the summary was made; None if there is none."""
+        self._best: tuple[float, CaseState] | None = None
+        """Highest throughput in samples/s, and its case."""
         self._marks: dict[str, None] = {}
         """Markers of all ended cases, in order of appearance."""
         self._last: CaseState | None = None
@@ -215,17 +230,26 @@ class View:
         self._add_ended(feed.ended[self._processed :])
         over = self.session.finished is not None or feed.cut_off
         now = (feed.done, len(self.session.cases), over)
-        if now == self._seen or (self._seen and not feed.caught_up):
-            return
-        self._seen = now
-        self.case_rows.cut_off = feed.cut_off
-        self.case_rows.refresh(())
-        if over and self.session.current:
-            self._update_best(self.session.current)
-        self._summary = summary_of(feed, self._best_word(), self._symbols, self._name) if over else None
+        if now != self._seen and (feed.caught_up or not self._seen):
+            self._seen = now
+            self.case_rows.cut_off = feed.cut_off
+            self.case_rows.refresh(())
+            if over and self.session.current:
+                self._update_best(self.session.current)
+        self._update_summary(over)
+
+    def _update_summary(self, over: bool) -> None:
+        """Summarize a session that is over, again once its best case is known."""
+        seen = (self._seen, self._clear) if over else None
+        if seen != self._summarized:
+            self._summarized = seen
+            self._summary = (
+                summary_of(self._feed, self._best_facts(), self._symbols, self._name) if over else None
+            )
 
     def _add_ended(self, ended: list[CaseState]) -> None:
         self._processed += len(ended)
+        self._log.add_ended(ended)
         self.case_rows.add_ended(ended)
         self._remaining.add_ended(ended)
         for case in ended:
@@ -237,19 +261,40 @@ class View:
         """Remember a case if its throughput is the highest so far."""
         rate = self.case_rows.rate(case)
         if rate is not None and (self._best is None or rate > self._best[0]):
-            self._best = (rate, format.clean(case.name))
+            self._best = (rate, case)
 
-    def _best_word(self) -> str:
+    @property
+    def _clear(self) -> bool:
+        """Whether the case with the highest throughput is clearly ahead of the others of its length."""
+        return self._best is not None and self.case_rows.best.is_best(self._best[1])
+
+    def _best_facts(self) -> tuple[str, ...]:
+        """Return the name, throughput, ratio to the baseline, and certainty of the case with most samples/s.
+
+        It is called the best only where the report decides so, too: of cases that can't be told apart, that
+        recommends the simplest.
+        """
         if self._best is None:
-            return "nothing was measured"
-        return f"most samples/s: {self._best[0]:,.1f} with {self._best[1]}"
+            return ()
+        rate, case = self._best
+        found = self.case_rows.verdicts.verdict(case)
+        ratio = (f"{ratio_text(found.value)}x base",) if found is not None else ()
+        label, sure = ("best", "clear lead") if self._clear else ("most samples/s", "lead not established")
+        return (
+            f"{label}: {format.clean(case_name(case))}",
+            f"{format.significant(rate)} samples/s",
+            *ratio,
+            sure,
+        )
 
     def heading(self, notes: tuple[str, ...]) -> Heading:
         """Return the header. Markers are those of the running case, or else of all ended cases."""
         current = self._feed.session.current
         marks = current.marks if current and current.prepared else ()
         known = tuple(format.clean(mark) for mark in marks) or tuple(self._marks)
-        return heading_of(self._feed, self._remaining, known, notes)
+        shown = tuple(mark for mark in known if mark != SIMULATED)  # stands in front of the name
+        light = noise_light(self.session, self._symbols) if self._feed.running else None
+        return heading_of(self._feed, self._remaining, light, merge_by_kind(shown), notes)
 
     def case(self, chosen: int | None) -> CaseState | None:
         """Return the case to show: selected, else newest running, else last ended."""
@@ -258,15 +303,13 @@ class View:
 
     def current(self, chosen: int | None) -> Current:
         """Return the case panel: the selected or running case, or an ended session's outcome."""
-        session = self._feed.session
         if self._summary is not None and chosen is None:
             return self._summary
-        case = session.current if chosen is None else session.cases[chosen]
-        return current_of(self._feed, self.case_rows, self._remaining, case)
+        return current_of(self._feed, self.case_rows, self._remaining, self.case(chosen))
 
     def band(self, chosen: int | None) -> Band:
-        """Return the band of the shown case. Until that has steps, show the previous case."""
-        case = self._drawn(chosen)
+        """Return the step plot of the case in the heading; until it has steps, the phase in its place."""
+        case = self.case(chosen)
         if case is None:
             return Band((), (), (0, 0), 0, None)
         drawn = self._with_steps(case)
@@ -279,35 +322,45 @@ class View:
         return self._band[2]
 
     def histogram(self, chosen: int | None) -> Histogram:
-        """Return the step-time histogram of the case that the band shows."""
-        case = self._drawn(chosen)
+        """Return the step-time histogram of the case in the heading."""
+        case = self.case(chosen)
         stats = self._stats(case) if case else RunningStats()
         if case is None or stats is None:
             return Histogram(0, None, lambda value: 0, caption=READING if case else "")
         return self.case_rows.histogram(case, stats, self._caption(case, chosen))
 
     def parts(self, chosen: int | None) -> tuple[Part, ...]:
-        """Return the step parts of the case that the band shows."""
-        drawn = self._drawn(chosen)
-        return () if drawn is None else self.case_rows.parts(drawn)
+        """Return the step parts of the case in the heading."""
+        case = self.case(chosen)
+        return () if case is None else self.case_rows.parts(case)
 
     def machines(self, chosen: int | None) -> Machines:
-        """Return the gauges of the selected case's node, else all nodes, else the machine."""
-        session = self._feed.session
+        """Return the gauges of the selected case's node, else all nodes, else the machine.
+
+        The GPUs of the selected case are marked, else those of the running cases, else that of the last one.
+        """
+        session, last = self._feed.session, self.case(chosen)
         node = session.cases[chosen].node if chosen is not None else None
+        shown = tuple(session.running) if chosen is None and session.running else (last,) if last else ()
+        live = self._feed.running or self._feed.replayed
         nodes = [(machine.newest_s, machine.lost) for machine in session.nodes.values()]
-        seen = (node, session.machine.newest_s, nodes, [case.index for case in session.running])
+        prepared = [(case.index, case.prepared, case.finished) for case in shown]
+        running = [case.index for case in session.running]
+        seen = (node, session.machine.newest_s, nodes, running, prepared, live)
         if self._machines is None or seen != self._machines[0]:
-            self._machines = (seen, machines_of(session, self._symbols, self.case_rows.names.text, node))
+            ended = self._feed.ended
+            found = machines_of(session, self._symbols, config_name, node, shown=shown, ended=ended, live=live)
+            self._machines = (seen, found)
         return self._machines[1]
 
     def messages(self) -> tuple[Message, ...]:
-        """Return all engine messages."""
-        return tuple(self._feed.session.messages)
+        """Return all lines of the log."""
+        return self._log.lines()
 
     def rows(self, table_order: TableOrder) -> Rows:
         """Return the table rows in the given order."""
         session, order = self._feed.session, table_order.order
+        self.case_rows.find_best()
         return Rows(
             count=len(order),
             row=lambda place: self.case_rows.row(order[place]),
@@ -315,22 +368,21 @@ class View:
             chosen=table_order.place(table_order.chosen),
             running=table_order.place(session.current.index) if session.current else None,
             columns=self._columns(table_order.columns),
+            hidden=self.case_rows.empty_columns if table_order.columns == DEFAULT_COLUMNS else frozenset(),
             sorting=table_order.sorting,
+            total=len(session.cases),
+            filter=format.clean(table_order.filter),
         )
 
     def _columns(self, chosen: tuple[str, ...]) -> tuple[str, ...]:
         """Return the selected columns; the default set on a cluster includes the node."""
         return DEFAULT_CLUSTER_COLUMNS if chosen == DEFAULT_COLUMNS and self._feed.session.nodes else chosen
 
-    def _caption(self, drawn: CaseState, chosen: int | None) -> str:
-        titled = drawn is self._feed.session.current or drawn.index == chosen
-        return "" if titled else format.clean(drawn.name)
-
-    def _drawn(self, chosen: int | None) -> CaseState | None:
-        case = self.case(chosen)
-        if chosen is not None or case is None or len(case.warmup) or case.steps_measured:
-            return case
-        return self._last
+    def _caption(self, case: CaseState, chosen: int | None) -> str:
+        """Return the phase of a case without steps, or the name of one that the heading doesn't name."""
+        if not len(case.warmup) and not case.steps_measured:
+            return self.current(case.index).phase
+        return "" if chosen is not None or self._summary is None else format.clean(case_name(case))
 
     def _with_steps(self, case: CaseState) -> CaseState | None:
         """Return a case with its steps; None while they are reloaded."""

@@ -5,8 +5,10 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.tui.table.case_names import case_name
 from benchtui.tui.table.columns import DEFAULT_COLUMNS
 from benchtui.tui.table.layout import Sorting
+from benchtui.tui.table.mark_words import mark_word
 
 Value = float | str | None
 """Value of a case in a column; None if unknown."""
@@ -15,6 +17,8 @@ SORT_BUDGET_S = 0.02
 """Time budget of one sorting slice in seconds. Longer slices would delay key presses."""
 SLICE = 100
 """Number of cases processed between two checks of the clock."""
+UNSORTED = ("notes", "trace")
+"""Columns that can't be sorted by."""
 MUTABLE_COLUMNS = ("state", "base")
 """Columns whose values may change after a case has ended."""
 
@@ -122,11 +126,22 @@ class TableOrder:
 
     def sort_by_next(self) -> Sorting | None:
         """Sort by the next column, starting with the case's options. After the last, restore queue order."""
-        keys = (None, "case", *(key for key in self.columns if key != "notes"))
+        keys = (None, "case", *(key for key in self.columns if key not in UNSORTED))
         at = keys.index(self.sorting.key) if self.sorting and self.sorting.key in keys else 0
         key = keys[(at + 1) % len(keys)]
         self.sorting = None if key is None else Sorting(key)
         return self.sorting
+
+    def sort_by(self, key: str) -> None:
+        """Sort by a column, or reverse the order if it is sorted by that column. Notes can't be sorted."""
+        if self.sorting is not None and self.sorting.key == key:
+            self.reverse()
+        elif key != "notes":
+            self.sorting = Sorting(key)
+
+    def select(self, row: int) -> None:
+        """Select the case in a row."""
+        self.chosen = self.order[row]
 
     def reverse(self) -> None:
         """Reverse the sort order."""
@@ -175,6 +190,6 @@ class TableOrder:
     def _matches(self, index: int, words: Sequence[str]) -> bool:
         case = self._session.cases[index]
         if index not in self._texts:
-            self._texts[index] = case.name.lower()
-        text = f"{self._texts[index]} {case.state} {' '.join(case.marks).lower()}"
+            self._texts[index] = f"{case.name} {case_name(case)}".lower()
+        text = f"{self._texts[index]} {case.state} {mark_word(case.marks) or ''} {' '.join(case.marks).lower()}"
         return all(word in text for word in words)

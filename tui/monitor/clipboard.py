@@ -21,6 +21,7 @@ def row_markdown(case: CaseState, case_rows: CaseRows, keys: tuple[str, ...]) ->
     titles = {column.key: column.title.replace("+-", "±") for column in COLUMNS}
     cells = case_rows.row(case.index).cells
     state = case.state
+    keys = tuple(key for key in keys if key != "trace")
     values = [state if key == "state" else cells.get(key, ("", ""))[0] for key in keys]
     head = ["case", *(titles[key] for key in keys)]
     rule = ["---"] * len(head)

@@ -23,6 +23,7 @@ ABOUT = {
     "memory": "peak on the device; on the processor, of the worker",
     "power": "mean power while measured",
     "base": "samples/s at the typical step, over the baseline's",
+    "trace": "measured steps over time, from 0 to twice the median",
     "notes": "reason for the outcome, and caveats",
     "steps": "measured steps",
     "interval": "half of the median's 95 % interval, in percent of it",
@@ -42,8 +43,8 @@ class ColumnsPage(PanelScreen[tuple[str, ...]]):
         ("up,k", "up", "move(-1)", "Previous column"),
         ("J", "right", "shift(1)", "Move right"),
         ("K", "left", "shift(-1)", "Move left"),
-        ("u", "usual", "usual", "Restore the defaults"),
-        ("enter,c", "done", "leave", "Done"),
+        ("delete,backspace", "usual", "usual", "Restore the defaults"),
+        ("enter,C", "done", "leave", "Done"),
         ("escape,q", "back", "leave", "Back", "keeps the selection"),
     )
 
@@ -61,7 +62,7 @@ class ColumnsPage(PanelScreen[tuple[str, ...]]):
 
     def on_mount(self) -> None:
         """Show the list and its keys."""
-        keys = (("space", "show or hide"), ("K J", "move it"), ("u", "defaults"), ("enter", "done"))
+        keys = (("space", "show or hide"), ("K J", "move it"), ("del", "defaults"), ("enter", "done"))
         self._panel("keys").show(((self._symbols.arrows, "choose"), *keys))
         self._show()
 

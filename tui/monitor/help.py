@@ -1,4 +1,4 @@
-"""Monitor help: its metrics and states."""
+"""Monitor help: its metrics, gauges and states."""
 
 from collections.abc import Sequence
 
@@ -7,24 +7,51 @@ from benchtui.tui.pages.help import Section
 
 
 def monitor_help(symbols: Symbols) -> Sequence[Section]:
-    """Return the help sections on metrics, signs, and states."""
+    """Return the help sections on metrics, gauges, and states."""
     readings = (
         ("p50", "median of the measured steps, tokenizing included"),
         ("p99", f"the slowest 1 %; {symbols.absent} below 100 steps"),
         (f"{symbols.plus_minus} %", "half the width of the median's 95 % interval"),
         ("vs base", "samples/s at the typical step, over the baseline's; as the report and compare judge it"),
-        ("= 1.000x", "the same: the whole 95 % interval lies within the margin (2 %)"),
-        ("? 1.30x", "unsure: the interval is too wide, or a caveat applies"),
+        (f"{symbols.about}1.000x", "the same: the whole 95 % interval lies within the margin (2 %)"),
+        ("1.30x?", "unsure: the interval is too wide, or a caveat applies"),
+        ("no base", "the baseline of this sequence length wasn't measured; notes say why"),
+        (
+            f"{symbols.axis}{symbols.eighths[-1]}{symbols.light}",
+            "bar around 1: right is faster, left slower; the light end is the interval",
+        ),
+        (symbols.best, "clearly the most samples/s of its sequence length; no star while it is undecided"),
+        (
+            f"{symbols.flag} noisy",
+            "measured, but with a caveat: others used the machine; throttled, low clock, ...",
+        ),
         ("memory", "peak on the device; on the processor, resident memory of the worker"),
         (f"{symbols.shade}{symbols.shade}", "warm-up: recorded, never counted"),
+        (symbols.spread * 2, "from p5 to p95 of the measured steps; from 40 steps on"),
+        (symbols.axis_break * 2, "axis break: the range down to zero is omitted"),
         (symbols.above, "steps above the scale"),
-        (symbols.outlier, "outlier: 14.8 median absolute deviations off; reported, never removed"),
-        (symbols.throttled, "heat or power supply throttled the clock"),
-        (symbols.compiling, "the compiler was running"),
-        (f"{symbols.round}2", "the second round starts"),
-        (f"{symbols.about}1,234", "predicted peak memory of a queued case"),
+        (
+            symbols.outlier,
+            "outlier among at least 20 steps: 14.8 median absolute deviations off; never removed",
+        ),
+        (symbols.bar * 2, "below the steps: throttled by heat or power supply, or the compiler was running"),
+        (f"{symbols.about}1.2 GB", "predicted peak memory of a queued case"),
         (f"{symbols.about} left", "estimated from cases with other options"),
         (symbols.flag, "caveat about the metrics"),
     )
+    gauges = (
+        (symbols.chosen, "GPU of the selected case, or of the running ones"),
+        (symbols.flag, "GPU in use by others, or throttled"),
+        ("memory", "amber from 90 % of the total, red from 97 %"),
+        ("power", "amber from 98 % of the limit"),
+        (
+            "temp",
+            f"amber 10 {symbols.degree} below the GPU's slowdown temperature (90 if unknown), red from it on",
+        ),
+    )
     states = ("running", "queued", "ok", "oom", "skipped", "failed", "timeout", "interrupted")
-    return (("Metrics", readings), ("States", tuple((getattr(symbols, state), state) for state in states)))
+    return (
+        ("Metrics", readings),
+        ("Gauges", gauges),
+        ("States", tuple((getattr(symbols, state), state) for state in states)),
+    )

@@ -1,37 +1,45 @@
 """Monitor layout: what its panels show, and which of them fills the screen."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+from textual import events
 from textual.screen import Screen
 from textual.widget import Widget
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import Line, line
+from benchtui.tui.drawing.styled_text import Line, Span, line
 from benchtui.tui.model.session_view import View
 from benchtui.tui.model.table_order import TableOrder
-from benchtui.tui.panels.case_panel import Current, Part, current_lines, part_lines
+from benchtui.tui.monitor.sizes import Sizes, sizes
+from benchtui.tui.panels.case_panel import Current, Part, current_lines, current_title, part_lines
 from benchtui.tui.panels.case_table import CaseTable
-from benchtui.tui.panels.gauges import Machines, gauge_lines
+from benchtui.tui.panels.compact import Compact, compact_lines
+from benchtui.tui.panels.gauges import Machines, gauge_height, gauge_lines, machine_title
 from benchtui.tui.panels.header import Heading, heading_lines
 from benchtui.tui.panels.histogram import Histogram, histogram_lines
 from benchtui.tui.panels.step_band import Band, band_lines
-from benchtui.tui.panels.zoom import NAMES, Name, Zoomed, hint, zoom_lines
+from benchtui.tui.panels.zoom import NAMES, Name, Zoomed, hint, zoom_lines, zoom_title
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.layout import Arrangement
+from benchtui.tui.table.title import table_subtitle, table_title
+from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.message_line import Log, log_lines
-from benchtui.tui.widgets.panel import Panel, small_lines
+from benchtui.tui.widgets.panel import Panel
 
 Steps = Band | Histogram
+FRAMES: dict[Name, str] = {"band": "case", "parts": "step", "table": "cases", "gauges": "machine"}
+"""Frame of each panel, by ID."""
 
 
 def panels(symbols: Symbols) -> dict[str, Widget]:
     """Create every panel of the Monitor, by ID."""
     made: list[Widget] = [
-        Panel[str](small_lines, symbols, id="small"),
+        Panel[Compact | str](compact_lines, symbols, id="small"),
         Panel[Heading](heading_lines, symbols, id="heading"),
-        Panel[Current](current_lines, symbols, id="current"),
+        Panel[Current](partial(current_lines, titled=False), symbols, id="current"),
         Panel[Steps](_step_lines, symbols, id="band"),
         Panel[tuple[Part, ...]](part_lines, symbols, id="parts"),
         Panel[Machines](_gauges, symbols, id="gauges"),
@@ -45,63 +53,119 @@ def panels(symbols: Symbols) -> dict[str, Widget]:
 
 
 class MonitorLayout:
-    """Fills the visible panels, and tracks which one is zoomed."""
+    """Fills the visible panels, and tracks which one is focused and which one is zoomed."""
 
-    def __init__(self) -> None:
+    def __init__(self, symbols: Symbols) -> None:
+        self._symbols = symbols
         self.zoomed: Name | None = None
         """Panel that fills the screen; None for the normal layout."""
-        self.last: Name | None = None
-        """Panel that was zoomed last."""
+        self.focused: Name | None = None
+        """Panel whose frame is highlighted: the one that zooming enlarges. None before any was chosen."""
         self.histogram = False
         """Whether steps are shown as a histogram instead of a band."""
         self._back = 0
+        self._sizes: Sizes | None = None
+        self._sized_for: object = None
+        """Machines, sizes and number of cases for which the heights were computed."""
 
     def change(self, screen: Screen[Any], what: str, first: Name) -> None:
         """Toggle ``zoom``, go to the ``next`` or ``previous`` panel, or toggle the ``histogram``.
 
-        If none is zoomed, zoom the last one, or ``first`` the first time.
+        If no panel has been focused, zoom ``first``.
         """
         if what == "histogram":
             self.histogram = not self.histogram
-        elif self.zoomed is None:
-            self.zoom(screen, self.last or first)
         elif what == "zoom":
-            self.zoom(screen, None)
+            self.zoom(screen, (self.focused or first) if self.zoomed is None else None)
+        elif self.zoomed is not None:
+            self.zoom(screen, _neighbor(NAMES, self.zoomed, what))
         else:
-            step = 1 if what == "next" else -1
-            self.zoom(screen, NAMES[(NAMES.index(self.zoomed) + step) % len(NAMES)])
+            shown = tuple(name for name, frame in FRAMES.items() if screen.query_one(f"#{frame}").size)
+            self._focus(screen, _neighbor(shown, self.focused, what) if self.focused else first)
 
     def zoom(self, screen: Screen[Any], name: Name | None) -> None:
         """Zoom a panel; None restores the normal layout."""
         self.zoomed, self._back = name, 0
-        self.last = name or self.last
+        if name is not None:
+            self._focus(screen, name)
         screen.set_class(name is not None and name != "table", "-zoomed")
         screen.set_class(name == "table", "-tabled")
+
+    def _focus(self, screen: Screen[Any], name: Name) -> None:
+        self.focused = name
+        for panel, frame in FRAMES.items():
+            screen.query_one(f"#{frame}", Frame).highlight(panel == name)
+
+    def click(self, event: events.Click, table_order: TableOrder) -> bool:
+        """Select the clicked row, or sort by the clicked column. Return whether either was clicked."""
+        widget = event.widget
+        if widget is None or (at := event.get_content_offset(widget)) is None:
+            return False
+        if isinstance(widget, CaseTable) and (row := widget.row_at(at.y)) is not None:
+            table_order.select(row)
+            return True
+        if widget.id == "header":
+            table = widget.screen.query_one(CaseTable)
+            table_order.sort_by(table.arrangement().key_at(at.x))
+        return widget.id == "header"
 
     def scroll(self, lines: int) -> None:
         """Scroll a long text back by lines; negative values scroll forward."""
         self._back = max(0, self._back + lines)
 
-    def draw(self, screen: Screen[Any], view: View, table_order: TableOrder, notes: tuple[str, ...]) -> None:
-        """Show a session in the visible panels."""
+    def draw(
+        self, screen: Screen[Any], view: View, table_order: TableOrder, heading: Heading, word: str
+    ) -> None:
+        """Show a session in the visible panels. ``word`` is the question or message of the screen."""
         chosen = table_order.chosen
 
         def show(name: str, snapshot: object) -> None:
             screen.query_one(f"#{name}", Panel).show(snapshot)
 
-        show("heading", view.heading(notes))
+        def title(name: str, left: Sequence[Span], right: Sequence[Span] = ()) -> None:
+            screen.query_one(f"#{name}", Frame).show_title(left, right)
+
+        if screen.query_one("#small", Panel).display:
+            show("small", Compact(heading, view.current(chosen), view.machines(chosen), word))
+            return
+        show("heading", heading)
         if self.zoomed is not None and self.zoomed != "table":
             self._back = min(self._back, max(0, len(view.messages()) - 1))
-            show("zoom", self._zoomed(self.zoomed, view, chosen))
+            zoomed = self._zoomed(self.zoomed, view, chosen)
+            title("zoomed", *zoom_title(zoomed))
+            show("zoom", zoomed)
             return
         if self.zoomed is None:
-            show("current", view.current(chosen))
+            current, machines = view.current(chosen), view.machines(chosen)
+            self._resize(screen, machines, view)
+            title("machine", *machine_title(machines))
+            title("case", *current_title(current))
+            title("step", [("step", "muted")])
+            show("current", current)
             show("band", view.histogram(chosen) if self.histogram else view.band(chosen))
             show("parts", view.parts(chosen))
-            show("gauges", view.machines(chosen))
+            show("gauges", machines)
         table = screen.query_one(CaseTable)
-        table.show(view.rows(table_order))
-        show("header", table.arrangement())
+        rows = view.rows(table_order)
+        table.show(rows)
+        arrangement = table.arrangement()
+        title("cases", table_title(rows), table_subtitle(arrangement, self._symbols))
+        show("header", arrangement)
+
+    def _resize(self, screen: Screen[Any], machines: Machines, view: View) -> None:
+        """Give the panels their heights, if they changed."""
+        transport = sum(panel.outer_size.height for panel in screen.query("#transport"))
+        inside = screen.query_one("#gauges").size.width or screen.size.width - 4
+        seen = (machines, screen.size, inside, transport, len(view.session.cases))
+        if seen == self._sized_for:
+            return
+        self._sized_for = seen
+        wanted = gauge_height(machines, inside)
+        found = sizes(screen.size.height, 3 + transport, wanted, len(view.session.cases))
+        if found != self._sizes:
+            self._sizes = found
+            for name in ("machine", "top", "log"):
+                screen.query_one(f"#{name}").styles.height = getattr(found, name)
 
     def _zoomed(self, name: Name, view: View, chosen: int | None) -> Zoomed:
         snapshots: dict[Name, Callable[[int | None], object]] = {
@@ -115,13 +179,19 @@ class MonitorLayout:
         return Zoomed(name, snapshots[name](chosen), about, self._back)
 
 
+def _neighbor(names: Sequence[Name], name: Name, what: str) -> Name:
+    """Return the ``next`` or ``previous`` of names, cyclically."""
+    step = 1 if what == "next" else -1
+    return names[(names.index(name) + step) % len(names)] if name in names else names[0]
+
+
 def _step_lines(steps: Steps, width: int, height: int, symbols: Symbols) -> list[Line]:
-    shape: Name = "histogram" if isinstance(steps, Histogram) else "band"
-    if steps.scale is None:
-        return [line((hint(shape), "muted"))]
     if isinstance(steps, Histogram):
-        return histogram_lines(steps, width, height, symbols)
-    return band_lines(steps, width, height, symbols)
+        drawn, empty = histogram_lines(steps, width, height, symbols), steps.scale is None
+    else:
+        drawn, empty = band_lines(steps, width, height, symbols), steps.axis is None
+    shape: Name = "histogram" if isinstance(steps, Histogram) else "band"
+    return drawn or ([line((hint(shape), "muted"))] if empty else [])
 
 
 def _gauges(machines: Machines, width: int, height: int, symbols: Symbols) -> list[Line]:

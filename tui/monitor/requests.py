@@ -1,7 +1,9 @@
 """Engine requests: a status message and the call to make, or why it isn't possible."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 
@@ -11,7 +13,13 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, incompatible_reason, unsupported_reason
 from benchtui.sessions.sweep.options import AXES
-from benchtui.tui.live.feed import Feed
+from benchtui.tui.live.feed import Clock, Feed
+from benchtui.tui.shell.keymap import key
+from benchtui.tui.table.case_names import config_name
+
+UNDO_S = 5.0
+"""Seconds for which a drop or a skip can be undone, and for which undoing waits until the case has ended."""
+RETRY_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +32,25 @@ class Request:
     """Send the request and wait for the reply. Raises BenchtuiError if the engine refuses."""
 
 
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A case that was dropped or skipped."""
+
+    case: int
+    position: int
+    """Position in the queue to which undoing returns it."""
+    until_s: float
+    """Time until which that is possible."""
+
+
 class EngineRequests:
     """Builds requests to a session's engine. Each raises BenchtuiError if it isn't possible."""
 
-    def __init__(self, feed: Feed) -> None:
+    def __init__(self, feed: Feed, clock: Clock = time.monotonic) -> None:
         self._feed = feed
+        self._clock = clock
+        self._removed: Removed | None = None
+        """The case that can be put back."""
 
     def build(self, what: str, case: CaseState | None) -> Request:
         """Return the request with this name, about the shown case."""
@@ -39,6 +61,7 @@ class EngineRequests:
             "drop": lambda: self.drop(case),
             "earlier": lambda: self.move(case, -1),
             "later": lambda: self.move(case, 1),
+            "undo": self.undo,
         }
         return requests[what]()
 
@@ -53,12 +76,17 @@ class EngineRequests:
         return Request("pausing: running cases finish first", self._engine.pause)
 
     def skip(self, case: CaseState | None) -> Request:
-        """Skip a running case. If the given one isn't running, skip the newest."""
+        """Skip a running case: the given one, or the newest if none is given."""
         running = self._session.running
         if not running:
             raise BenchtuiError("no case is running")
-        one = case if case is not None and case in running else running[-1]
-        return Request(f"skipping case {one.index + 1}", lambda: self._engine.skip(one.index))
+        one = case or running[-1]
+        if one not in running:
+            state = "queued" if one.state == "queued" else "not running"
+            raise BenchtuiError(f"case {one.index + 1} is {state}: select a running case to skip it")
+        return self._undoable(
+            f"skipping case {one.index + 1}", partial(self._engine.skip, one.index), one.index
+        )
 
     def rerun(self, case: CaseState | None) -> Request:
         """Run an ended case again, at the end of the queue."""
@@ -70,7 +98,17 @@ class EngineRequests:
     def drop(self, case: CaseState | None) -> Request:
         """Remove a pending case from the queue."""
         index = self._pending(case)
-        return Request(f"dropping case {index + 1}", lambda: self._engine.drop([index]))
+        position = [each.index for each in self._session.pending].index(index)
+        return self._undoable(
+            f"dropping case {index + 1}", partial(self._engine.drop, [index]), index, position
+        )
+
+    def undo(self) -> Request:
+        """Put the case that was dropped or skipped last back into the queue."""
+        removed, self._removed = self._removed, None
+        if removed is None or self._clock() > removed.until_s:
+            raise BenchtuiError(f"nothing to undo: drops and skips can be undone for {UNDO_S:.0f} s")
+        return Request(f"putting case {removed.case + 1} back into the queue", partial(self._restore, removed))
 
     def move(self, case: CaseState | None, places: int) -> Request:
         """Move a pending case earlier (negative) or later in the queue."""
@@ -86,7 +124,26 @@ class EngineRequests:
     def add(self, words: str, base: Config | None) -> Request:
         """Add a case: options such as ``batch_size=64 precision=fp16``, applied on top of ``base``."""
         config = parse_options(words, base, self._session)
-        return Request(f"adding {config.name}", lambda: self._engine.add([config]))
+        return Request(f"adding {config_name(config)}", lambda: self._engine.add([config]))
+
+    def _undoable(self, message: str, call: Callable[[], object], case: int, position: int = 0) -> Request:
+        """Return a request that ends a case, and remember the case for ``undo``."""
+        self._removed = Removed(case, position, self._clock() + UNDO_S)
+        return Request(f"{message}; {key('monitor.undo')}: undo", call)
+
+    def _restore(self, removed: Removed) -> None:
+        """Queue a case again at its position. The engine may still be ending it. Raises BenchtuiError."""
+        pending = [each.index for each in self._session.pending if each.index != removed.case]
+        tries = int(UNDO_S / RETRY_S)
+        for attempt in range(tries):
+            try:
+                again = self._engine.again(removed.case)
+                break
+            except BenchtuiError:
+                if attempt + 1 == tries or not self._feed.running:
+                    raise
+                time.sleep(RETRY_S)
+        self._engine.order([*pending[: removed.position], again])
 
     def _pending(self, case: CaseState | None) -> int:
         if case is None or case.state != "queued":

@@ -21,11 +21,13 @@ from benchtui.tui.monitor.layout import MonitorLayout, panels
 from benchtui.tui.monitor.requests import EngineRequests, Request
 from benchtui.tui.monitor.status_line import QUIT, QUIT_KEYS, STOP, STOP_KEYS, KeyPrompt, StatusLine
 from benchtui.tui.shell import gc_control
+from benchtui.tui.shell.announcer import Announcer
 from benchtui.tui.shell.keymap import key
-from benchtui.tui.shell.navigation import EditRequested, ExitReason, How, Opened
+from benchtui.tui.shell.navigation import BackRequested, EditRequested, ExitReason, How, Opened
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.refresh_rate import Meter, RefreshRate
 from benchtui.tui.shell.terminal import TerminalHandle
+from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.panel import PanelScreen
 
@@ -54,13 +56,13 @@ class Monitor(PanelScreen[None]):
         self.feed = feed
         self.symbols = symbols
         self.status_line = StatusLine(feed, symbols, clock, name)
-        self.panel_layout = MonitorLayout()
+        self.panel_layout = MonitorLayout(symbols)
         self.view: View | None = None
         """None until the first event of the session has been read."""
         self.table_order: TableOrder | None = None
         self.preferences = preferences or Preferences()
         self.session_name = name
-        self._requests = EngineRequests(feed)
+        self._requests = EngineRequests(feed, clock)
         self._link = link
         self._refresh_rate = RefreshRate(self.preferences.settings.hz, self.preferences.settings.quiet)
         self._timer: Timer | None = None
@@ -69,6 +71,7 @@ class Monitor(PanelScreen[None]):
         self._frozen = False
         self._frozen_frame_due = False  # whether the frame that shows the frozen state is still to be drawn
         self._clock = clock
+        self._announcer = Announcer(link, self.preferences.settings.notify)
         self._drew_s = clock()
         self._meter = Meter(symbols)
         self._stop_requested = self._leaving = False
@@ -76,14 +79,19 @@ class Monitor(PanelScreen[None]):
     def compose(self) -> ComposeResult:
         """Lay out header, case and gauges, table, log, and keys."""
         made = panels(self.symbols)
+
+        def frame(name: str, *inside: str) -> Frame:
+            return Frame(*(made[panel] for panel in inside), symbols=self.symbols, id=name)
+
         yield made["small"]
         with Vertical(classes="body"):
             yield made["heading"]
+            yield frame("machine", "gauges")
             with Horizontal(id="top"):
-                with Vertical(id="left"):
-                    yield from (made["current"], made["band"], made["parts"])
-                yield made["gauges"]
-            yield from (made["zoom"], made["header"], made["table"])
+                yield frame("case", "current", "band")
+                yield frame("step", "parts")
+            yield frame("zoomed", "zoom")
+            yield frame("cases", "header", "table")
             yield from self.between()
             yield from (made["log"], made["keys"])
 
@@ -93,7 +101,7 @@ class Monitor(PanelScreen[None]):
 
     def on_mount(self) -> None:
         """Read and draw once; this starts the timer."""
-        self._panel("small").show("")
+        self._panel("small").show(self.status_line.waiting())
         self.tick()
 
     def on_unmount(self) -> None:
@@ -118,6 +126,15 @@ class Monitor(PanelScreen[None]):
             question.answers[event.key]()
             self.draw()
 
+    def on_click(self, event: events.Click) -> None:
+        """Select the clicked case, or sort by the clicked column. A double click opens the case."""
+        if self.table_order is None or not self.panel_layout.click(event, self.table_order):
+            return
+        self.preferences.choose_sorting(self.table_order.sorting)
+        self.draw()
+        if event.chain == 2 and event.widget is not None and event.widget.id == "table":
+            self.action_open("detail")
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable replay until something has been recorded."""
         return action != "replay" or self.feed.session.started is not None
@@ -127,7 +144,7 @@ class Monitor(PanelScreen[None]):
         if not self.feed.running:
             self._leave()
             return
-        self.ask(KeyPrompt(QUIT, QUIT_KEYS, {"d": self._leave, "s": lambda: self._stop(leave=True)}))
+        self.ask(KeyPrompt(QUIT, QUIT_KEYS, {"d": self._leave, "X": lambda: self._stop(leave=True)}))
 
     def action_detach(self) -> None:
         """Quit and leave the sweep running."""
@@ -136,7 +153,7 @@ class Monitor(PanelScreen[None]):
     def action_ask_stop(self) -> None:
         """Stop the engine after a confirmation."""
         if self.feed.running:
-            self.ask(KeyPrompt(STOP, STOP_KEYS, {"s": self._stop}))
+            self.ask(KeyPrompt(STOP, STOP_KEYS, {"y": self._stop}))
         else:
             self.show_message("no engine is running this session")
 
@@ -154,7 +171,7 @@ class Monitor(PanelScreen[None]):
         self.draw()
 
     def action_back(self) -> None:
-        """Go back one step: question, prompt, panel, filter, then selected case."""
+        """Go back one step: question, prompt, panel, filter, selected case, then the view."""
         from benchtui.tui.monitor.prompts import cancel_prompt  # lazy import: not needed for the first paint
 
         if cancel_prompt(self) or self.status_line.question is not None:
@@ -163,8 +180,10 @@ class Monitor(PanelScreen[None]):
             self.panel_layout.zoom(self, None)
         elif self.table_order is not None and self.table_order.filter:
             self.table_order.filter = ""
-        elif self.table_order is not None:
+        elif self.table_order is not None and self.table_order.chosen is not None:
             self.table_order.chosen = None
+        else:
+            self.post_message(BackRequested())
         self.draw()
 
     def action_move(self, rows: int) -> None:
@@ -251,11 +270,15 @@ class Monitor(PanelScreen[None]):
         with self.app.batch_update():
             keys = self.status_line.keys(self._frozen, self.panel_layout.zoomed is not None)
             self.query_one(KeyBar).show(keys, fixed=self.status_line.question is not None)
-            self._panel("log").show(self.status_line.log())
+            messages = self.view.messages() if self.view else ()
+            log = self.status_line.log(messages)
+            self._panel("log").show(log)
             if self.view and self.table_order and (self._frozen_frame_due or not self._frozen):
                 self._frozen_frame_due = False
                 self.view.update()
-                self.panel_layout.draw(self, self.view, self.table_order, self._notes())
+                heading = self.view.heading(self._notes())
+                self._announcer.update(heading.name, heading.state, heading.progress)
+                self.panel_layout.draw(self, self.view, self.table_order, heading, log.word)
 
     def ask(self, question: KeyPrompt) -> None:
         """Show a question until it is answered."""

@@ -3,16 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from benchtui.sessions.events import Message
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.live.feed import Clock, Feed
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.message_line import Log
 
-QUIT = "The sweep is running.  d: detach and let it continue.  s: stop it.  esc: back."
-QUIT_KEYS: Keys = (("d", "detach"), ("s", "stop"), ("esc", "back"))
-STOP = "Stop the sweep?  Measurements are kept.  s: stop it.  esc: back."
-STOP_KEYS: Keys = (("s", "stop the sweep"), ("esc", "back"))
+QUIT = "The sweep is running.  d: detach and let it continue.  X: stop it.  esc: back."
+QUIT_KEYS: Keys = (("d", "detach"), ("X", "stop"), ("esc", "back"))
+STOP = "Stop the sweep?  Measurements are kept.  y: stop it.  esc: back."
+STOP_KEYS: Keys = (("y", "stop the sweep"), ("esc", "back"))
 CUT_OFF = "engine gone: the recording was cut off; measurements are kept"
 RESUME_HINT = "engine gone; resume with: benchtui run --resume {name}"
 MESSAGE_S = 5.0
@@ -52,9 +53,9 @@ class StatusLine:
         """Show a status message for ``MESSAGE_S`` seconds."""
         self._message, self._until_s = clean(text), self._clock() + MESSAGE_S
 
-    def log(self) -> Log:
-        """Return the newest engine messages, and below them the most urgent line."""
-        messages = tuple(self._feed.session.messages[-MOST_MESSAGES:])
+    def log(self, messages: tuple[Message, ...]) -> Log:
+        """Return the newest messages, and below them the most urgent line."""
+        messages = messages[-MOST_MESSAGES:]
         if self.prompt is not None:
             return Log(messages, clean(self.prompt), "bright")
         if self.question is not None:

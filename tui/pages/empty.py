@@ -8,7 +8,7 @@ from textual.binding import BindingType
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, line
 from benchtui.tui.shell import keymap
-from benchtui.tui.shell.navigation import Place
+from benchtui.tui.shell.navigation import BackRequested, Place
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.nav_bar import place_lines
 from benchtui.tui.widgets.panel import Panel, PanelScreen
@@ -22,6 +22,7 @@ class EmptyScreen(PanelScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "nothing",
         ("question_mark,f1", "help", "help", "Help"),
+        ("escape", "back", "back", "Back", "to the previous place"),
         ("q", "quit", "app.leave", "Quit"),
     )
 
@@ -41,6 +42,10 @@ class EmptyScreen(PanelScreen[None]):
         self._panel("places").show(self._place)
         self._panel("page").show("no session is open")
         self._panel("keys").show(KEYS)
+
+    def action_back(self) -> None:
+        """Return to the previous view."""
+        self.post_message(BackRequested())
 
     def action_help(self) -> None:
         """Open the help page."""

@@ -5,24 +5,118 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
 
+from textual import on
+from textual.app import ComposeResult
 from textual.screen import Screen
+from textual.widgets import Input
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import BLANK, Line, line
+from benchtui.tui.drawing.styled_text import BLANK, Line, line, side_by_side
 from benchtui.tui.pages.page import Page
-from benchtui.tui.shell.keymap import Bound, active, shown
+from benchtui.tui.shell.keymap import TITLES, Bound, active, shown
 
 Rows = tuple[tuple[str, str], ...]
 Section = tuple[str, Rows]
 """A title, and rows of a key or sign with its explanation."""
+MIN_COLUMN = 54
+"""Narrowest column, in cells."""
+GAP = 4
+"""Columns between two of them."""
+MOVING = "Move"
+"""Title of the keys that move the selection."""
+MOVES = ("down", "up", "left", "right", "page_down", "page_up", "first", "last")
+"""Last parts of their action IDs."""
 TENTHS = "replay.share_"
-TENTHS_ROW = ("0 to 9", "Go to 0 %, 10 % up to 90 % of the recording")
+TENTHS_ROW = ("alt+0 to 9", "Go to 0 %, 10 % up to 90 % of the recording")
 
 
 def open_help(screen: Screen[Any], symbols: Symbols, sections: Callable[[Symbols], Sequence[Section]]) -> None:
-    """Open the help page of a screen: its key bindings, then ``sections``."""
-    explained = (("Keys", key_rows(active(screen))), *sections(symbols))
-    screen.app.push_screen(Page(lambda width: help_lines(explained, width), symbols))
+    """Open the help page of a screen: its key bindings by group, then ``sections``."""
+    screen.app.push_screen(HelpPage((*key_sections(active(screen)), *sections(symbols)), symbols))
+
+
+class HelpPage(Page):
+    """Help in as many columns as fit, with a search."""
+
+    def __init__(self, sections: Sequence[Section], symbols: Symbols) -> None:
+        super().__init__(self._found, symbols)
+        self._sections = sections
+
+    def compose(self) -> ComposeResult:
+        """Lay out the text, the search field, and the key bar."""
+        text, keys = super().compose()
+        yield text
+        yield Input(placeholder="search keys and words", id="search", compact=True, select_on_focus=False)
+        yield keys
+
+    def on_mount(self) -> None:
+        """Keep the field's cursor still: blinking costs bytes on slow links."""
+        self.query_one(Input).cursor_blink = False
+
+    def action_filter(self) -> None:
+        """Open the search field."""
+        self.query_one(Input).add_class("-asked").focus()
+
+    def action_leave(self) -> None:
+        """Close the search; without one, return to the screen below."""
+        field = self.query_one(Input)
+        if not field.has_class("-asked"):
+            super().action_leave()
+            return
+        field.value = ""
+        field.remove_class("-asked")
+        self.set_focus(None)
+        self.action_move(-self._top)
+
+    @on(Input.Changed)
+    def search(self, event: Input.Changed) -> None:
+        """Show only the rows that contain the typed words."""
+        self.action_move(-self._top)
+
+    @on(Input.Submitted)
+    def keep(self) -> None:
+        """Leave the search field, and keep what was found."""
+        self.set_focus(None)
+
+    def _found(self, width: int) -> Sequence[Line]:
+        text = self.query_one(Input).value
+        return help_columns(matching(self._sections, text), width) or [
+            line((f"nothing matches {text!r}", "muted"))
+        ]
+
+
+def matching(sections: Sequence[Section], text: str) -> list[Section]:
+    """Return the rows that contain all words of a text, with the titles of their sections."""
+    words = text.lower().split()
+    found = [
+        (title, tuple(row for row in rows if all(word in " ".join(row).lower() for word in words)))
+        for title, rows in sections
+    ]
+    return [section for section in found if section[1]]
+
+
+def help_columns(sections: Sequence[Section], width: int) -> list[Line]:
+    """Render sections in as many columns as fit, read from top to bottom and left to right."""
+    count = max(1, min((width + GAP) // (MIN_COLUMN + GAP), len(sections)))
+    room = (width + GAP) // count - GAP
+    blocks = [help_lines([section], room) for section in sections]
+    columns: list[list[Line]] = [[]]
+    height = -(-sum(len(block) + 1 for block in blocks) // count)
+    for block in blocks:
+        if columns[-1] and len(columns) < count and len(columns[-1]) + len(block) // 2 > height:
+            columns.append([])
+        columns[-1] += [*([BLANK] if columns[-1] else []), *block]
+    return side_by_side(columns, room + GAP)
+
+
+def key_sections(keys: Sequence[Bound]) -> list[Section]:
+    """Group key bindings: those of the view, those that move, and those of every view."""
+    groups: dict[str, list[Bound]] = {}
+    for each in keys:
+        place, _, name = each.id.partition(".")
+        groups.setdefault(MOVING if name in MOVES else TITLES.get(place, place.capitalize()), []).append(each)
+    order = sorted(groups, key=lambda title: (title == TITLES["app"], title == MOVING))
+    return [(title, key_rows(groups[title])) for title in order]
 
 
 def help_lines(sections: Sequence[Section], width: int) -> list[Line]:
@@ -48,7 +142,7 @@ def no_signs(symbols: Symbols) -> Sequence[Section]:
 
 
 def _is_tenth(each: Bound) -> bool:
-    return each.id.startswith(TENTHS) and each.keys == each.id.removeprefix(TENTHS)[:1]
+    return each.id.startswith(TENTHS) and each.keys.split(",")[0] == f"alt+{each.id.removeprefix(TENTHS)[:1]}"
 
 
 def _table(rows: Rows, width: int) -> list[Line]:

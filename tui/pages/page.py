@@ -29,6 +29,7 @@ class Page(PanelScreen[None]):
         ("up,k", "up", "move(-1)", "Up"),
         ("pagedown", "page_down", "move(10)", "Ten lines down"),
         ("pageup", "page_up", "move(-10)", "Ten lines up"),
+        ("slash", "filter", "filter", "Search", "in the help"),
         ("home,g", "first", "move(-100000)", "First line"),
         ("end,G", "last", "move(100000)", "Last line"),
     )
@@ -45,13 +46,16 @@ class Page(PanelScreen[None]):
         yield KeyBar(self._symbols)
 
     def on_mount(self) -> None:
-        """Show the keys and start the refresh timer."""
-        self._panel("keys").show((("esc", "back"), (self._symbols.arrows, "scroll")))
+        """Start the refresh timer."""
         self.set_interval(RENEW_S, self._show)
 
     def on_resize(self, event: events.Resize) -> None:
         """Redraw for the new size."""
         self.call_after_refresh(self._show)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow searching only in pages that can be searched."""
+        return action != "filter" or hasattr(self, "action_filter")
 
     def action_leave(self) -> None:
         """Return to the screen below."""
@@ -68,3 +72,7 @@ class Page(PanelScreen[None]):
         lines = self._content(width)
         self._top = max(0, min(self._top, len(lines) - height))
         page.show(lines[self._top : self._top + height])
+        last = min(self._top + height, len(lines))
+        place = f" {self._top + 1} to {last} of {len(lines)} lines" if len(lines) > height > 0 else ""
+        search = (("/", "search"),) if hasattr(self, "action_filter") else ()
+        self._panel("keys").show((("esc", "back"), *search, (self._symbols.arrows, f"scroll{place}")))

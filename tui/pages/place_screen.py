@@ -14,6 +14,7 @@ from benchtui.tui.shell.navigation import Place
 from benchtui.tui.widgets.action_bar import ActionBar
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
+from benchtui.tui.widgets.long_list import LongList
 from benchtui.tui.widgets.nav_bar import place_lines
 from benchtui.tui.widgets.panel import Panel, PanelScreen, small_lines
 
@@ -55,6 +56,19 @@ class PlaceScreen(PanelScreen[None]):
     def on_resize(self, event: events.Resize) -> None:
         """Redraw once the panels have their new sizes."""
         self.call_after_refresh(self._draw)
+
+    async def on_click(self, event: events.Click) -> None:
+        """Select the clicked row; a double click opens it."""
+        listing = self.query_one(LongList)
+        at = event.get_content_offset(listing) if event.widget is listing else None
+        if at is not None and (row := listing.row_at(at.y)) is not None:
+            self._select_row(row)
+            if event.chain == 2:
+                await self.run_action("open")
+
+    def _select_row(self, row: int) -> None:
+        """Select a row of the list."""
+        raise NotImplementedError
 
     @on(ActionBar.Changed)
     def asked(self) -> None:

@@ -3,11 +3,18 @@
 from dataclasses import dataclass
 
 from benchtui.sessions.estimates.eta import Estimate, StepsLeft
+from benchtui.themes import LINES
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.bars import bar
-from benchtui.tui.drawing.styled_text import Line, Span, crop, justify, line, width_of
+from benchtui.tui.drawing.bars import gauge_bar, partial_cells
+from benchtui.tui.drawing.styled_text import GAP, Line, Span, crop, justify, line, width_of, wrap_facts
 from benchtui.tui.panels.header import time_left
+
+SHARE_WIDTH = 6
+"""Cells of a share with its percent sign."""
+MIN_PART_BAR = 4
+MIN_STACKED_BAR = 12
+"""Minimum cells of a bar; names and shares are left out before it gets shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +63,25 @@ class Current:
     metrics: PanelMetrics | None = None
 
 
-def current_lines(current: Current, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Render the options, the phase with its progress, and the metrics."""
-    title = justify([(current.title, "strong")], [(current.position, "muted")], width, symbols)
-    return [title, _phase(current, width, symbols), _metrics_or_hint(current, width, symbols)][:height]
+def current_title(current: Current) -> tuple[list[Span], list[Span]]:
+    """Return both ends of the panel's title: the case, and its position among the cases."""
+    return [(current.title, "strong")], [(current.position, "muted")]
+
+
+def current_lines(
+    current: Current, width: int, height: int, symbols: Symbols, *, titled: bool = True
+) -> list[Line]:
+    """Render the phase with its progress, and the metrics; if ``titled``, below the title."""
+    title = [justify(*current_title(current), width, symbols)] if titled else []
+    return [*title, _phase(current, width, symbols), _metrics_or_hint(current, width, symbols)][:height]
 
 
 def needs_words(needed: StepsLeft, symbols: Symbols) -> str:
-    """Format what the round still needs, such as ``needs ~40 more for ±0.3 %``."""
-    about = f"{symbols.about}" if needed.rough else ""
+    """Format what the round still needs, such as ``about 40 more steps for ±0.3 %``."""
+    about = "about " if needed.rough else ""
+    more = f"{about}{needed.steps:,} more step{'s' * (needed.steps != 1)}"
     if needed.limited:
-        return f"time for {about}{needed.steps:,} more"
-    more = f"needs {about}{needed.steps:,} more"
+        return f"time for {more}"
     if needed.min_time_s is not None:
         return f"{more} for {needed.min_time_s:g} s"
     if needed.percent is not None:
@@ -76,18 +90,43 @@ def needs_words(needed: StepsLeft, symbols: Symbols) -> str:
 
 
 def part_lines(parts: tuple[Part, ...], width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Render the parts of a step as one stacked bar, with a legend below."""
-    if not parts or height < 2 or width < 20:
+    """Render the parts of a step: one row each if they fit, otherwise one stacked bar with a legend."""
+    if not parts or height < 1 or width < 20:
         return []
-    ends = [round(sum(part.share for part in parts[: at + 1]) * width) for at in range(len(parts))]
-    sizes = [max(0, min(end, width) - start) for start, end in zip([0, *ends], ends, strict=False)]
-    stacked = [(_fill(at, symbols) * size, _SHADES[at % len(_SHADES)]) for at, size in enumerate(sizes)]
-    return [line(*stacked), *_legend(parts, width, symbols)][:height]
+    if height >= len(parts) and height > 1:
+        return part_table(parts, width, symbols)
+    if height == 1:
+        return [_stacked_with_legend(parts, width, symbols)]
+    return [line(*_stacked(parts, width, symbols)), *_legend(parts, width, symbols)][:height]
 
 
 def part_table(parts: tuple[Part, ...], width: int, symbols: Symbols) -> list[Line]:
-    """Render the parts of a step, one bar each."""
-    return [line(*_part(part, width, symbols)) for part in parts]
+    """Render the parts of a step in a row each: name, time, bar, and share."""
+    times = [_part_time(part) for part in parts]
+    names, longest = max(len(part.name) for part in parts) if parts else 0, max(map(len, times), default=0)
+    name_width = min(names, max(6, width - longest - SHARE_WIDTH - MIN_PART_BAR - 2))
+    room = max(0, width - name_width - longest - SHARE_WIDTH - 2)
+    return [
+        line(
+            (f"{format.fit(part.name, name_width, symbols)} ", "muted"),
+            (f"{time:>{longest}} ", "plain"),
+            *_part_bar(at, part.share, room, symbols),
+            (f"{100 * part.share:>{SHARE_WIDTH - 2}.0f} %", "muted"),
+        )
+        for at, (part, time) in enumerate(zip(parts, times, strict=True))
+    ]
+
+
+def _part_time(part: Part) -> str:
+    """Format the time of a part; that of a tiny one with a single digit."""
+    return f"{format.significant(part.mean_ms, digits=3 if part.mean_ms >= 0.1 else 1)} ms"
+
+
+def _part_bar(at: int, share: float, room: int, symbols: Symbols) -> list[Span]:
+    """Draw a part's bar; a part of any length has one."""
+    cells = max(min(share, 1.0) * room, 1 / 8 if share > 0 else 0.0) if room else 0.0
+    fill = partial_cells(cells, symbols) or symbols.eighths[1] * (cells > 0)
+    return [(fill, _color(at)), (" " * (room - len(fill)), "plain")]
 
 
 def _phase(current: Current, width: int, symbols: Symbols) -> Line:
@@ -98,64 +137,80 @@ def _phase(current: Current, width: int, symbols: Symbols) -> Line:
     about = symbols.about if current.needed and current.needed.rough else ""
     count = f"{current.done:>{digits}}/{about}{current.planned} "
     left = time_left(current.left, symbols)
-    goal = f"   {needs_words(current.needed, symbols)}" if current.needed else ""
-    text_width = len(left) + len(goal) + 4
-    room = max(8, min(40, width - 15 - len(count) - max(text_width, 18)))
-    progress = bar(current.done / current.planned, room, symbols)
-    return crop([word, (count, "plain"), *progress, (f"  {left}", "muted"), (goal, "plain")], width, symbols)
+    needs = f"{GAP}{_needs(current, symbols)}" if current.metrics is None and current.needed else ""
+    room = max(8, min(40, width - 15 - len(count) - max(len(left) + len(needs) + 2, 18)))
+    progress = gauge_bar(current.done / current.planned, room, symbols, current.role)
+    return crop([word, (count, "plain"), *progress, (f"  {left}", "muted"), (needs, "plain")], width, symbols)
+
+
+def _needs(current: Current, symbols: Symbols) -> str:
+    return needs_words(current.needed, symbols) if current.needed else ""
 
 
 def _metrics_or_hint(current: Current, width: int, symbols: Symbols) -> Line:
     if current.metrics is None:
         return crop([(current.hint, "plain")], width, symbols)
-    return _metrics(current.metrics, width, symbols)
+    facts = [*_metrics(current.metrics, symbols), [(_needs(current, symbols), "plain")]]
+    kept: list[Span] = []
+    for fact in (fact for fact in facts if width_of(fact)):
+        piece = [(GAP if kept else "", "plain"), *fact]
+        if width_of([*kept, *piece]) <= width:
+            kept += piece
+    return line(*kept)
 
 
-def _metrics(metrics: PanelMetrics, width: int, symbols: Symbols) -> Line:
-    p50, p99 = (format.milliseconds(value, symbols) for value in (metrics.p50_ms, metrics.p99_ms))
-    interval = format.percent(metrics.interval_percent, symbols)
-    pieces: list[Span] = [
-        ("p50 ", "muted"),
-        (f"{p50:>7}", "bright"),
-        (" ms  p99 ", "muted"),
-        (f"{p99:>7}", "bright"),
-        (f" ms  {symbols.plus_minus}", "muted"),
-        (f"{interval:>5}", "plain"),
-        (" %  ", "muted"),
-        (f"{format.rate(metrics.samples_per_s, symbols):>9}", "bright"),
-        (" samples/s  n ", "muted"),
-        (f"{metrics.n}", "plain"),
-    ]
-    return crop(pieces, width, symbols)
-
-
-_SHADES = ("accent", "soft", "muted", "faint")
-"""Color roles of adjacent parts, which also differ in fill."""
+def _metrics(metrics: PanelMetrics, symbols: Symbols) -> list[list[Span]]:
+    """Return the metrics that are known, most important first."""
+    p50, p99, rate = (
+        format.significant(value, symbols) for value in (metrics.p50_ms, metrics.p99_ms, metrics.samples_per_s)
+    )
+    facts: list[list[Span]] = [[("p50 ", "muted"), (p50, "bright"), (" ms", "muted")]]
+    if metrics.p99_ms is not None:
+        facts.append([("p99 ", "muted"), (p99, "bright")])
+    if metrics.interval_percent is not None:
+        facts.append([(format.half_width(metrics.interval_percent, symbols), "plain")])
+    facts.append([("n ", "muted"), (f"{metrics.n:,}", "plain")])
+    return [*facts, [(rate, "bright"), (" samples/s", "muted")]]
 
 
 def _fill(at: int, symbols: Symbols) -> str:
     return symbols.fills[at % len(symbols.fills)]
 
 
+def _color(at: int) -> str:
+    return f"line{at % LINES}"
+
+
+def _stacked(parts: tuple[Part, ...], width: int, symbols: Symbols) -> list[Span]:
+    """Draw the parts as one bar."""
+    ends = [min(round(sum(part.share for part in parts[: at + 1]) * width), width) for at in range(len(parts))]
+    sizes = [max(0, end - start) for start, end in zip([0, *ends], ends, strict=False)]
+    return [(_fill(at, symbols) * size, _color(at)) for at, size in enumerate(sizes)]
+
+
+def _stacked_with_legend(parts: tuple[Part, ...], width: int, symbols: Symbols) -> Line:
+    """Render the parts as a bar and, behind it, the share of each that fits, the largest first."""
+    legend: dict[int, list[Span]] = {}
+    used = MIN_STACKED_BAR
+    for at in sorted(range(len(parts)), key=lambda at: -parts[at].share):
+        entry: list[Span] = [
+            (f"  {_fill(at, symbols)} ", _color(at)),
+            (f"{parts[at].name} {100 * parts[at].share:.0f} %", "muted"),
+        ]
+        if used + width_of(entry) <= width:
+            legend[at] = entry
+            used += width_of(entry)
+    bar = _stacked(parts, width - used + MIN_STACKED_BAR, symbols)
+    return line(*bar, *(span for at in sorted(legend) for span in legend[at]))
+
+
 def _legend(parts: tuple[Part, ...], width: int, symbols: Symbols) -> list[Line]:
     """Render each part's fill, name, time, and share, as many per line as fit."""
-    lines: list[Line] = []
-    pieces: list[Span] = []
-    for at, part in enumerate(parts):
-        ms = format.milliseconds(part.mean_ms, symbols)
-        word = f"{part.name} {ms} ms  {100 * part.share:.0f} %   "
-        entry: list[Span] = [(f"{_fill(at, symbols)} ", _SHADES[at % len(_SHADES)]), (word, "muted")]
-        if pieces and width_of([*pieces, *entry]) > width + 3:
-            lines.append(crop(pieces, width, symbols))
-            pieces = []
-        pieces += entry
-    return [*lines, crop(pieces, width + 3, symbols)]
-
-
-def _part(part: Part, width: int, symbols: Symbols) -> list[Span]:
-    head: list[Span] = [
-        (format.fit(part.name, 10, symbols), "muted"),
-        (f"{part.mean_ms:>9.2f}", "plain"),
-        (f"{100 * part.share:>4.0f} % ", "muted"),
+    facts = [
+        [
+            (f"{_fill(at, symbols)} ", _color(at)),
+            (f"{part.name} {_part_time(part)}  {100 * part.share:.0f} %", "muted"),
+        ]
+        for at, part in enumerate(parts)
     ]
-    return [*head, *bar(part.share, max(4, width - 26), symbols)]
+    return wrap_facts(facts, width)

@@ -11,7 +11,7 @@ from textual.strip import Strip
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, changes
 from benchtui.tui.table.columns import columns_of
-from benchtui.tui.table.layout import Arrangement, Rows, TableRow
+from benchtui.tui.table.layout import LEAD, Arrangement, Rows, TableRow
 from benchtui.tui.widgets import role_styles
 
 
@@ -44,10 +44,10 @@ class CaseTable(ScrollView):
 
     def show(self, rows: Rows) -> None:
         """Apply a snapshot and redraw what changed. The selected or running row stays in view."""
-        if (rows.columns, rows.case_width) != (self._rows.columns, self._rows.case_width):
+        before, self._rows = self._rows, rows
+        if any(getattr(rows, each) != getattr(before, each) for each in ("columns", "hidden", "case_width")):
             self._drawn.clear()
             self.refresh()
-        self._rows = rows
         if self.virtual_size.height != rows.count:
             self.virtual_size = Size(0, rows.count)
         width, height = self._room
@@ -62,6 +62,11 @@ class CaseTable(ScrollView):
             self.refresh(*(Region(0, y, width, 1) for y in gone))
             self._drawn = {y: drawn for y, drawn in self._drawn.items() if y not in gone}
 
+    def row_at(self, y: int) -> int | None:
+        """Return the index of the row at a line of the view; None below the last one."""
+        index = y + self.scroll_offset.y
+        return index if index < self._rows.count else None
+
     def lines(self) -> list[str]:
         """Return the visible rows as text."""
         top, count = self.scroll_offset.y, min(self.size.height, self._rows.count)
@@ -74,7 +79,8 @@ class CaseTable(ScrollView):
     def arrangement(self) -> Arrangement:
         """Return the columns that fit, leaving room for the scroll bar."""
         rows = self._rows
-        return Arrangement.of(self._room.width - 1, rows.case_width, columns_of(rows.columns), rows.sorting)
+        columns = [column for column in columns_of(rows.columns) if column.key not in rows.hidden]
+        return Arrangement.of(self._room.width - 1, rows.case_width, columns, rows.sorting, LEAD)
 
     @property
     def _room(self) -> Size:

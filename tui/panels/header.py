@@ -4,10 +4,13 @@ from dataclasses import dataclass
 
 from benchtui.sessions.estimates.eta import Estimate
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.bars import bar
+from benchtui.tui.drawing.bars import gauge_bar
 from benchtui.tui.drawing.format import duration
 from benchtui.tui.drawing.styled_text import Line, Span, justify, width_of
 from benchtui.tui.widgets.nav_bar import place_pieces
+
+ROUNDING = 1e-9
+"""Percentage points added before rounding down, because 0.29 * 100 is less than 29."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,9 @@ class Heading:
     host: str
     device: str
     done: int
+    """Number of cases that were run to an end."""
     total: int
+    """Number of cases to run; skipped ones aren't counted."""
     progress: float
     """Elapsed fraction of the sweep's time, from 0 to 1."""
     state: str
@@ -28,8 +33,10 @@ class Heading:
     """Model name and size."""
     paused: bool = False
     """Whether the queue is paused: no further case starts."""
-    numbered: bool = True
-    """Whether number keys switch between screens; in a replay they seek."""
+    skipped: int = 0
+    """Number of skipped cases."""
+    light: Span | None = None
+    """Whether other processes disturb the machine now; None if unknown, or if nothing is running."""
     marks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     """Notes on the display itself, such as ``quiet, 1 Hz``."""
@@ -39,8 +46,8 @@ def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -
     """Render the sweep's progress, and the navigation bar with all marks (caveats)."""
     right = _progress(heading, width, symbols)
     first = justify(_place(heading, width - width_of(right) - 2, symbols), right, width, symbols)
-    notes: list[Span] = [("   ".join(heading.notes), "muted")]
-    places = place_pieces("monitor", symbols, numbered=heading.numbered)
+    notes: list[Span] = [heading.light or ("", "plain"), ("   ".join(("", *heading.notes)), "muted")]
+    places = place_pieces("monitor", symbols)
     marks: list[Span] = [(f" {symbols.flag} {mark}  ", "warning") for mark in heading.marks]
     return [first, justify([*places, *marks], notes, width, symbols)][:height]
 
@@ -62,11 +69,23 @@ def time_left(estimate: Estimate | None, symbols: Symbols) -> str:
     return f"{symbols.about + ' ' if estimate.rough else ''}{duration(estimate.seconds)} left"
 
 
+def count_text(heading: Heading, symbols: Symbols) -> str:
+    """Format the number of cases run to an end; skipped ones are counted apart."""
+    count = f"{heading.done:>{len(str(heading.total))}}/{heading.total} cases"
+    return count + (f" {symbols.dot} {heading.skipped} skipped" if heading.skipped else "")
+
+
+def percent_text(progress: float) -> str:
+    """Format the progress in percent: 100 only once everything is done."""
+    return f"{int(100 * progress + ROUNDING):>4} %"
+
+
 def _progress(heading: Heading, width: int, symbols: Symbols) -> list[Span]:
     size = 12 if width < 100 else 26
-    count = f"{heading.done:>{len(str(heading.total))}}/{heading.total} cases "
-    share: list[Span] = [(f"{100 * heading.progress:>4.0f} %", "bright")]
-    return [(count, "plain"), *bar(heading.progress, size, symbols), *share, _ending(heading, symbols)]
+    count = (f"{count_text(heading, symbols)} ", "plain")
+    drawn = gauge_bar(heading.progress, size, symbols, "accent")
+    share: Span = (percent_text(heading.progress), "bright")
+    return [count, *drawn, share, _ending(heading, symbols)]
 
 
 def _ending(heading: Heading, symbols: Symbols) -> Span:

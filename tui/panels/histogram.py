@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from math import ceil
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import fit, milliseconds
+from benchtui.tui.drawing.axis_scale import tick_text
+from benchtui.tui.drawing.format import fit
 from benchtui.tui.drawing.styled_text import Line, line
-from benchtui.tui.panels.step_band import LABEL_WIDTH, Scale, caption_lines
+from benchtui.tui.panels.step_axis import Scale
+from benchtui.tui.panels.step_band import caption_lines
 
+LABEL_WIDTH = 10
 CELLS = 2
 """Cells per column."""
 
@@ -34,12 +37,15 @@ def histogram_lines(histogram: Histogram, width: int, height: int, symbols: Symb
     if height < 4 or room < 20:
         return []
     if histogram.scale is None:
-        return caption_lines(histogram.caption)
+        return caption_lines(histogram.caption, width, symbols)
     counts = _counts(histogram, histogram.scale, room // CELLS)
     rows = height - 2
     most = max(counts)
     drawn = [_row(counts, most, rows - 1 - row, rows, symbols) for row in range(rows)]
-    labels = {0: f"{most:>11,} {symbols.tick}", rows - 1: f"{'steps':>11} {symbols.tick}"}
+    labels = {
+        0: f"{most:>{LABEL_WIDTH - 2},} {symbols.tick}",
+        rows - 1: f"{'steps':>{LABEL_WIDTH - 2}} {symbols.tick}",
+    }
     blank = " " * (LABEL_WIDTH - 1) + symbols.axis
     lines = [line((labels.get(row, blank), "muted"), (text, "accent")) for row, text in enumerate(drawn)]
     return [*lines, _times(histogram, histogram.scale, room, symbols), _words(histogram, room, symbols)]
@@ -61,7 +67,7 @@ def _row(counts: list[int], most: int, base: int, rows: int, symbols: Symbols) -
 
 def _times(histogram: Histogram, scale: Scale, room: int, symbols: Symbols) -> Line:
     """Render the ends of the scale, with p50 and p99 between them if they fit."""
-    low, high = milliseconds(scale.low, symbols), milliseconds(scale.high, symbols)
+    low, high = tick_text(scale.low), tick_text(scale.high)
     text = f"{low}{high:>{room - len(low)}}"
     for name, value in (("p50", histogram.median), ("p99", histogram.p99)):
         if value is None:

@@ -1,26 +1,26 @@
-"""Step-time band: every step of a case on a fixed scale, warm-up marked. Independent of Textual."""
+"""Step plot: every step of a case as a bar, over the range of most of them. Independent of Textual."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import ceil, floor
+from dataclasses import dataclass, field
+from math import ceil
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.array_ops import extremes
-from benchtui.tui.drawing.axis_scale import round_step
-from benchtui.tui.drawing.format import fit, milliseconds
-from benchtui.tui.drawing.styled_text import Line, Span, crop, line, width_of
-from benchtui.tui.panels.signs import Grid, Signs, sign_cells, sign_words
+from benchtui.tui.drawing.styled_text import BLANK, GAP, Line, Span, crop, justify, line, width_of
+from benchtui.tui.panels.signs import Grid, Signs, axis_cells, sign_words, strip_cells
+from benchtui.tui.panels.step_axis import Axis, Labels, Rows, labels_of
 
-LABEL_WIDTH = 13
-ROOM_BESIDE_NAME = 7
-"""Maximum length of a time that leaves a space after its name."""
-ROOM_FOR_ALL = 5
-"""Minimum number of rows at which the median may replace an end's label."""
+GUTTER = 10
+"""Minimum width of the labels: the longest name of a strip, and a space."""
 BLANK_CELL: Span = (" ", "plain")
-NARROWEST = 0.1
-"""Minimum reach of the scale to either side, as a fraction of the median. Steady steps look steady."""
-WIDEST = 1.5
-"""Multiple of the median above which steps are clipped and marked. Keeps the rest readable."""
+LEAST_ROWS = 3
+"""Rows of the plot itself before strips and a legend get any."""
+LEAST_ROOM = 10
+"""Minimum width of the plot itself, in cells."""
+LEGEND_HEIGHT = 6
+"""Minimum height of a panel with a legend in a row of its own."""
+GAP_CELLS = 3
+"""Cells per step from which bars stand apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,35 +34,17 @@ class Band:
     """Number of warm-up and measured steps to show."""
     planned: int
     """Expected number of steps, including warm-up, as far as known."""
-    scale: "Scale | None"
+    axis: Axis | None
+    """None while there are no steps."""
     median: float | None = None
     """Median of the measured steps."""
     p99: float | None = None
+    typical: tuple[float, float] | None = None
+    """p5 and p95; None if there are too few steps."""
     caption: str = ""
-    """Caption for a band that isn't the current case's."""
-    signs: Signs | None = None
+    """Name of the case if the heading doesn't name it; without steps, the phase of the case."""
+    signs: Signs = field(default_factory=Signs)
     """Annotations of the steps."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Time range of a band, in milliseconds."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def around(cls, least: float, median: float, most: float) -> "Scale":
-        """Return a scale with round ends for steps with these statistics."""
-        low = min(least, median * (1 - NARROWEST))
-        high = max(min(most, median * WIDEST), median * (1 + NARROWEST))
-        step = round_step((high - low) / 4)
-        low, high = floor(low / step) * step, ceil(high / step) * step
-        return cls(low, high if high > low else low + 1.0)
-
-    def level(self, value: float) -> float:
-        """Return the position of a time on the scale. 0 is the low end, 1 the high end; it may exceed 1."""
-        return (value - self.low) / (self.high - self.low)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +54,7 @@ class Column:
     least: float
     most: float
     warmup: bool
+    outlier: bool = False
 
 
 def columns(values: Sequence[float], count: int, steps: int, warmup: bool) -> list[Column]:
@@ -81,45 +64,41 @@ def columns(values: Sequence[float], count: int, steps: int, warmup: bool) -> li
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Rows on a scale, and how a column fills their cells."""
+    """Rows of the plot, and how a column fills their cells."""
 
-    scale: Scale
-    rows: int
-    median: float | None
+    rows: Rows
     symbols: Symbols
-    p99: float | None = None
+    empty: Sequence[Span]
+    """Cell of each row where no step is drawn."""
 
-    @property
-    def median_row(self) -> int | None:
-        """Row of the median, counted from the top."""
-        return self.row_of(self.median)
-
-    def row_of(self, value: float | None) -> int | None:
-        """Return the row of a time, counted from the top."""
-        if value is None:
-            return None
-        return self.rows - 1 - min(int(self.height(value)), self.rows - 1)
-
-    def height(self, value: float) -> float:
-        """Return the height of a time in rows. Times below the scale remain visible."""
-        return max(self.scale.level(value) * self.rows, 0.05)
+    @classmethod
+    def of(cls, rows: Rows, band: Band, symbols: Symbols) -> "Frame":
+        """Return the frame of a plot, with the lines of its percentiles."""
+        return cls(rows, symbols, [_empty_cell(row, rows, band, symbols) for row in range(rows.count)])
 
     def cells(self, column: Column) -> list[Span]:
         """Return a column's cells from the top: solid up to its minimum, shaded up to its maximum."""
-        least, most = self.height(column.least), self.height(column.most)
+        least, most = self.rows.height(column.least), self.rows.height(column.most)
         draw = self._warmup_cell if column.warmup else self._cell
-        cells = [draw(least - base, most - base) for base in range(self.rows - 1, -1, -1)]
-        if column.most > self.scale.high:
+        count = self.rows.count
+        cells = [draw(least - base, most - base) or self.empty[count - 1 - base] for base in range(count)][::-1]
+        if self.rows.break_row is not None:
+            cells[self.rows.break_row] = (self.symbols.axis_break, "muted" if column.warmup else "accent")
+        if column.most > self.rows.scale.high:
             cells[0] = (self.symbols.above, "muted" if column.warmup else "warning")
+        elif column.outlier:
+            cells[max(0, count - 1 - ceil(most))] = (self.symbols.outlier, "warning")
         return cells
 
-    def _warmup_cell(self, least: float, most: float) -> Span:
-        return (self.symbols.shade, "muted") if most >= 1 else (self._part(most), "muted")
-
-    def _cell(self, least: float, most: float) -> Span:
-        """Return a cell filled up to these heights, where 1 is its upper edge."""
+    def _warmup_cell(self, least: float, most: float) -> Span | None:
         if most <= 0:
-            return BLANK_CELL
+            return None
+        return (self.symbols.shade if most >= 1 else self._part(most), "muted")
+
+    def _cell(self, least: float, most: float) -> Span | None:
+        """Return a cell filled up to these heights, where 1 is its upper edge; None if it is empty."""
+        if most <= 0:
+            return None
         if least >= 1 or most < 1:
             return (self._part(most), "accent" if least > 0 else "soft")
         return (self._part(least), "haze") if least > 0 else (self._part(1.0), "soft")
@@ -127,78 +106,124 @@ class Frame:
     def _part(self, height: float) -> str:
         return self.symbols.up[ceil(min(max(height, 0.0), 1.0) * (len(self.symbols.up) - 1))]
 
-    def empty(self, row: int) -> Span:
-        """Return the cell shown where there is no step yet."""
-        if row == self.median_row:
-            return (self.symbols.level, "faint")
-        return (self.symbols.dot, "faint") if row == self.row_of(self.p99) else BLANK_CELL
 
-    def label(self, row: int) -> Span:
-        """Return a row's label and axis: p50, p99, and where there is room, the scale's ends."""
-        if self.rows < ROOM_FOR_ALL and row in (0, self.rows - 1):
-            return self._end(row)
-        if self.median is not None and row == self.median_row:
-            return self._named("p50", self.median, self.symbols.middle)
-        if self.p99 is not None and row == self.row_of(self.p99):
-            return self._named("p99", self.p99, self.symbols.middle)
-        if row in (0, self.rows - 1):
-            return self._end(row)
-        return (" " * (LABEL_WIDTH - 1) + self.symbols.axis, "muted")
+def _empty_cell(row: int, rows: Rows, band: Band, symbols: Symbols) -> Span:
+    """Return the cell of a row above a step, or where there is no step yet."""
+    if row == rows.break_row:
+        return (symbols.axis_break, "faint")
+    if row == rows.row_of(band.median):
+        return (symbols.track, "muted")
+    if row == rows.row_of(band.p99):
+        return (symbols.level, "muted")
+    shaded = band.typical is not None and rows.within(row, *band.typical)
+    return (symbols.spread, "faint") if shaded else BLANK_CELL
 
-    def _end(self, row: int) -> Span:
-        return self._named("", self.scale.low if row else self.scale.high, self.symbols.tick)
 
-    def _named(self, name: str, time_ms: float, axis: str) -> Span:
-        text = milliseconds(time_ms, self.symbols)
-        if name and len(text) > ROOM_BESIDE_NAME:
-            text = f"{time_ms:,.0f}"
-        return (f"{name:<3}{text:>8} {axis}", "muted")
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Room of the panel: rows below the plot, and cells beside its labels."""
+
+    strips: int
+    """Number of strips below the axis of steps, most important first."""
+    legend: bool
+    """Whether the legend has a row of its own."""
+    gutter: int
+    """Cells of the labels."""
+    room: int
+    """Cells of the plot."""
+    grid: Grid
 
 
 def band_lines(band: Band, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Render the band, with its scale at the left and a legend below."""
-    room = width - LABEL_WIDTH
-    if height < 3 or room < 10:
+    """Render the plot with its scale at the left; below it the steps' axis, strips, and a legend."""
+    if band.axis is None:
+        return caption_lines(band.caption, width, symbols)
+    if height < LEAST_ROWS:
         return []
-    if band.scale is None:
-        return caption_lines(band.caption)
-    grid = Grid.of(max(band.planned, sum(band.shown)), room)
-    along = sign_cells(band.signs, band.shown, grid, symbols)[:room] if band.signs else []
-    frame = Frame(band.scale, height - 1 - bool(along), band.median, symbols, band.p99)
-    shown = _columns(band, grid)[: room // grid.cells]
-    cells = [frame.cells(column) for column in shown]
-    rows = [_row(frame, [column[row] for column in cells], row, grid, room) for row in range(frame.rows)]
-    above = [line((" " * LABEL_WIDTH, "plain"), *along)] if along else []
-    return [*above, *rows, _legend(band, grid, room, symbols)]
+    strips = min(len(band.signs.strips()), max(0, height - 1 - LEAST_ROWS))
+    legend = height - strips >= LEGEND_HEIGHT
+    rows = band.axis.rows(height - 1 - strips - legend)
+    labels = labels_of(rows, {"p50": band.median, "p99": band.p99}, GUTTER - 2)
+    room = width - labels.width
+    if room < LEAST_ROOM:
+        return []
+    layout = _Layout(strips, legend, labels.width, room, Grid.of(max(band.planned, sum(band.shown)), room))
+    frame = Frame.of(rows, band, symbols)
+    shown = _columns(band, layout.grid)
+    words = _words(band, frame, shown, layout)
+    return [*_plot(frame, labels, shown, layout), *_below(band, words, layout, symbols)]
 
 
-def caption_lines(caption: str) -> list[Line]:
+def caption_lines(caption: str, width: int, symbols: Symbols) -> list[Line]:
     """Render the caption shown in place of steps."""
-    return [line((" " * LABEL_WIDTH, "plain"), (caption, "muted"))] if caption else []
+    return [crop([(caption, "muted")], width, symbols)] if caption else []
 
 
 def _columns(band: Band, grid: Grid) -> list[Column]:
     warmup, measured = band.shown
     head = columns(band.warmup, warmup, grid.steps, warmup=True)
-    return head + columns(band.measured, measured, grid.steps, warmup=False)
+    outliers = {step // grid.steps for step in band.signs.outliers}
+    steps = columns(band.measured, measured, grid.steps, warmup=False)
+    return head + [
+        Column(each.least, each.most, warmup=False, outlier=at in outliers) for at, each in enumerate(steps)
+    ]
 
 
-def _row(frame: Frame, cells: Sequence[Span], row: int, grid: Grid, room: int) -> Line:
-    wide = cells if grid.cells == 1 else [(text * grid.cells, role) for text, role in cells]
-    blank, role = frame.empty(row)
-    rest = room - len(cells) * grid.cells
-    return line(frame.label(row), *wide, (blank * rest, role))
+def _plot(frame: Frame, labels: Labels, shown: Sequence[Column], layout: _Layout) -> list[Line]:
+    cells = [frame.cells(column) for column in shown[: layout.room // layout.grid.cells]]
+    return [
+        line(
+            (labels.cell(row, frame.rows, frame.symbols), "muted"),
+            *_row([column[row] for column in cells], frame.empty[row], layout),
+        )
+        for row in range(frame.rows.count)
+    ]
 
 
-def _legend(band: Band, grid: Grid, room: int, symbols: Symbols) -> Line:
-    """Render the legend of columns and signs, with as many words as fit."""
-    steps = "1 step per column" if grid.steps == 1 else f"{grid.steps} steps per column"
-    known: list[Span] = [("warm-up  ", "muted")] if band.shown[0] else []
-    known += sign_words(band.signs, symbols) if band.signs else []
-    words = [word for word in (band.caption, steps, "ms per step") if word]
-    between = f" {symbols.dot} "
-    while len(between.join(words)) > room - width_of(known) and len(words) > 1:
-        words.pop()
-    left = max(0, room - width_of(known))
-    text = fit(between.join(words), left, symbols).rstrip()
-    return line((" " * LABEL_WIDTH, "plain"), *crop(known, room, symbols), (f"{text:>{left}}", "muted"))
+def _row(cells: Sequence[Span], empty: Span, layout: _Layout) -> list[Span]:
+    blank, role = empty
+    each = layout.grid.cells
+    apart = each >= GAP_CELLS
+    bars = [piece for text, own in cells for piece in ((text * (each - apart), own), (blank * apart, role))]
+    return [*bars, (blank * (layout.room - len(cells) * each), role)]
+
+
+def _words(band: Band, frame: Frame, shown: Sequence[Column], layout: _Layout) -> list[Sequence[Span]]:
+    """Return the legend, most important first."""
+    symbols, steps = frame.symbols, layout.grid.steps
+    clipped = sum(column.most > frame.rows.scale.high and not column.warmup for column in shown)
+    words: list[Sequence[Span]] = [((band.caption, "plain"),)] if band.caption else []
+    words += sign_words(band.signs, clipped, symbols, layout.strips)
+    shaded = any(sign == symbols.spread for sign, _ in frame.empty)
+    more: list[tuple[object, Span, Span]] = [
+        (steps > 1, ("", "muted"), (f"{steps:,} steps per column", "muted")),
+        (shaded, (f"{symbols.spread} ", "faint"), ("p5 to p95", "muted")),
+        (band.shown[0], (f"{symbols.shade} ", "muted"), ("warm-up", "muted")),
+        (steps > 1, (f"{symbols.up[-1]} ", "soft"), ("up to the slowest", "muted")),
+    ]
+    return words + [word for there, *word in more if there] if layout.legend else words
+
+
+def _below(band: Band, words: Sequence[Sequence[Span]], layout: _Layout, symbols: Symbols) -> list[Line]:
+    """Render the axis of steps, the strips, and the legend, in a row of its own or behind the axis."""
+    margin: Span = (" " * layout.gutter, "plain")
+    legend = _joined(words, layout.room)
+    behind = legend and not layout.legend
+    room = layout.room - width_of(legend) - 2 if behind else layout.room
+    grid = layout.grid
+    axis = axis_cells(band.signs, band.shown, band.measured, band.median, grid, room)
+    lines = [line(margin, *(justify(axis, legend, layout.room, symbols) if behind else axis))]
+    for name, role, spans in band.signs.strips()[: layout.strips]:
+        strip = crop(strip_cells(spans, role, band.shown, grid, symbols), layout.room, symbols)
+        lines.append(line((f"{name:<{layout.gutter}}", role), *strip))
+    return [*lines, line(margin, *legend) if legend else BLANK] if layout.legend else lines
+
+
+def _joined(words: Sequence[Sequence[Span]], room: int) -> list[Span]:
+    """Join the words that fit, in order."""
+    joined: list[Span] = []
+    for word in words:
+        piece = [(GAP if joined else "", "plain"), *word]
+        if width_of([*joined, *piece]) <= room:
+            joined += piece
+    return joined

@@ -8,9 +8,9 @@ from typing import Any, Literal, get_args
 from benchtui.sessions.events import Message
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.drawing.styled_text import BLANK, Line, justify, line
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line
 from benchtui.tui.panels.case_panel import Current, Part, current_lines, part_lines, part_table
-from benchtui.tui.panels.gauges import gauge_lines
+from benchtui.tui.panels.gauges import gauge_lines, machine_title
 from benchtui.tui.panels.histogram import histogram_lines
 from benchtui.tui.panels.step_band import band_lines
 from benchtui.tui.shell.keymap import key
@@ -57,11 +57,16 @@ def hint(name: Name) -> str:
     return HINTS[name].format(detail=key("monitor.detail"))
 
 
+def zoom_title(zoomed: Zoomed) -> tuple[list[Span], list[Span]]:
+    """Return the title of a zoomed panel, and its position among the panels."""
+    position = (f"{NAMES.index(zoomed.name) + 1} of {len(NAMES)}", "muted")
+    old = machine_title(zoomed.snapshot)[1] if zoomed.name == "gauges" else []
+    return [(TITLES[zoomed.name], "strong")], [*old, *([("  ", "plain")] if old else []), position]
+
+
 def zoom_lines(zoomed: Zoomed, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Render the title, the case, and the panel in the remaining height."""
-    at = NAMES.index(zoomed.name) + 1
-    title = justify([(TITLES[zoomed.name], "strong")], [(f"{at} of {len(NAMES)}", "muted")], width, symbols)
-    head = [title, *(current_lines(zoomed.current, width, 3, symbols) if zoomed.current else ()), BLANK]
+    """Render the case, and the panel in the remaining height."""
+    head = [*current_lines(zoomed.current, width, 3, symbols), BLANK] if zoomed.current else []
     body = list(_BODIES[zoomed.name](zoomed, width, height - len(head), symbols))
     return [*head, *(body or [line((hint(zoomed.name), "muted"))])]
 

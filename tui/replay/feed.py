@@ -96,9 +96,10 @@ class Replay(Feed):
         start = self.session.started
         if start is None:
             return ()
-        what = "demo, recorded" if self.path == paths.demo_path() else "recorded"
+        how = "recorded" if start.simulated is None else "simulated"
+        what = f"demo, {how}" if self.path in paths.demo_paths() else how
         day, host = clean(start.created[:10]), clean(start.host.hostname or "")
-        short = f"{what.split(',')[0]} {day}"
+        short = f"{what.split(',')[0] if start.simulated is None else how} {day}"
         return (f"{what} {day} on {host}", f"{what} {day}", short) if host else (f"{what} {day}", short)
 
     def remaining(self, needed: Callable[[CaseState], StepsLeft | None]) -> RemainingTime:

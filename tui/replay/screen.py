@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
@@ -14,7 +15,7 @@ from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.monitor.status_line import StatusLine
 from benchtui.tui.replay.feed import Replay
 from benchtui.tui.replay.player import ReplayTarget
-from benchtui.tui.replay.transport import State, Transport, clock_text, most_severe, transport_lines
+from benchtui.tui.replay.transport import State, Transport, clock_text, most_severe, percent_at, transport_lines
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.navigation import How, Opened
 from benchtui.tui.shell.preferences import Preferences
@@ -27,9 +28,16 @@ LIVE_ONLY = frozenset({"detach", "ask_stop", "engine", "freeze", "replay"})
 EVENTS = "a case starts or ends, throttling, an outlier, a message"
 
 
+ALT_DIGITS = (
+    *("º", "inverted_exclamation_mark", "trade_mark_sign", "pound_sign", "cent_sign"),
+    *("infinity", "section_sign", "pilcrow_sign", "bullet", "ª"),
+)
+"""Keys that Textual reports for alt+0 to alt+9 in terminals without the kitty keyboard protocol."""
+
+
 def _seek_key(tenth: int) -> tuple[str, ...]:
     percent = 10 * tenth
-    return str(tenth), f"share_{percent}", f"share({percent})", f"Go to {percent} %"
+    return f"alt+{tenth},{ALT_DIGITS[tenth]}", f"share_{percent}", f"share({percent})", f"Go to {percent} %"
 
 
 class ReplayMonitor(Monitor):
@@ -46,7 +54,7 @@ class ReplayMonitor(Monitor):
         ("less_than_sign", "slower", "speed(-1)", "Play slower", "down to 0.25x"),
         *(_seek_key(tenth) for tenth in range(10)),
         (
-            "g",
+            "ctrl+g",
             "moment",
             "ask_moment",
             "Go to a position",
@@ -68,6 +76,8 @@ class ReplayMonitor(Monitor):
         self._replay = feed
         self.status_line = ReplayStatusLine(feed, symbols, clock, name)
         self._marks: tuple[TimelineEvent, ...] = ()
+        self._transport: Transport | None = None
+        """Transport line as shown last."""
         self._seen = (0, 0.0)
         """Number of marks and end of the recording when ``_marks`` was last computed."""
 
@@ -78,6 +88,16 @@ class ReplayMonitor(Monitor):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable actions that need a running sweep."""
         return action not in LIVE_ONLY and (action, parameters) != ("ask", ("add",))
+
+    def on_click(self, event: events.Click) -> None:
+        """Seek to the clicked position of the transport line. Textual calls the Monitor's handler as well."""
+        panel, shown = self._panel("transport"), self._transport
+        if event.widget is not panel or shown is None or (at := event.get_content_offset(panel)) is None:
+            return
+        percent = percent_at(shown, at.x, panel.size.width, self.symbols)
+        if percent is not None:
+            self._replay.seek_to(ReplayTarget(percent=percent))
+            self.tick()
 
     def tick(self) -> None:
         """Advance the replay and redraw what changed."""
@@ -164,6 +184,7 @@ class ReplayMonitor(Monitor):
         if seen != self._seen:
             self._seen, self._marks = seen, most_severe(replay.timeline.marks.all, replay.timeline.end_s)
         shown = Transport(_state(replay), replay.now_s, end_s, replay.player.speed, self._marks, replay.origins)
+        self._transport = shown
         self._panel("transport").show(shown)
 
     def _how(self) -> How:
@@ -190,7 +211,6 @@ class ReplayStatusLine(StatusLine):
             ("[ ]", "step"),
             ("{ }", "event"),
             ("< >", "speed"),
-            ("0-9", "seek"),
             ("?", "help"),
             ("esc", "leave"),
         )

@@ -51,13 +51,24 @@ class Transport:
 def transport_lines(transport: Transport, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render state, speed, position, bar, and origin. The marks are below the bar."""
     head = _head(transport, symbols)
-    before = width_of(head)
-    origin = _origin(transport, width - before - LEAST_BAR - 2)
-    room = max(width - before - len(origin) - 2, 0)
+    before, origin, room = _fitted(transport, width, symbols)
     share = transport.position_s / transport.end_s if transport.end_s else None
     first = crop([*head, *bar(share, room, symbols), (f"  {origin}", "muted")], width, symbols)
     marks = _marks(transport, room, symbols)
     return [first, line((" " * before, "plain"), *marks)][:height]
+
+
+def percent_at(transport: Transport, cell: int, width: int, symbols: Symbols) -> float | None:
+    """Return the position at a cell of the bar, as a percentage of the recording; None beside the bar."""
+    before, _, room = _fitted(transport, width, symbols)
+    return 100 * (cell - before) / room if before <= cell < before + room else None
+
+
+def _fitted(transport: Transport, width: int, symbols: Symbols) -> tuple[int, str, int]:
+    """Return the cells before the bar, the origin, and the cells of the bar."""
+    before = width_of(_head(transport, symbols))
+    origin = _origin(transport, width - before - LEAST_BAR - 2)
+    return before, origin, max(width - before - len(origin) - 2, 0)
 
 
 def most_severe(marks: Sequence[TimelineEvent], end_s: float) -> tuple[TimelineEvent, ...]:

@@ -11,7 +11,7 @@ from benchtui.engine.client import Engine
 from benchtui.sessions.library import paths
 from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
-from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep import Config, Sweep
 from benchtui.tui.shell.preferences import Preferences
 
 ANOTHER_SWEEP_RUNNING = "Another sweep is running on this machine; running both slows each down."
@@ -39,6 +39,8 @@ class AppContext:
     """User preferences."""
     judging: VerdictSettings = SWEEP_DEFAULTS
     """Baseline and equivalence margin chosen by the user."""
+    missing_device: Callable[[], Callable[[Config], str]] = lambda: _unknown_devices
+    """Look at this machine's devices, and return why a case's device isn't here; empty if it is or unknown."""
     hostname: str = field(default_factory=platform.node)
     """Host name of this machine in session files."""
 
@@ -54,11 +56,17 @@ class AppContext:
             folder=Path.cwd(),
             preferences=Preferences.of_user(),
             judging=judging,
+            missing_device=lambda: client.find_cuda().missing_reason,
         )
+
+
+def _unknown_devices(config: Config) -> str:
+    """Return no reason: the machine hasn't been looked at."""
+    return ""
 
 
 def library_name(path: Path) -> str:
     """Return a session's name in the library, or its path if it is elsewhere."""
-    if path == paths.demo_path():
-        return paths.DEMO
+    if path in paths.demo_paths():
+        return path.stem
     return path.stem if path.parent == paths.folder() else str(path)

@@ -40,6 +40,10 @@ class EditRequested(Message):
         self.source = source
 
 
+class BackRequested(Message):
+    """Posted when a view has nothing left to go back from: the previous view is shown."""
+
+
 How = Literal["detached", "stopped", "finished", "cut off", "closed", "lost"]
 
 

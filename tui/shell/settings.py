@@ -25,6 +25,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     sort: str | None = None
     """Column that the case table is sorted by; a leading minus reverses the order."""
     quiet: Quiet = "auto"
+    notify: bool = True
+    """Whether the end of a watched sweep rings the bell and sends a desktop notification."""
+    mouse: bool = True
+    """Whether to use the mouse; otherwise the terminal selects text with it."""
     keys: dict[str, str] = {}
     """Keys by action ID, as listed by ``benchtui keys``; several are separated by commas."""
 

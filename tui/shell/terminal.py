@@ -8,6 +8,8 @@ from textual.drivers.linux_driver import LinuxDriver
 
 from benchtui.tui.shell.output_diff import TerminalContent
 
+PUSH_TITLE, POP_TITLE = "\x1b[22;2t", "\x1b[23;2t"
+"""xterm's controls that save and restore the window title; terminals without them ignore both."""
 GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL
 
 
@@ -24,10 +26,29 @@ class Terminal(LinuxDriver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self.content = TerminalContent()
 
+    def start_application_mode(self) -> None:
+        """Take over the terminal and save its title."""
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        self.write(PUSH_TITLE)
+
+    def stop_application_mode(self) -> None:
+        """Give the terminal back with its own title."""
+        self.write(POP_TITLE)
+        super().stop_application_mode()
+
     def resume_application_mode(self) -> None:
         """Take over the terminal again; its content is unknown."""
         self.content.forget()
         super().resume_application_mode()
+
+    def _enable_mouse_support(self) -> None:
+        """Request reports of buttons and the wheel only; Textual would request every movement."""
+        if self._mouse:
+            self.write("\x1b[?1000h\x1b[?1006h")
+            self.flush()
+
+    def _enable_mouse_pixels(self) -> None:
+        """Keep positions in cells."""
 
     @property
     def congested(self) -> bool:
@@ -74,6 +95,16 @@ class TerminalHandle:
         """The terminal; None if the app has none."""
         driver = self._app._driver
         return driver if isinstance(driver, Terminal) else None
+
+    def set_title(self, title: str) -> None:
+        """Set the window title."""
+        if self.terminal is not None:
+            self.terminal.write(f"\x1b]2;{title}\x07")
+
+    def notify(self, text: str) -> None:
+        """Ring the bell, and show a desktop notification in terminals that know OSC 9."""
+        if self.terminal is not None:
+            self.terminal.write(f"\x07\x1b]9;{text}\x07")
 
     @property
     def congested(self) -> bool:

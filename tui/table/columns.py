@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.stats.quantiles import per_second
+from benchtui.sessions.stats.quantiles import LEAST_FOR_P99, per_second
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.array_ops import summed
@@ -18,9 +18,15 @@ class Column:
     key: str
     title: str
     width: int
-    rank: int
-    """Priority for space; the lowest comes first."""
+    rank: float
+    """Priority for space; the lowest comes first. Columns of one rank are shown together or not at all."""
     words: bool = False
+    graph_range: tuple[int, int] = (0, 0)
+    """Smallest and largest width of the graph in front of the number, in cells; 0 for none."""
+    graph: int = 0
+    """Width of that graph in this layout; 0 without room for it."""
+    from_width: int = 0
+    """Width of the table in cells from which the column is shown."""
 
 
 Value = Callable[[CaseState, RunningStats | SummaryStats], float | None]
@@ -86,38 +92,55 @@ VALUES: dict[str, Value] = {
     "energy": joules_per_1000,
 }
 FORMATS: dict[str, Format] = {
-    "p50": format.milliseconds,
-    "p99": format.milliseconds,
-    "samples": format.rate,
-    "memory": format.whole,
+    "p50": format.figure,
+    "p99": format.figure,
+    "samples": format.figure,
+    "memory": format.memory,
     "power": format.whole,
     "steps": format.whole,
     "interval": format.percent,
     "outliers": format.whole,
-    "tokens": format.rate,
-    "energy": format.rate,
+    "tokens": format.figure,
+    "energy": format.figure,
 }
 """Formatter of each numeric column."""
 
+HAS_VALUE: dict[str, Callable[[CaseState], bool]] = {
+    "p99": lambda case: case.steps_measured >= LEAST_FOR_P99,
+    "memory": lambda case: case.peak_memory_mb is not None,
+    "power": lambda case: power_w(case) is not None,
+}
+"""Whether a case has a value in a column, for the default columns that often have none at all."""
+
+
+def columns_with_value(case: CaseState) -> set[str]:
+    """Return the columns of ``HAS_VALUE`` in which a case has a value."""
+    return {key for key, known in HAS_VALUE.items() if known(case)}
+
+
+GRAPH_RANK = 6.5
+"""Rank of the graphs: columns of a higher rank get space after them."""
 COLUMNS = (
     Column("state", "state", 13, 0, words=True),
-    Column("p50", "p50 ms", 9, 1),
-    Column("p99", "p99 ms", 9, 5),
-    Column("samples", "samples/s", 9, 2),
-    Column("memory", "memory MB", 9, 3),
+    Column("p50", "p50 ms", 7, 1),
+    Column("p99", "p99 ms", 7, 5),
+    Column("samples", "samples/s", 8, 2, graph_range=(5, 13)),
+    Column("memory", "memory", 7, 3),
     Column("power", "W", 4, 4),
-    Column("base", "vs base", 9, 6),
+    Column("base", "vs base", 7, 6, graph_range=(7, 13)),
+    Column("trace", "steps over time", 16, 8, words=True, from_width=160),
     Column("notes", "notes", 16, 7, words=True),
-    Column("steps", "steps", 7, 8),
-    Column("interval", "+- %", 6, 8),
-    Column("outliers", "outliers", 8, 8),
-    Column("tokens", "tokens/s", 10, 8),
-    Column("energy", "J/1k", 8, 8),
-    Column("node", "node", 12, 8, words=True),
+    Column("steps", "steps", 7, 9),
+    Column("interval", "+- %", 6, 9),
+    Column("outliers", "outliers", 8, 9),
+    Column("tokens", "tokens/s", 10, 9),
+    Column("energy", "J/1k", 8, 9),
+    Column("node", "node", 12, 9, words=True),
 )
 """All columns. The user chooses which are shown, and in what order."""
+BY_KEY = {column.key: column for column in COLUMNS}
 KEYS = tuple(column.key for column in COLUMNS)
-DEFAULT_COLUMNS = tuple(column.key for column in COLUMNS if column.rank < 8)
+DEFAULT_COLUMNS = tuple(column.key for column in COLUMNS if column.rank < 9)
 """Columns shown by default."""
 DEFAULT_CLUSTER_COLUMNS = (DEFAULT_COLUMNS[0], "node", *DEFAULT_COLUMNS[1:])
 """Columns shown by default if cases run on cluster nodes."""
@@ -128,5 +151,5 @@ def columns_of(keys: Sequence[str]) -> tuple[Column, ...]:
     """Return columns by key. In a custom selection, the first ones get space first."""
     wanted = [column for key in keys for column in COLUMNS if column.key == key]
     if tuple(keys) in (DEFAULT_COLUMNS, DEFAULT_CLUSTER_COLUMNS):
-        return tuple(replace(column, rank=0) if column.key == "node" else column for column in wanted)
-    return tuple(replace(column, rank=place) for place, column in enumerate(wanted))
+        return tuple(replace(column, rank=0.5) if column.key == "node" else column for column in wanted)
+    return tuple(replace(column, rank=place - len(wanted), from_width=0) for place, column in enumerate(wanted))

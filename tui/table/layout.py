@@ -1,16 +1,24 @@
 """Layout of the case table: which columns fit, and cells as lines; independent of Textual."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 
-from benchtui.sessions.sweep import Config
-from benchtui.sessions.sweep.options import BY_NAME, SHOWN
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
 from benchtui.tui.drawing.styled_text import Line, Span, crop
-from benchtui.tui.table.columns import DEFAULT_COLUMN_SET, DEFAULT_COLUMNS, KEYS, Column
+from benchtui.tui.table.columns import DEFAULT_COLUMN_SET, DEFAULT_COLUMNS, GRAPH_RANK, KEYS, Column
 
 GAP = 2
+LEAD = 2
+"""Cells in front of the case's name in a table that marks the best case."""
+Graph = Callable[[str, int], Sequence[Span]]
+"""Draw the graph of a column, by key, in a width in cells. Empty if there is none."""
+
+
+def no_graph(key: str, width: int) -> Sequence[Span]:
+    """Draw nothing, for rows without graphs."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +29,9 @@ class TableRow:
     cells: Mapping[str, Span]
     instead: str = ""
     """Text shown in place of metrics: why there are none."""
+    graph: Graph = field(default=no_graph, compare=False)
+    lead: Span = (" ", "plain")
+    """Sign in front of the name, such as that of the best case."""
 
 
 class Cells(Mapping[str, Span]):
@@ -65,7 +76,12 @@ class Rows:
     """Row to keep in view while none is selected."""
     columns: tuple[str, ...] = DEFAULT_COLUMNS
     """Keys of the columns, in display order."""
+    hidden: frozenset[str] = frozenset()
+    """Columns left out because no case has a value for them."""
     sorting: Sorting | None = None
+    total: int = 0
+    """Number of cases, without the filter."""
+    filter: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +91,8 @@ class Arrangement:
     case_width: int
     columns: tuple[Column, ...]
     sorting: Sorting | None = None
+    lead: int = 0
+    """Cells in front of the name."""
 
     @classmethod
     def of(
@@ -83,16 +101,34 @@ class Arrangement:
         case_width: int,
         columns: Sequence[Column] = DEFAULT_COLUMN_SET,
         sorting: Sorting | None = None,
+        lead: int = 0,
     ) -> "Arrangement":
-        """Select as many columns as fit, by rank."""
-        room = width - 1 - case_width
-        chosen: list[Column] = []
-        for column in sorted(columns, key=lambda column: column.rank):
-            if room < column.width + GAP:
+        """Select as many columns as fit, by rank: numbers, then graphs, then texts. Graphs share the rest."""
+        able = [column for column in columns if width >= column.from_width]
+        early = [column for column in able if column.rank < GRAPH_RANK]
+        late = [column for column in able if column.rank > GRAPH_RANK]
+        chosen, room = _fitting(early, width - 1 - lead - case_width)
+        graphs = _with_graphs([column for column in columns if column in chosen], room)
+        room -= sum(each.graph + 1 for each in graphs.values())
+        chosen_late, room = _fitting(late, room) if len(chosen) == len(early) else ([], room)
+        graphs = _widened(graphs, room)
+        shown = (graphs.get(each.key, each) for each in columns if each in (*chosen, *chosen_late))
+        return cls(case_width, tuple(shown), sorting, lead)
+
+    @property
+    def hides_sorting(self) -> bool:
+        """Whether the rows are sorted by a column that isn't shown."""
+        shown = ("case", *(each.key for each in self.columns))
+        return self.sorting is not None and self.sorting.key not in shown
+
+    def key_at(self, cell: int) -> str:
+        """Return the key of the column at a cell of the header; ``case`` for the case's options."""
+        end, found = 1 + self.case_width, "case"
+        for column in self.columns:
+            if cell < end:
                 break
-            room -= column.width + GAP
-            chosen.append(column)
-        return cls(case_width, tuple(column for column in columns if column in chosen), sorting)
+            end, found = end + GAP + column.width, column.key
+        return found
 
     def header(self, width: int, symbols: Symbols) -> Line:
         """Render the column titles, marking the sort column."""
@@ -109,62 +145,63 @@ class Arrangement:
     def line(self, row: TableRow, width: int, symbols: Symbols, mark: str = " ") -> Line:
         """Render a row. A number wider than its column is never cut; it shifts the rest."""
         text, role = row.case
-        pieces: list[Span] = [(mark, "accent"), (fit(text, self.case_width, symbols), role)]
+        lead = (row.lead[0].ljust(self.lead)[: self.lead], row.lead[1])
+        pieces: list[Span] = [(mark, "accent"), lead, (fit(text, self.case_width, symbols), role)]
         for column in self.columns:
-            pieces += self._cell(column, row.cells.get(column.key, ("", "plain")))
+            pieces += self._cell(column, row.cells.get(column.key, ("", "plain")), row.graph)
             if column.key == "state" and row.instead:
                 return crop([*pieces, (" " * GAP, "plain"), (row.instead, "muted")], width, symbols)
         return crop(pieces, width, symbols)
 
-    def _cell(self, column: Column, cell: Span) -> Iterable[Span]:
+    def _cell(self, column: Column, cell: Span, graph: Graph) -> Iterable[Span]:
         text, role = cell
         if column.key == "notes":
             return ((" " * GAP, "plain"), cell)
-        padded = text.ljust(column.width) if column.words else text.rjust(column.width)
-        return ((" " * GAP, "plain"), (padded, role))
+        if column.words:
+            return ((" " * GAP, "plain"), (text.ljust(column.width), role))
+        if not column.graph:
+            return ((" ", "plain"), (text.rjust(column.width + GAP - 1), role))
+        drawn = graph(column.key, column.graph)
+        width = column.width + (0 if drawn else column.graph)
+        return ((" " * GAP, "plain"), *drawn, (text.rjust(width + 1), role))
 
 
-OPTIONS = (
-    *((name, BY_NAME[name].prefix.replace("=", " ") if BY_NAME[name].numeric else "") for name in SHOWN),
-    ("repeat", ""),
-)
-"""Options in display order, each with its prefix."""
-REPEAT_LABELS = ("", "again")
-"""Labels of the first and the second case of an A/A pair."""
-ALWAYS = ("device", "precision", "batch_size", "name")
+def _fitting(columns: Iterable[Column], room: int) -> tuple[list[Column], int]:
+    """Return the columns that fit, by rank, and the room left. Columns of one rank are shown together."""
+    chosen: list[Column] = []
+    ranked = sorted(columns, key=lambda column: column.rank)
+    for _, group in groupby(ranked, key=lambda column: column.rank):
+        together = list(group)
+        needed = sum(column.width + GAP for column in together)
+        if room < needed:
+            break
+        room -= needed
+        chosen += together
+    return chosen, room
 
 
-@dataclass(frozen=True, slots=True)
-class CaseNames:
-    """Format of aligned case names: the options that differ, each as wide as its widest value."""
-
-    widths: tuple[tuple[str, str, int], ...]
-    """Each option, its prefix, and its width in cells."""
-
-    @classmethod
-    def of(cls, plan: Sequence[Config]) -> "CaseNames":
-        """Select a plan's options: always device, precision and batch size; labels replace all options."""
-        widths = []
-        for option, word in (("name", ""),) if any(config.label for config in plan) else OPTIONS:
-            values = {_value(config, option) for config in plan}
-            if len(values) > 1 or option in ALWAYS:
-                widths.append((option, word, max((len(str(value)) for value in values), default=0)))
-        return cls(tuple(widths))
-
-    @property
-    def width(self) -> int:
-        """Width of a case name in cells."""
-        return sum(len(word) + size + 1 for _, word, size in self.widths) - 1
-
-    def text(self, config: Config) -> str:
-        """Format a case's options, aligned: names left, numbers right."""
-        return " ".join(word + _aligned(_value(config, option), size) for option, word, size in self.widths)
+def _with_graphs(columns: Iterable[Column], room: int) -> dict[str, Column]:
+    """Return the columns whose smallest graph fits, by key, each with that graph."""
+    found: dict[str, Column] = {}
+    for column in columns:
+        least = column.graph_range[0]
+        if least and room >= least + 1:
+            room -= least + 1
+            found[column.key] = replace(column, graph=least)
+    return found
 
 
-def _value(config: Config, option: str) -> str | int:
-    value: str | int = REPEAT_LABELS[config.repeat] if option == "repeat" else getattr(config, option)
-    return value
-
-
-def _aligned(value: str | int, size: int) -> str:
-    return f"{value:>{size}}" if isinstance(value, int) else f"{value:<{size}}"
+def _widened(columns: Mapping[str, Column], room: int) -> dict[str, Column]:
+    """Return the columns with their graphs widened in turn, two cells at a time."""
+    widened = dict(columns)
+    while grown := {
+        key: replace(column, graph=column.graph + 2)
+        for key, column in widened.items()
+        if column.graph + 2 <= column.graph_range[1]
+    }:
+        for key, column in grown.items():
+            if room < 2:
+                return widened
+            room -= 2
+            widened[key] = column
+    return widened

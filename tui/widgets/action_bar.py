@@ -17,6 +17,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, line
+from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.message_line import Log, log_lines
 from benchtui.tui.widgets.panel import Panel
@@ -67,6 +68,11 @@ class ActionBar(Vertical):
     class Given(Typed):
         """Posted when the text in the input field is submitted."""
 
+        def __init__(self, purpose: str, text: str, label: str) -> None:
+            super().__init__(purpose, text)
+            self.label = label
+            """Label of the field, with which ``run`` opens it again if the text is refused."""
+
     class Finished(Message):
         """Posted when an action has finished."""
 
@@ -82,16 +88,17 @@ class ActionBar(Vertical):
         self._symbols = symbols
         self.purpose = ""
         """What the input field is for; empty while it is hidden."""
+        self._label = ""
         self.question: Confirmation | None = None
 
     def compose(self) -> ComposeResult:
         """Create the message panel, and the input field that replaces it."""
-        yield Panel[Log](log_lines, self._symbols, id="log")
         with Horizontal(id="typing"):
             yield Panel[str](_word, self._symbols, id="asked")
             field = Input(compact=True, select_on_focus=False, id="field")
             field.cursor_blink = False
             yield field
+        yield Panel[Log](log_lines, self._symbols, id="log")
 
     @property
     def keys(self) -> Keys | None:
@@ -109,8 +116,8 @@ class ActionBar(Vertical):
     def ask(self, purpose: str, word: str, text: str = "") -> None:
         """Open the input field with a label and an initial text."""
         self.show_message()
-        self.purpose = purpose
-        self.add_class("-typing")
+        self.purpose, self._label = purpose, word
+        self.add_class("-typing").remove_class("-refused")
         asked, field = self.query_one("#asked", Panel), self.query_one("#field", Input)
         asked.styles.width = len(word) + 1
         asked.show(word)
@@ -122,7 +129,7 @@ class ActionBar(Vertical):
     def close(self) -> None:
         """Hide the input field and discard its text."""
         self.purpose = ""
-        self.remove_class("-typing")
+        self.remove_class("-typing", "-refused")
         self.screen.set_focus(None)
         self.show_message()
 
@@ -134,21 +141,27 @@ class ActionBar(Vertical):
         self.run(question.work)
         return True
 
-    def run(self, work: Work) -> None:
-        """Start an action. It ends with ``Finished``, a question or an error message."""
+    def run(self, work: Work, given: Given | None = None) -> None:
+        """Start an action. It ends with ``Finished``, a question or an error message.
+
+        If it fails on a text that was ``given``, the input field opens again, above the error.
+        """
         self.show_message("working", "muted")
-        self._run_in_thread(work)
+        self._run_in_thread(work, given)
 
     def confirm(self, question: Confirmation) -> None:
         """Show a question and wait for its key."""
         self.show_message(question.text, "bright")
         self.question = question
 
-    @textual_work
-    async def _run_in_thread(self, work: Work) -> None:
+    @textual_work(name=HOLDS_KEYS)
+    async def _run_in_thread(self, work: Work, given: Given | None) -> None:
         try:
             done = await asyncio.to_thread(work)
         except BenchtuiError as error:
+            if given is not None:
+                self.ask(given.purpose, given.label, given.text)
+                self.add_class("-refused")
             self.show_message(str(error))
             return
         if isinstance(done, Confirmation):
@@ -169,7 +182,7 @@ class ActionBar(Vertical):
         purpose = self.purpose
         if purpose:
             self.close()
-            self.post_message(self.Given(purpose, event.value))
+            self.post_message(self.Given(purpose, event.value, self._label))
 
 
 def _word(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:

@@ -50,6 +50,11 @@ class LongList(ScrollView):
             for y in range(height):
                 self._redraw(y, width)
 
+    def row_at(self, y: int) -> int | None:
+        """Return the index of the item at a line of the view; None if it can't be selected."""
+        index = y + self.scroll_offset.y
+        return index if index < self._lines.count and self._lines.chosen >= 0 else None
+
     def lines(self) -> list[str]:
         """Return the visible lines as text."""
         width, height = self._room

@@ -20,11 +20,15 @@ class Log:
     word: str = ""
     """Question or answer of the screen; it takes precedence over the engine's messages."""
     role: str = "plain"
+    error: str = ""
+    """Line under the word, such as why the text of a prompt is refused."""
 
 
 def log_lines(log: Log, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render the newest messages that fit, newest last, with the screen's own below them."""
     own = [line((part, log.role)) for part in wrap(log.word, max(width, 1), break_on_hyphens=False)[:height]]
+    if log.error:
+        own = [*own[: height - 1], crop([(log.error, "warning")], width, symbols)]
     room = height - len(own)
     newest = log.messages[-room:] if room > 0 else ()
     rendered = [_message_line(message, width, symbols) for message in newest]

@@ -1,5 +1,7 @@
 """Navigation bar: the current view and the keys of the others, independent of Textual."""
 
+import re
+
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Line, Span, crop
 from benchtui.tui.shell.keymap import key
@@ -11,18 +13,23 @@ def place_lines(here: Place, width: int, height: int, symbols: Symbols) -> list[
     return [crop(place_pieces(here, symbols), width, symbols)]
 
 
-def place_pieces(here: Place, symbols: Symbols, *, numbered: bool = True) -> list[Span]:
-    """Return all views with their keys as spans; without numbers where digits do something else."""
+def place_pieces(here: Place, symbols: Symbols) -> list[Span]:
+    """Return all views with their keys as spans."""
     pieces: list[Span] = []
     for place in PLACES:
         role = "accent" if place == here else "muted"
         sign = symbols.chosen if place == here else " "
         pieces += [
-            (f"{sign}{key(f'app.{place}')} " if numbered else sign, role),
+            (f"{sign}{key(f'app.{place}')} ", role),
             (f"{place.capitalize()} ", "strong" if place == here else "muted"),
         ]
-    return (
-        pieces
-        if numbered
-        else [*pieces, (f" {key('app.place_before')} {key('app.next_place')} place ", "muted")]
-    )
+    return pieces
+
+
+def place_at(text: str, column: int) -> Place | None:
+    """Return the view whose key or name is at a column of the rendered line; None if there is none."""
+    for place in PLACES:
+        named = re.search(rf"{re.escape(key(f'app.{place}'))} {place.capitalize()}", text)
+        if named and named.start() <= column < named.end():
+            return place
+    return None

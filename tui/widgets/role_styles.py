@@ -2,16 +2,20 @@
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.color import Color
 from textual.strip import Strip
 from textual.theme import BUILTIN_THEMES
 from textual.theme import Theme as TextualTheme
 from textual.widget import Widget
 
 from benchtui import themes
+from benchtui.tui.drawing.heat_grid import HEAT
 from benchtui.tui.drawing.styled_text import Line
 
 LINES = tuple(f"line{place}" for place in range(themes.LINES))
 """Roles of a chart's lines, in order."""
+MAX_HEAT = 0.85
+"""Share of the accent in the background of the highest cells."""
 ROLES = (
     "plain",
     "bright",
@@ -58,7 +62,17 @@ def variables(theme: themes.Theme) -> dict[str, str]:
     own = {name: str(getattr(theme, name)) for name in VARIABLES} | dict(zip(LINES, theme.lines, strict=True))
     bar = dict.fromkeys(("scrollbar", "scrollbar-hover", "scrollbar-active"), theme.faint)
     ground = ("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active")
+    own |= dict(zip(HEAT, _heat_colors(theme), strict=True))
     return textual | own | bar | dict.fromkeys((*ground, "scrollbar-corner-color"), theme.background)
+
+
+def _heat_colors(theme: themes.Theme) -> list[str]:
+    """Blend the accent into the background step by step; the terminal's own colors can't be blended."""
+    if theme.ansi:
+        return [theme.background] * (len(HEAT) - 1) + [theme.cursor]
+    ground, accent = Color.parse(theme.background), Color.parse(theme.accent)
+    top = len(HEAT) - 1
+    return [ground.blend(accent, MAX_HEAT * (0.12 + 0.88 * step / top)).hex for step in range(len(HEAT))]
 
 
 CLASSES = {f"ink--{role}" for role in ROLES}
@@ -67,6 +81,8 @@ CLASSES = {f"ink--{role}" for role in ROLES}
 They belong to the screen, not to each widget: Textual keeps a node per class, and one set per widget would
 take half of the time to the first paint.
 """
+HEAT_CLASSES = {f"ink--{role}" for role in HEAT}
+"""Component classes of the one screen that draws heatmaps."""
 PLAIN_WHEN_SELECTED = ("muted", "faint")
 """Roles shown as plain on the selected row, whose background may be the same gray as their text."""
 

@@ -7,12 +7,18 @@ from itertools import groupby
 from benchtui.sessions.stats.ratios import Comparison, break_even_steps, cold_cost_ms, pairs
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
+from benchtui.sessions.sweep.options import BY_NAME, CHOICES, OPTIONS
 from benchtui.sessions.text.formatting import count, number, percent, ratio_span, ratio_text, span
 from benchtui.sessions.text.labels import applied, pair_applied, precision
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import verdict_cell
 
-OPTION_TITLES = {"attention": "Attention", "compile": "Compile", "sequence_length": "Tokens"}
+OPTION_TITLES = {
+    **{option.name: option.name.replace("_", " ").capitalize() for option in OPTIONS if option.phrase},
+    "sequence_length": "Tokens",
+}
+NOT_VERIFIABLE = ("device", "machine", "batch_size")
+"""Options that are applied by definition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +30,33 @@ class Block:
     table: Table
 
 
+def option_pairs(results: Sequence[Result], option: str) -> list[Comparison]:
+    """Pair every case with the same case that has the option's default, or its first value in the plan."""
+    values = [getattr(result.config, option) for result in results]
+    default = BY_NAME[option].default
+    return pairs(results, option, default if default in values else values[0]) if values else []
+
+
+def pair_counts(pair: Comparison, option: str) -> bool:
+    """Return whether a difference can be attributed to the option."""
+    return option in NOT_VERIFIABLE or bool(pair_applied(pair, option))
+
+
+def gain_sections(results: Sequence[Result], varying: Sequence[str]) -> list[tuple[str, list[Block]]]:
+    """Return the gain tables of each option other than precision, compile, device and machine."""
+    others = [name for name in CHOICES if name not in ("machine", "device", "precision", "compile")]
+    found = ((name, _blocks(option_pairs(results, name), name, varying, _GAIN)) for name in others)
+    return [(f"{OPTION_TITLES[name]} gain", blocks) for name, blocks in found if blocks]
+
+
 def precision_gains(results: Sequence[Result], varying: Sequence[str]) -> list[Block]:
-    """Return a block for each device and precision other than fp32, compared with fp32."""
-    return _blocks(pairs(results, "precision", "fp32"), "precision", varying, _GAIN)
+    """Return a block for each device and precision, compared with fp32 or the first precision."""
+    return _blocks(option_pairs(results, "precision"), "precision", varying, _GAIN)
 
 
 def compile_gains(results: Sequence[Result], varying: Sequence[str]) -> list[Block]:
     """Return a block for each device, precision and compile mode, compared with the uncompiled cases."""
-    return _blocks(pairs(results, "compile", "off"), "compile", varying, (*_GAIN, *_COST))
+    return _blocks(option_pairs(results, "compile"), "compile", varying, (*_GAIN, *_COST))
 
 
 def device_pairs(results: Sequence[Result]) -> list[Comparison]:
@@ -60,16 +85,16 @@ def _blocks(
     found: Sequence[Comparison], option: str, varying: Sequence[str], figures: Sequence[Column[Comparison]]
 ) -> list[Block]:
     columns = (*_keys(option, varying), *figures, *_evidence(option))
-    groups = [list(group) for _, group in groupby(sorted(found, key=_group), _group)]
+
+    def key(pair: Comparison) -> tuple[str, ...]:
+        config = pair.new.config
+        return config.device, config.precision, config.compile, str(getattr(config, option))
+
+    groups = [list(group) for _, group in groupby(sorted(found, key=key), key)]
     shown = ((group, table(columns, group)) for group in groups)
     return [
         Block(_title(group[0], option), _unproven_note(group, option), each) for group, each in shown if each
     ]
-
-
-def _group(pair: Comparison) -> tuple[str, str, str]:
-    config = pair.new.config
-    return config.device, config.precision, config.compile
 
 
 def _title(pair: Comparison, option: str) -> str:
@@ -78,7 +103,10 @@ def _title(pair: Comparison, option: str) -> str:
     if option == "compile":
         return f"{device} – {precision(new)}, compile {new.compile} against {base.compile}"
     compiled = "" if new.compile == "off" else f", compile {new.compile}"
-    return f"{device} – {precision(new)} against {precision(base)}{compiled}"
+    if option == "precision":
+        return f"{device} – {precision(new)} against {precision(base)}{compiled}"
+    values = getattr(new, option), getattr(base, option)
+    return f"{device} – {precision(new)}, {option.replace('_', ' ')} {values[0]} against {values[1]}{compiled}"
 
 
 def _unproven_note(group: Sequence[Comparison], option: str) -> str | None:
@@ -87,9 +115,9 @@ def _unproven_note(group: Sequence[Comparison], option: str) -> str | None:
     absent = [pair for pair in group if pair_applied(pair, option) is False]
     unknown = [pair for pair in group if pair_applied(pair, option) is None]
     if absent:
-        return f"{word} was not applied in {_rows(absent)}: the difference there isn't its doing."
+        return f"{word} was not applied in {_rows(absent)}: the difference there has another cause."
     if unknown:
-        return f"{word} couldn't be verified in {_rows(unknown)}: no gain there can be put down to it."
+        return f"{word} couldn't be verified in {_rows(unknown)}: no gain there can be attributed to it."
     return None
 
 
@@ -100,7 +128,7 @@ def _rows(found: Sequence[Comparison]) -> str:
 
 def _keys(excluded: str, varying: Sequence[str]) -> tuple[Column[Comparison], ...]:
     """Return the key columns: batch size, and options that vary in the session and aren't in the heading."""
-    headed = () if excluded in ("device", "machine") else ("compile",)
+    headed = (excluded,) if excluded in ("device", "machine") else (excluded, "compile")
     shown = [kind for kind in OPTION_TITLES if kind in varying and kind not in headed]
     return (Column("Batch size", lambda pair: number(pair.new.config.batch_size, 0)), *map(_key, shown))
 
@@ -123,8 +151,7 @@ def verdict(pair: Comparison, option: str) -> str | None:
 
     A difference can't be attributed to an option that wasn't. Device and machine need no verification.
     """
-    counts = option in ("device", "machine") or pair_applied(pair, option)
-    return verdict_cell(pair.latency) if counts else None
+    return verdict_cell(pair.latency) if pair_counts(pair, option) else None
 
 
 def _interval(ratio: Ratio | None) -> str | None:

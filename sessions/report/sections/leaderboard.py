@@ -13,7 +13,7 @@ from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.text.formatting import capitalized, number, signed_percent, span, time_ms
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, table
-from benchtui.sessions.text.wording import cost_of_a_million, verdict_cell
+from benchtui.sessions.text.wording import SAMPLES_PER_S, cost_of_a_million, headline_rate, verdict_cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ def leaderboard(
     found = []
     for length, rows in sorted(by_length(results).items()):
         rated = [row for row in rows if row.metrics.samples_per_s]
-        ranked = sorted(rated, key=lambda row: row.metrics.samples_per_s or 0.0, reverse=True)
+        ranked = sorted(rated, key=_rate, reverse=True)
         named = session.start.sweep.measure.baseline
         base = baseline_of(rows[0].config, rows, named)
         places = [_ranked_case(rank, row, base, varying, per_hour) for rank, row in enumerate(ranked, 1)]
-        shown = table(_COLUMNS, places) if len(places) > 1 else None
+        shown = table((*_COLUMNS[:2], *_headline(ranked), *_COLUMNS[2:]), places) if len(places) > 1 else None
         if shown:
             lead = (
                 _baseline_note(base, varying)
@@ -50,6 +50,19 @@ def leaderboard(
             title = "Ranked" if any(row.config.label for row in rows) else f"Ranked, {length:,} tokens"
             found.append(Block(title, capitalized(lead), shown))
     return found
+
+
+def _rate(row: Result) -> float:
+    """Return the rate to rank by: tokens of a language model, else samples."""
+    return headline_rate(row)[0] or 0.0
+
+
+def _headline(rows: Sequence[Result]) -> tuple[Column[RankedCase], ...]:
+    """Return the column of the rate in tokens, if the cases are ranked by one."""
+    unit = headline_rate(rows[0])[1] if rows else SAMPLES_PER_S
+    if unit == SAMPLES_PER_S:
+        return (Column("Tokens/s", lambda place: number(place.result.metrics.tokens_per_s)),)
+    return (Column(f"{unit[:1].upper()}{unit[1:]}", lambda place: number(_rate(place.result))),)
 
 
 def _ranked_case(
@@ -87,15 +100,11 @@ _COLUMNS: tuple[Column[RankedCase], ...] = (
     Column("Case", lambda place: case_label(place.result.config, place.varying), right=False),
     Column("Throughput (samples/s)", lambda place: number(place.result.metrics.samples_per_s)),
     Column("95% interval (samples/s)", lambda place: rate_interval(place.result)),
-    Column("Real tokens/s", lambda place: number(place.result.metrics.tokens_per_s, 0)),
-    Column("With padding (tokens/s)", lambda place: number(place.result.metrics.padded_tokens_per_s, 0)),
     Column("Against the baseline (%)", _change),
     Column("95% interval (%)", _interval),
     Column("Verdict", _verdict, right=False),
     Column("Step (ms)", lambda place: time_ms(place.result.typical_ms)),
     Column("Peak memory (MB)", lambda place: number(place.result.case.peak_memory_mb)),
     Column("Tokens/s per MB", lambda place: number(place.result.tokens_per_mb)),
-    Column(
-        "Cost of a million samples", lambda place: number(cost_of_a_million(place.result, place.per_hour), 4)
-    ),
+    Column("Cost of a million samples", lambda place: number(cost_of_a_million(place.result, place.per_hour))),
 )

@@ -108,12 +108,12 @@ def _samples_per_joule(result: Result) -> str | None:
 def _joules_per_token(result: Result) -> str | None:
     joules, tokens = result.metrics.energy_per_sample_j, result.metrics.tokens_per_s
     samples = result.metrics.samples_per_s
-    return number(1000 * joules * samples / tokens, 4) if joules and tokens and samples else None
+    return number(1000 * joules * samples / tokens) if joules and tokens and samples else None
 
 
 def _energy_interval(result: Result) -> str | None:
     found = result.metrics
-    return span(number(found.energy_per_sample_low_j, 4), number(found.energy_per_sample_high_j, 4))
+    return span(number(found.energy_per_sample_low_j, 4), number(found.energy_per_sample_high_j))
 
 
 def _lowest(row: MemoryRow) -> str | None:
@@ -129,13 +129,13 @@ _MEMORY: tuple[Column[MemoryRow], ...] = (
     Column("Where", _where, right=False),
     Column("Peak over batch (MB/sample)", _per_sample),
     Column("Each further sample (MB)", _further_sample),
-    Column("Samples/s per MB", lambda row: number(row.result.samples_per_mb, 4)),
+    Column("Samples/s per MB", lambda row: number(row.result.samples_per_mb)),
     Column("Tokens/s per MB", lambda row: number(row.result.tokens_per_mb)),
 )
 _ENERGY: tuple[Column[Result], ...] = (
     Column("Case", lambda row: row.name, right=False),
     Column("Mean power (W)", lambda row: number(row.metrics.mean_power_w)),
-    Column("Energy (J/sample)", lambda row: number(row.metrics.energy_per_sample_j, 4)),
+    Column("Energy (J/sample)", lambda row: number(row.metrics.energy_per_sample_j)),
     Column("95% interval (J/sample)", _energy_interval),
     Column("Samples/J", _samples_per_joule),
     Column("Energy (J per 1,000 tokens)", _joules_per_token),

@@ -3,12 +3,14 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from benchtui.sessions.analysis.applied_options import was_applied
+from benchtui.sessions.analysis.applied_options import belongs_to_other_task, was_applied
+from benchtui.sessions.analysis.roofline import context_power_w
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.payloads import Data, Effective
 from benchtui.sessions.sanitize import LONGEST_MESSAGE, visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.simulation import simulation_source
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.noise import Noise, kind_of
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P90, LEAST_FOR_P99
@@ -31,6 +33,7 @@ def method(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
         return _imported(session)
     noise = {kind_of(each.case): each.noise for each in results}
     return facts(
+        ("Simulated", simulation_source(session.start)),
         ("Task", sweep.task),
         ("Text", _texts(session)),
         *(_timing(session, cases, noise) if cases else (("Timing", _imported_note(session)),)),
@@ -122,8 +125,10 @@ def _read_back(field: str) -> Callable[[CaseState], str | None]:
 
 
 def _moot(case: CaseState, option: str) -> bool:
-    """Return whether an unknown option of texts has its default: it is unknown while it makes no difference."""
-    return BY_NAME[option].of_texts and getattr(case.config, option) == BY_NAME[option].default
+    """Return whether an unknown option has its default, and is unknown while it makes no difference."""
+    row = BY_NAME[option]
+    default = getattr(case.config, option) == row.default
+    return (row.of_texts and default) or belongs_to_other_task(case, option)
 
 
 def _applied(case: CaseState) -> str:
@@ -136,9 +141,9 @@ def _applied(case: CaseState) -> str:
 
 
 _SYNCHRONIZED = {
-    "latency": "host time on a monotonic clock, the device synchronised at both ends of every step",
+    "latency": "host time on a monotonic clock, the device synchronized at both ends of every step",
     "throughput": (
-        "throughput mode: host time on a monotonic clock, a GPU synchronised around blocks of steps alone,"
+        "throughput mode: host time on a monotonic clock, a GPU synchronized around blocks of steps alone,"
         " inputs and results copied through pinned memory;"
         " a step in a block takes until the next one begins on the GPU"
     ),
@@ -154,6 +159,7 @@ def _timing(
     return (
         ("Timing", _SYNCHRONIZED[measure.mode]),
         ("A step", _step(cases)),
+        ("Compilation", _compilation(cases)),
         ("Measured steps", f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"),
         (
             "Throughput",
@@ -209,6 +215,12 @@ def _step(cases: list[CaseState]) -> str:
         return "one batch from text to result; its parts weren't recorded, and tokenizing is in the total"
     inside = "; tokenizing is in the total" if "tokenize" in parts else ""
     return f"{listed(parts)}{inside}"
+
+
+def _compilation(cases: list[CaseState]) -> str | None:
+    """Describe what is compiled where it isn't the whole network. None if it always is."""
+    static = [case for case in cases if case.config.cache == "static" and case.config.compile != "off"]
+    return "with a static cache only decoding is compiled, not the prefill" if static else None
 
 
 def _imported_note(session: Session) -> str | None:
@@ -294,7 +306,10 @@ def _idle(session: Session) -> str | None:
     if idle is None or not idle.power_w:
         return None
     devices = ", ".join(f"{name} {number(power, 1)} W" for name, power in idle.power_w.items())
-    return f"{devices}, over {number(idle.window_s, 1)} s before the first case; not subtracted"
+    powers_w = context_power_w(session.peaks, None).items()
+    context = ", ".join(f"{device} {number(power, 1)} W" for device, power in powers_w)
+    with_context = f"; with a CUDA context {context}" if context else ""
+    return f"{devices}, over {number(idle.window_s, 1)} s before the first case{with_context}; not subtracted"
 
 
 def _stop_rule(measure: Measure, minimum: str) -> str:

@@ -1,8 +1,9 @@
 """Cluster nodes: the facts of each node, and the differences between nodes."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from benchtui.sessions.analysis.roofline import context_power_w
 from benchtui.sessions.compare.system_facts import Fact, facts, machine_facts
 from benchtui.sessions.state.machine import NodeState
 from benchtui.sessions.state.session import Session
@@ -47,6 +48,10 @@ def _facts_by_node(session: Session) -> dict[str, dict[str, str]]:
     return {name: dict(machine_facts(node.host, node.runtime)) for name, node in session.nodes.items()}
 
 
+def _powers(by_device: Iterable[tuple[str, float]]) -> str | None:
+    return ", ".join(f"{name} {number(power, 1)} W" for name, power in by_device) or None
+
+
 def _facts(session: Session, node: NodeState) -> tuple[Fact, ...]:
     joined, cases = node.joined, [case for case in session.cases if case.node == node.joined.node]
     given = (f"{name} {number(amount, 0)}" for name, amount in joined.resources.items())
@@ -58,6 +63,7 @@ def _facts(session: Session, node: NodeState) -> tuple[Fact, ...]:
         ("Labels", ", ".join(f"{name}={value}" for name, value in joined.labels.items()) or None),
         ("Resources", ", ".join(given) or None),
         ("Clock ahead of the engine's", f"{joined.clock_offset_s:.6f} s"),
-        ("Idle power", ", ".join(f"{name} {number(power, 1)} W" for name, power in idle) or None),
+        ("Idle power", _powers(idle)),
+        ("Idle power with a CUDA context", _powers(context_power_w(session.peaks, joined.node).items())),
         *machine_facts(node.host, node.runtime),
     )

@@ -7,6 +7,7 @@ from benchtui.sessions.events import Message
 from benchtui.sessions.report.sections.nodes import unlike
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.simulation import SIMULATED, simulation_source
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.formatting import count, listed, number
@@ -16,6 +17,8 @@ from benchtui.sessions.text.wording import MOST_NAMES, Finding
 
 UNEVEN = 1.25
 """Mean over median above which a few slow steps make up much of the time."""
+LEAST_OTHERS_PERCENT = 5
+"""Processor use by others, in percent of one, from which it is mentioned."""
 RANDOM_WEIGHTS = "random weights"
 MEANINGS = {
     RANDOM_WEIGHTS: "the steps compute what the model's would; its predictions mean nothing",
@@ -26,8 +29,9 @@ MEANINGS = {
 
 
 def notes(session: Session, results: Sequence[Result]) -> list[Finding]:
-    """Collect the caveats: cut-off or resumed session, nodes, marks, unverified options, uneven steps."""
+    """Collect the caveats: simulated, cut-off or resumed session, nodes, marks, unverified options, spread."""
     return [
+        *_simulated(session),
         *_ending(session),
         *_resumed(session),
         *_unlike_nodes(session),
@@ -45,6 +49,11 @@ def warnings(session: Session) -> Table | None:
         Column("Message", lambda message: message.text, right=False),
     )
     return table(columns, (message for message in session.messages if message.level != "info"))
+
+
+def _simulated(session: Session) -> list[Finding]:
+    source = simulation_source(session.start)
+    return [] if source is None else [Finding(SIMULATED, f"{source}.")]
 
 
 def _ending(session: Session) -> list[Finding]:
@@ -108,10 +117,14 @@ def _marks(session: Session) -> list[Finding]:
 
 
 def _marks_of(case: CaseState) -> tuple[str, ...]:
-    """Return the marks of a case. Adds the mark for random weights if only its model records them."""
-    marked = any(RANDOM_WEIGHTS in mark for mark in case.marks)
+    """Return the marks of a case, except the one that its whole session has.
+
+    Adds the mark for random weights if only its model records them.
+    """
+    marks = tuple(mark for mark in case.marks if mark != SIMULATED)
+    marked = any(RANDOM_WEIGHTS in mark for mark in marks)
     random = case.prepared is not None and case.prepared.model.weights == "random"
-    return (*case.marks, RANDOM_WEIGHTS) if random and not marked else case.marks
+    return (*marks, RANDOM_WEIGHTS) if random and not marked else marks
 
 
 def _marked(name: str, amount: int, ran: Sequence[CaseState], examples: dict[str, str]) -> Finding:
@@ -125,7 +138,11 @@ def _others_used(cases: Sequence[CaseState]) -> str:
     """Describe the highest processor use by other processes."""
     ends = (end.environment for case in cases for end in case.ends if end.environment)
     used = max((each.others_cpu_percent or 0.0 for each in ends), default=0.0)
-    return f"; other processes used up to {number(used / 100, 1)} processors" if used else ""
+    return (
+        f"; other processes used up to {number(used / 100, 1)} processors"
+        if used >= LEAST_OTHERS_PERCENT
+        else ""
+    )
 
 
 def _examples_of(name: str, examples: dict[str, str]) -> str:
@@ -138,8 +155,15 @@ def _share_of_cases(amount: int, all_of: int) -> str:
 
 
 def _doubts(results: Sequence[Result]) -> list[Finding]:
+    """Return which options weren't applied, and which weren't verified as applied."""
     found = Counter(doubt for result in results for doubt in unverified_options(result))
-    return [_doubt(value, known, count(amount, "case")) for (value, known), amount in found.items()]
+    values = {
+        state: [
+            f"{value} in {count(amount, 'case')}" for (value, known), amount in found.items() if known is state
+        ]
+        for state in (False, None)
+    }
+    return [_doubt(state, listed(each)) for state, each in values.items() if each]
 
 
 def _uneven(results: Sequence[Result]) -> list[Finding]:
@@ -155,7 +179,7 @@ def _uneven(results: Sequence[Result]) -> list[Finding]:
     ]
 
 
-def _doubt(value: str, known: bool | None, where: str) -> Finding:
+def _doubt(known: bool | None, where: str) -> Finding:
     if known is None:
-        return Finding("Not verified", f"whether {value} was applied isn't recorded in {where}.")
-    return Finding("Not applied", f"{value} was requested but not applied in {where}.")
+        return Finding("Not verified", f"{where}; whether it was applied isn't recorded.")
+    return Finding("Not applied", f"{where}, though it was requested.")

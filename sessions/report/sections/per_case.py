@@ -8,7 +8,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.outliers import outliers
 from benchtui.sessions.stats.results import Result, series, series_key
-from benchtui.sessions.text.formatting import count, number, percent, span, time_ms
+from benchtui.sessions.text.formatting import count, number, percent, performance_states, span, time_ms
 from benchtui.sessions.text.labels import outcome, series_title
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import verdict_cell
@@ -89,6 +89,11 @@ def _part(name: str) -> tuple[Column[Result], Column[Result]]:
     )
 
 
+def _tokens(result: Result, rate: float | None) -> str | None:
+    """Format a rate of tokens. None for a generation, whose prompts and new tokens are counted apart."""
+    return None if result.metrics.new_tokens_per_s is not None else number(rate)
+
+
 def _memory(field: str) -> "Column[Result]":
     titles = {
         "peak_rss_mb": "CPU memory, peak RSS (MB)",
@@ -135,6 +140,11 @@ def _environment_cell(field: str) -> Callable[[CaseState], str | None]:
     return cell
 
 
+def _performance_states(case: CaseState) -> str | None:
+    environment = case.finished.environment if case.finished else None
+    return performance_states(environment.performance_states) if environment else None
+
+
 def _graphs(case: CaseState) -> str | None:
     """Format the number of compiled graphs, with graph breaks and recompiles."""
     found = case.finished.compiling if case.finished else None
@@ -167,13 +177,14 @@ _PERFORMANCE: tuple[Column[Result], ...] = (
     Column("Jitter, std/mean (%)", lambda result: number(result.metrics.latency_ms.jitter_percent)),
     Column("Throughput (samples/s)", lambda result: number(result.metrics.samples_per_s)),
     Column("95% interval (samples/s)", lambda result: rate_interval(result)),
-    Column("Real tokens/s", lambda result: number(result.metrics.tokens_per_s, 0)),
-    Column("With padding (tokens/s)", lambda result: number(result.metrics.padded_tokens_per_s, 0)),
+    Column("Real tokens/s", lambda result: _tokens(result, result.metrics.tokens_per_s)),
+    Column("With padding (tokens/s)", lambda result: _tokens(result, result.metrics.padded_tokens_per_s)),
+    Column("New tokens/s", lambda result: number(result.metrics.new_tokens_per_s)),
     _memory("peak_rss_mb"),
     _memory("peak_allocated_mb"),
     _memory("peak_reserved_mb"),
     Column("Mean power (W)", lambda result: number(result.metrics.mean_power_w)),
-    Column("Energy (J/sample)", lambda result: number(result.metrics.energy_per_sample_j, 4)),
+    Column("Energy (J/sample)", lambda result: number(result.metrics.energy_per_sample_j)),
 )
 _SCALING: tuple[Column[Step], ...] = (
     Column("Batch size", lambda step: _size(step.result)),
@@ -198,6 +209,9 @@ _ALL_CASES: tuple[Column[CaseState], ...] = (
     Column("Outliers", _outliers),
     Column("Others' processors (%)", _environment_cell("others_cpu_percent")),
     Column("Lowest SM clock (MHz)", _environment_cell("sm_clock_least_mhz")),
+    Column("Memory clock (MHz)", _environment_cell("memory_clock_mhz")),
+    Column("Performance state", _performance_states),
+    Column("Processor clock (MHz)", _environment_cell("processor_mhz")),
     Column("Highest temperature (°C)", _environment_cell("temperature_c")),
     Column("Repeated", lambda case: number(len(case.repeated) or None, 0)),
     Column("Graphs", _graphs),

@@ -35,10 +35,26 @@ RATE_NAMES = {"flops": "the measured peak", "bytes": "the measured bandwidth"}
 """Names of the peak rates in sentences."""
 
 
+def limits_by_case(session: Session, results: Sequence[Result]) -> list[Row]:
+    """Return what limits each case whose operations were counted."""
+    peaks = sound_peaks([each.case for each in results], session.peaks)
+    return [(each, known) for each in results if (known := limit(each.case, peaks))]
+
+
+def limits_summary(found: Sequence[Row]) -> str | None:
+    """Summarize what limits the cases. None if no case's peak was measured."""
+    return _summary(found)
+
+
+def utilization(session: Session, row: Row) -> str | None:
+    """Format the MFU of a case, or its HFU if operations are computed again."""
+    result, known = row
+    return percent(model_flops_utilization(known, result.config, session.gpu_name(result.case)), 1)
+
+
 def limits(session: Session, results: Sequence[Result]) -> Block | None:
     """Return a row for each case whose operations were counted, with a summary. None if there are none."""
-    peaks = sound_peaks([each.case for each in results], session.peaks)
-    found = [(each, known) for each in results if (known := limit(each.case, peaks))]
+    found = limits_by_case(session, results)
     rows = table((*_COLUMNS[:5], _utilization(session), *_COLUMNS[5:]), found)
     return Block("Limits", _summary(found), rows) if rows else None
 
@@ -66,7 +82,7 @@ def limit_method(session: Session) -> tuple[Fact, ...]:
             " checkpointing, where recomputed operations count",
         ),
         (
-            "Held back by",
+            "Limited by",
             f"the host where the device is at work in less than {LEAST_BUSY:.0%} of a step; else by arithmetic"
             f" or memory, whichever is nearer to its peak, where that is at least {LEAST_SHARE:.0%} of it",
         ),
@@ -131,20 +147,12 @@ def _peak(peaks: Peaks, name: str, rate: float | None, burst: float | None, unit
 def _utilization(session: Session) -> Column[Row]:
     """Return the column of MFU, or of HFU if operations are computed again."""
     title = "HFU (%)" if session.start.sweep.train.activation_checkpointing else "MFU (%)"
-
-    def cell(row: Row) -> str | None:
-        result, known = row
-        return percent(model_flops_utilization(known, result.config, session.gpu_name(result.case)), 1)
-
-    return Column(title, cell)
+    return Column(title, lambda row: utilization(session, row))
 
 
 def _giga(amount: float | None) -> str | None:
-    """Format an amount in units of 10^9 with about three significant digits."""
-    if amount is None:
-        return None
-    value = amount / GIGA
-    return number(value, 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 4)
+    """Format an amount in units of 10^9."""
+    return None if amount is None else number(amount / GIGA)
 
 
 def _upper_bound(share: float | None) -> str | None:
@@ -177,6 +185,6 @@ _COLUMNS: tuple[Column[Row], ...] = (
     Column("Share of the measured bandwidth, from above (%)", lambda row: _upper_bound(row[1].shares.memory)),
     Column("Device at work (%)", lambda row: percent(row[1].shares.busy, 1)),
     Column("Attention kernel", lambda row: " + ".join(row[1].work.attention) or None, right=False),
-    Column("Held back by", lambda row: row[1].bound, right=False),
+    Column("Limited by", lambda row: row[1].bound, right=False),
     Column("Why not known", lambda row: row[1].reason, right=False),
 )

@@ -35,14 +35,16 @@ def disturbed(session: Session) -> Table | None:
     return table(columns, [case for case in session.cases if _disturbances(case)])
 
 
-def anomaly_table(session: Session, results: Sequence[Result], varying: Sequence[str]) -> Table | None:
-    """Return a row for each anomaly."""
+def anomaly_table(
+    session: Session, results: Sequence[Result], varying: Sequence[str], most: int | None = None
+) -> Table | None:
+    """Return a row for each anomaly, up to a number of them."""
     columns: tuple[Column[Anomaly], ...] = (
         Column("Case", lambda each: case_label(each.result.config, varying), right=False),
         Column("What", _describe, right=False),
         Column("How sure", _certainty, right=False),
     )
-    return table(columns, anomalies(results, session.peaks))
+    return table(columns, anomalies(results, session.peaks)[:most])
 
 
 def _disturbances(case: CaseState) -> list[str]:

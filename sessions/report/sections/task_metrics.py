@@ -4,8 +4,11 @@ from collections.abc import Callable, Sequence
 
 from benchtui.sessions.stats.case_metrics import Distribution
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.text.formatting import number, time_ms
+from benchtui.sessions.text.formatting import memory, number, time_ms
 from benchtui.sessions.text.tables import Column, Table, table
+
+LOSS_DIGITS = 5
+"""Significant digits of a loss, whose changes are small."""
 
 
 def generation(results: Sequence[Result]) -> Table | None:
@@ -14,7 +17,7 @@ def generation(results: Sequence[Result]) -> Table | None:
 
 
 def training(results: Sequence[Result], task: str) -> Table | None:
-    """Return the loss of the last measured step of each case. None for other tasks."""
+    """Return the loss of each case, whether it falls, and memory by kind. None for other tasks."""
     rows = [row for row in results if row.case.steps_measured]
     return table(_TRAINING, rows) if task == "lm-train" else None
 
@@ -33,12 +36,40 @@ def _per_token(row: Result) -> str | None:
 
 
 def _kv_cache(row: Result) -> str | None:
-    memory = row.case.finished.memory if row.case.finished else None
-    return number(memory.kv_cache_mb) if memory else None
+    found = row.case.finished.memory if row.case.finished else None
+    return number(found.kv_cache_mb) if found else None
 
 
 def _loss(row: Result) -> str:
-    return "not finite" if row.metrics.loss is None else f"{row.metrics.loss:.4g}"
+    return "not finite" if row.metrics.loss is None else f"{row.metrics.loss:.{LOSS_DIGITS}g}"
+
+
+def _halves(row: Result) -> str | None:
+    halves = row.metrics.loss_halves
+    return None if halves is None else f"{halves[0]:.{LOSS_DIGITS}g} to {halves[1]:.{LOSS_DIGITS}g}"
+
+
+def _trend(row: Result) -> str | None:
+    """Say whether the loss falls: both halves of the steps differ by more than twice the standard error."""
+    halves, error = row.metrics.loss_halves, row.metrics.loss_error
+    if row.metrics.loss is None:
+        return "not finite"
+    if halves is None or error is None:
+        return None
+    change = halves[1] - halves[0]
+    return "no trend" if abs(change) <= 2 * error else "falls" if change < 0 else "rises"
+
+
+def _memory_mb(field: str) -> Callable[[Result], str | None]:
+    def cell(row: Result) -> str | None:
+        found = row.case.finished.memory if row.case.finished else None
+        return memory(getattr(found, field)) if found else None
+
+    return cell
+
+
+def _steps(row: Result) -> int:
+    return row.metrics.latency_ms.n + (row.metrics.warmup_steps or 0)
 
 
 _GENERATION: tuple[Column[Result], ...] = (
@@ -47,15 +78,16 @@ _GENERATION: tuple[Column[Result], ...] = (
     Column("p90 (ms)", _first("p90")),
     Column("p99 (ms)", _first("p99")),
     Column("Time per output token, p50 (ms)", _per_token),
-    Column("New tokens/s", lambda row: number(row.metrics.new_tokens_per_s)),
+    Column("Prompt tokens/s (prefill)", lambda row: number(row.metrics.prompt_tokens_per_s)),
+    Column("New tokens/s (whole step)", lambda row: number(row.metrics.new_tokens_per_s)),
     Column("KV cache (MB)", _kv_cache),
 )
 _TRAINING: tuple[Column[Result], ...] = (
     Column("Case", lambda row: row.name, right=False),
     Column("Steps, with warm-up", lambda row: number(_steps(row), 0)),
+    Column("Mean loss, first to second half", _halves),
     Column("Loss of the last step", _loss),
+    Column("Trend", _trend, right=False),
+    Column("Memory, allocated", _memory_mb("peak_allocated_mb")),
+    Column("Reserved", _memory_mb("peak_reserved_mb")),
 )
-
-
-def _steps(row: Result) -> int:
-    return row.metrics.latency_ms.n + (row.metrics.warmup_steps or 0)

@@ -133,7 +133,7 @@ def test_peak_resident_memory_counts_from_the_last_reset() -> None:
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a CUDA device")
 def test_missing_device_is_named_in_the_error() -> None:
-    with pytest.raises(BenchtuiError, match=r"cuda:0: no such device; torch .* sees 0 CUDA devices"):
+    with pytest.raises(BenchtuiError, match=r"no cuda:0 on this machine: torch .* sees 0 CUDA devices"):
         open_device("cuda:0")
 
 

@@ -8,7 +8,8 @@ from benchtui.sessions.events import CaseFinished, CasePrepared, Telemetry
 from benchtui.sessions.payloads import Energy, Environment, Gpu, GpuReadings, Host, HostReadings, Model
 
 WORKER = 41
-HOST = Host(gpus=(Gpu(index=0, name="A", uuid="GPU-1", sm_clock_mhz=2000.0),), absent={"rapl": "no counters"})
+GPU = Gpu(index=0, name="A", uuid="GPU-1", sm_clock_mhz=2000.0, memory_clock_mhz=2619.0)
+HOST = Host(gpus=(GPU,), absent={"rapl": "no counters"})
 
 
 class Execution:
@@ -41,10 +42,15 @@ def telemetry() -> TelemetryWindow:
         power_limit_w=700.0,
         temperature_c=[90.0, 60.0, 70.0, 65.0, None],
         sm_clock_mhz=[300.0, 1500.0, 1300.0, 1200.0, 1200.0],
+        memory_clock_mhz=[405.0, 2600.0, 2600.0, 2400.0, None],
+        performance_state=[8, 2, 0, 0, None],
         throttle=["hw_thermal", "", "sw_thermal", "sw_power_cap+sw_thermal", None],
         energy_j=[0.0, 50.0, 150.0, 250.0, 350.0],
     )
-    host = HostReadings(engine_cpu_percent=[90.0, 2.0, 2.0, 2.0, 2.0])
+    host = HostReadings(
+        engine_cpu_percent=[90.0, 2.0, 2.0, 2.0, 2.0],
+        processor_mhz=[800.0, 3000.0, 3100.0, 3050.0, None],
+    )
     readings.add(Telemetry(t=5.0, at_s=at_s, gpus=(gpu,), host=host))
     return readings
 
@@ -79,6 +85,8 @@ def test_gpu_case_ends_with_the_telemetry_of_its_measured_span() -> None:
     assert seen is not None
     assert seen.others_cpu_percent == 10.0, "the engine is no other"
     assert (seen.sm_clock_mhz, seen.sm_clock_least_mhz, seen.sm_clock_default_mhz) == (1300.0, 1200.0, 2000.0)
+    assert (seen.memory_clock_mhz, seen.memory_clock_highest_mhz) == (2533.3, 2619.0)
+    assert (seen.performance_states, seen.processor_mhz) == ((0, 2), 3050.0)
     assert (seen.throttle, seen.temperature_c) == (("sw_thermal", "sw_power_cap"), 70.0)
     assert (seen.power_limit_w, seen.gpu_processes) == (700.0, 1)
     assert ended.marks == (
@@ -95,7 +103,8 @@ def test_cpu_case_records_why_its_energy_is_absent() -> None:
     ended = finished(None, environment=Environment(processors=2, others_cpu_percent=64.0))
     assert ended.energy is not None and ended.energy.absent == "no counters"
     assert ended.marks == ("disturbed: others used 62% of a processor",)
-    assert ended.environment is not None and ended.environment.sm_clock_mhz is None
+    assert ended.environment is not None
+    assert (ended.environment.sm_clock_mhz, ended.environment.processor_mhz) == (None, 3050.0)
 
 
 RAPL = HostReadings(package_energy_j=[0.0, 100.0, 200.0, 300.0, 400.0])

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from benchtui.engine.job import PeaksReport
 from benchtui.engine.node.preflight import IdleAndTorchTask, PeaksTask, thread_warning
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.errors import OutOfFilesError
@@ -18,7 +19,7 @@ class Short:
     def query_torch(self) -> Any:
         raise OutOfFilesError(WHY)
 
-    def measure_peaks(self, key: PeakKey) -> Any:
+    def measure_peaks(self, key: PeakKey, *, idle_first: bool) -> Any:
         raise OutOfFilesError(WHY)
 
 
@@ -77,3 +78,40 @@ def test_missing_files_for_measuring_peaks_are_reported_once(processes: Any) -> 
         ("bf16", "n1", WHY),
     ]
     assert list(errand.collect(2.0)) == []
+
+
+class Measuring:
+    """Processes that have measured the peaks of a GPU."""
+
+    source, ended = 0, True
+
+    def __init__(self) -> None:
+        self.idled: list[tuple[str, bool]] = []
+
+    def measure_peaks(self, key: PeakKey, *, idle_first: bool) -> Any:
+        self.idled.append((key.device, idle_first))
+        self.key = key
+        return self
+
+    def result(self) -> PeaksReport:
+        peaks = Peaks(t=0.0, device=self.key.device, precision=self.key.precision)
+        idle = {"gpu_uuid": "GPU-1", "idle_span_s": (5.0, 6.25)} if self.idled[-1][1] else {}
+        return PeaksReport(peaks=peaks, **idle)
+
+
+@pytest.mark.parametrize("readable", [True, False])
+def test_power_with_a_context_is_read_before_the_first_peaks_of_each_gpu(readable: bool) -> None:
+    keys = [PeakKey(f"cuda:{place}", kind, 0) for place in (0, 1) for kind in ("fp32", "bf16")]
+    processes: Any = Measuring()
+    asked: list[tuple[str, float, float]] = []
+
+    def read_power(uuid: str, begin_s: float, end_s: float) -> float:
+        asked.append((uuid, begin_s, end_s))
+        return 116.0
+
+    errand = PeaksTask(processes, keys, None, read_power if readable else None)
+    events = [event for _ in keys for event in errand.collect(1.0)]
+    found = [event.context_power_w for event in events if isinstance(event, Peaks)]
+    assert found == ([116.0, None] * 2 if readable else [None] * 4)
+    assert [idle for _, idle in processes.idled] == ([True, False] * 2 if readable else [False] * 4)
+    assert asked == ([("GPU-1", 5.0, 6.25)] * 2 if readable else [])

@@ -4,6 +4,7 @@ from multiprocessing import Pipe
 
 import pytest
 
+from benchtui.engine.job import PeaksReport
 from benchtui.engine.node import worker_processes
 from benchtui.engine.worker import peak_rates
 from benchtui.sessions.events import Peaks
@@ -12,12 +13,12 @@ from benchtui.sessions.events import Peaks
 def test_answering_a_dead_engine_raises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def measured(device: str, precision: str, threads: int) -> Peaks:
+    def measured(device: str, precision: str, threads: int, idle_first: bool) -> PeaksReport:
         asked.append(device)
-        return Peaks(t=0.0, device=device, precision=precision, threads=threads)
+        return PeaksReport(peaks=Peaks(t=0.0, device=device, precision=precision, threads=threads))
 
     monkeypatch.setattr(peak_rates, "main", measured)
     engine, probe = Pipe(duplex=False)
     engine.close()
-    worker_processes._run_peaks(probe, "cpu", "fp32", 1)
+    worker_processes._run_peaks(probe, "cpu", "fp32", 1, False)
     assert asked == ["cpu"]

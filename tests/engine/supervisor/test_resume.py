@@ -222,6 +222,7 @@ def made(path: Path, **entries: Any) -> Path:
 def test_unresumable_session_is_rejected_and_unchanged(tmp_path: Path) -> None:
     sessions = {
         "can't resume a session imported from hyperfine": made(tmp_path / "a.json", source="hyperfine"),
+        "can't resume a simulated session": made(tmp_path / "f.json", simulated="a model"),
         "can't resume: line 1: not a session event": tmp_path / "b.json",
         "can't resume: the session has no session_started event": tmp_path / "c.json",
         "hardware or software has changed since the session was recorded: Host: box → ": made(

@@ -12,7 +12,7 @@ import pytest
 
 PRELUDE = """
 import pynvml
-from benchtui.engine.telemetry.nvml import open_nvml
+from benchtui.engine.telemetry.gpu.nvml import open_nvml
 
 def calls(gpu, function):
     return pynvml.nvmlLib.fake_nvml_calls(gpu, function.encode())

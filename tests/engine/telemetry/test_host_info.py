@@ -9,6 +9,7 @@ from typing import Any
 import psutil
 import pytest
 
+from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
 from benchtui.engine.telemetry.host_info import (
     describe_host,
     governor,
@@ -18,11 +19,10 @@ from benchtui.engine.telemetry.host_info import (
     rapl_absence,
     recorded_variables,
 )
-from benchtui.engine.telemetry.nvml import NvmlUnavailable
 
 
 def test_host_without_gpus_records_why() -> None:
-    host = describe_host(NvmlUnavailable("no driver"))
+    host = describe_host(GpusUnavailable("no driver"))
     assert (host.gpus, host.driver, host.absent["gpu"]) == ((), None, "no driver")
     assert (host.hostname, host.python) == (platform.node(), platform.python_version())
     assert host.cpu_count is not None and 1 <= host.cpu_count <= (os.cpu_count() or 1)
@@ -49,8 +49,8 @@ def test_only_usable_processors_are_counted() -> None:
 import os
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 from benchtui.engine.telemetry.host_info import describe_host
-from benchtui.engine.telemetry.nvml import NvmlUnavailable
-print(describe_host(NvmlUnavailable("")).cpu_count)
+from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
+print(describe_host(GpusUnavailable("")).cpu_count)
 """
     if not hasattr(os, "sched_setaffinity"):
         pytest.skip("this operating system does not bind processes to processors")

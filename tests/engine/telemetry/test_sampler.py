@@ -2,7 +2,7 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, cast
@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from benchtui.engine.telemetry import sampler as sampler_module
-from benchtui.engine.telemetry.nvml import GpuSample, Nvml
+from benchtui.engine.telemetry.gpu.reader import GpuReader, GpuSample
 from benchtui.engine.telemetry.rapl import Rapl
-from benchtui.engine.telemetry.sampler import Sampler, next_due_s
+from benchtui.engine.telemetry.sampler import REST_TICKS, GpuSelection, Sampler, next_due_s
 from benchtui.sessions.events import Telemetry
 
 PATIENCE_S = 30
@@ -56,9 +56,10 @@ def test_samples_are_batched_and_the_rest_flushed_at_the_end() -> None:
     assert len(at_s) >= 3 and sorted(set(at_s)) == at_s
     for event in events:
         assert event.gpus == () and event.t >= event.at_s[-1]
-        *columns, package_j, dram_j = msgspec.structs.astuple(event.host)
+        *columns, package_j, processor_mhz, dram_j = msgspec.structs.astuple(event.host)
         assert {len(column) for column in columns} == {len(event.at_s)}
         assert package_j == dram_j == [], "most machines don't give them"
+        assert len(processor_mhz) in (0, len(event.at_s))
 
 
 def test_processor_energy_has_columns_only_if_readable(tmp_path: Path) -> None:
@@ -146,7 +147,7 @@ class HangingGpu:
     def __init__(self) -> None:
         self.asked, self.released = threading.Event(), threading.Event()
 
-    def sample(self) -> tuple[GpuSample, ...]:
+    def sample(self, indices: Collection[int] | None = None) -> tuple[GpuSample, ...]:
         self.asked.set()
         self.released.wait(PATIENCE_S)
         return ()
@@ -158,7 +159,7 @@ def test_hanging_driver_does_not_block_stop_or_emit_later(
     monkeypatch.setattr(sampler_module, "_STOP_S", 0.01)
     emitted: SimpleQueue[Telemetry] = SimpleQueue()
     gpu = HangingGpu()
-    sampler = Sampler(cast(Nvml, gpu), clock=time.monotonic, emit=emitted.put, period_s=0.002, batch=1)
+    sampler = Sampler(cast(GpuReader, gpu), clock=time.monotonic, emit=emitted.put, period_s=0.002, batch=1)
     sampler.start()
     assert gpu.asked.wait(PATIENCE_S)
     sampler.stop()
@@ -195,3 +196,47 @@ sampler.stop()
     assert power_w == [110.0, 120.0, 130.0, 140.0, 100.0, 110.0, 120.0, 130.0]
     assert {tuple(event["energy_j"]) for event in healthy} == {(None, None)}
     assert [event["temperature_c"][1] for event in healthy] == [42.0, 44.0, 46.0, 48.0]
+
+
+def test_gpus_without_a_case_are_read_at_the_end_of_every_fourth_event() -> None:
+    running = {1}
+    selection = GpuSelection(lambda: running)
+    ticks = [selection.indices(first=place % 2 == 0, last=place % 2 == 1) for place in range(2 * REST_TICKS)]
+    rest = [frozenset({1})] * (REST_TICKS - 1)
+    assert ticks == [*rest, None, *rest, None]
+
+
+def test_gpu_of_a_new_case_is_read_at_once_and_that_of_an_ended_one_to_the_end_of_its_event() -> None:
+    answers = iter([None, {0}, {0}, {0, 1}, {1}, {1}, None, {0}])
+    selection = GpuSelection(lambda: next(answers))
+    ticks = [selection.indices(first=place % 4 == 0, last=place % 4 == 3) for place in range(8)]
+    assert ticks == [None, None, None, None, {1}, {1}, None, None]
+
+
+def test_gpus_without_a_case_are_sampled_less_often_and_columns_stay_aligned(
+    with_gpus: Callable[..., Any],
+) -> None:
+    script = """
+import time
+from queue import SimpleQueue
+from benchtui.engine.telemetry.sampler import Sampler
+
+emitted = SimpleQueue()
+sampler = Sampler(
+    open_nvml(), clock=time.monotonic, emit=emitted.put, period_s=0.002, batch=2, measured_gpus=lambda: {1}
+)
+sampler.start()
+result = dict(events=[emitted.get(timeout=30) for _ in range(8)])
+sampler.stop()
+result["calls"] = [calls(gpu, "GetClockInfo") / calls(1, "GetClockInfo") for gpu in (0, 1)]
+"""
+    got = with_gpus(script)
+    assert [[gpu["index"] for gpu in event["gpus"]] for event in got["events"]] == [[1], [1], [1], [1, 0]] * 2
+    for event in got["events"]:
+        for gpu in event["gpus"]:
+            read = [value is not None for value in gpu["power_w"]]
+            assert read == ([True, True] if gpu["index"] == 1 else [False, True]), "the newest is a reading"
+            assert {len(column) for column in gpu.values() if isinstance(column, list)} == {2}
+    energy_j = [value for event in got["events"] for value in event["gpus"][0]["energy_j"]]
+    assert len(energy_j) == 16 and None not in energy_j
+    assert got["calls"][0] < 0.3 and got["calls"][1] == 1

@@ -7,6 +7,7 @@ from time import monotonic
 import pytest
 
 from benchtui.engine.telemetry.cgroup import QuotaUse
+from benchtui.engine.telemetry.processor_clock import ThrottleCounts
 from benchtui.engine.telemetry.processors import busy_s
 from benchtui.engine.worker.environment import EnvironmentProbe
 
@@ -60,6 +61,14 @@ def test_stops_by_the_cpu_quota_are_counted_over_the_span(monkeypatch: pytest.Mo
     monkeypatch.setattr("benchtui.engine.worker.environment.quota_use", lambda groups: totals.pop(0))
     seen = EnvironmentProbe().since()
     assert (seen.quota_periods, seen.quota_stopped_periods, seen.quota_stopped_s) == (50, 40, 4.5)
+
+
+@pytest.mark.parametrize(("totals", "times"), [([7, 12], 5), ([7, 7], 0), ([None, None], None)])
+def test_thermal_throttling_is_counted_over_the_span(
+    totals: list[int | None], times: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ThrottleCounts, "total", lambda self: totals.pop(0))
+    assert EnvironmentProbe().since().processor_throttled == times
 
 
 def test_without_a_quota_no_stops_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 from benchtui.engine.devices.base import Lap, StepTime
 from benchtui.engine.worker import peak_rates
 from benchtui.engine.worker.peak_rates import LARGE, LARGEST, Measured, copy, measure, product
+from benchtui.sessions.events import Peaks
 
 
 class Device:
@@ -122,4 +124,25 @@ def test_failed_peak_is_absent_with_a_reason(monkeypatch: pytest.MonkeyPatch) ->
 def test_missing_device_has_no_peaks() -> None:
     found = measure("cuda:0", "fp32", 0)
     assert found.absent.keys() == {"flops", "bytes"}
-    assert found.absent["flops"].startswith("cuda:0: no such device")
+    assert found.absent["flops"].startswith("no cuda:0 on this machine")
+
+
+def test_pause_begins_once_there_is_a_context_and_power_has_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    device = SimpleNamespace(torch_device=torch.device("cpu"), uuid="GPU-1")
+    monkeypatch.setattr(peak_rates, "open_device", lambda name: device)
+    monkeypatch.setattr(peak_rates, "sleep", slept.append)
+    monkeypatch.setattr(peak_rates, "monotonic", lambda: sum(slept))
+    begin_s, end_s = peak_rates.SETTLE_S, peak_rates.SETTLE_S + peak_rates.IDLE_S
+    assert peak_rates.idle_with_context("cuda:0") == ("GPU-1", (begin_s, end_s))
+
+
+def test_missing_gpu_has_no_pause() -> None:
+    assert peak_rates.idle_with_context("cuda:99") == (None, None)
+
+
+def test_peaks_of_a_processor_have_no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peak_rates.isolation, "isolate", lambda: None)
+    monkeypatch.setattr(peak_rates, "measure", lambda *key: Peaks(t=0.0, device="cpu", precision="fp32"))
+    report = peak_rates.main("cpu", "fp32", 1, True)
+    assert (report.peaks.device, report.idle_span_s) == ("cpu", None)

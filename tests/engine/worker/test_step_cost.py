@@ -33,6 +33,7 @@ class Bare:
     """A workload of a bare step, which doesn't choose its batches."""
 
     effective = Effective()
+    accumulated = 1
 
     def __init__(self, step: Callable[[Lap], object]) -> None:
         self.step = step
@@ -101,6 +102,7 @@ def compiler() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("compiler")
+@pytest.mark.long
 def test_compiled_step_counts_like_the_plain_one(tiny_sweep: Callable[..., Sweep]) -> None:
     plain, compiled = (
         counted(tiny_sweep("dataset=synthetic", f"compile={mode}")) for mode in ("off", "default")
@@ -186,9 +188,9 @@ def test_long_step_is_not_counted() -> None:
     def never(lap: Lap) -> None:
         raise AssertionError
 
-    found = measured(never, open_device("cpu"), 12.0)
+    found = measured(never, open_device("cpu"), 13.0)
     assert (
-        found.absent["flops"] == found.absent["bytes"] == "a step takes 12 s; only steps up to 10 s are counted"
+        found.absent["flops"] == found.absent["bytes"] == "a step takes 13 s; only steps up to 12 s are counted"
     )
 
 
@@ -270,3 +272,32 @@ def test_counted_step_has_the_median_width_of_the_measured_ones(tiny_sweep: Call
         assert (found.padded_tokens, found.typical_padded_tokens) == (width, width)
         assert found.flops == distilbert(1, width)
         assert workload.count(workload.step(lambda part: None)).padded_tokens == width
+
+
+@pytest.mark.parametrize("options", [["dataset=synthetic"], ["padding=longest", "dataset=sample"]])
+def test_long_training_step_costs_what_its_batches_and_one_update_cost(
+    lm_sweep: Callable[..., Sweep], options: list[str]
+) -> None:
+    sweep = lm_sweep("task=lm-train", "accumulation=5", *options)
+    (case,) = cases(sweep)
+    workload = make_workload(sweep, case.config, open_device("cpu"))
+    workload.step(lambda part: None)
+    long, short = (
+        measure_step_cost(workload, open_device("cpu"), TypicalStep(step_s, 80)) for step_s in (30.0, 0.1)
+    )
+    assert short.padded_tokens == long.padded_tokens == 80
+    assert long.flops == pytest.approx(short.flops, rel=0.05), "widths of batches differ in text"
+    assert long.bytes_moved == pytest.approx(short.bytes_moved, rel=0.05)
+    if options == ["dataset=synthetic"]:
+        assert (long.flops, long.bytes_moved) == (short.flops, short.bytes_moved)
+        assert long.bytes_of_weights == short.bytes_of_weights
+
+
+def test_busy_time_of_a_long_training_step_is_that_of_its_batches_and_one_update() -> None:
+    gpu: Any = Gpu(0.0)
+    workload: Any = Bare(lambda lap: None)
+    workload.accumulated = 32
+    workload.partial_step = lambda lap, batches: None
+    gpu.profile_steps = lambda step, steps: ProfiledSteps(10.0 + 90.0 * step.keywords["batches"], frozenset())
+    found = measure_step_cost(workload, gpu, TypicalStep(10.0))
+    assert found.busy_ms == 10.0 + 90.0 * 32

@@ -4,12 +4,20 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+import transformers
+from msgspec.structs import replace
 
 from benchtui.engine.devices.registry import open_device
+from benchtui.engine.models import compilation
 from benchtui.engine.workloads.generate import Generate, cache_mb
 from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.sweep import Sweep, cases
+
+static_cache = pytest.mark.skipif(
+    int(transformers.__version__.partition(".")[0]) < 5, reason="static caches need transformers 5"
+)
+CACHES = ["dynamic", pytest.param("static", marks=static_cache)]
 
 
 @pytest.fixture
@@ -36,12 +44,21 @@ def test_step_has_separate_prefill_and_decode(generate: Callable[..., Generate])
     assert (workload.samples, workload.new_tokens) == (2, 5)
 
 
-@pytest.mark.parametrize("padding", ["max", "longest"])
-def test_tokens_match_greedy_generation(generate: Callable[..., Generate], padding: str) -> None:
-    workload = generate("new_tokens=6", f"padding={padding}")
-    with torch.no_grad():  # weights that tell prompts apart
+def tell_prompts_apart(workload: Generate) -> None:
+    """Give the network weights that make its tokens depend on the prompt."""
+    with torch.no_grad():
         for parameter in workload._network.parameters():
             parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)) * 0.3)
+
+
+@pytest.mark.parametrize("cache", CACHES)
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+@pytest.mark.parametrize("padding", ["max", "longest"])
+def test_tokens_match_greedy_generation(
+    generate: Callable[..., Generate], padding: str, attention: str, cache: str
+) -> None:
+    workload = generate("new_tokens=6", f"padding={padding}", f"attention={attention}", f"cache={cache}")
+    tell_prompts_apart(workload)
     batch = workload._batches.draw(lambda part: None)
     assert batch.mask[0, 0] == 0
     ids = batch.inputs["input_ids"]
@@ -55,8 +72,12 @@ def test_tokens_match_greedy_generation(generate: Callable[..., Generate], paddi
     assert len(set(tokens.flatten().tolist())) > 2
 
 
-def test_tokens_after_full_prompts_are_the_same_without_a_mask(generate: Callable[..., Generate]) -> None:
-    workload = generate("new_tokens=6", "dataset=synthetic")
+@pytest.mark.parametrize("cache", CACHES)
+def test_tokens_after_full_prompts_are_the_same_without_a_mask(
+    generate: Callable[..., Generate], cache: str
+) -> None:
+    workload = generate("new_tokens=6", "dataset=synthetic", f"cache={cache}")
+    tell_prompts_apart(workload)
     batch = workload._batches.draw(lambda part: None)
     ids = batch.inputs["input_ids"]
     with torch.inference_mode():
@@ -98,3 +119,102 @@ def test_prompt_and_new_tokens_must_fit_the_model(generate: Callable[..., Genera
     with pytest.raises(CaseSkippedError, match=r"sequence_length 60 and 5 new tokens: .* supports at most 64"):
         generate("sequence_length=60", "new_tokens=5")
     assert generate("sequence_length=59", "new_tokens=5").new_tokens == 5
+
+
+def tokens_of(workload: Generate, lap: Callable[[str], None] = lambda part: None) -> torch.Tensor:
+    """Generate tokens for the next batch."""
+    batch = workload._batches.draw(lap)
+    with torch.inference_mode():
+        tokens, _ = workload._generate(batch.inputs["input_ids"], batch.inputs.get("attention_mask"), lap)
+    return tokens
+
+
+@static_cache
+def test_a_static_cache_is_one_for_all_steps_and_forgets_the_last_one(
+    generate: Callable[..., Generate], tmp_path: Path
+) -> None:
+    (tmp_path / "four.txt").write_text("good film\none two three four five\nbad\nfine words\n")
+    texts = ("new_tokens=6", "padding=longest", f"dataset={tmp_path / 'four.txt'}")
+    static, dynamic = generate(*texts, "cache=static"), generate(*texts)
+    for workload in (static, dynamic):
+        tell_prompts_apart(workload)
+    addresses = set()
+    for _ in range(4):  # the two batches are of different lengths
+        assert torch.equal(tokens_of(static), tokens_of(dynamic))
+        addresses.add(tuple(layer.keys.data_ptr() for layer in static._static_cache.layers))
+    assert len(addresses) == 1
+
+
+@static_cache
+def test_every_decoding_pass_with_a_static_cache_has_one_shape(generate: Callable[..., Generate]) -> None:
+    workload = generate("new_tokens=4", "cache=static", "padding=longest")
+    shapes, network = [], workload._call
+    workload._call = lambda **inputs: (
+        shapes.append(tuple(inputs[name].shape for name in ("input_ids", "attention_mask", "position_ids")))
+        or network(**inputs)
+    )
+    workload.step(lambda part: None)
+    positions = 16 + 4 - 1
+    assert shapes == [((2, 1), (2, positions), (2, 1))] * 3, "the prefill isn't compiled"
+
+
+@pytest.mark.parametrize(("device", "replays"), [("cpu", 0), ("cuda:0", 3)])
+def test_each_replay_of_a_cuda_graph_is_announced(
+    generate: Callable[..., Generate], monkeypatch: pytest.MonkeyPatch, device: str, replays: int
+) -> None:
+    workload = generate("new_tokens=4")
+    workload._config = replace(workload._config, device=device, compile="max-autotune")
+    announced: list[int] = []
+    monkeypatch.setattr(torch.compiler, "cudagraph_mark_step_begin", lambda: announced.append(1))
+    workload.step(lambda part: None)
+    assert len(announced) == replays
+
+
+@static_cache
+@pytest.mark.parametrize("new_tokens", [1, 5])
+def test_a_static_cache_has_its_full_size(generate: Callable[..., Generate], new_tokens: int) -> None:
+    workload = generate(f"new_tokens={new_tokens}", "padding=longest", "cache=static")
+    workload.step(lambda part: None)
+    positions = 16 + new_tokens - 1
+    assert workload.kv_cache_mb == pytest.approx(2 * 2 * 2 * positions * 32 * 4 / 1e6)
+
+
+@pytest.mark.parametrize("cache", CACHES)
+def test_the_cache_is_read_back_once_there_was_a_step(generate: Callable[..., Generate], cache: str) -> None:
+    workload = generate(f"cache={cache}", "dataset=synthetic")
+    assert workload.read_back().others == {}
+    workload.step(lambda part: None)
+    assert workload.read_back().others == {"cache": cache}
+
+
+@static_cache
+def test_a_static_cache_needs_an_architecture_that_supports_it(
+    generate: Callable[..., Generate], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transformers.GPT2LMHeadModel, "_can_compile_fullgraph", False)
+    with pytest.raises(CaseSkippedError, match="doesn't support a static cache for GPT2LMHeadModel"):
+        generate("cache=static")
+    assert generate("cache=dynamic").new_tokens
+
+
+def test_a_static_cache_needs_transformers_5(
+    generate: Callable[..., Generate], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchtui.engine.workloads.generate.transformers.__version__", "4.57.3")
+    with pytest.raises(CaseSkippedError, match=r"needs transformers 5 or later; 4\.57\.3 is installed"):
+        generate("cache=static")
+
+
+@static_cache
+@pytest.mark.long
+def test_compiled_decoding_with_a_static_cache_is_one_graph_with_the_same_tokens(
+    generate: Callable[..., Generate],
+) -> None:
+    options = ("new_tokens=6", "padding=longest")
+    eager, compiled = generate(*options), generate(*options, "cache=static", "compile=default")
+    for workload in (eager, compiled):
+        tell_prompts_apart(workload)
+    before = compilation.graphs()
+    for _ in range(2):
+        assert torch.equal(tokens_of(compiled), tokens_of(eager))
+    assert compilation.graphs() - before == 1

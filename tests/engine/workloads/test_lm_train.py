@@ -140,10 +140,12 @@ def test_measured_steps_that_the_scaler_skipped_are_marked(
     workload.begin_measuring()
     workload._scaler = sound
     losses(workload, 1)
-    workload.read_back()
+    workload.end_measuring()
     assert workload.marks == ("random weights",), "those of the warm-up don't count"
     workload._scaler = overflowing
     losses(workload, 2)
+    workload.end_measuring()
+    workload.read_back()
     workload.read_back()
     assert workload.marks == ("random weights", "gradient scaler skipped 2 of 3 steps")
 

@@ -72,8 +72,15 @@ def test_step_only_needs_samples(write: Callable[..., CustomTask]) -> None:
 def test_function_receives_the_case(write: Callable[..., CustomTask]) -> None:
     text = STEP.replace("return Step()", "Step.told = case\n    return Step()")
     workload = write(
-        text, precision="bf16", batch_size=7, sequence_length=9, compile="default", padding="longest"
+        text,
+        precision="bf16",
+        batch_size=7,
+        sequence_length=9,
+        compile="default",
+        padding="longest",
+        tokenizer_threads=3,
     )
+    assert workload._step.told.tokenizer_threads == 3
     told = workload._step.told
     assert (told.device, str(told.torch_device), told.precision, told.batch_size) == ("cpu", "cpu", "bf16", 7)
     assert (told.sequence_length, told.compile, told.padding, told.model) == (9, "default", "longest", "mine")

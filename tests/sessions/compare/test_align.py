@@ -235,7 +235,7 @@ def test_peaks_are_not_compared_across_software_versions(bench: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flops", "copies", "mark"), [(1.2, 0.95, "machine itself 0.95 to 1.20 ×"), (1.01, 0.99, None)]
+    ("flops", "copies", "mark"), [(1.2, 0.95, "machine itself 0.950 to 1.20 ×"), (1.01, 0.99, None)]
 )
 def test_row_reports_the_machine_speed_ratio(bench: Any, flops: float, copies: float, mark: str | None) -> None:
     (row,) = paced(bench, flops, copies).rows

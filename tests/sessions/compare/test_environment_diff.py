@@ -36,6 +36,27 @@ def test_machine_and_gpus_are_compared(bench: Any) -> None:
     assert "Platform" not in rows
 
 
+def test_clocks_and_types_of_cores_are_compared(bench: Any) -> None:
+    def machine(**differs: Any) -> Host:
+        return Host(gpus=(Gpu(index=0, name="T4", **differs),))
+
+    clocks = {"memory_clock_mhz": 5001.0, "application_clock_mhz": 1590.0}
+    rows = found(bench, machine(), machine(**clocks))
+    assert rows["GPU 0"].values == ("T4", "T4, application clocks SM 1,590 MHz")
+    assert rows["GPU 0 memory clock"].values == (None, "5,001 MHz")
+    both = {**clocks, "application_memory_clock_mhz": 5001.0}
+    assert found(bench, machine(), machine(**both))["GPU 0"].values[1] == (
+        "T4, application clocks SM 1,590 MHz and memory 5,001 MHz"
+    )
+    hybrid = found(bench, Host(), Host(core_types={"P": "0-15", "E": "16-23"}))
+    assert hybrid["Core types"].values == (None, "P: 0-15; E: 16-23")
+
+
+def test_unread_clock_of_the_processors_is_no_difference(bench: Any) -> None:
+    reasons = {"processor clock": "not found", "processor throttling": "not found"}
+    assert found(bench, Host(), Host(absent=reasons)) == {}
+
+
 def test_torch_version_is_listed_once(bench: Any) -> None:
     made = [
         bench.session(bench.case(1, 1.0), host=BOX, more=(Runtime(t=1.0, torch=version),))
@@ -99,7 +120,8 @@ TUNED = replace(
     LARGE,
     governor="performance",
     driver="550.1",
-    gpus=(Gpu(index=0, name="T4", power_limit_w=70.0, sm_clock_mhz=1590.0),),
+    core_types={},
+    gpus=(Gpu(index=0, name="T4", power_limit_w=70.0, sm_clock_mhz=1590.0, memory_clock_mhz=5001.0),),
 )
 
 

@@ -11,7 +11,7 @@ from benchtui.sessions.estimates.eta import (
     remaining_time,
     steps_left,
 )
-from benchtui.sessions.events import CaseFinished, CaseStarted, Steps
+from benchtui.sessions.events import CaseFinished, CaseStarted, RoundFinished, Steps
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Config, Measure
@@ -54,6 +54,18 @@ def test_step_time_is_scaled_by_work_from_the_nearest_case() -> None:
     experience = StepTimeModel([finished(1, 10.0), finished(8, 40.0)])
     assert experience.step(config(16)) == Estimate(0.08)
     assert experience.step(config(2)) == Estimate(0.02)
+
+
+def test_cases_between_rounds_have_their_other_rounds_left_and_predict_others() -> None:
+    rounds = Measure(warmup=0, iterations=20, rounds=3)
+    waiting = running(1, measured=20, step_ms=10.0)
+    waiting.rounds, waiting.between_rounds = (RoundFinished(t=102.2, case=0, round=0),), True
+    experience = StepTimeModel([waiting])
+    assert experience.step(config(4)) == Estimate(0.04)
+    found = queue_left([waiting], rounds, experience)
+    assert found is not None and found.seconds == pytest.approx(2 * (2.0 + 20 * 0.01))
+    other = queue_left([waiting, queued(2)], rounds, experience)
+    assert other is not None and other.seconds == pytest.approx(2 * 2.2 + 3 * (2.0 + 20 * 0.02))
 
 
 def test_case_with_evicted_steps_gives_the_same_estimate() -> None:

@@ -30,7 +30,9 @@ def test_memory_grows_with_batch_size_times_sequence_length(forecast: MemoryFore
     assert forecast.predict(gpu(1, 256)) == Prediction(pytest.approx(520.0), "allocated")
 
 
-@pytest.mark.parametrize("options", [{"precision": "fp16"}, {"compile": "default"}, {"threads": 2}])
+@pytest.mark.parametrize(
+    "options", [{"precision": "fp16"}, {"compile": "default"}, {"threads": 2}, {"cache": "static"}]
+)
 def test_another_family_gives_no_prediction(forecast: MemoryForecast, options: dict[str, Any]) -> None:
     assert forecast.predict(gpu(64, **options)) is None
     assert forecast.predict(Config(device="cuda:1", batch_size=64)) is None

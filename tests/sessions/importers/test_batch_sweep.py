@@ -99,7 +99,7 @@ def test_machine_software_and_model_come_from_the_file(imported: Any, runner_fil
         6,
         12,
     )
-    text = markdown(session)
+    text = markdown(session, full=True)
     assert "- **Parameters**: 66,955,010" in text
     assert "- **PyTorch**: 2.5.1+cu124" in text
 

@@ -1,21 +1,25 @@
-"""The bundled demo session: real, small, and without paths of the machine that recorded it."""
+"""The bundled sessions: small, without paths of the machine that recorded them, and real on the CPU."""
 
 import json
+from pathlib import Path
 
-from benchtui.sessions.library.paths import DEMO, demo_path, resolve
+import pytest
+
+from benchtui.sessions.library.paths import CPU_DEMO, demo_path, demo_paths, resolve
 from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 
 
-def test_demo_is_found_by_name_and_small() -> None:
-    assert resolve(DEMO) == demo_path()
-    assert demo_path().stat().st_size < 300_000
+def test_cpu_demo_is_found_by_name_and_small() -> None:
+    assert resolve(CPU_DEMO) == demo_path(CPU_DEMO)
+    assert demo_path(CPU_DEMO).stat().st_size < 300_000
 
 
-def test_demo_is_complete_and_every_case_is_measured() -> None:
-    session = Session.load(demo_path())
+def test_cpu_demo_is_complete_and_every_case_is_measured() -> None:
+    session = Session.load(demo_path(CPU_DEMO))
+    assert session.start.simulated is None
     assert session.finished is not None and session.finished.outcome == "completed" and not session.torn
     assert {case.state for case in session.cases} == {"ok"}
     assert {case.config.compile for case in session.cases} == {"off", "default"}
@@ -25,32 +29,36 @@ def test_demo_is_complete_and_every_case_is_measured() -> None:
         assert "random weights" in case.marks
 
 
-def test_demo_contains_no_path() -> None:
-    text = demo_path().read_text()
+@pytest.mark.parametrize("path", demo_paths())
+def test_demo_contains_no_path(path: Path) -> None:
+    text = path.read_text()
     assert all(word not in text for word in ("/home/", "/root/", "/work/", "/tmp/", ".venv"))
     assert isinstance(json.loads(text), list)
 
 
-def test_demo_can_be_reported() -> None:
-    report = markdown(Session.load(demo_path()))
-    assert report.startswith("# ") and "random weights" in report
+@pytest.mark.parametrize("path", demo_paths())
+def test_demo_can_be_reported(path: Path) -> None:
+    report = markdown(Session.load(path))
+    assert report.startswith("# ") and "Random weights" in report
 
 
-def test_demo_can_be_replayed_to_any_moment() -> None:
-    timeline = Timeline(demo_path())
+@pytest.mark.parametrize("path", demo_paths())
+def test_demo_can_be_replayed_to_any_moment(path: Path) -> None:
+    timeline = Timeline(path)
     while not timeline.complete:
         timeline.read()
     while timeline.marks.find_outliers():
         pass
     telling = ReplayCursor(timeline)
     done = []
-    for share in (0.9, 0.2, 0.5, 1.0):
+    for share in (0.95, 0.1, 0.6, 1.0):
         t = timeline.end_s * share
         telling.seek(t)
         while not telling.move(t):
             pass
         done.append(telling.session.done)
     assert done[3] == len(timeline.whole.cases) and done[1] < done[2] < done[0]
-    assert sum(mark.kind == "begin" for mark in timeline.marks.all) == len(timeline.whole.cases)
+    starts = path.read_text().count('"event":"case_started"')
+    assert sum(mark.kind == "begin" for mark in timeline.marks.all) == starts >= len(timeline.whole.cases)
     telling.close()
     timeline.close()

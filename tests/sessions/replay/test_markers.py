@@ -99,8 +99,18 @@ def test_each_gpu_has_its_own_throttling(session: Session) -> None:
     assert [mark.text for mark in marks.all] == ["GPU 1: hw_thermal", "GPU 0: hw_thermal"]
 
 
+def test_throttling_of_a_gpu_that_is_read_less_often_does_not_begin_again(session: Session) -> None:
+    marks = markers_of(
+        session,
+        throttled(1.0, "hw_thermal", gpu=1),
+        throttled(2.0, "", gpu=0),
+        throttled(3.0, "hw_thermal", gpu=1),
+    )
+    assert [(mark.t, mark.text) for mark in marks.all] == [(1.0, "GPU 1: hw_thermal")]
+
+
 def test_outliers_are_marked_when_their_steps_arrived(session: Session) -> None:
-    usual = [10.0, 10.1, 10.2, 9.9, 10.0]
+    usual = [10.0, 10.1, 10.2, 9.9, 10.0] * 2
     marks = markers_of(
         session,
         start(1.0),
@@ -120,7 +130,7 @@ def test_outliers_are_marked_when_their_steps_arrived(session: Session) -> None:
 
 
 def test_outliers_of_a_repeated_round_do_not_count(session: Session) -> None:
-    usual = [10.0, 10.1, 10.2, 9.9, 10.0]
+    usual = [10.0, 10.1, 10.2, 9.9, 10.0] * 2
     marks = markers_of(
         session,
         start(1.0),

@@ -49,6 +49,11 @@ class Document:
             found.append(self.sections[place + 1])
         return found
 
+    def need(self, title: str) -> dict[str, str]:
+        """The row of a need in the decision table, by column."""
+        header, *rows = self["Decision"].tables[0]
+        return next(dict(zip(header, row, strict=True)) for row in rows if row[0] == title)
+
     @property
     def headings(self) -> list[Token]:
         return [token for token in self.tokens if token.type == "heading_open"]

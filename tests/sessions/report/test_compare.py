@@ -63,16 +63,16 @@ def test_reference_comparison_renders_as_expected(reference: SessionComparison, 
         "B device memory (MB)",
         "B mean power (W)",
     ]
-    memory = ["1671.68", "1599.68", "746.88", "216.24"]
+    memory = ["1,670", "1,600", "747", "216"]
     expected = [
         "cpu fp32 bs=8",
         "cuda:0 fp32 bs=8",
-        "449.57",
-        "16.10",
-        "27.93",
-        "17.83",
-        "497.94",
-        "27.93",
+        "450",
+        "16.1",
+        "27.9",
+        "17.8",
+        "498",
+        "27.9",
         *memory,
     ]
     assert section.columns(*titles) == [expected]
@@ -141,7 +141,7 @@ def test_session_text_is_escaped_in_a_comparison(bench: Any, read: Any) -> None:
 def test_row_markdown_renders_a_single_case(reference: SessionComparison, read: Any) -> None:
     against = reference.against[0]
     table = read(row_markdown(against, against.rows[0])).sections[0]
-    assert table.columns("Case", "Ratio (×)") == [["cpu fp32 bs=8", "27.93"]]
+    assert table.columns("Case", "Ratio (×)") == [["cpu fp32 bs=8", "27.9"]]
 
 
 def test_json_matches_the_comparison_document(bench: Any) -> None:

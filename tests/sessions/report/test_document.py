@@ -9,12 +9,17 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Idle, Message
+from benchtui.sessions.events import Idle, Message, Peaks
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Energy, Environment, Gpu, Host, Memory, Model
 from benchtui.sessions.report.document import markdown, markdown_pieces
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
+
+
+def full_report(session: Session) -> str:
+    return markdown(session, full=True)
+
 
 Read = Callable[[str], Any]
 
@@ -59,18 +64,26 @@ def check(document: Any) -> None:
 
 def test_report_of_a_fully_measured_cpu_session(bench: Any, read: Read) -> None:
     sweep = Sweep(name="hand", model="tiny", measure=Measure(baseline=Baseline(batch_size=1)))
-    document = read(markdown(bench.session(*eight(bench), sweep=sweep)))
+    document = read(full_report(bench.session(*eight(bench), sweep=sweep)))
     check(document)
-    assert document.titles[1:3] == ["Benchmark report: tiny", "Summary"]
+    assert document.titles[1:3] == ["Benchmark report: tiny", "Decision"]
     assert len(title(document).paragraphs) == 1
-    assert document["Summary"].paragraphs[0] == "Measured: 8 of 8 planned cases."
+    assert document["Decision"].paragraphs[:3] == [
+        "For throughput, run cpu fp32 seq=32 bs=8 (152 samples/s) and cpu fp32 seq=128 bs=8 (37.9 samples/s).",
+        "For latency, run cpu fp32 seq=32 bs=1 (median 10.0 ms) and cpu fp32 seq=128 bs=1 (median 40.0 ms).",
+        "Measured: 8 of 8 planned cases.",
+    ]
+    row = document.need("Maximum throughput, 128 tokens")
+    assert row["Figure (95% interval)"].endswith(", about 3.3 million samples/day")
+    assert row["Against the baseline (95% interval)"] == "1.52 × (1.42 to 1.62), faster"
+    assert row["How sure"] == "clearly ahead of the next"
     assert (
-        document["Summary"]
-        .paragraphs[2]
+        document["Choices in detail"]
+        .paragraphs[1]
         .startswith(
-            "Highest throughput, 128 tokens: cpu fp32 seq=128 bs=8: 37.89 samples/s, 1.52 × (1.42 to 1.62) "
-            "the throughput of the baseline, cpu fp32 seq=128 bs=1 (25.00 samples/s). "
-            "The next, cpu fp32 seq=128 bs=4 (32.99 samples/s), is 12.9 % behind (7.1 to 18.4 %)."
+            "Maximum throughput, 128 tokens: cpu fp32 seq=128 bs=8: 37.9 samples/s, 1.52 × (1.42 to 1.62) "
+            "the throughput of the baseline, cpu fp32 seq=128 bs=1 (25.0 samples/s). "
+            "The next, cpu fp32 seq=128 bs=4 (33.0 samples/s), is 12.9 % behind (7.1 to 18.4 %)."
         )
     )
     assert [section.title for section in document.under("Performance metrics")] == [
@@ -86,15 +99,15 @@ def test_report_of_a_fully_measured_cpu_session(bench: Any, read: Read) -> None:
 def test_percentile_of_too_few_steps_is_a_dash(bench: Any, read: Read) -> None:
     many = [10.0 + place / 100 for place in range(200)]
     document = read(
-        markdown(bench.session(bench.case(1, many), bench.case(2, 12.0), bench.case(4, [13.0] * 5)))
+        full_report(bench.session(bench.case(1, many), bench.case(2, 12.0), bench.case(4, [13.0] * 5)))
     )
-    found = document["CPU – FP32"].columns("n", "p90 (ms)", "p99 (ms)", "± 95% interval (%)")
-    assert [row[:3] for row in found] == [["200", "11.79", "11.97"], ["30", "12.05", "–"], ["5", "–", "–"]]
+    found = document["CPU – FP32"].columns("n", "p90 (ms)", "p99 (ms)", "± 95% (%)")
+    assert [row[:3] for row in found] == [["200", "11.8", "12.0"], ["30", "12.0", "–"], ["5", "–", "–"]]
     assert [row[3] == "–" for row in found] == [False, False, True]
 
 
 def test_columns_without_data_are_omitted(bench: Any, read: Read) -> None:
-    document = read(markdown(bench.session(bench.case(ms=[10.0] * 3))))
+    document = read(full_report(bench.session(bench.case(ms=[10.0] * 3))))
     header = document["CPU – FP32"].tables[0][0]
     assert "p99 (ms)" not in header
     assert not [name for name in header if "GPU" in name or "(W)" in name or "(J" in name]
@@ -110,7 +123,7 @@ def test_every_planned_case_has_a_row_whatever_its_outcome(bench: Any, read: Rea
         bench.case(32, outcome="interrupted", end={"reason": "stopped by the user"}),
         finished="interrupted",
     )
-    document = read(markdown(session))
+    document = read(full_report(session))
     check(document)
     found = document["Every case"].columns("Outcome", "Steps", "Reason", "Signal", "Exit code")
     assert found == [
@@ -123,20 +136,24 @@ def test_every_planned_case_has_a_row_whatever_its_outcome(bench: Any, read: Rea
     ]
     assert document["Every case"].columns("Last line on stderr")[3] == ["Killed"]
     assert "1 of 6 planned cases; 1 skipped, 1 failed, 1 out of memory, 1 timeout and 1 interrupted" in (
-        document["Summary"].text
+        document["Decision"].text
     )
-    assert "batch size 2 (skipped), 4 (failed), 8 (out of memory)" in document["CPU – FP32"].text
-    assert "stay at batch size 1 or below; 8 ran out of memory" in document["Recommendations"].text
-    assert title(document).paragraphs[1].startswith("Interrupted: the session didn't complete; 1 of 6")
+    remarks = document["Remarks"].paragraphs
+    assert "1 case skipped (cpu fp32 compile=off bs=2 seq=128): needs a GPU." in remarks
+    assert (
+        "batch size 2 (skipped), 4 (failed), 8 (out of memory)" in document.under("Performance metrics")[0].text
+    )
+    assert "stay at batch size 1 or below; 8 ran out of memory" in document["Out of memory"].text
+    assert document["Caveats"].paragraphs[0].startswith("Interrupted: the session didn't complete; 1 of 6")
 
 
 def test_report_when_all_cases_failed(bench: Any, read: Read) -> None:
     cases = [bench.case(size, outcome="failed", end={"reason": "no such model"}) for size in (1, 2)]
-    document = read(markdown(bench.session(*cases)))
+    document = read(full_report(bench.session(*cases)))
     check(document)
-    assert document["Summary"].paragraphs == ["Measured: 0 of 2 planned cases; 2 failed."]
+    assert document["Decision"].paragraphs == ["Measured: 0 of 2 planned cases; 2 failed."]
     assert document["Model information"].text == "No case came as far as loading the model."
-    assert document.titles[-2:] == ["Every case", "How to reproduce"]
+    assert document.titles[-1] == "Every case"
 
 
 def test_report_of_a_cut_off_session_with_a_torn_line(bench: Any, read: Read, tmp_path: Path) -> None:
@@ -147,9 +164,9 @@ def test_report_of_a_cut_off_session_with_a_torn_line(bench: Any, read: Read, tm
         journal.append(event)
     journal.close()
     path.write_bytes(path.read_bytes() + b'{"event":"steps","t":3')
-    document = read(markdown(Session.load(path)))
+    document = read(full_report(Session.load(path)))
     check(document)
-    assert title(document).paragraphs[1:3] == [
+    assert document["Caveats"].paragraphs[:2] == [
         "Cut off: the record ends after 1.0 s without the session's end; 1 of 2 planned cases measured.",
         "Torn line: the last line of the file was unfinished, and was dropped.",
     ]
@@ -158,9 +175,9 @@ def test_report_of_a_cut_off_session_with_a_torn_line(bench: Any, read: Read, tm
 
 def test_report_when_no_case_started(bench: Any, read: Read) -> None:
     session = bench.session(finished=None)
-    document = read(markdown(session))
+    document = read(full_report(session))
     check(document)
-    assert document["Summary"].paragraphs == ["Measured: 0 of 0 planned cases."]
+    assert document["Decision"].paragraphs == ["Measured: 0 of 0 planned cases."]
     assert "Every case" not in document.titles
 
 
@@ -170,39 +187,42 @@ def test_session_without_its_first_event_is_rejected() -> None:
 
 
 def test_single_case_has_nothing_to_compare_with(bench: Any, read: Read) -> None:
-    document = read(markdown(bench.session(bench.case(4, 10.0))))
+    document = read(full_report(bench.session(bench.case(4, 10.0))))
     check(document)
-    assert "There is no other case to choose from." in document["Maximum throughput"].text
-    assert "which is the baseline itself" in document["Summary"].text
+    assert "There is no other case to choose from." in document["Choices in detail"].text
+    assert document.need("Maximum throughput")["How sure"] == "the only case"
+    assert document.need("Maximum throughput")["Against the baseline (95% interval)"] == "the baseline"
     assert "Scaling with batch size" not in document.titles
-    assert "Conclusion" not in document.titles
+    assert "What each option brings" not in document.titles
 
 
 def test_overlapping_intervals_are_unsure_and_the_simpler_case_is_chosen(bench: Any, read: Read) -> None:
     """One round each: fresh processes may differ by more than the 0.1% between the two."""
-    document = read(markdown(bench.session(bench.case(1, 10.0), bench.case(2, 19.98), bench.case(4, 60.0))))
-    text = next(text for text in document["Summary"].paragraphs if text.startswith("Highest throughput"))
-    assert "cpu fp32 bs=1: 100.00 samples/s, which is the baseline itself" in text
-    assert "cpu fp32 bs=2 (100.10 samples/s) is 0.1 % ahead, which isn't established" in text
-    assert "no difference" not in markdown(bench.session(bench.case(1, 10.0), bench.case(2, 19.98))).lower()
-    assert "cpu fp32 bs=1 is the one to run for throughput, of 3 measured cases: indistinguishable" in (
-        document["Conclusion"].text
+    document = read(full_report(bench.session(bench.case(1, 10.0), bench.case(2, 19.98), bench.case(4, 60.0))))
+    text = next(
+        text for text in document["Choices in detail"].paragraphs if text.startswith("Maximum throughput")
     )
+    assert "cpu fp32 bs=1: 100 samples/s, which is the baseline itself" in text
+    assert "cpu fp32 bs=2 (100 samples/s) is 0.1 % ahead, which isn't established" in text
+    assert "no difference" not in full_report(bench.session(bench.case(1, 10.0), bench.case(2, 19.98))).lower()
+    assert document.need("Maximum throughput")["How sure"] == "indistinguishable from 1 other"
 
 
 def test_cases_whose_interval_lies_within_the_margin_are_the_same(bench: Any, read: Read) -> None:
     rounds = [[10.0 * (1 + by + 0.0001 * step) for step in range(20)] for by in (0.0, 0.001, 0.002)]
     double = [[2.004 * time for time in each] for each in rounds]
-    document = read(markdown(bench.session(bench.case(1, rounds=rounds), bench.case(2, rounds=double))))
-    text = next(text for text in document["Summary"].paragraphs if text.startswith("Highest throughput"))
+    document = read(full_report(bench.session(bench.case(1, rounds=rounds), bench.case(2, rounds=double))))
+    text = next(
+        text for text in document["Choices in detail"].paragraphs if text.startswith("Maximum throughput")
+    )
     assert "Indistinguishable from cpu fp32 bs=2; it is the simplest of them" in text
 
 
 def test_report_says_that_the_baseline_was_not_measured(bench: Any, read: Read) -> None:
     sweep = Sweep(name="hand", model="tiny", measure=Measure(baseline=Baseline(batch_size=64)))
-    document = read(markdown(bench.session(bench.case(1, 10.0), sweep=sweep)))
+    document = read(full_report(bench.session(bench.case(1, 10.0), sweep=sweep)))
     assert "no ratio to a baseline: no case with batch_size=64 was planned at 128 tokens" in (
-        document["Summary"].text.lower()
+        document["Choices in detail"].text.lower()
     )
 
 
@@ -210,7 +230,7 @@ def test_method_lists_each_distinct_set_of_applied_options(bench: Any, read: Rea
     shown = [bench.effective(padding=padding) for padding in (None, "max")]
     cases = [bench.case(size, 10.0, effective=each) for size, each in enumerate([*shown, *shown], 1)]
     compiled = bench.case(8, 10.0, effective=bench.effective(compiled=True))
-    (section,) = read(markdown(bench.session(*cases, compiled))).under("Method")
+    (section,) = read(full_report(bench.session(*cases, compiled))).under("Method")
     assert section.columns("Compiled", "Applied") == [["no", "yes"], ["yes", "compile: no"]]
 
 
@@ -225,20 +245,25 @@ def test_precision_gain_is_claimed_if_the_option_was_applied(bench: Any, read: R
         bench.case(2, 20.01, precision="amp-fp16", effective=amp),
         bench.case(4, 20.0, precision="amp-fp16", effective=vain),
     )
-    document = read(markdown(session))
+    document = read(full_report(session))
     check(document)
     (section,) = document.under("Precision gain")
     found = section.columns("Throughput gain (%)", "Latency gain (%)", "Verdict", "Applied")
     assert found == [
-        ["100.00", "50.00", "faster", "yes"],
+        ["100", "50.0", "faster", "yes"],
         ["-0.05", "-0.05", "unsure: can't resolve below 11 %", "yes"],
-        ["100.00", "50.00", "–", "no"],
+        ["100", "50.0", "–", "no"],
     ]
     low, high = section.columns("95% interval of the latency gain (%)")[0][0].split(" to ")
     assert float(low) < 50 < float(high)
     assert section.text.startswith("amp-fp16 was not applied in 1 row (batch size 4)")
-    assert "Not applied: amp-fp16 was requested but not applied in 1 case." in title(document).text
-    assert "(faster in 1, unsure in 1 and not applied in 1)" in document["Recommendations"].text
+    assert "Not applied: amp-fp16 in 1 case, though it was requested." in document["Caveats"].text
+    ((tally, ratios),) = [
+        row[1:]
+        for row in document["What each option brings"].columns("Option", "Verdicts", "Throughput (×)")
+        if row[0] == "precision"
+    ]
+    assert (tally, ratios) == ("1 faster, 1 unsure and 1 not applied", "1.000 to 2.00")
 
 
 def test_compile_gain_includes_the_cost_of_the_first_step(bench: Any, read: Read) -> None:
@@ -249,7 +274,7 @@ def test_compile_gain_includes_the_cost_of_the_first_step(bench: Any, read: Read
         bench.case(1, 8.0, compile="default", effective=on, warmup_ms=[16_008.0, 8.0]),
         bench.case(2, 20.0, compile="default", effective=on, warmup_ms=[6_520.0, 20.0]),
     )
-    document = read(markdown(session))
+    document = read(full_report(session))
     check(document)
     (section,) = document.under("Compile gain")
     assert section.title == "CPU – FP32, compile default against off"
@@ -257,10 +282,11 @@ def test_compile_gain_includes_the_cost_of_the_first_step(bench: Any, read: Read
         "Latency gain (%)", "Cold steps beyond steady ones (s)", "Break-even (steps)", "Verdict"
     )
     assert found == [
-        ["20.00", "16.00", "8,000", "faster"],
+        ["20.0", "16.0", "8,000", "faster"],
         ["0.00", "6.50", "–", "unsure: can't resolve below 11 %"],
     ]
-    assert "where faster it pays for itself after 8,000 steps" in document["Recommendations"].text
+    effects = document["What each option brings"].columns("Option", "Pays off after (steps)")
+    assert ["compiling", "8,000"] in effects
 
 
 def test_device_speedup_names_both_devices(bench: Any, read: Read) -> None:
@@ -271,23 +297,24 @@ def test_device_speedup_names_both_devices(bench: Any, read: Read) -> None:
             for size in (1, 2)
         )
     )
-    document = read(markdown(session))
+    document = read(full_report(session))
     check(document)
     found = document["Device speedup"].columns("Batch size", "Baseline device", "Target device", "Verdict")
     assert found == [["1", "cpu", "cuda:0", "faster"], ["2", "cpu", "cuda:0", "faster"]]
-    assert "Device: use cuda:0; cuda:0 against cpu: 10.00 × the throughput in 2 pairs (faster in 2)." in (
-        document["Recommendations"].paragraphs
-    )
+    section = document["What each option brings"]
+    assert section.text.startswith("Device matters most for throughput, by a factor of up to 10.0, then")
+    row = section.columns("Option", "Value", "Against", "Throughput (×)", "Verdicts")[0]
+    assert row == ["device", "cuda:0", "cpu", "10.0", "2 faster"]
 
 
 def test_parts_table_shows_shares_of_a_step(bench: Any, read: Read) -> None:
     session = bench.session(bench.case(1, [10.0] * 30, parts=parts(8.0, 30)), bench.case(2, 20.0))
-    document = read(markdown(session))
+    document = read(full_report(session))
     check(document)
     header, *rows = document["Parts of a step"].tables[0]
     assert header == ["Case", "tokenize (ms)", "tokenize (%)", "forward (ms)", "forward (%)"]
     assert rows == [["cpu fp32 compile=off bs=1 seq=128", "2.00", "20.0", "8.00", "80.0"]]
-    assert "takes up to 20.0 % of a step" in document["Conclusion"].text
+    assert "takes up to 20.0 % of a step" in document["Remarks"].text
     assert "A step: tokenize and forward; tokenizing is in the total" in document["Method"].paragraphs
 
 
@@ -296,17 +323,18 @@ def test_energy_and_memory_are_shown_if_they_were_read(bench: Any, read: Read) -
         "memory": Memory(peak_rss_mb=650.0, peak_allocated_mb=300.0),
         "energy": Energy(energy_j=60.0, mean_power_w=200.0, source="counter"),
     }
-    document = read(markdown(bench.session(bench.case(2, 10.0, device="cuda:0", end=end))))
+    document = read(full_report(bench.session(bench.case(2, 10.0, device="cuda:0", end=end))))
     check(document)
-    section = document["CUDA:0 – FP32"]
+    (section,) = document.under("Performance metrics")
     columns = (
         "CPU memory, peak RSS (MB)",
         "GPU memory, peak allocated (MB)",
         "Mean power (W)",
         "Energy (J/sample)",
     )
-    assert section.columns(*columns) == [["650.00", "300.00", "200.00", "1.0000"]]
-    assert "Energy: 1.0000 J/sample" in document["Least energy per sample"].paragraphs
+    assert section.columns(*columns) == [["650", "300", "200", "1.00"]]
+    assert "J/sample" in document["CUDA:0 – FP32"].tables[0][0]
+    assert [row[0] for row in document["Decision"].tables[0][1:]] == ["Maximum throughput"]
     assert "Energy and power: from counter (1 case)" in document["Method"].paragraphs
 
 
@@ -315,23 +343,24 @@ def test_marks_are_noted_at_the_top(bench: Any, read: Read) -> None:
     session = bench.session(
         bench.case(1, 10.0, model=random, marks=("sample text",)), bench.case(2, 10.0, model=random)
     )
-    document = read(markdown(session))
-    assert [text.split(":")[0] for text in title(document).paragraphs[1:]] == ["Sample text", "Random weights"]
-    assert title(document).paragraphs[1].endswith("1 of 2 cases.")
-    assert title(document).paragraphs[2].endswith("all 2 cases.")
+    document = read(full_report(session))
+    caveats = document["Caveats"].paragraphs
+    assert [text.split(":")[0] for text in caveats] == ["Sample text", "Random weights"]
+    assert caveats[0].endswith("1 of 2 cases.")
+    assert caveats[1].endswith("all 2 cases.")
     assert document["Every case"].columns("Markers") == [["sample text"], ["–"]]
 
 
 def test_case_slowed_by_a_few_steps_is_named(bench: Any, read: Read) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(2, [10.0] * 29 + [300.0]))
-    note = title(read(markdown(session))).paragraphs[1]
+    note = read(full_report(session))["Caveats"].paragraphs[0]
     assert note.startswith("Uneven steps: a few slow steps dominate 1 case, such as cpu fp32")
     assert "bs=2" in note
 
 
 def test_engine_warnings_are_listed(bench: Any, read: Read) -> None:
     more = [Message(t=2.0, level="warning", text="a|b"), Message(t=3.0, level="info", text="quiet")]
-    document = read(markdown(bench.session(bench.case(1, 10.0), more=more)))
+    document = read(full_report(bench.session(bench.case(1, 10.0), more=more)))
     assert document["Warnings"].tables == [[["At (s)", "Level", "Message"], ["2.0", "warning", "a|b"]]]
 
 
@@ -360,7 +389,7 @@ def test_session_text_never_becomes_markup(bench: Any, read: Read) -> None:
         finished="interrupted",
         more=[Message(t=1.0, level="error", text=EVIL)],
     )
-    document = read(markdown(session))
+    document = read(full_report(session))
     check(document)
     (reason,) = document["Every case"].columns("Reason")[3]
     assert reason.startswith(
@@ -397,9 +426,10 @@ def test_disturbances_share_a_note_and_the_method_has_rounds_and_noise_floor(ben
     rules = Measure(rounds=3, aa=True, warmup_auto=True, until_auto=True, mode="throughput")
     sweep = Sweep(name="hand", model="tiny", measure=rules, env={"A": "b"})
     idle = Idle(t=0.5, window_s=1.25, power_w={"gpu 0": 70.0})
-    document = read(markdown(bench.session(*made, sweep=sweep, more=[idle])))
+    context = Peaks(t=0.6, device="cuda:0", precision="fp32", context_power_w=116.0)
+    document = read(full_report(bench.session(*made, sweep=sweep, more=[idle, context])))
     check(document)
-    assert [text for text in title(document).paragraphs if text.startswith("Disturbed")] == [
+    assert [text for text in document["Caveats"].paragraphs if text.startswith("Disturbed")] == [
         "Disturbed: all 2 cases; other processes used up to 0.6 processors."
     ]
     text = document["Method"].text
@@ -409,11 +439,12 @@ def test_disturbances_share_a_note_and_the_method_has_rounds_and_noise_floor(ben
         " apart (unsure: can't resolve below 4.3 %); no smaller difference counts" in text
     )
     assert "Environment variables: A=b" in text
-    assert "Idle power: gpu 0 70.0 W, over 1.2 s before the first case; not subtracted" in text
+    idle_power = "gpu 0 70.0 W, over 1.2 s before the first case; with a CUDA context cuda:0 116.0 W"
+    assert f"Idle power: {idle_power}; not subtracted" in text
     assert "Warm-up: until a window of steps is stable, not counted: stable (2 cases)" in text
     assert "Timing: throughput mode: " in text
     assert document["Every case"].columns("Others' processors (%)") == [["63"], ["63"]]
-    assert len(document["CPU – FP32"].columns("n")) == 1, "the repetition is no choice of its own"
+    assert len(document["CPU – FP32"].columns("p50 (ms)")) == 1, "the repetition is no choice of its own"
 
 
 def test_the_pieces_of_a_report_are_the_report(bench: Any) -> None:

@@ -20,11 +20,17 @@ from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
+from benchtui.sessions.text.formatting import number
+
+
+def full_report(session: Session) -> str:
+    return markdown(session, full=True)
+
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
-def lead(document: Any, words: str, under: str = "Summary") -> str:
+def lead(document: Any, words: str, under: str = "Choices in detail") -> str:
     """The sentences of a section that begin with these words."""
     return next(text for text in document[under].paragraphs if text.startswith(words))
 
@@ -49,7 +55,7 @@ def amp(bench: Any, device_mb: float = 796.88, by: float = 1.003, sizes: tuple[i
 
 def test_autocast_with_memory_and_times_of_fp32_was_probably_not_applied(bench: Any, read: Any) -> None:
     session = amp(bench, device_mb=746.88)
-    document = read(markdown(session))
+    document = read(full_report(session))
     ((case, what, sure),) = document["Anomalies"].tables[0][1:]
     assert case == "cuda:0 amp-fp16 bs=8"
     assert what == (
@@ -59,10 +65,10 @@ def test_autocast_with_memory_and_times_of_fp32_was_probably_not_applied(bench: 
     assert sure == "not read back"
     (found,) = anomalies(measured(session), ())
     assert found.share == pytest.approx(1 - 1 / 1.003)
-    throughput = lead(document, "Highest throughput")
-    assert throughput.startswith("Highest throughput: cuda:0 fp32 bs=16: ")
-    assert "cuda:0 amp-fp16 bs=16 (401.20 samples/s) is 0.3 % ahead, which is within 2.0 %" in throughput
-    assert all("use cuda:0 fp32" in text for text in document["Recommendations"].paragraphs if ": use " in text)
+    throughput = lead(document, "Maximum throughput")
+    assert throughput.startswith("Maximum throughput: cuda:0 fp32 bs=16: ")
+    assert "cuda:0 amp-fp16 bs=16 (401 samples/s) is 0.3 % ahead, which is within 2.0 %" in throughput
+    assert all(row[1].startswith("cuda:0 fp32") for row in document["Decision"].tables[0][1:])
 
 
 @pytest.mark.parametrize(
@@ -158,18 +164,18 @@ def test_table_shows_the_interval_of_the_plot(bench: Any, read: Any) -> None:
     plan = curves.throughput(plot_data(session))
     assert isinstance(plan, Plan)
     (line,) = drawn(plan)
-    shown = read(markdown(session))["CPU – FP32"].columns("95% interval (samples/s)")
-    assert shown == [[f"{point.low:.2f} to {point.high:.2f}"] for point in line.points]
+    shown = read(markdown(session))["CPU – FP32"].columns("95% interval")
+    assert shown == [[f"{number(point.low)} to {number(point.high)}"] for point in line.points]
 
 
 def test_case_interval_covers_the_spread_between_rounds(bench: Any, read: Any) -> None:
     """Three rounds, each exact, with medians far apart."""
     apart = bench.case(1, 10.0, rounds=[[ms + step / 1000 for step in range(30)] for ms in (9.0, 10.0, 14.0)])
     session = bench.session(apart, sweep=swept(rounds=3))
-    ((half, between),) = read(markdown(session))["CPU – FP32"].columns("± 95% interval (%)", "p50 (ms)")
+    ((half, between),) = read(full_report(session))["CPU – FP32"].columns("± 95% (%)", "p50 (ms)")
     assert float(half) > 50
-    assert between == "10.01"
-    text = markdown(session)
+    assert between == "10.0"
+    text = full_report(session)
     assert "within this session" not in text
     assert "by Student's t over the 3 rounds of each case: steps and fresh processes" in text
 
@@ -187,8 +193,8 @@ def test_nearest_case_to_the_peak_is_chosen_whatever_its_bound(bench: Any, read:
     session = bench.session(
         counted(bench, 1, gflop=0.6, gb=0.5, weights_gb=0.4), counted(bench, 2, gflop=2.0), more=[PEAKS]
     )
-    section = read(markdown(session))["Limits"]
-    assert section.columns("Held back by") == [["memory"], ["–"]]
+    section = read(full_report(session))["Limits"]
+    assert section.columns("Limited by") == [["memory"], ["–"]]
     assert "Nearest to the measured peak of products: cpu fp32 compile=off bs=2 seq=128, with 20 % of it." in (
         section.text
     )
@@ -196,7 +202,7 @@ def test_nearest_case_to_the_peak_is_chosen_whatever_its_bound(bench: Any, read:
 
 def test_peak_exceeded_by_one_case_is_used_for_none(bench: Any, read: Any) -> None:
     session = bench.session(counted(bench, 1, gflop=6.0), counted(bench, 2, gflop=15.0), more=[PEAKS])
-    section = read(markdown(session))["Limits"]
+    section = read(full_report(session))["Limits"]
     assert "Share of the measured peak (%)" not in section.tables[0][0]
     assert "150" not in " ".join(cell for row in section.tables[0][1:] for cell in row[-4:])
     assert "arithmetic" not in {cell for row in section.tables[0] for cell in row}
@@ -212,18 +218,18 @@ def test_whole_table_has_one_baseline(bench: Any, read: Any) -> None:
         for size in (8, 16)
     ]
     session = bench.session(*cases, sweep=swept(Baseline(batch_size=8)))
-    section = read(markdown(session))["Ranked, 128 tokens"]
-    assert section.text.startswith("Against cuda:0 fp32 bs=8, 800.00 samples/s; ")
+    section = read(full_report(session))["Ranked, 128 tokens"]
+    assert section.text.startswith("Against cuda:0 fp32 bs=8, 800 samples/s; ")
     changes = section.columns("Case", "Against the baseline (%)")
     assert changes == [
-        ["cuda:0 amp-fp16 bs=16", "+122.22"],
-        ["cuda:0 fp32 bs=16", "+100.00"],
-        ["cuda:0 amp-fp16 bs=8", "+11.11"],
+        ["cuda:0 amp-fp16 bs=16", "+122"],
+        ["cuda:0 fp32 bs=16", "+100"],
+        ["cuda:0 amp-fp16 bs=8", "+11.1"],
         ["cuda:0 fp32 bs=8", "–"],
     ]
     session.judge_by(VerdictSettings(Baseline(precision="amp-fp16")))
-    again = read(markdown(session))["Ranked, 128 tokens"]
-    assert again.text.startswith("Against cuda:0 amp-fp16 bs=8, 888.89 samples/s; ")
+    again = read(full_report(session))["Ranked, 128 tokens"]
+    assert again.text.startswith("Against cuda:0 amp-fp16 bs=8, 889 samples/s; ")
     assert again.columns("Verdict")[2] == ["the baseline"]
 
 
@@ -252,12 +258,12 @@ def two_lengths(bench: Any, first: dict[str, Any]) -> Session:
 def test_cases_of_different_lengths_are_never_compared(
     bench: Any, read: Any, first: dict[str, Any], why: str
 ) -> None:
-    document = read(markdown(two_lengths(bench, first)))
+    document = read(full_report(two_lengths(bench, first)))
     reason = f"he baseline, cpu fp32 compile=off bs=1 seq=32, {why}."
     ranked = document["Ranked, 32 tokens"]
     assert ranked.text == f"T{reason}"
     assert "Against the baseline (%)" not in ranked.tables[0][0]
-    summary = lead(document, "Highest throughput, 32 tokens")
+    summary = lead(document, "Maximum throughput, 32 tokens")
     assert f"No ratio to a baseline: t{reason}" in summary
     assert "×" not in summary.partition(". The next")[0].partition("No ratio")[0]
     assert document["Ranked, 16 tokens"].columns("Verdict")[1:] == [["the baseline"]]
@@ -267,16 +273,19 @@ def test_rows_with_intervals_are_not_reported_as_lacking_them(bench: Any, read: 
     """A lead that other evidence contradicts still has an interval."""
     steps = [10.0] * 20 + [13.0] * 10
     cases = bench.steady(1, 12.0), bench.case(1, steps, rounds=[steps] * 3, threads=2)
-    document = read(markdown(bench.session(*cases, sweep=swept(rounds=3))))
-    assert "no interval" not in document["Summary"].text + document["Optimal configurations"].text
-    assert "without intervals" not in document["Summary"].text
+    document = read(full_report(bench.session(*cases, sweep=swept(rounds=3))))
+    assert "no interval" not in document["Choices in detail"].text
+    assert "without intervals" not in document["Choices in detail"].text
     without = [
         bench.case(
             size, end={"reported": Reported(steps=20, latency_mean_ms=ms, samples_per_s=1000 * size / ms)}
         )
         for size, ms in ((1, 10.0), (2, 15.0))
     ]
-    assert "there is no interval to test it with" in read(markdown(bench.session(*without)))["Summary"].text
+    assert (
+        "there is no interval to test it with"
+        in read(full_report(bench.session(*without)))["Choices in detail"].text
+    )
 
 
 def test_shorter_median_with_a_longer_tail_is_not_clearly_ahead(bench: Any, read: Any) -> None:
@@ -285,25 +294,22 @@ def test_shorter_median_with_a_longer_tail_is_not_clearly_ahead(bench: Any, read
     cases = [
         bench.case(1, times, rounds=[times] * 3, threads=threads) for threads, times in ((2, long), (1, short))
     ]
-    document = read(markdown(bench.session(*cases, sweep=swept(rounds=3))))
-    latency = lead(document, "Shortest step")
-    assert latency.startswith("Shortest step: cpu fp32 threads=2 bs=1: median ") and " 10.03 ms" in latency
-    assert "; but its p99 is longer: 40.00 against 11.56 ms" in latency
-    advice = lead(document, "For minimum latency", "Recommendations")
-    assert "clearly ahead" not in advice
-    assert "ahead of the next, but not in its slow steps (p99)" in advice
-    assert "p99: 40.00 ms" in document["Minimum latency"].paragraphs
+    document = read(full_report(bench.session(*cases, sweep=swept(rounds=3))))
+    latency = lead(document, "Minimum latency")
+    assert latency.startswith("Minimum latency: cpu fp32 threads=2 bs=1: median ") and " 10.0 ms" in latency
+    assert "; but its p99 is longer: 40.0 against 11.6 ms" in latency
+    row = document.need("Minimum latency")
+    assert row["How sure"] == "ahead of the next, but not in its slow steps (p99)"
+    assert row["Figure (95% interval)"].endswith(", p99 40.0 ms")
 
 
 def test_steadiest_case_shows_its_spread_and_slow_steps(bench: Any, read: Any) -> None:
     shaky = [10.0 * (1 + 0.1 * (place * 7 % 120 / 119 - 0.5)) for place in range(120)]
     even = [14.0 * (1 + 0.01 * (place * 7 % 120 / 119 - 0.5)) for place in range(120)]
-    document = read(markdown(bench.session(bench.case(1, shaky), bench.case(1, even, threads=2))))
-    section = document["Steadiest steps"]
-    assert "Configuration: cpu fp32 compile=off threads=2 bs=1 seq=128" in section.paragraphs
-    assert "Spread: std 0.29 % of the mean step" in section.paragraphs
-    assert "Slow steps: p99 14.07 ms, median 14.00 ms" in section.paragraphs
-    assert "use cpu fp32 threads=2 bs=1" in lead(document, "For steady steps", "Recommendations")
+    document = read(full_report(bench.session(bench.case(1, shaky), bench.case(1, even, threads=2))))
+    row = document.need("Steadiest steps")
+    assert row["Run"] == "cpu fp32 threads=2 bs=1"
+    assert row["Figure (95% interval)"] == "std 0.292 % of the mean step, p99 14.1 ms"
 
 
 @pytest.mark.parametrize(
@@ -313,20 +319,17 @@ def test_option_that_changes_results_has_an_accuracy_note(
     bench: Any, read: Any, precision: str, said: bool
 ) -> None:
     fast = bench.case(1, 5.0, precision=precision, threads=2)
-    document = read(markdown(bench.session(bench.case(1, 10.0), fast)))
+    document = read(full_report(bench.session(bench.case(1, 10.0), fast)))
     words = f"{precision}: accuracy not measured here"
-    for text in (
-        lead(document, "Highest throughput"),
-        lead(document, "For maximum throughput", "Recommendations"),
-    ):
+    for text in (lead(document, "Maximum throughput"), document.need("Maximum throughput").get("Costs", "")):
         assert (words in text) == said
 
 
 def test_more_memory_than_the_baseline_is_a_cost(bench: Any, read: Any) -> None:
     base = bench.case(1, 10.0, end={"memory": Memory(peak_rss_mb=500.0)})
     large = bench.case(8, 20.0, end={"memory": Memory(peak_rss_mb=670.0)})
-    summary = lead(read(markdown(bench.session(base, large))), "Highest throughput")
-    assert "It costs +34 % peak memory (500 to 670 MB)" in summary
+    summary = lead(read(full_report(bench.session(base, large))), "Maximum throughput")
+    assert "It costs +34 % peak memory (500 MB to 670 MB)" in summary
 
 
 def test_energy_is_compared_over_rounds_only(bench: Any, read: Any) -> None:
@@ -334,7 +337,7 @@ def test_energy_is_compared_over_rounds_only(bench: Any, read: Any) -> None:
         bench.case(1, 10.0, device="cuda:0", precision=precision, end={"energy": Energy(energy_j=joules)})
         for precision, joules in (("fp32", 60.0), ("fp16", 30.0))
     ]
-    least = lead(read(markdown(bench.session(*cases))), "Least energy")
+    least = lead(read(full_report(bench.session(*cases))), "Least energy per sample")
     assert "there is no interval to test it with" in least
 
 
@@ -342,20 +345,20 @@ def test_tie_goes_to_the_simpler_case_if_a_repeat_gives_the_noise(tmp_path: Path
     """``reduce-overhead`` at batch size 5 leads by 0.4% over ``default`` at the same size, for more memory."""
     session_writer.write(registry.read(FIXTURES / "gpt2-training-results.csv"), tmp_path / "gpt2.json")
     session = Session.load(tmp_path / "gpt2.json")
-    text = markdown(session)
-    best = lead(read(text), "Highest throughput")
-    assert best.startswith("Highest throughput: cuda amp-fp16 compile=default bs=3: ")
+    text = full_report(session)
+    best = lead(read(text), "Maximum throughput")
+    assert best.startswith("Maximum throughput: cuda amp-fp16 compile=default bs=3: ")
     assert "compile=reduce-overhead bs=5 " in best and "is 3.5 % ahead, which isn't established" in best
-    assert "it would cost +27 % peak memory (3,089 to 3,931 MB)" in best
+    assert "it would cost +27 % peak memory (3.09 GB to 3.93 GB)" in best
     assert "without intervals" not in text
 
 
-def test_demo_recommends_no_compiling_without_an_established_gain(read: Any) -> None:
-    session = Session.load(paths.demo_path())
-    summary = read(markdown(session))["Summary"]
-    throughput = [text for text in summary.paragraphs if text.startswith("Highest throughput")]
+def test_cpu_demo_recommends_no_compiling_without_an_established_gain(read: Any) -> None:
+    session = Session.load(paths.demo_path(paths.CPU_DEMO))
+    summary = read(full_report(session))["Choices in detail"]
+    throughput = [text for text in summary.paragraphs if text.startswith("Maximum throughput")]
     assert [text.partition(": ")[2].partition(":")[0] for text in throughput] == [
         f"cpu fp32 compile=off seq={length} bs=4" for length in (32, 128)
     ]
     assert all("it would cost +1" in text and "s of compile time" in text for text in throughput)
-    assert "no difference" not in markdown(session).lower()
+    assert "no difference" not in full_report(session).lower()

@@ -29,7 +29,7 @@ def test_page_renders_very_many_cases_within_500_mb(bench: Any, tmp_path: Path) 
             journal.append(event)
         journal.close()
     benchtui = Path(sys.executable).parent / "benchtui"
-    command = [str(benchtui), "export", str(path), "--format", "html", "-o", str(out)]
+    command = [str(benchtui), "export", str(path), "--full", "--format", "html", "-o", str(out)]
     with subprocess.Popen(command) as process:
         try:
             _, status, used = os.wait4(process.pid, 0)

@@ -74,6 +74,8 @@ def test_on_a_large_machine_others_may_use_a_tenth_of_it() -> None:
         ({"throttle": ("sw_power_cap", "sw_thermal")}, ("throttled: sw_thermal",)),
         ({"throttle": ("hw_power_brake", "hw_slowdown")}, ("throttled: hw_power_brake+hw_slowdown",)),
         ({"sm_clock_mhz": 700.0, "sm_clock_default_mhz": 1000.0}, ()),
+        ({"processor_throttled": 0}, ()),
+        ({"processor_throttled": 12}, ("throttled: the processor, by heat (count 12)",)),
     ],
 )
 def test_only_heat_and_the_power_supply_throttle_a_case(
@@ -165,6 +167,11 @@ def test_of_disturbances_without_a_figure_the_first_is_told() -> None:
     )
 
 
+def test_throttled_processor_counts_as_in_its_worst_round() -> None:
+    rounds = [throttling(around(processor_throttled=times)) for times in (9, 0, 12)]
+    assert merge_round_marks(rounds) == ("throttled: the processor, by heat (count 12), in 2 of 3 rounds",)
+
+
 def case(
     *rounds: Environment | None, device: str = "cpu", span_s: tuple[float, float] | None = (3, 5)
 ) -> CaseState:
@@ -227,6 +234,11 @@ THROTTLED, BELOW = "the GPU was throttled", "the GPU ran below its default clock
         ({"throttle": ("sw_power_cap",), "sm_clock_mhz": 800.0, "sm_clock_default_mhz": 990.0}, 1.0, ()),
         ({"sm_clock_mhz": 500.0, "sm_clock_default_mhz": 1500.0}, 3.0, (BELOW,)),
         (LAPTOP, 1.0, ()),
+        (
+            {"processor_throttled": 3, "sm_clock_mhz": 900.0, "sm_clock_default_mhz": 990.0},
+            1.25,
+            ("the processor was throttled",),
+        ),
         ({"sm_clock_mhz": 500.0, "sm_clock_default_mhz": 1500.0, "gpu_processes": 1}, 3.0, (BELOW, SHARED)),
         ({"gpu_processes": 2, "stood_still_s": 3.0, "others_cpu_percent": 30.0}, 2.0, (OTHERS, STILL, SHARED)),
         ({"others_cpu_percent": 30.0, "involuntary_switches": 1000}, 1.3, (OTHERS,)),

@@ -3,7 +3,13 @@ from statistics import median
 
 import pytest
 
-from benchtui.sessions.stats.outliers import LEAST_DEVIATION, THRESHOLD, inlier_range, outliers
+from benchtui.sessions.stats.outliers import (
+    LEAST_DEVIATION,
+    LEAST_FOR_OUTLIERS,
+    THRESHOLD,
+    inlier_range,
+    outliers,
+)
 
 
 def test_a_step_ten_deviations_off_is_flagged_by_its_place() -> None:
@@ -23,6 +29,13 @@ def test_times_that_agree_exactly_have_no_outlier_but_a_real_one() -> None:
     assert outliers([20.0] * 30 + [900.0]) == (30,)
     assert outliers([]) == ()
     assert outliers([0.0] * 5) == ()
+
+
+def test_no_step_is_an_outlier_among_too_few() -> None:
+    steady = [20.0] * (LEAST_FOR_OUTLIERS - 2)
+    assert outliers([20.0, 20.0, 900.0]) == ()
+    assert outliers([*steady, 900.0]) == ()
+    assert outliers([*steady, 20.0, 900.0]) == (LEAST_FOR_OUTLIERS - 1,)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 50, 101])

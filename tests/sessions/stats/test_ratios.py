@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from benchtui.sessions.events import CaseFinished, RoundFinished
-from benchtui.sessions.library.paths import demo_path
+from benchtui.sessions.library.paths import CPU_DEMO, demo_path
 from benchtui.sessions.payloads import Energy, Environment, Memory, ProcessSpread, Reported
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -617,6 +617,15 @@ def test_clocks_that_differ_may_account_for_a_difference() -> None:
     assert latency(clocked(1000.0), clocked(994.9)).outside != ()
 
 
+def test_memory_clocks_may_account_for_a_difference_that_equal_clocks_do_not_explain() -> None:
+    slow, fast = (
+        case(10.0, error=0.001, around=[Environment(sm_clock_mhz=1000.0, memory_clock_mhz=each)])
+        for each in (2000.0, 2500.0)
+    )
+    assert latency(slow, fast).outside == ("the GPU's memory clock was 2,000 and 2,500 MHz",)
+    assert latency(slow, slow).outside == ()
+
+
 def test_the_clock_of_a_case_is_the_mean_of_its_rounds_where_each_has_one() -> None:
     assert latency(clocked(1000.0, 1200.0), clocked(1100.0)).outside == ()
     assert latency(clocked(1000.0, 1200.0), clocked(1200.0)).outside != ()
@@ -902,8 +911,8 @@ def test_equal_cases_of_one_very_uneven_round_are_not_called_the_same() -> None:
     assert found.resolution is not None and found.resolution > 5
 
 
-def test_thirty_steps_of_the_demo_do_not_say_that_compiling_makes_no_difference() -> None:
-    session = Session.load(demo_path())
+def test_thirty_steps_of_the_cpu_demo_do_not_say_that_compiling_makes_no_difference() -> None:
+    session = Session.load(demo_path(CPU_DEMO))
     found = pairs(measured(session), "compile", "off")
     assert len(found) == 4
     assert {pair.verdict for pair in found} == {UNSURE}

@@ -102,8 +102,8 @@ def test_flash_attention_has_no_float32(precision: str) -> None:
     [
         ("lm-train", {"precision": "fp16"}, "amp-fp16 trains"),
         ("lm-train", {"precision": "int8"}, "can't be trained"),
-        ("generate", {"device": "cuda:0", "compile": "reduce-overhead"}, "need one shape"),
-        ("generate", {"device": "cuda:0", "compile": "max-autotune"}, "need one shape"),
+        ("generate", {"device": "cuda:0", "compile": "reduce-overhead"}, "use cache = static"),
+        ("generate", {"device": "cuda:0", "compile": "max-autotune"}, "use cache = static"),
         ("classify", {"padding": "longest"}, "padding=max again"),
     ],
 )
@@ -113,6 +113,27 @@ def test_what_a_task_can_not_do_is_planned_as_skipped(task: str, options: dict[s
     assert case.skip is not None and word in case.skip
     other = Sweep(name="s", model="m", task="lm-forward", axes=axes)
     assert incompatible_reason(case.config, other) is None
+
+
+@pytest.mark.parametrize("task", ["classify", "lm-forward", "lm-train", "my_step.py:make"])
+def test_a_static_cache_is_for_generation_alone(task: str) -> None:
+    (case,) = cases(Sweep(name="s", model="m", task=task, axes=Axes(cache=("static",))))
+    assert case.skip == "cache is for task generate only; cache=static would measure cache=dynamic again"
+
+
+@pytest.mark.parametrize("mode", ["off", "default", "reduce-overhead", "max-autotune"])
+def test_every_compile_mode_generates_with_a_static_cache(mode: str) -> None:
+    axes = Axes(device=("cuda:0",), compile=(mode,), cache=("dynamic", "static"))
+    dynamic, static = cases(Sweep(name="s", model="m", task="generate", dataset="synthetic", axes=axes))
+    assert static.skip is None
+    assert (dynamic.skip is None) is (mode in ("off", "default"))
+
+
+@pytest.mark.parametrize("attention", ["flash", "flash3"])
+def test_flash_attention_has_no_static_cache(attention: str) -> None:
+    config = Config(device="cuda:0", precision="bf16", attention=attention, cache="static")
+    assert "use attention = sdpa" in str(unsupported_reason(config))
+    assert unsupported_reason(msgspec.structs.replace(config, cache="dynamic")) is None
 
 
 @pytest.mark.parametrize(
@@ -175,6 +196,7 @@ def test_options_are_written_out_with_their_defaults() -> None:
         "sequence_length": 128,
         "attention": "auto",
         "compile": "off",
+        "cache": "dynamic",
         "repeat": 0,
         "threads": 0,
         "tokenizer_threads": 0,

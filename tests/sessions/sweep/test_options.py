@@ -1,5 +1,6 @@
 """The option table and the records of its options agree, and what is derived from it covers every option."""
 
+import msgspec
 import pytest
 
 from benchtui.sessions.analysis import applied_options
@@ -28,7 +29,7 @@ def test_an_option_that_is_not_always_named_has_a_prefix_if_it_is_a_number() -> 
 
 def test_options_with_fields_of_their_own_are_those_with_a_check_of_their_own() -> None:
     assert {each.name for each in OPTIONS if each.own_fields} == set(applied_options._CHECKS)
-    assert [each.name for each in ACTUAL] == ["tokenizer_threads"], "any other has columns of its own"
+    assert [each.name for each in ACTUAL] == ["cache", "tokenizer_threads"], "any other has columns of its own"
 
 
 @pytest.mark.parametrize("option", READ_BACK)
@@ -43,6 +44,13 @@ def test_an_option_without_a_check_of_its_own_is_compared_with_the_actual_value(
     assert unapplied_options(config, Effective()) == ()
     (mark,) = unapplied_options(config, Effective(others={"tokenizer_threads": 1}))
     assert mark.startswith("tokenizer_threads 2 ")
+
+
+def test_a_config_recorded_before_there_was_the_option_has_a_dynamic_cache() -> None:
+    old = msgspec.json.decode(b'{"device": "cpu", "batch_size": 8}', type=Config)
+    assert old == Config(device="cpu", batch_size=8, cache="dynamic")
+    assert unapplied_options(old, Effective()) == ()
+    assert "cache" not in old.name
 
 
 def test_options_of_texts_are_skipped_with_synthetic_tokens() -> None:

@@ -2,13 +2,16 @@
 
 from typing import Any
 
+import pytest
+
 from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.events import CaseFinished, CaseStarted, Peaks, SessionStarted, Steps
-from benchtui.sessions.payloads import Compiling, Host, Memory, StepCost
+from benchtui.sessions.payloads import Compiling, Effective, Environment, Host, Memory, StepCost
+from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.case.summary import machine_lines
+from benchtui.tui.case.summary import case_markdown, detail_lines, machine_lines
 
 CONFIG = Config(device="cpu")
 
@@ -18,8 +21,8 @@ def shown(work: StepCost | None, *peaks: Peaks) -> list[str]:
     return section("Limits", CONFIG, *peaks, work=work)
 
 
-def section(title: str, config: Config, *peaks: Peaks, **end: Any) -> list[str]:
-    """Return the lines of a section for an ended case with a step time of 100 ms."""
+def ended(config: Config, *peaks: Peaks, **end: Any) -> Session:
+    """Return a session of an ended case with a step time of 100 ms."""
     session = Session()
     sweep = Sweep(name="s", model="m")
     session.apply_all(
@@ -31,6 +34,12 @@ def section(title: str, config: Config, *peaks: Peaks, **end: Any) -> list[str]:
             CaseFinished(t=3.0, case=0, outcome="ok", **end),
         ]
     )
+    return session
+
+
+def section(title: str, config: Config, *peaks: Peaks, **end: Any) -> list[str]:
+    """Return the lines of a section for an ended case with a step time of 100 ms."""
+    session = ended(config, *peaks, **end)
     case = session.cases[0]
     lines = machine_lines(case, limit(case, session.peaks), 100, UNICODE)
     text = ["".join(piece for piece, _ in line).rstrip() for line in lines]
@@ -39,6 +48,23 @@ def section(title: str, config: Config, *peaks: Peaks, **end: Any) -> list[str]:
     begin = text.index(title) + 1
     end = text.index("", begin) if "" in text[begin:] else len(text)
     return [" ".join(line.split()) for line in text[begin:end]]
+
+
+@pytest.mark.parametrize(
+    ("requested", "read_back", "shown"),
+    [
+        ("dynamic", {}, []),
+        ("dynamic", {"cache": "dynamic"}, ["cache dynamic ✓ dynamic"]),
+        ("static", {}, ["cache static – not read back"]),
+        ("static", {"cache": "dynamic"}, ["cache static ✗ dynamic not applied"]),
+    ],
+)
+def test_a_cache_is_an_option_of_cases_that_have_one(
+    requested: str, read_back: dict[str, str | int], shown: list[str]
+) -> None:
+    case = ended(Config(device="cpu", cache=requested), effective=Effective(others=read_back)).cases[0]
+    lines = ("".join(piece for piece, _ in line) for line in detail_lines(case, None, 100, UNICODE))
+    assert [" ".join(line.split()) for line in lines if line.startswith("  cache ")] == shown
 
 
 def test_limits_compare_a_case_with_its_device_peaks() -> None:
@@ -83,3 +109,32 @@ def test_compiler_section_counts_cuda_graphs_and_skips() -> None:
     assert "CUDA graphs 3 (1 skipped)" in lines
     plain = Compiling(graphs=2, graph_breaks=0, recompiles=0)
     assert not any("CUDA" in row for row in section("Compiler", config, compiling=plain))
+
+
+def test_environment_shows_clocks_performance_states_and_throttling() -> None:
+    around = Environment(
+        memory_clock_mhz=2533.3,
+        memory_clock_highest_mhz=2619.0,
+        performance_states=(0, 2),
+        processor_mhz=3050.4,
+        processor_throttled=12,
+    )
+    assert section("Environment", CONFIG, environment=around) == [
+        "processor clock 3,050 MHz, mean of the busy processors",
+        "processor throttled by heat 12 times",
+        "memory clock mean 2,533 MHz, highest 2,619 MHz",
+        "performance state P0, P2",
+    ]
+    unread = section("Environment", CONFIG, environment=Environment(worker_cpu=1.0))
+    assert unread == ["worker CPU 1.00 of one"]
+
+
+def test_options_of_the_task_show_their_actual_value() -> None:
+    case = CaseState(index=0, config=CONFIG)
+    case.finished = CaseFinished(
+        t=1.0, case=0, outcome="ok", effective=Effective(others={"optimizer": "AdamW fused"})
+    )
+    lines = ["".join(piece for piece, _ in line) for line in detail_lines(case, None, 100, UNICODE)]
+    (shown,) = (" ".join(line.split()) for line in lines if "optimizer" in line)
+    assert shown == "optimizer AdamW fused"
+    assert "| optimizer |  | AdamW fused |  |" in case_markdown(case, None, None, UNICODE)

@@ -1,8 +1,11 @@
 from array import array
+from typing import Any
 
 import pytest
 
 from benchtui.sessions.state.columns import Trace
+from benchtui.sessions.state.session import Session
+from benchtui.themes.symbols import UNICODE
 from benchtui.tui.case import telemetry
 
 
@@ -13,3 +16,42 @@ def test_no_more_readings_than_the_limit_are_drawn(count: int) -> None:
     trace = Trace(array("d", range(count)), {"power_w": array("d", range(count))})
     reading = telemetry._within(trace, ("power_w", "power", "W"), (0.0, float(count)))
     assert min(count, telemetry.MOST_POINTS // 2) <= len(reading.values) <= telemetry.MOST_POINTS
+
+
+def page(story: Any, width: int, height: int) -> list[str]:
+    session = Session.load(story.path)
+    case = session.cases[0]
+    machine = session.ran_on(case)
+    drawn = telemetry.trace_lines(session, case, machine, session.now_s, (width, height), UNICODE)
+    return ["".join(text for text, _ in row) for row in drawn]
+
+
+@pytest.fixture
+def measured(story: Any) -> Any:
+    """A case of two minutes on one GPU, with a reading per second."""
+    story.begin().start(0).prepare(0)
+    for _ in range(40):
+        story.telemetry()
+    return story
+
+
+@pytest.mark.parametrize("size", [(76, 60), (116, 34), (196, 44)])
+def test_traces_fill_the_page(measured: Any, size: tuple[int, int]) -> None:
+    rows = page(measured, *size)
+    assert size[1] * 0.75 < len(rows) <= size[1] and max(map(len, rows)) <= size[0]
+
+
+def test_traces_have_a_time_axis(measured: Any) -> None:
+    axes = [row for row in page(measured, 76, 60) if row.strip().startswith("└")]
+    assert len(axes) == sum(" mean " in row for row in page(measured, 76, 60)) > 3
+    assert {axis.split("└")[1].split()[1] for axis in axes} == {"s"} and len(axes[0].split(" s")) > 3
+
+
+def test_the_power_limit_is_a_line_in_its_trace(measured: Any) -> None:
+    session = Session.load(measured.path)
+    case = session.cases[0]
+    machine = session.ran_on(case)
+    drawn = telemetry.trace_lines(session, case, machine, session.now_s, (76, 60), UNICODE)
+    (at,) = [at for at, row in enumerate(drawn) if row and row[0][0].startswith("power W")]
+    assert "max 330 of 400" in "".join(text for text, _ in drawn[at])
+    assert any(role == "warning" for _, role in drawn[at + 1])

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from benchtui.tui.case.screen import CaseScreen
+from benchtui.tui.charts.line_chart import letter_of
 from benchtui.tui.charts.screen import Charts
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.page import Page
@@ -37,7 +38,7 @@ async def press(seen: Any, *keys: str) -> None:
 async def test_chart_shows_lines_points_and_lost_cases(story: Any, engine: Any, opened: Any) -> None:
     record_sweep(story)
     async with opened(story.path, engine) as seen:
-        await press(seen, "3")
+        await press(seen, "3", "tab")
         assert isinstance(seen.app.screen, Charts)
         assert "samples/s over batch size" in seen.panel("heading")[0]
         assert [row.lstrip(" ▸").split()[:2] for row in seen.panel("lines")[1:3]] == [
@@ -52,7 +53,7 @@ async def test_chart_shows_lines_points_and_lost_cases(story: Any, engine: Any, 
 async def test_arrows_select_line_and_point(story: Any, engine: Any, opened: Any) -> None:
     record_sweep(story)
     async with opened(story.path, engine) as seen:
-        await press(seen, "3")
+        await press(seen, "3", "tab")
         assert "fp32" in seen.panel("heading")[1] and "bs=1 " in seen.panel("heading")[1]
         await press(seen, "down", "right")
         assert "fp16" in seen.panel("heading")[1] and "bs=2 " in seen.panel("heading")[1]
@@ -65,18 +66,18 @@ async def test_arrows_select_line_and_point(story: Any, engine: Any, opened: Any
 async def test_metric_and_scale_can_be_changed(story: Any, engine: Any, opened: Any) -> None:
     record_sweep(story)
     async with opened(story.path, engine) as seen:
-        await press(seen, "3", "f")
+        await press(seen, "3", "tab", "f")
         assert "latency p50, ms over batch size" in seen.panel("heading")[0]
         await press(seen, "F", "F")
         assert "energy per sample, J" in seen.panel("heading")[0]
-        await press(seen, "l")
+        await press(seen, "L")
         assert "logarithmic" in seen.panel("heading")[0]
 
 
 async def test_axis_changes_if_there_is_another_one(story: Any, engine: Any, opened: Any) -> None:
     record_sweep(story)
     async with opened(story.path, engine) as seen:
-        await press(seen, "3", "x")
+        await press(seen, "3", "tab", "v")
         assert "batch size is the only numeric axis" in seen.panel("word")[0]
 
 
@@ -85,7 +86,7 @@ async def test_sequence_length_is_an_axis(story: Any, engine: Any, opened: Any) 
     for number in range(4):
         story.case(number)
     async with opened(story.path, engine) as seen:
-        await press(seen, "3", "x")
+        await press(seen, "3", "tab", "v")
         assert "over sequence length" in seen.panel("heading")[0]
         assert any("bs=2" in row for row in seen.panel("lines"))
 
@@ -99,16 +100,16 @@ async def test_pareto_front_lists_the_nondominated_cases(story: Any, engine: Any
         assert rows and all("fp16" in row for row in rows)
         await press(seen, "down")
         assert seen.panel("lines")[2].startswith("▸")
-        await press(seen, "x")
+        await press(seen, "v")
         assert "against energy per sample, J" in seen.panel("heading")[0]
         await press(seen, "f")
-        assert "samples/s over batch size" in seen.panel("heading")[0]
+        assert "samples/s over batch size and precision" in seen.panel("heading")[0]
 
 
 async def test_filter_shows_only_matching_lines(story: Any, engine: Any, opened: Any) -> None:
     record_sweep(story)
     async with opened(story.path, engine) as seen:
-        await press(seen, "3", "slash", *"fp16", "enter")
+        await press(seen, "3", "tab", "slash", *"fp16", "enter")
         assert "filter fp16   1 of 2 lines" in seen.panel("heading")[0]
         assert not any("fp32" in row for row in seen.panel("lines"))
         assert any(row.split()[:2] == ["▸b", "fp16"] for row in seen.panel("lines"))  # it keeps its letter
@@ -125,11 +126,11 @@ async def test_filter_shows_only_matching_lines(story: Any, engine: Any, opened:
 async def test_enter_opens_the_case_of_the_selected_point(story: Any, engine: Any, opened: Any) -> None:
     record_sweep(story)
     async with opened(story.path, engine) as seen:
-        await press(seen, "3", "down", "right")
+        await press(seen, "3", "tab", "down", "right")
         await seen.pilot.press("enter")
         await seen.pilot.pause()
         assert isinstance(seen.app.screen, CaseScreen)
-        assert "fp16" in seen.text and "bs=2" in seen.text
+        assert "fp16" in seen.text and "bs 2" in seen.text
         await seen.pilot.press("escape")
         await seen.pilot.pause()
         assert isinstance(seen.app.screen, Charts)
@@ -138,7 +139,7 @@ async def test_enter_opens_the_case_of_the_selected_point(story: Any, engine: An
 async def test_table_is_copied_as_markdown(story: Any, engine: Any, opened: Any) -> None:
     record_sweep(story)
     async with opened(story.path, engine) as seen:
-        await press(seen, "3", "y")
+        await press(seen, "3", "tab", "y")
         assert "| bs | samples/s |" in seen.app.clipboard
         assert "▲ oom" in seen.app.clipboard
         await press(seen, "p", "y")
@@ -173,7 +174,7 @@ async def test_help_opens_and_q_quits(story: Any, opened: Any) -> None:
 async def test_no_text_is_truncated(story: Any, engine: Any, opened: Any, size: tuple[int, int]) -> None:
     record_sweep(story)
     async with opened(story.path, engine, size=size) as seen:
-        await press(seen, "3", "right")
+        await press(seen, "3", "tab", "right")
         for figure in ("samples/s", "fp32", "fp16", "▲ oom", "p Pareto"):
             assert figure in seen.text
         assert "terminal too small" not in seen.text
@@ -189,7 +190,131 @@ async def test_small_terminal_shows_a_message(story: Any, engine: Any, opened: A
 async def test_ascii_mode_uses_only_ascii(story: Any, engine: Any, opened: Any) -> None:
     record_sweep(story)
     async with opened(story.path, engine, ascii_only=True) as seen:
-        await press(seen, "3", "f", "right")
+        await press(seen, "3", "tab", "f", "right")
         assert seen.text.isascii()
         await press(seen, "p")
         assert seen.text.isascii()
+
+
+async def test_heatmap_shows_the_whole_sweep(story: Any, engine: Any, opened: Any) -> None:
+    record_sweep(story)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3")
+        rows = {row.split()[0]: row for row in seen.panel("map") if row.strip().startswith("fp")}
+        assert "▒OOM▒" in rows["fp32"]
+        assert rows["fp16"].count("★") == 1 and rows["fp16"].rstrip().endswith("664")
+        assert "6/6 cases" in seen.panel("heading")[0]
+
+
+async def test_arrows_select_a_cell_and_enter_opens_its_case(story: Any, engine: Any, opened: Any) -> None:
+    record_sweep(story)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3", "down", "right")
+        assert "fp16 bs=2" in seen.panel("heading")[1]
+        await seen.pilot.press("enter")
+        await seen.pilot.pause()
+        assert isinstance(seen.app.screen, CaseScreen)
+        assert "cuda:0 fp16 seq 128 bs 2" in seen.text
+
+
+async def test_view_key_keeps_the_selected_case(story: Any, engine: Any, opened: Any) -> None:
+    record_sweep(story)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3", "down", "right", "tab")
+        assert "fp16 bs=2" in seen.panel("heading")[1] and "over batch size" in seen.panel("heading")[0]
+        await press(seen, "right", "tab")
+        assert "fp16 bs=4" in seen.panel("heading")[1]
+
+
+async def test_axis_key_shows_another_pair_of_options(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(batch_sizes=(1, 2), sequence_length=(32, 64), precision=PRECISIONS)
+    for number in range(8):
+        story.case(number)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3")
+        assert "over batch size and sequence length" in seen.panel("heading")[0]
+        shown = "".join(seen.panel("map"))
+        assert "fp32  batch size" in shown and "fp16  batch size" in shown
+        await press(seen, "v")
+        assert "over batch size and precision" in seen.panel("heading")[0]
+
+
+async def test_down_goes_from_the_last_row_to_the_next_grid(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(batch_sizes=(1, 2), sequence_length=(32, 64), precision=PRECISIONS)
+    for number in range(8):
+        story.case(number)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3", "down", "down")
+        assert "fp16 seq=32 bs=1" in seen.panel("heading")[1]
+
+
+async def test_cells_without_a_value_show_why(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(batch_sizes=(1, 2), sequence_length=(32, 64))
+    story.case(0).start(1).finish(1, "skipped", reason="by hand").start(2).finish(2, "failed", reason="no")
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3")
+        rows = "".join(seen.panel("map"))
+        assert "○" in rows and "✗" in rows and "· not measured yet" in rows
+
+
+async def test_sweep_with_one_axis_opens_as_lines(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(batch_sizes=(1, 2)).case(0).case(1)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3")
+        assert "over batch size" in seen.panel("heading")[0] and "a" in "".join(seen.panel("plot"))
+        await press(seen, "tab")
+        assert "needs two options" in seen.panel("word")[0]
+
+
+async def test_each_sequence_length_has_its_own_front(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(batch_sizes=(1, 2), sequence_length=(32, 64))
+    for number, ms in enumerate((4.0, 5.0, 8.0, 10.0)):
+        story.case(number, ms)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3", "p")
+        assert "Pareto fronts:" in seen.panel("heading")[0]
+        assert "a front per sequence length" in seen.panel("heading")[0]
+        assert [row.lstrip(" ▸").split()[:2] for row in seen.panel("lines")[1:5]] == [
+            ["a", "seq=32"],
+            ["a", "seq=32"],
+            ["b", "seq=64"],
+            ["b", "seq=64"],
+        ]
+
+
+async def test_no_two_lines_share_a_letter_or_a_color(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(batch_sizes=(1, 2), sequence_length=tuple(range(8, 62)))
+    for number in range(0, 108, 40):
+        story.case(number)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3", "tab")
+        named = [letter_of(place) for place in range(54)]
+        letters = [letter for letter, _ in named if letter]
+        colors = [role for _, role in named if role != "muted"]
+        assert len(set(letters)) == len(letters) == 52 and len(set(colors)) == len(colors) == 6
+        assert "2 lines not drawn" in seen.panel("heading")[0]
+
+
+async def test_lists_leave_their_free_lines_to_the_plot(story: Any, engine: Any, opened: Any) -> None:
+    record_sweep(story)
+    async with opened(story.path, engine, size=(80, 24)) as seen:
+        await press(seen, "3", "tab")
+        assert len(seen.panel("lines")) == 4 and len(seen.panel("plot")) == 15
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40), (200, 50)])
+async def test_heatmap_numbers_are_never_cut(
+    story: Any, engine: Any, opened: Any, size: tuple[int, int]
+) -> None:
+    record_sweep(story)
+    async with opened(story.path, engine, size=size) as seen:
+        await press(seen, "3", "right", "down")
+        for figure in ("249", "398", "664", "OOM", "★ best", "out of memory"):
+            assert figure in seen.text
+
+
+async def test_heatmap_is_ascii_in_ascii_mode(story: Any, engine: Any, opened: Any) -> None:
+    record_sweep(story)
+    async with opened(story.path, engine, ascii_only=True) as seen:
+        await press(seen, "3", "right")
+        assert seen.text.isascii() and "/OOM/" in seen.text

@@ -46,6 +46,25 @@ def test_report_written_to_a_file_links_its_plots(session: Path, tmp_path: Path)
         assert (tmp_path / "figures" / name).stat().st_size > 1000
 
 
+def test_report_names_the_figures_that_are_left_out(session: Path, tmp_path: Path) -> None:
+    done = export(session, "--figures", tmp_path / "figures", "-o", tmp_path / "report.md")
+    last = (tmp_path / "report.md").read_text().splitlines()[-1]
+    assert last.replace("\\", "") == f"Figures left out: {done.stderr.strip().partition(': ')[2]}."
+
+
+def test_first_screen_has_one_figure(session: Path, tmp_path: Path) -> None:
+    export(session, "--figures", tmp_path / "figures", "-o", tmp_path / "report.md")
+    decision = (tmp_path / "report.md").read_text().partition("## Decision\n")[2].partition("\n## ")[0]
+    assert decision.count("](figures/") == 1
+    assert "](figures/speedup.svg)" in decision
+
+
+def test_full_report_has_every_case(session: Path) -> None:
+    assert "## Every case" in export(session, "--full").stdout
+    assert "## Every case" not in export(session).stdout
+    assert "Every case</h2>" in export(session, "--full", "--format", "html").stdout
+
+
 def test_report_on_standard_output_links_no_plots(session: Path, tmp_path: Path) -> None:
     done = export(session, "--figures", tmp_path / "figures")
     assert done.stdout == export(session).stdout
@@ -109,6 +128,8 @@ def test_failed_export_keeps_the_previous_file(tmp_path: Path) -> None:
         (("--format", "parquet"), "--format parquet is binary: name an output file with -o"),
         (("--format", "csv", "--price", "2.5"), "--price applies only to the report of a single session"),
         (("other.json", "--format", "csv"), "2 sessions can't be exported with --format csv; use --format md"),
+        (("--full", "--format", "csv"), "--full applies only to the report of a single session"),
+        (("other.json", "--full"), "--full applies only to the report of a single session"),
         (("other.json", "--figures", "x"), "--steps and --figures require a single session, not 2"),
         (("-o", "nowhere/report.md"), "nowhere/report.md: can't be written: No such file"),
         (("--format", "parquet", "-o", "nowhere/r.parquet"), "nowhere/r.parquet: can't be written"),

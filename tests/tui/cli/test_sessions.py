@@ -7,7 +7,9 @@ from click.testing import CliRunner, Result
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import operations, paths
-from benchtui.tui.cli import app
+from benchtui.tui.cli import app, watch
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
 @pytest.fixture
@@ -36,7 +38,7 @@ def test_comparison_is_printed_in_columns(recorded: Any) -> None:
     assert "None of the sessions says which software it ran on" in done.stdout
     assert "ratio above 1: the new session is faster" in done.stdout
     row = next(line for line in done.stdout.splitlines() if line.startswith("  cuda:0 fp32 bs=1"))
-    assert row.split()[3:6] == ["10.02", "20.02", "0.50"]
+    assert row.split()[3:6] == ["10.0", "20.0", "0.50"]
     assert "SLOWER" in row
     assert "2 cases compared, 2 SLOWER." in done.stdout
 
@@ -85,14 +87,71 @@ def test_comparing_a_single_session_fails(recorded: Any) -> None:
     assert "2 to 26 sessions can be compared, not 1" in str(run("compare", "old").exception)
 
 
-def test_session_list_has_fixed_columns_followed_by_details(recorded: Any) -> None:
+def test_session_list_has_a_header_and_aligned_columns(recorded: Any) -> None:
     recorded()
     run("sessions", "note", "new", "after the update")
-    first = run("sessions").stdout.splitlines()[0]
-    name, state, created, count, cases = first.split()[:5]
-    assert (name, state, created, count, cases) == ("old", "finished", "2026-11-21T10:00:00Z", "2", "cases")
-    assert "  tiny-bert  on box  completed, 2 measured  best 99.9 samples/s: cuda:0" in first
-    assert run("sessions").stdout.splitlines()[1].endswith("note: after the update")
+    header, *rows = run("sessions").stdout.splitlines()
+    assert header.split() == [
+        *("name", "state", "created", "measured", "left", "samples/s", "model", "host", "best", "case")
+    ]  # fmt: skip
+    assert rows[0].split()[:8] == [
+        *("old", "completed", "2026-11-21T10:00:00Z", "2/2", "–", "99.9", "tiny-bert", "box")
+    ]  # fmt: skip
+    assert {row.index("tiny-bert") for row in rows} == {header.index("model")}
+    assert rows[1].endswith("note: after the update")
+
+
+def test_session_list_is_printed_as_json(recorded: Any) -> None:
+    recorded()
+    found = json.loads(run("sessions", "--json").stdout)
+    assert [(row["name"], row["state"], row["measured"], row["cases"]) for row in found] == [
+        ("old", "completed", 2, 2),
+        ("new", "completed", 2, 2),
+    ]
+    assert found[0]["best_case"].startswith("cuda:0 fp32") and found[0]["path"].endswith("old.json")
+
+
+def test_unique_beginning_names_a_session_but_deletes_none(recorded: Any) -> None:
+    recorded()
+    assert paths.resolve("ol") == paths.resolve("old")
+    assert "no such session" in str(run("sessions", "delete", "ol", "--yes").exception)
+    run("sessions", "rename", "new", "older")
+    assert "2 sessions match" in str(run("replay", "o", "--plain").exception)
+    assert paths.resolve("old").stem == "old"
+
+
+def test_unknown_session_suggests_the_nearest_name(recorded: Any) -> None:
+    recorded()
+    assert "did you mean 'old'?" in str(run("replay", "odl", "--plain").exception)
+
+
+@pytest.mark.parametrize(("word", "nearest"), [("sesions", "sessions"), ("quikc", "quick"), ("olld", "old")])
+def test_unknown_word_suggests_a_command_preset_or_session(recorded: Any, word: str, nearest: str) -> None:
+    recorded()
+    assert f"did you mean {nearest!r}?" in str(run(word).exception)
+    assert f"did you mean {nearest!r}?" in str(run(word, "--help").exception)
+
+
+def test_session_is_opened_whatever_its_file_is_called(
+    recorded: Any, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded()
+    file = home / "measured.toml"
+    file.write_bytes(paths.resolve("old").read_bytes())
+    shown: list[Any] = []
+    monkeypatch.setattr(watch, "require_terminal", lambda: None)
+    monkeypatch.setattr(watch, "show", lambda engine, path, **options: shown.append(path))
+    assert run(str(file)).exception is None
+    assert shown == [file]
+    assert "is a recorded session" in str(run(str(file), "--set", "batch_size=1").exception)
+
+
+def test_results_of_another_tool_are_imported_into_the_library(home: Path) -> None:
+    source = str(FIXTURES / "optimum-benchmark.json")
+    assert f"benchtui import {source}" in str(run(source).exception)
+    done = run("import", source)
+    assert done.exit_code == 0 and "from optimum-benchmark" in done.stderr
+    assert [entry.path.stem for entry in paths.entries()] == ["optimum-benchmark"]
 
 
 def test_sessions_can_be_renamed_and_deleted_by_name(recorded: Any) -> None:
@@ -124,12 +183,13 @@ def test_empty_library_suggests_a_first_command(home: Path) -> None:
     assert "record one with `benchtui run quick`" in done.stderr
 
 
-def test_list_shows_the_resume_command_of_an_unfinished_session(home: Path, make_story: Any) -> None:
+def test_list_shows_how_many_cases_of_a_session_are_left(home: Path, make_story: Any) -> None:
     make_story(paths.folder() / "cut.json").begin(batch_sizes=(1, 2, 3)).case(0).start(1).close()
     make_story(paths.folder() / "whole.json").begin(batch_sizes=(1,)).case(0).end().close()
     lines = {line.split()[0]: line for line in run("sessions").stdout.splitlines()}
-    assert "cut off" in lines["cut"] and "2 of 3 left: benchtui run --resume cut" in lines["cut"]
-    assert "--resume" not in lines["whole"]
+    assert "cut off" in lines["cut"] and lines["cut"].split()[4:6] == ["1/3", "2"]
+    assert lines["whole"].split()[4] == "–"
+    assert "benchtui run --resume NAME" in run("sessions").stderr
 
 
 @pytest.mark.parametrize(
@@ -149,3 +209,14 @@ def test_resume_rejects_options_that_change_the_sweep(home: Path, arguments: tup
 @pytest.mark.parametrize("option", ["--retry-failed", "--anyway"])
 def test_resume_options_require_resume(home: Path, option: str) -> None:
     assert "--retry-failed and --anyway require --resume SESSION" in str(run("run", "quick", option).exception)
+
+
+def test_simulated_session_is_listed_as_such_and_never_to_resume(home: Path, make_story: Any) -> None:
+    for name, simulated in (("modeled", "a model"), ("measured", None)):
+        story = make_story(paths.folder() / f"{name}.json").begin(batch_sizes=(1, 2), simulated=simulated)
+        story.case(0).close()
+    measured, modeled = sorted(run("sessions").stdout.splitlines()[1:])
+    assert ", SIMULATED" in modeled and "SIMULATED" not in measured
+    rows = {row["name"]: row for row in json.loads(run("sessions", "--json").stdout)}
+    assert rows["modeled"]["simulated"] and rows["modeled"]["left"] is None
+    assert not rows["measured"]["simulated"] and rows["measured"]["left"] == 1

@@ -1,7 +1,7 @@
 from math import isnan, nan
 
-from benchtui.themes.symbols import ASCII, UNICODE
-from benchtui.tui.drawing.bars import bar, buckets, history
+from benchtui.themes.symbols import ASCII, UNICODE, Symbols
+from benchtui.tui.drawing.bars import RatioRange, bar, buckets, gauge_bar, history, ratio_bar, severity
 
 
 def drawn(fraction: float | None, width: int = 4) -> str:
@@ -18,6 +18,51 @@ def test_bar_fills_in_half_cells() -> None:
 
 def test_ascii_bar_uses_ascii_characters() -> None:
     assert "".join(text for text, _ in bar(0.625, 4, ASCII)) == "##=-"
+
+
+def test_gauge_bar_fills_in_eighths_between_its_ends() -> None:
+    def text(fraction: float | None, symbols: Symbols = UNICODE) -> str:
+        return "".join(part for part, _ in gauge_bar(fraction, 6, symbols, "good"))
+
+    assert text(0.5) == "▕██··▏"
+    assert text(0.53125) == "▕██▏·▏"
+    assert text(None) == text(0.0) == "▕····▏"
+    assert text(3.0) == "▕████▏"
+    assert text(0.5, ASCII) == "[##..]"
+
+
+def ratio_text(low: float, high: float, width: int = 11, symbols: Symbols = UNICODE) -> str:
+    return "".join(part for part, _ in ratio_bar(RatioRange(low, high, 16.0), width, symbols, "good"))
+
+
+def test_a_ratio_bar_diverges_from_1_on_a_logarithmic_scale() -> None:
+    assert ratio_text(4.0, 4.0) == "▕    │██  ▏"
+    assert ratio_text(0.25, 0.25) == "▕  ██│    ▏"
+    assert ratio_text(1.0, 1.0) == "▕    │    ▏"
+    assert ratio_text(2**0.5, 2**0.5) == "▕    │▌   ▏" and ratio_text(2**-0.5, 2**-0.5) == "▕   ▐│    ▏"
+
+
+def test_the_interval_of_a_ratio_is_the_light_end_of_its_bar() -> None:
+    assert ratio_text(2.0, 8.0) == "▕    │█▒▒ ▏"
+    assert ratio_text(0.5, 4.0) == "▕   ▒│▒▒  ▏"
+    assert ratio_text(1 / 8, 1 / 2) == "▕ ▒▒█│    ▏"
+
+
+def test_a_ratio_beyond_the_bar_fills_its_side_and_no_more() -> None:
+    for width in range(3, 14):
+        for low, high in ((1e-9, 2e-9), (1e-9, 1e9), (500.0, 1e9)):
+            assert len(ratio_text(low, high, width)) == 3 + (width - 3) // 2 * 2
+    assert ratio_text(500.0, 600.0) == "▕    │████▏"
+
+
+def test_a_ratio_bar_is_drawn_in_ascii_too() -> None:
+    assert ratio_text(2.0, 8.0, symbols=ASCII) == "[    |#++ ]"
+    assert ratio_text(0.25, 0.25, symbols=ASCII) == "[  ##|    ]"
+
+
+def test_severity_rises_with_the_share_of_the_limit() -> None:
+    roles = [severity(fraction, 0.8, 0.95) for fraction in (None, 0.1, 0.8, 0.949, 0.95, 1.2)]
+    assert roles == ["muted", "good", "warning", "warning", "bad", "bad"]
 
 
 def test_history_is_right_aligned_on_a_fixed_scale() -> None:

@@ -44,10 +44,43 @@ def test_durations_have_at_most_two_units(seconds: float, shown: str) -> None:
     ("mb", "shown"), [(None, "–"), (893.4, "893 MB"), (12_345, "12.3 GB"), (139_870, "140 GB")]
 )
 def test_sizes_are_formatted(mb: float | None, shown: str) -> None:
-    assert format.megabytes(mb, UNICODE) == shown
+    assert format.memory(mb, UNICODE) == shown
 
 
 def test_rates_and_percentages_are_formatted() -> None:
     assert format.rate(3463.2, UNICODE) == "3,463.2"
     assert format.rate(123_456.7, UNICODE) == "123,457"
     assert [format.percent(value, UNICODE) for value in (None, 0.412, 12.34)] == ["–", "0.41", "12.3"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0561, "0.0561"), (5.6, "5.60"), (27.87, "27.9"), (99.96, "100"), (360.4, "360"), (12_504.0, "12,504")],
+)
+def test_numbers_have_three_significant_digits(value: float, text: str) -> None:
+    assert format.significant(value) == text
+
+
+def test_unknown_numbers_have_a_sign_instead_of_digits() -> None:
+    assert format.significant(None, UNICODE) == format.significant(float("nan"), UNICODE) == "–"
+    assert format.significant(0.0) == "0"
+
+
+def test_an_interval_wider_than_its_value_has_no_number() -> None:
+    assert format.half_width(0.3, UNICODE) == "±0.30 %"
+    assert format.half_width(872.5, UNICODE) == "±>100 %" and format.half_width(872.5, ASCII) == "+->100 %"
+
+
+def test_names_are_counted_in_order() -> None:
+    assert format.counted(["A", "A", "B"]) == "2 x A, B"
+    assert format.counted(["A"]) == "A" and format.counted([]) == ""
+
+
+def test_figure_shows_three_or_four_digits() -> None:
+    shown = [format.figure(value, UNICODE) for value in (None, 0, 0.1234, 5.61, 27.87, 637.04, 1234.5, 1e6)]
+    assert shown == ["–", "0", "0.123", "5.61", "27.87", "637.0", "1,234", "1,000,000"]
+
+
+def test_memory_shows_three_digits_and_its_unit() -> None:
+    shown = [format.memory(value, UNICODE) for value in (None, 700.4, 1600, 14_130, 141_300)]
+    assert shown == ["–", "700 MB", "1.60 GB", "14.1 GB", "141 GB"]

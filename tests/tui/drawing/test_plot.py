@@ -88,3 +88,9 @@ def test_zero_and_huge_values_are_drawn() -> None:
         same = Curve("a", "line0", (Dot(1, value), Dot(2, value, value, value)))
         for logarithmic in (False, True):
             assert text(made(curves=(same,), logarithmic=logarithmic))
+
+
+def test_covered_points_are_counted_beside_the_letter() -> None:
+    same = Curve("c", "line2", A.dots)
+    assert "".join(text(made(curves=(A, same)))).count("c+1") == 3
+    assert "+1" not in "".join(text(made()))

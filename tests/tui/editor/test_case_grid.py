@@ -71,9 +71,9 @@ def test_only_visible_cases_of_a_large_grid_are_rendered() -> None:
 
 def test_options_are_shortened_with_an_ellipsis() -> None:
     axes = Axes(compile=("off", "reduce-overhead"), device=("cuda:0",), batch_size=(1, 8))
-    lines = matrix_lines(MatrixView(CaseGrid(sweep(axes=axes), HistoryEstimator())), 44, 5, UNICODE)
+    lines = matrix_lines(MatrixView(CaseGrid(sweep(axes=axes), HistoryEstimator())), 43, 5, UNICODE)
     texts = ["".join(text for text, _ in line) for line in lines]
-    assert all(len(text) <= 44 for text in texts)
+    assert all(len(text) <= 43 for text in texts)
     assert "reduce…" in texts[3] and texts[0].split()[-2:] == ["memory", "MB"]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from benchtui.engine.telemetry.gpu.cuda_presence import CudaPresence
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.state.session import Session
@@ -12,13 +13,14 @@ from benchtui.sessions.sweep import Exclusion, Sweep
 from benchtui.sessions.sweep.toml_reader import entries, load_sweep
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.drawing.styled_text import width_of
-from benchtui.tui.editor.form import ENTRIES
+from benchtui.tui.editor.form import ENTRIES, FOLDED
 from benchtui.tui.editor.help import editor_help
 from benchtui.tui.editor.open_dialog import OpenDialog
 from benchtui.tui.editor.screen import Editor
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.help import help_lines
 from benchtui.tui.pages.page import Page
+from benchtui.tui.replay.screen import ReplayMonitor
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import EditRequested, ExitReason
 
@@ -51,9 +53,23 @@ def line_of(seen: Any, label: str) -> str:
     return next(line for line in seen.panel("entries") if line.lstrip("▸ ").startswith(label))
 
 
+async def select(seen: Any, key: str) -> None:
+    rows = [row.entry.key for row in editor(seen).state.form.rows]
+    await seen.press("g", *["down"] * rows.index(key))
+
+
 async def go_to(seen: Any, label: str) -> None:
-    await seen.press("g", *["down"] * [entry.label for entry in ENTRIES].index(label))
+    entry = next(entry for entry in ENTRIES if entry.label == label)
+    if entry.group in FOLDED and entry.group not in editor(seen).state.cursor.opened:
+        await select(seen, f"fold.{entry.group}")
+        await seen.press("space")
+    await select(seen, entry.key)
     assert line_of(seen, label).startswith("▸")
+
+
+def error(seen: Any) -> str:
+    """Return what is said in red below the selected entry."""
+    return editor(seen).state.error
 
 
 async def type_value(seen: Any, text: str) -> None:
@@ -65,10 +81,10 @@ def test_every_sweep_entry_has_a_form_row() -> None:
     assert all(entry.about for entry in ENTRIES)
 
 
-async def test_first_screen_shows_a_sweep_that_s_starts(opened: Any) -> None:
+async def test_first_screen_shows_a_sweep_that_r_starts(opened: Any) -> None:
     async with opened() as seen:
         assert seen.panel("title")[0] == " quick  preset quick"
-        assert hint(seen).startswith("s starts this sweep.")
+        assert hint(seen).startswith("r starts this sweep.")
         await until(seen, lambda: "16 of 16 cases" in seen.panel("totals")[0])
         assert line_of(seen, "batch_size").split() == ["batch_size", "1..8*2"]
         assert " q quit" in seen.panel("keys")[0]
@@ -80,7 +96,7 @@ async def test_first_screen_shows_a_sweep_that_s_starts(opened: Any) -> None:
 async def test_essential_content_is_visible_at_every_size(opened: Any, size: tuple[int, int]) -> None:
     async with opened(size=size) as seen:
         await until(seen, lambda: "16 of 16 cases" in seen.panel("totals")[0])
-        for word in ("▸ device", "✓cpu", "seq", "time s", "s starts this sweep", "1 Sweep"):
+        for word in ("▸ device", "✓cpu", "seq", "time s", "r starts this sweep", "1 Sweep"):
             assert word in seen.text
         assert all(len(line) <= size[0] for line in seen.text.splitlines())
 
@@ -97,7 +113,7 @@ async def test_cursor_moves_between_rows(opened: Any) -> None:
         await seen.press("k", "up", "up")
         assert line_of(seen, "dataset").startswith("▸")
         await seen.press("G")
-        assert line_of(seen, "env").startswith("▸")
+        assert line_of(seen, "Environment").startswith("▸")
         await seen.press("pageup", "home")
         assert line_of(seen, "name").startswith("▸")
         await seen.press("pagedown", "down")
@@ -111,10 +127,10 @@ async def test_typing_a_value_updates_the_cases_at_each_keystroke(opened: Any) -
         await until(seen, lambda: "16 of 16 cases" in seen.panel("totals")[0])
         assert "1..4" in seen.text and sweep_of(seen).axes.batch_size == (1, 2, 4, 8)
         await seen.press("*")
-        assert "'1..4*' is not a whole number" in hint(seen)
+        assert "'1..4*' is not a whole number" in error(seen)
         await seen.press("2")
         await until(seen, lambda: "12 of 12 cases" in seen.panel("totals")[0])
-        assert "not a whole number" not in hint(seen)
+        assert not error(seen)
         await seen.press("enter")
         assert sweep_of(seen).axes.batch_size == (1, 2, 4)
         assert "not saved" in seen.panel("title")[0]
@@ -124,11 +140,13 @@ async def test_invalid_value_is_rejected_and_esc_restores(opened: Any) -> None:
     async with opened() as seen:
         await go_to(seen, "iterations")
         await type_value(seen, "none")
-        assert hint(seen) == "iterations: 'none' is not a whole number from 1 to 1000000000"
+        assert error(seen) == "iterations: 'none' is not a whole number from 1 to 1000000000"
+        at = next(number for number, row in enumerate(seen.panel("entries")) if "iterations" in row)
+        assert "iterations: 'none' is not a whole" in seen.panel("entries")[at + 1]
         assert "esc back" in seen.panel("keys")[0]
         for key in ("enter", "down", "tab", "ctrl+s"):
             await seen.press(key)
-            assert "is not a whole number" in hint(seen)
+            assert "is not a whole number" in error(seen)
         await seen.press("escape")
         assert line_of(seen, "iterations").split() == ["▸", "iterations", "20"]
         assert sweep_of(seen) == load_sweep("quick")
@@ -196,11 +214,11 @@ async def test_space_starts_typing_if_an_entry_has_no_known_values(opened: Any) 
 async def test_entry_can_be_reset_to_its_default(opened: Any) -> None:
     async with opened() as seen:
         await go_to(seen, "batch_size")
-        await seen.press("d")
+        await seen.press("delete")
         assert sweep_of(seen).axes.batch_size == (1,)
         await go_to(seen, "model")
-        await seen.press("d")
-        assert hint(seen).startswith("model is missing")
+        await seen.press("delete")
+        assert error(seen).startswith("model is missing")
 
 
 async def test_entry_ignored_by_the_task_shows_why(app_context: AppContext, opened: Any) -> None:
@@ -238,15 +256,15 @@ async def test_single_cases_can_be_disabled_and_enabled(opened: Any) -> None:
 
 async def test_all_cases_sharing_a_value_can_be_toggled(opened: Any) -> None:
     async with opened() as seen:
-        await seen.press("tab", "G", "a")
+        await seen.press("tab", "G", "A")
         assert sweep_of(seen).exclude == (Exclusion(batch_size=8),)
-        await seen.press("k", "left", "left", "a")
+        await seen.press("k", "left", "left", "A")
         assert sweep_of(seen).exclude == (Exclusion(batch_size=8), Exclusion(device="cuda:0"))
-        await seen.press("g", "a")
+        await seen.press("g", "A")
         assert "exclude: leaves no case" in hint(seen)
-        await seen.press("G", "a")
+        await seen.press("G", "A")
         assert sweep_of(seen).exclude == (Exclusion(batch_size=8, device="cpu"),)
-        await seen.press("escape", "a")
+        await seen.press("escape", "A")
         assert hint(seen).startswith("tab moves to the cases")
 
 
@@ -312,7 +330,7 @@ async def test_s_starts_the_sweep_and_opens_the_monitor(
         return engine
 
     async with opened(app_context=replace(app_context, start=start)) as seen:
-        await seen.press("j", "right", "space", "s")
+        await seen.press("j", "right", "space", "r")
         await until(seen, lambda: isinstance(seen.app.screen, Monitor))
         await seen.look()
         assert started[0].axes.precision == ("fp32", "tf32")
@@ -325,7 +343,7 @@ async def test_s_starts_the_sweep_and_opens_the_monitor(
 
 async def test_failed_engine_start_shows_an_error(opened: Any) -> None:
     async with opened() as seen:
-        await seen.press("s")
+        await seen.press("r")
         await until(seen, lambda: hint(seen) == "no engine in this test")
         await seen.press("down")
         assert "no engine" not in hint(seen)
@@ -338,7 +356,7 @@ async def test_sweep_with_only_skipped_cases_is_not_started(opened: Any) -> None
         await go_to(seen, "device")
         await seen.press("right", "space")
         await until(seen, lambda: "0 of 8 cases" in seen.panel("totals")[0])
-        await seen.press("s")
+        await seen.press("r")
         assert hint(seen).startswith("nothing to measure")
 
 
@@ -354,11 +372,11 @@ async def test_starting_a_second_sweep_asks_first(
 
     async with opened(app_context=replace(app_context, start=start, running=lambda: [engine])) as seen:
         await until(seen, lambda: "trial is running on this machine: 2 opens it" in seen.panel("title")[0])
-        await seen.press("s")
+        await seen.press("r")
         await until(seen, lambda: "running both slows each down" in hint(seen))
         await seen.press("j", "space", "escape")
         assert not started and sweep_of(seen) == load_sweep("quick")
-        await seen.press("s")
+        await seen.press("r")
         await until(seen, lambda: "running both slows each down" in hint(seen))
         await seen.press("y")
         await until(seen, lambda: isinstance(seen.app.screen, Monitor))
@@ -402,8 +420,8 @@ async def test_preset_is_saved_under_a_new_name(app_context: AppContext, opened:
         assert saved.read_text().startswith("# A first look:")
         assert load_sweep(str(saved)) == load_sweep("quick")
         await seen.press("w", "ctrl+u", "enter")
-        assert hint(seen) == "not saved: no file name given"
-        await seen.press("w", "escape")
+        assert hint(seen) == "save as: not saved: no file name given"
+        await seen.press("escape")
         assert "save as" not in seen.text
 
 
@@ -426,7 +444,7 @@ async def test_open_dialog_can_be_navigated_and_closed(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("o")
         await until(seen, lambda: "gpt2-train" in seen.text)
-        await seen.press("pagedown", "up", "enter")
+        await seen.press("pagedown", "up", "up", "enter")
         assert sweep_of(seen).name == "gpt2-train"
         await seen.press("o", "escape")
         assert isinstance(seen.app.screen, Editor) and sweep_of(seen).name == "gpt2-train"
@@ -492,3 +510,119 @@ def test_help_fits_a_narrow_terminal() -> None:
     lines = help_lines(editor_help(UNICODE), 56)
     assert max(width_of(drawn) for drawn in lines) <= 56
     assert "only weights and libraries" in " ".join(text.strip() for drawn in lines for text, _ in drawn)
+
+
+async def test_groups_are_folded_until_they_are_opened(opened: Any) -> None:
+    async with opened() as seen:
+        assert not any("warmup" in row for row in seen.panel("entries"))
+        assert line_of(seen, "Measure").split() == ["Measure", "▸", "baseline", "batch_size=1"]
+        await select(seen, "fold.Measure")
+        await seen.press("enter")
+        assert line_of(seen, "warmup") and line_of(seen, "Measure").split()[:2] == ["▸", "Measure"]
+        await seen.press("4", "1")
+        assert line_of(seen, "warmup")
+        await seen.press("space")
+        assert not any("warmup" in row for row in seen.panel("entries"))
+
+
+async def test_help_stands_below_the_selected_entry(opened: Any) -> None:
+    async with opened() as seen:
+        await go_to(seen, "weights")
+        rows = seen.panel("entries")
+        at = next(number for number, row in enumerate(rows) if row.startswith("▸ weights"))
+        assert "the same architecture without a download" in rows[at + 1]
+        assert sum("the same architecture" in row for row in rows) == 1
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_all_values_of_an_option_are_visible(opened: Any, size: tuple[int, int]) -> None:
+    async with opened(size=size) as seen:
+        await go_to(seen, "precision")
+        assert all(value in seen.text for value in ("amp-fp16", "amp-bf16", "int8"))
+
+
+async def test_value_that_is_listed_twice_is_kept_once(opened: Any) -> None:
+    async with opened() as seen:
+        await go_to(seen, "batch_size")
+        await type_value(seen, "16,32,32,8..16*2,20..21,21")
+        await seen.press("enter")
+        assert hint(seen) == "listed twice, kept once: 32, 21"
+        assert line_of(seen, "batch_size").split(maxsplit=2)[2] == "16, 32, 8..16*2, 20..21"
+        assert sweep_of(seen).axes.batch_size == (16, 32, 8, 20, 21)
+
+
+async def test_cases_without_their_device_are_not_counted(app_context: AppContext, opened: Any) -> None:
+    none = CudaPresence(0, "no NVIDIA driver")
+    async with opened(app_context=replace(app_context, missing_device=lambda: none.missing_reason)) as seen:
+        await until(seen, lambda: "8 of 16 cases can run" in seen.panel("totals")[0])
+        assert "no CUDA here: no NVIDIA driver" in seen.panel("totals")[1]
+        row = next(row for row in seen.panel("matrix") if "cuda:0" in row)
+        assert row.split()[0] == "○" and row.endswith("no CUDA here")
+        await go_to(seen, "device")
+        await seen.press("space")
+        await until(seen, lambda: "0 of 8 cases can run" in seen.panel("totals")[0])
+        await seen.press("r")
+        assert hint(seen) == "nothing to measure: no CUDA here: no NVIDIA driver"
+
+
+async def test_first_screen_names_the_demo_and_o_replays_it(opened: Any) -> None:
+    async with opened() as seen:
+        assert "the demo" in hint(seen)
+        await seen.press("o")
+        await until(seen, lambda: "gpt2-train" in seen.text)
+        await seen.press(*"demo", "enter")
+        await until(seen, lambda: isinstance(seen.app.screen, ReplayMonitor))
+
+
+async def test_recent_sweeps_are_listed_once(app_context: AppContext, opened: Any, story: Any) -> None:
+    story.begin().end()
+    known = SessionFile(story.path, Session.load(story.path).start, finished=True)
+    async with opened(app_context=replace(app_context, recorded=lambda: [known, known])) as seen:
+        await seen.press("o")
+        await until(seen, lambda: "Recent sweeps" in seen.text)
+        assert sum(row.startswith("  trial") for row in seen.panel("choices")) == 1
+        await seen.press(*"trial", "enter")
+        assert seen.panel("title")[0] == " trial  sweep of trial"
+
+
+async def test_saved_sweep_gets_an_extension_so_that_it_is_listed(app_context: AppContext, opened: Any) -> None:
+    async with opened() as seen:
+        await seen.press("w", "ctrl+u", *"night", "enter")
+        assert (app_context.folder / "night.toml").exists()
+        await seen.press("o")
+        await until(seen, lambda: "night.toml" in seen.text)
+
+
+async def test_refused_path_stays_in_the_prompt_with_the_error_under_it(
+    app_context: AppContext, opened: Any
+) -> None:
+    async with opened() as seen:
+        await seen.press("w", "ctrl+u", *"none/night", "enter")
+        prompt, error = seen.panel("hint")
+        assert prompt.startswith("save as:") and "can't be written: No" in error
+        assert seen.app.focused.value == "none/night" and "none/night" in seen.text
+        await seen.press(*["left"] * 5, *["backspace"] * 5, "enter")
+        assert (app_context.folder / "night.toml").exists()
+
+
+async def test_click_selects_an_entry_or_a_case_and_a_double_click_edits(opened: Any) -> None:
+    async with opened() as seen:
+        lines = seen.panel("entries")
+        row = next(at for at, line in enumerate(lines) if line.strip().startswith("batch_size"))
+        await seen.pilot.click("#entries", offset=(4, row))
+        assert line_of(seen, "batch_size").startswith("▸")
+        await seen.pilot.click("#matrix", offset=(4, 3))
+        assert seen.panel("matrix")[3].startswith("▸")
+        row = next(at for at, line in enumerate(seen.panel("entries")) if line.strip().startswith("model "))
+        await seen.pilot.click("#entries", offset=(4, row), times=2)
+        assert seen.app.focused is not None and not editor(seen).state.in_cases
+
+
+async def test_esc_returns_to_the_previous_place(opened: Any) -> None:
+    async with opened() as seen:
+        await seen.press("4", "5", "escape")
+        assert "▸4 Library" in seen.panel("places")[0]
+        await seen.press("escape")
+        assert "▸1 Sweep" in seen.panel("places")[0]
+        await seen.press("escape")
+        assert "▸1 Sweep" in seen.panel("places")[0]

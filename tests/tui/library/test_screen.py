@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import MouseScrollDown
 
 from benchtui.sessions.errors import NothingToResumeError
 from benchtui.sessions.library import operations, paths
@@ -212,17 +213,24 @@ async def test_renaming_to_an_existing_name_shows_an_error(three_sessions: AppCo
         await listed.press("enter")
         await listed.until(lambda: "a session with this name already exists" in listed.word)
         assert len(listed.rows) == 3
+        assert seen.app.focused.value == "beta" and "new name:" in listed.text
+        bar = seen.app.screen.query_one(ActionBar)
+        assert bar.query_one("#log").region.y == bar.query_one("#typing").region.y + 1
+        await listed.type("-2")
+        await listed.press("enter")
+        await listed.until(lambda: listed.chosen == "beta-2")
+        assert seen.app.focused is None
 
 
 async def test_note_is_saved_shown_and_searchable(three_sessions: AppContext, opened: Any) -> None:
     async with opened(app_context=three_sessions) as seen:
         listed = await LibraryPilot(seen).begin()
-        await listed.press("o")
+        await listed.press("w")
         await listed.type("new driver")
         await listed.press("enter")
         await listed.until(lambda: "note      new driver" in listed.text)
         assert operations.note_of(paths.folder() / "gamma.json") == "new driver"
-        await listed.press("o", *["backspace"] * 10, "enter")
+        await listed.press("w", *["backspace"] * 10, "enter")
         await listed.until(lambda: "note removed" in listed.word)
 
 
@@ -275,7 +283,10 @@ async def test_session_file_can_be_imported(three_sessions: AppContext, opened: 
         await listed.type("none.json")
         await listed.press("enter")
         await listed.until(lambda: "can't be read" in listed.word)
-        await listed.press("i")
+        assert "can't be read" in listed.text
+        await listed.press("enter")
+        await listed.until(lambda: "can't be read" in listed.text)
+        await listed.press("ctrl+u")
         await listed.type("delta.json")
         await listed.press("enter")
         await listed.until(lambda: "imported delta" in listed.word and len(listed.rows) == 4)
@@ -295,7 +306,7 @@ async def test_running_session_is_listed_first_and_cannot_be_deleted(
         await listed.type("2")
         await listed.press("enter")
         await listed.until(lambda: "a running sweep can't be renamed" in listed.word)
-        await listed.press("enter")
+        await listed.press("escape", "enter")
         assert listed.messages[0].engine is engine
 
 
@@ -322,11 +333,11 @@ async def test_refresh_finds_new_sessions(three_sessions: AppContext, opened: An
     async with opened(app_context=three_sessions) as seen:
         listed = await LibraryPilot(seen).begin()
         make_story(paths.folder() / "new.json").begin().case(0).end().close()
-        await listed.press("r")
+        await listed.press("f5")
         await listed.until(lambda: len(listed.rows) == 4)
 
 
-async def test_u_resumes_the_remaining_cases(
+async def test_r_resumes_the_remaining_cases(
     three_sessions: AppContext, opened: Any, engine: Any, make_story: Any
 ) -> None:
     path = paths.folder() / "omega.json"
@@ -340,9 +351,9 @@ async def test_u_resumes_the_remaining_cases(
     async with opened(app_context=replace(three_sessions, resume=resume)) as seen:
         listed = await LibraryPilot(seen).begin()
         assert listed.chosen == "omega"
-        assert "1 to run: u, or benchtui run --resume omega" in listed.text
-        assert "u resume" in listed.text
-        await listed.press("u")
+        assert "1 to run: r, or benchtui run --resume omega" in listed.text
+        assert "r resume" in listed.text
+        await listed.press("r")
         await listed.until(lambda: bool(listed.messages))
         assert resumed == [path]
         assert listed.messages[0].path == path and listed.messages[0].engine is engine
@@ -363,18 +374,18 @@ async def test_resume_asks_first_while_another_sweep_is_running(
     there = replace(three_sessions, resume=resume, running=lambda: [engine])
     async with opened(app_context=there) as seen:
         listed = await LibraryPilot(seen).begin()
-        await listed.press("u")
+        await listed.press("r")
         assert "beta is still running; enter opens it" in listed.word
         await listed.press("j")
         assert listed.chosen == "omega"
-        await listed.press("u")
+        await listed.press("r")
         await listed.until(lambda: "Another sweep is running on this machine" in listed.word)
         assert resumed == []
         await listed.press("escape")
         assert listed.word == "" and resumed == []
-        await listed.press("u")
+        await listed.press("r")
         await listed.until(lambda: "Another sweep is running on this machine" in listed.word)
-        await listed.press("u")
+        await listed.press("r")
         await listed.until(lambda: bool(listed.messages))
         assert resumed == [path]
 
@@ -386,7 +397,7 @@ async def test_failed_resume_shows_the_reason(three_sessions: AppContext, opened
     async with opened(app_context=replace(three_sessions, resume=resume)) as seen:
         listed = await LibraryPilot(seen).begin()
         assert "u resume" not in listed.text
-        await listed.press("u")
+        await listed.press("r")
         await listed.until(lambda: "no cases left to run" in listed.word)
         assert listed.messages == []
 
@@ -422,7 +433,7 @@ async def test_help_lists_the_keys_and_closes(three_sessions: AppContext, opened
         listed = await LibraryPilot(seen).begin()
         await listed.press("question_mark")
         assert isinstance(seen.app.screen, Page)
-        assert "Mark for comparison: the first marked is the base, A" in listed.text
+        assert "Mark for comparison: the first" in listed.text
         await listed.press("escape")
         assert isinstance(seen.app.screen, Library)
 
@@ -439,3 +450,41 @@ async def test_q_quits(three_sessions: AppContext, opened: Any) -> None:
         listed = await LibraryPilot(seen).begin()
         await listed.press("q")
     assert seen.app.return_value.how == "closed"
+
+
+async def test_results_of_another_tool_can_be_imported(three_sessions: AppContext, opened: Any) -> None:
+    fixture = Path(__file__).parents[2] / "fixtures" / "optimum-benchmark.json"
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
+        await listed.press("i")
+        await listed.type(str(fixture))
+        await listed.press("enter")
+        await listed.until(lambda: "imported optimum-benchmark" in listed.word and len(listed.rows) == 4)
+
+
+async def test_click_selects_a_session_sorts_and_a_double_click_opens(
+    three_sessions: AppContext, opened: Any
+) -> None:
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
+        await seen.pilot.click("#list", offset=(5, 2))
+        assert listed.chosen == "alpha"
+        await seen.pilot.click("#header", offset=(4, 0))
+        assert listed.rows[0].split()[1] == "alpha"
+        await seen.pilot.click("#list", offset=(5, 1), times=2)
+        assert [message.path.stem for message in listed.messages] == ["beta"]
+
+
+async def test_wheel_moves_through_the_sessions(three_sessions: AppContext, opened: Any) -> None:
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
+        seen.app.post_message(MouseScrollDown(None, 9, 9, 0, 1, 0, False, False, False))
+        await seen.pilot.pause()
+        assert listed.chosen == "alpha"
+
+
+async def test_click_in_the_navigation_bar_switches_places(three_sessions: AppContext, opened: Any) -> None:
+    async with opened(app_context=three_sessions) as seen:
+        await LibraryPilot(seen).begin()
+        await seen.pilot.click("#places", offset=(seen.panel("places")[0].index("Compare") + 2, 0))
+        assert "▸5 Compare" in seen.panel("places")[0]

@@ -19,6 +19,7 @@ def test_running_stats_equal_the_report(n: int) -> None:
     assert spread.total / n == pytest.approx(known.mean)
     assert (spread.median, spread.p99) == (pytest.approx(known.median), pytest.approx(known.p99))
     assert (spread.least, spread.most) == (known.least, known.most)
+    assert spread.p5_to_p95 == (None if known.p95 is None else pytest.approx((known.p5, known.p95)))
     assert spread.interval == (None if known.low is None else (known.low, known.high))
     assert spread.interval_percent == pytest.approx(known.interval_percent)
 

@@ -15,7 +15,8 @@ from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Baseline
 from benchtui.sessions.text.formatting import ratio_text
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.model.case_rows import CaseRows, state_text
+from benchtui.tui.model.case_rows import CaseRows
+from benchtui.tui.model.row_cells import state_text
 
 
 def case_rows(path: Path) -> tuple[Session, CaseRows]:
@@ -25,7 +26,7 @@ def case_rows(path: Path) -> tuple[Session, CaseRows]:
     return session, made
 
 
-WORDS = {Verdict.FASTER: "", Verdict.SLOWER: "", Verdict.SAME: "= ", Verdict.UNSURE: "? "}
+SIGNED = {Verdict.SAME: "≈{}x", Verdict.UNSURE: "{}x?"}
 
 
 @pytest.mark.parametrize("rounds", [1, 3])
@@ -44,9 +45,9 @@ def test_baseline_and_ratio_equal_the_report(story: Any, baseline: Baseline, rou
         if base is result:
             assert shown == "base"
         elif ratio is None:
-            assert shown == "–"
+            assert shown == "no base"
         else:
-            assert shown == f"{WORDS[ratio.verdict]}{ratio_text(ratio.value)}x"
+            assert shown == SIGNED.get(ratio.verdict, "{}x").format(ratio_text(ratio.value))
 
 
 def test_a_ratio_has_the_sign_and_color_of_its_verdict(story: Any) -> None:
@@ -54,12 +55,12 @@ def test_a_ratio_has_the_sign_and_color_of_its_verdict(story: Any) -> None:
     story.case(2, 20.0, rounds=3).case(3, 120.0, rounds=3).end()
     _, made = case_rows(story.path)
     shown = [made.row(case).cells["base"] for case in range(4)]
-    assert shown == [("base", "muted"), ("= 1.001x", "plain"), ("2.00x", "good"), ("0.67x", "bad")]
+    assert shown == [("base", "muted"), ("≈1.001x", "plain"), ("2.00x", "good"), ("0.67x", "bad")]
 
 
 def test_one_round_gives_an_unsure_verdict(story: Any) -> None:
     _, made = case_rows(story.begin(batch_sizes=(1, 2)).case(0, 10.0).case(1, 20.0).end().path)
-    assert made.row(1).cells["base"] == ("? 1.001x", "muted")
+    assert made.row(1).cells["base"] == ("1.001x?", "muted")
 
 
 def test_a_row_without_a_baseline_of_its_length_says_why(story: Any) -> None:
@@ -72,10 +73,10 @@ def test_a_row_without_a_baseline_of_its_length_says_why(story: Any) -> None:
             story.case(place, 10.0 * size)
     _, made = case_rows(story.end().path)
     cells = made.row(places[32, 4]).cells
-    assert cells["base"] == ("–", "muted")
+    assert cells["base"] == ("no base", "muted")
     assert cells["notes"][0] == "no ratio: the baseline, cuda:0 fp32 compile=off bs=1 seq=32, was skipped"
     assert made.row(places[16, 1]).cells["base"][0] == "base"
-    assert made.row(places[16, 4]).cells["base"][0] == "? 1.001x"
+    assert made.row(places[16, 4]).cells["base"][0] == "1.001x?"
     assert made.row(places[32, 1]).cells["base"][0] == "–"
 
 
@@ -89,19 +90,20 @@ def test_a_row_shows_all_metrics(story: Any) -> None:
     _, made = case_rows(story.path)
     cells = {key: text for key, (text, _) in made.row(1).cells.items()}
     assert cells == {
-        "state": "✓ ok",
+        "state": "⚑ throttled",
         "p50": "10.02",
         "p99": "–",
         "samples": "199.6",
-        "memory": "700",
+        "memory": "700 MB",
         "power": "210",
         "base": "2.00x",
+        "trace": "▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄",
         "notes": "throttled",
         "steps": "20",
         "interval": "0.10",
         "outliers": "0",
         "tokens": "–",
-        "energy": "1,250.0",
+        "energy": "1,250",
         "node": "",
     }
     assert made.row(0).cells["p99"][0] == "10.04"
@@ -145,3 +147,19 @@ def test_name_column_grows_for_an_added_case(story: Any) -> None:
     assert made.names.width > width
     assert made.row(len(session.cases) - 1).case[0].endswith("bs 51200")
     assert made.row(0).case[0] != first and made.row(0).case[0].endswith("bs     1")
+
+
+def test_the_axis_of_a_running_case_is_chosen_after_the_warm_up_and_then_only_grows(story: Any) -> None:
+    story.begin(iterations=100).start(0).prepare(0).steps(0, [100.0 + step % 3 for step in range(50)], "warmup")
+    session, made = case_rows(story.path)
+    case, measure = session.cases[0], session.start.sweep.measure
+    warming = made.band(case, measure).axis
+    assert warming is not None and warming.narrow is None
+    axes = []
+    for step in range(100):
+        case.measured.wall_ms.append(900.0 if step == 0 else 100.0 + step % 7 + (12 if step > 60 else 0))
+        axes.append(made.band(case, measure).axis)
+    assert [axis is not None and axis.narrow is not None for axis in axes] == [False] * 39 + [True] * 61
+    assert all(axis.top <= 200.0 for axis in axes[19:] if axis)
+    highs = [axis.narrow.high for axis in axes if axis and axis.narrow]
+    assert highs == sorted(highs) and highs[0] < highs[-1]

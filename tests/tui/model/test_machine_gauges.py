@@ -1,13 +1,16 @@
+import time
 from operator import attrgetter
+from typing import Any
 
 import pytest
+from msgspec import structs
 
-from benchtui.sessions.events import CaseStarted, NodeJoined, NodeLost, SessionStarted, Telemetry
+from benchtui.sessions.events import CaseStarted, NodeJoined, NodeLost, Resumed, SessionStarted, Telemetry
 from benchtui.sessions.payloads import Gpu, GpuReadings, Host, HostReadings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.model.machine_gauges import machines_of, throttle_text
+from benchtui.tui.model.machine_gauges import machines_of, throttle_notes
 from benchtui.tui.panels.gauges import gauge_lines
 
 NAME = attrgetter("name")
@@ -16,16 +19,23 @@ NAME = attrgetter("name")
 @pytest.mark.parametrize(
     ("throttle", "said"),
     [
-        ([], ("", False)),
-        ([None, ""], ("", False)),
-        (["hw_thermal", ""], ("", False)),
-        (["", "sw_power_cap"], ("clock limited by sw power cap", False)),
-        (["sw_power_cap+hw_thermal", None], ("clock limited by sw power cap, hw thermal", True)),
-        (["\x1b[2Jhw_slowdown"], ("clock limited by [2Jhw slowdown", False)),
+        ([], ((), False)),
+        ([None, ""], ((), False)),
+        (["hw_thermal", ""], ((), False)),
+        (["", "sw_power_cap"], (("power cap",), False)),
+        (["app_clocks+reliability"], (("application clocks, reliability",), False)),
+        (
+            ["sw_power_cap+hw_slowdown+hw_thermal", None],
+            (("THROTTLED: HW thermal slowdown", "THROTTLED: HW thermal", "THROTTLED"), True),
+        ),
+        (["hw_slowdown"], (("THROTTLED: HW slowdown", "THROTTLED: HW", "THROTTLED"), True)),
+        (["\x1b[2Jhw_slowdown"], (("[2Jhw slowdown",), False)),
     ],
 )
-def test_throttle_text_shows_the_latest_reasons(throttle: list[str | None], said: tuple[str, bool]) -> None:
-    assert throttle_text(throttle) == said
+def test_latest_throttle_reasons_are_named_and_only_hardware_ones_are_alarms(
+    throttle: list[str | None], said: tuple[tuple[str, ...], bool]
+) -> None:
+    assert throttle_notes(throttle) == said
 
 
 def in_cluster() -> Session:
@@ -48,13 +58,13 @@ def in_cluster() -> Session:
 def test_each_node_shows_gauges_and_running_cases() -> None:
     machines = machines_of(in_cluster(), UNICODE, NAME)
     assert machines.host is None
-    devices = machines.first(3)
-    assert [(each.title, each.remark, each.alarming) for each in devices] == [
-        ("box-one", "idle", False),
-        ("box-two", "cpu fp32 compile=off bs=1 seq=128", False),
-        ("box-three", "lost: it went away", True),
+    devices = machines.devices(3)
+    assert [(each.title, each.notes, each.alarming) for each in devices] == [
+        ("box-one", ("idle",), False),
+        ("box-two", ("cpu fp32 compile=off bs=1 seq=128",), False),
+        ("box-three", ("lost: it went away",), True),
     ]
-    assert [gauge.value for gauge in devices[1].gauges] == ["200 %", "500 MB"]
+    assert [gauge.value for gauge in devices[1].gauges] == ["200% of 4 cores", "500 MB"]
     assert devices[2].gauges == ()
 
 
@@ -79,60 +89,33 @@ def with_gpus(*powers: float | None) -> Session:
 
 
 def test_a_node_sums_power_and_memory_of_its_gpus() -> None:
-    (*_, node) = machines_of(with_gpus(100.0, 300.0), UNICODE, NAME).first(4)
-    power, vram = node.gauges
-    assert (node.name, power.value, power.limit, vram.value) == ("H, 2 GPUs", "400 W", "1,400 W", "2.0 GB")
-    assert power.past is not None and list(power.past())[-2:] == [200 / 1400, 400 / 1400]
-    assert (node.remark, node.alarming) == ("GPU 1 clock limited by hw thermal", True)
+    (*_, node) = machines_of(with_gpus(100.0, 300.0), UNICODE, NAME).devices(4)
+    power, memory = node.gauge("power"), node.gauge("memory")
+    assert power is not None and memory is not None and power.past is not None
+    assert (node.name, power.value, memory.value) == ("2 x H", "400/1,400W", "2.0G")
+    assert list(power.past(2, 1.0)) == [200 / 1400, 400 / 1400]
+    assert (node.notes, node.alarming) == (("GPU 1 THROTTLED: HW thermal slowdown",), True)
 
 
 def test_a_sum_with_a_missing_gpu_is_none() -> None:
-    (*_, node) = machines_of(with_gpus(100.0, None), UNICODE, NAME).first(4)
-    power, vram = node.gauges
-    assert (power.value, power.absent, vram.value) == ("–", "not supported", "2.0 GB")
+    (*_, node) = machines_of(with_gpus(100.0, None), UNICODE, NAME).devices(4)
+    power, memory = node.gauge("power"), node.gauge("memory")
+    assert power is not None and memory is not None
+    assert (power.value, power.absent, memory.value) == ("–", "not supported", "2.0G")
 
 
 def test_readings_of_an_undescribed_gpu_are_shown() -> None:
     session = in_cluster()
     readings = (GpuReadings(index=5, power_w=[100.0]),)
     session.apply(Telemetry(t=3.0, at_s=[3.0], gpus=readings, node="box-one"))
-    assert machines_of(session, UNICODE, NAME).first(1)[0].gauges[0].value == "100 W"
+    power = machines_of(session, UNICODE, NAME).device(0).gauge("power")
+    assert power is not None and power.value == "100W"
 
 
 def test_a_selected_node_is_shown_alone() -> None:
     machines = machines_of(in_cluster(), UNICODE, NAME, "box-two")
-    assert machines.host is not None
-    assert (machines.host.title, machines.host.name) == ("box-two", "CPU of box-two")
-
-
-def test_many_nodes_get_one_line_each_with_full_names() -> None:
-    lines = gauge_lines(machines_of(in_cluster(), UNICODE, NAME), 80, 3, UNICODE)
-    texts = ["".join(text for text, _ in line) for line in lines]
-    assert [text.split()[0] for text in texts] == ["box-one", "box-two", "box-three"]
-    assert "200 %" in texts[1] and texts[1].rstrip().endswith("seq=128")
-
-
-def test_machines_are_placed_side_by_side_if_they_do_not_fit_below_each_other() -> None:
-    machines = machines_of(with_gpus(100.0, 300.0), UNICODE, NAME)
-    narrow, wide = (
-        ["".join(text for text, _ in line) for line in gauge_lines(machines, width, 10, UNICODE)]
-        for width in (80, 83)
-    )
-    assert [text.split()[0] for text in narrow] == ["box-one", "box-two", "box-three", "many"]
-    assert len(wide) <= 10 and wide[0].split()[0] == "box-one"
-    (beside,) = [text for text in wide if "many" in text]
-    assert beside.index("many") == 43
-
-
-def test_hidden_machines_are_counted() -> None:
-    lines = gauge_lines(machines_of(in_cluster(), UNICODE, NAME), 60, 2, UNICODE, ": z")
-    assert lines[-1] == (("2 more: z", "muted"),)
-
-
-def test_a_machine_too_tall_for_the_panel_gets_one_line() -> None:
-    machines = machines_of(with_gpus(100.0, 300.0), UNICODE, NAME, "many")
-    lines = ["".join(text for text, _ in line) for line in gauge_lines(machines, 200, 4, UNICODE)]
-    assert [text.split("  ")[0] for text in lines] == ["GPU 0", "GPU 1", "many"]
+    assert machines.host is not None and machines.count == 0
+    assert machines.host.title == "box-two"
 
 
 def test_a_gpu_without_readings_hides_the_history_of_its_node() -> None:
@@ -140,5 +123,100 @@ def test_a_gpu_without_readings_hides_the_history_of_its_node() -> None:
     late = (GpuReadings(index=1, power_w=[5.0], memory_used_mb=[1.0]),)
     session.apply(Telemetry(t=5.0, at_s=[], gpus=late, node="many"))
     machines = machines_of(session, UNICODE, NAME)
-    assert [(gauge.value, gauge.past) for gauge in machines.first(4)[-1].gauges] == [("–", None), ("–", None)]
-    assert len(gauge_lines(machines, 120, 60, UNICODE)) > 10
+    assert {(gauge.value, gauge.past) for gauge in machines.devices(4)[-1].gauges} == {("–", None)}
+    lines = ["".join(text for text, _ in line) for line in gauge_lines(machines, 120, 60, UNICODE)]
+    assert sum("many" in text for text in lines) == 1
+
+
+def one_gpu(gpu: Gpu, host: HostReadings | None = None, **readings: Any) -> Session:
+    session = Session()
+    start = SessionStarted(
+        t=0.0,
+        id="s",
+        created="2026-11-21T10:00:00Z",
+        sweep=Sweep(name="s", model="m"),
+        plan=(Config(device="cuda:0"),),
+        host=Host(gpus=(gpu,), cpu_count=2, memory_mb=16_000.0),
+    )
+    session.apply(start)
+    columns = {name: [value] for name, value in readings.items()}
+    gpus = (GpuReadings(index=gpu.index, **columns),)
+    session.apply(Telemetry(t=5.0, at_s=[5.0], gpus=gpus, host=host or HostReadings()))
+    return session
+
+
+def roles(gpu: Gpu, **readings: Any) -> dict[str, str]:
+    device = machines_of(one_gpu(gpu, **readings), UNICODE, NAME).device(0)
+    return {gauge.label: gauge.role for gauge in device.gauges}
+
+
+@pytest.mark.parametrize(
+    ("used_mb", "power_w", "temperature_c", "expected"),
+    [
+        (80_000, 600, 79, ("good", "good", "good")),
+        (90_000, 686, 80, ("warning", "warning", "warning")),
+        (97_000, 800, 90, ("bad", "warning", "bad")),
+    ],
+)
+def test_severity_is_of_memory_power_limit_and_temperature_but_never_of_load(
+    used_mb: float, power_w: float, temperature_c: float, expected: tuple[str, str, str]
+) -> None:
+    gpu = Gpu(index=0, name="H", memory_mb=100_000, power_limit_w=700)
+    readings = {"memory_used_mb": used_mb, "power_w": power_w, "temperature_c": temperature_c}
+    found = roles(gpu, utilisation_percent=100, **readings)
+    assert (found["memory"], found["power"], found["temp"]) == expected
+    assert found["utilization"] == "accent"
+
+
+def test_temperature_is_judged_by_the_slowdown_threshold_of_the_device() -> None:
+    gpu = Gpu(index=0, name="H", slowdown_c=75)
+    assert [roles(gpu, temperature_c=heat)["temp"] for heat in (64, 65, 75)] == ["good", "warning", "bad"]
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("NVIDIA H100 80GB HBM3", "H100"),
+        ("Tesla V100-SXM2-16GB", "V100"),
+        ("NVIDIA GeForce RTX 4090", "RTX 4090"),
+        ("NVIDIA RTX 6000 Ada Generation", "RTX 6000 Ada"),
+        ("NVIDIA A100 80GB PCIe", "A100"),
+        ("NVIDIA", "NVIDIA"),
+    ],
+)
+def test_gpu_names_are_shortened_to_the_model(name: str, model: str) -> None:
+    assert machines_of(one_gpu(Gpu(index=0, name=name)), UNICODE, NAME).device(0).name == model
+
+
+def test_maximum_clock_is_shown_only_if_the_driver_told_it() -> None:
+    known = Gpu(index=0, name="H", sm_clock_mhz=1980, sm_clock_is_highest=True)
+    assert "max clock" in roles(known) and "max clock" not in roles(Gpu(index=0, name="H", sm_clock_mhz=1980))
+
+
+def test_host_names_its_scale_and_flags_other_processes() -> None:
+    readings = HostReadings(cpu_percent=[148.0], worker_cpu_percent=[99.0], engine_cpu_percent=[1.0])
+    host = machines_of(one_gpu(Gpu(index=0, name="H"), readings), UNICODE, NAME).host
+    assert host is not None
+    assert host.gauges[0].value == "148% of 2 cores"
+    assert host.readings == (("⚑ other processes 48% CPU", "warning"), ("engine 1% CPU", "muted"))
+
+
+def test_readings_of_an_ended_session_carry_the_time_of_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    session = one_gpu(Gpu(index=0, name="H"))
+    session.apply(Telemetry(t=130.0, at_s=[130.0]))
+    assert machines_of(session, UNICODE, NAME).as_of is None
+    assert machines_of(session, UNICODE, NAME, live=False).as_of == "10:02"
+    session.apply(Resumed(t=200.0, created="2026-11-21T12:00:00Z", host=Host(), cases=()))
+    session.apply(Telemetry(t=260.0, at_s=[260.0]))
+    assert machines_of(session, UNICODE, NAME, live=False).as_of == "12:01"
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize("created", ["", "yesterday", "9999-12-31T23:59:59+00:00"])
+def test_unknown_start_time_leaves_out_the_time_of_the_last_reading(created: str) -> None:
+    session = in_cluster()
+    session.started = structs.replace(session.start, created=created)
+    assert machines_of(session, UNICODE, NAME, live=False).as_of == ""

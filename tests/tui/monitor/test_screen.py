@@ -1,14 +1,21 @@
 """Monitor screen on generated sessions: each state, and each key."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from benchtui.sessions.payloads import Gpu
 from benchtui.tui.case.screen import CaseScreen
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.page import Page
+from benchtui.tui.pages.palette import Palette
+from benchtui.tui.panels.case_table import CaseTable
 from benchtui.tui.shell.navigation import ExitReason
+from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.refresh_rate import DrawingCost
+from benchtui.tui.shell.settings import Settings
+from benchtui.tui.widgets.frame import Frame
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
 
@@ -50,30 +57,36 @@ async def test_metrics_and_time_left_are_shown(story: Any, engine: Any, opened: 
     story.begin(iterations=2000).case(0, 10.0, 150).start(1).prepare(1).steps(1, [20.0] * 50)
     async with opened(story.path, engine) as seen:
         figures = seen.panel("current")[2]
-        assert "p50   20.00 ms  p99       – ms" in figures
-        assert "100.0 samples/s" in figures
+        assert figures == "p50 20.0 ms   ±0.00 %   n 50   100 samples/s"
         assert "39 s left" in seen.panel("current")[1]
         assert "left" in seen.panel("heading")[0]
-        assert "10.02      10.04" in seen.table[0]
+        assert "10.02    10.04" in seen.table[0]
 
 
 async def test_the_band_shows_warm_up_and_median(story: Any, engine: Any, opened: Any) -> None:
     story.begin().case(0)
     async with opened(story.path, engine) as seen:
-        assert any("10.02 ┼" in row for row in seen.panel("band"))
-        assert "warm-up" in seen.panel("band")[-1]
-        bar, words = seen.panel("parts")[:2]
-        assert set(bar) == set("█▓") and 0.18 < bar.count("█") / len(bar) < 0.22
-        assert words.startswith("█ tokenize 2.00 ms  20 %   ▓ forward 8.02 ms  80 %")
+        assert any(row.startswith("p50 10.0 ms ┼") for row in seen.panel("band"))
+        assert any("┼╱╱" in row or "│╱╱" in row for row in seen.panel("band"))
+        tokenize, forward = seen.panel("parts")[:2]
+        assert tokenize.startswith("tokenize 2.00 ms █") and tokenize.endswith("20 %")
+        assert forward.startswith("forward  8.02 ms █") and forward.endswith("80 %")
+        assert 0.2 < tokenize.count("█") / forward.count("█") < 0.3
 
 
-async def test_the_band_shows_the_previous_case_while_the_next_one_loads(
-    story: Any, engine: Any, opened: Any
-) -> None:
-    story.begin().case(0).start(1)
+async def test_the_plot_belongs_to_the_case_in_the_heading(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().case(0)
     async with opened(story.path, engine) as seen:
-        assert "cuda:0 fp32 compile=off bs=1 seq=128" in seen.panel("band")[-1]
-        assert "bs=2" in seen.panel("current")[0]
+        assert "bs 1" in seen.panel("current")[0] and "ok" in seen.panel("current")[1]
+        assert any(row.startswith("p50 10.0 ms") for row in seen.panel("band"))
+        story.start(1)
+        await seen.look()
+        assert "bs 2" in seen.panel("current")[0]
+        assert [row.strip() for row in seen.panel("band") if row.strip()] == ["loading model"]
+        assert not "".join(seen.panel("parts")).strip()
+        story.prepare(1)
+        await seen.look()
+        assert seen.panel("band")[0] == "first step"
 
 
 async def test_rows_without_metrics_show_why(story: Any, engine: Any, opened: Any) -> None:
@@ -87,49 +100,70 @@ async def test_rows_without_metrics_show_why(story: Any, engine: Any, opened: An
         assert "✗ failed" in rows[3] and "SIGKILL" in rows[3]
 
 
-async def test_one_gpu_has_full_gauges(story: Any, engine: Any, opened: Any) -> None:
+async def test_one_gpu_has_all_readings_in_one_row(story: Any, engine: Any, opened: Any) -> None:
     story.begin().telemetry().telemetry()
     async with opened(story.path, engine) as seen:
-        gauges = seen.panel("gauges")
-        assert gauges[0] == "GPU 0  Test GPU"
-        assert gauges[1].startswith("power       330 W") and gauges[1].endswith("400 W")
-        assert gauges[3].startswith("VRAM       8.0 GB") and gauges[3].endswith("80.0 GB")
-        assert "use  97 %   clock 1980 MHz     61 °C" in gauges[5]
+        header, gpu, host, *_ = seen.panel("gauges")
+        assert header.split()[:5] == ["utilization", "memory", "power", "temp", "clock"]
+        assert all(reading in gpu for reading in ("97%", "8.0/80G", "330/400W", "61°C", "1980 MHz"))
+        assert "host CPU" in host and "110% of 16 cores" in host and "12/64G" in host
 
 
-async def test_two_gpus_each_have_gauges(story: Any, engine: Any, opened: Any) -> None:
-    story.begin(gpus=2).telemetry(2)
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+async def test_four_gpus_have_a_row_with_bars_each_on_every_terminal(
+    size: tuple[int, int], story: Any, engine: Any, opened: Any
+) -> None:
+    story.begin(gpus=4).start(0).prepare(0).telemetry(4)
+    async with opened(story.path, engine, size=size) as seen:
+        rows = [row for row in seen.panel("gauges") if "330/400W" in row]
+        assert [row[:2] for row in rows] == ["▸0", "⚑1", "⚑2", "⚑3"]
+        assert all(row.count("▕") == 3 for row in rows)
+
+
+async def test_selected_case_marks_its_own_gpu(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(gpus=2, device="cuda:0").start(0).prepare(0, gpu_uuid="GPU-1").telemetry(2).finish(0)
+    story.start(1).prepare(1).telemetry(2)
     async with opened(story.path, engine) as seen:
-        titles = [row.split("  ")[0] for row in seen.panel("gauges")]
-        assert [title for title in titles if title.startswith(("GPU", "host"))] == ["GPU 0", "GPU 1", "host"]
+        assert [row[0] for row in seen.panel("gauges")[1:3]] == ["▸", " "]
+        await seen.press("k")
+        assert [row[0] for row in seen.panel("gauges")[1:3]] == [" ", "▸"]
 
 
-async def test_eight_gpus_have_one_line_each(story: Any, engine: Any, opened: Any) -> None:
-    story.begin(gpus=8).telemetry(8)
-    async with opened(story.path, engine) as seen:
-        assert [row.split("  ")[0] for row in seen.panel("gauges")[:9]] == [
-            *(f"GPU {index}" for index in range(8)),
-            "host",
-        ]
-
-
-async def test_gauges_without_a_gpu_show_why(story: Any, engine: Any, opened: Any) -> None:
+async def test_gauges_without_a_gpu_show_why_in_one_row(story: Any, engine: Any, opened: Any) -> None:
     story.begin(gpus=0, device="cpu").telemetry(0)
     async with opened(story.path, engine) as seen:
-        assert seen.panel("gauges")[0] == "no NVIDIA driver on this machine"
-        assert [row.split()[0] for row in seen.panel("gauges") if "%" in row or "GB" in row] == [
-            "CPU",
-            "RSS",
-            "worker",
-            "memory",
-            "engine",
-        ]
+        rows = seen.panel("gauges")
+        assert sum("no NVIDIA driver on this machine" in row for row in rows) == 1
+        assert all(label in " ".join(rows) for label in ("host CPU", "host memory", "worker CPU", "worker RSS"))
 
 
-async def test_a_throttled_gpu_is_highlighted(story: Any, engine: Any, opened: Any) -> None:
+async def test_heading_names_every_kind_of_gpu(
+    story: Any, engine: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cards = {index: Gpu(index=index, name="AABB"[index]) for index in range(4)}
+    monkeypatch.setitem(story.begin.__globals__, "fake_gpu", cards.get)
+    story.begin(gpus=4)
+    async with opened(story.path, engine) as seen:
+        assert "2 x A, 2 x B" in seen.panel("heading")[0]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_throttled_gpu_is_highlighted(
+    size: tuple[int, int], story: Any, engine: Any, opened: Any
+) -> None:
     story.begin().telemetry(throttle="sw_thermal")
-    async with opened(story.path, engine, size=(80, 24)) as seen:
-        assert "clock limited by sw thermal" in seen.panel("gauges")[2]
+    async with opened(story.path, engine, size=size) as seen:
+        assert "THROTTLED" in " ".join(seen.panel("gauges"))
+
+
+async def test_gauges_of_an_ended_session_are_marked_as_old(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().case(0).telemetry()
+    async with opened(story.path, engine) as seen:
+        frame = seen.app.screen.query_one("#machine", Frame)
+        assert "last readings" not in frame.title_text()
+        story.end()
+        await seen.look()
+        assert "last readings" in frame.title_text()
 
 
 async def test_a_finished_session_shows_its_outcome_and_next_steps(story: Any, opened: Any) -> None:
@@ -137,8 +171,9 @@ async def test_a_finished_session_shows_its_outcome_and_next_steps(story: Any, o
     async with opened(story.path) as seen:
         current = seen.panel("current")
         assert current[0].startswith("2 ok · 1 skipped")
-        assert current[1].startswith("completed      most samples/s")
-        assert current[2] == "report: benchtui export trial"
+        assert current[1] == "completed      best: cuda:0 fp32 seq 128 bs 2"
+        assert current[2].startswith("200 samples/s · 2.00x base · ")
+        assert "Y copies the report" in current[2]
         assert seen.panel("heading")[0].endswith("completed")
         await seen.press("q")
     assert seen.app.return_value == ExitReason("finished", story.path)
@@ -152,7 +187,7 @@ async def test_a_vanished_engine_is_reported(story: Any, engine: Any, opened: An
         seen.clock.now_s += 2
         await seen.look()
         assert seen.panel("log")[-1].strip() == "engine gone; resume with: benchtui run --resume trial"
-        assert seen.panel("current")[2].startswith("2 left: benchtui run --resume trial; report: ")
+        assert seen.panel("current")[2].startswith("2 left: benchtui run --resume trial · ")
         assert seen.panel("heading")[0].endswith("cut off")
         assert "■ cut short" in seen.table[1]
         await seen.press("q")
@@ -195,17 +230,23 @@ async def test_no_panel_is_cut_off_at_the_edges(
         assert all(len(row) <= size[0] for row in rows)
         assert rows[0].endswith("left")
         assert "samples/s" in seen.panel("current")[2]
-        assert "1,234.52" in seen.table[0]
+        assert "1,235" in seen.table[0]
 
 
-async def test_a_small_terminal_shows_the_required_size(story: Any, engine: Any, opened: Any) -> None:
-    story.begin()
-    async with opened(story.path, engine, size=(50, 15)) as seen:
-        assert "terminal too small" in seen.text
-        assert "50 by 15; 60 by 20 needed" in seen.text
+@pytest.mark.parametrize("size", [(55, 20), (50, 15), (40, 3)])
+async def test_a_small_terminal_shows_the_most_important_facts(
+    story: Any, engine: Any, opened: Any, size: tuple[int, int]
+) -> None:
+    story.begin().telemetry().case(0).start(1).prepare(1).steps(1, [1300.0] * 7)
+    async with opened(story.path, engine, size=size) as seen:
+        for fact in ("trial", "1/3", "measuring", "7/20", "p50 1,300.00 ms"):
+            assert fact in seen.text
+        await seen.press("q")
+        assert "The sweep is running." in seen.text
+        await seen.press("escape")
         await seen.pilot.resize_terminal(120, 40)
         await seen.look()
-        assert "too small" not in seen.text and "trial" in seen.text
+        assert "1 Sweep" in seen.text and "trial" in seen.text
 
 
 async def test_quitting_a_running_sweep_offers_to_detach(story: Any, engine: Any, opened: Any) -> None:
@@ -213,7 +254,7 @@ async def test_quitting_a_running_sweep_offers_to_detach(story: Any, engine: Any
     async with opened(story.path, engine) as seen:
         await seen.press("q")
         assert "d: detach" in seen.panel("log")[-1]
-        assert seen.panel("keys")[0].split() == ["d", "detach", "s", "stop", "esc", "back"]
+        assert seen.panel("keys")[0].split() == ["d", "detach", "X", "stop", "esc", "back"]
         await seen.press("escape")
         assert "detach" not in seen.text
         await seen.press("q", "d")
@@ -224,7 +265,7 @@ async def test_quitting_a_running_sweep_offers_to_detach(story: Any, engine: Any
 async def test_quit_and_stop_exits_once_the_engine_has_ended(story: Any, engine: Any, opened: Any) -> None:
     story.begin().start(0)
     async with opened(story.path, engine) as seen:
-        await seen.press("q", "s")
+        await seen.press("q", "X")
         await seen.app.workers.wait_for_complete()
         assert engine.commands == ["stop"]
         assert seen.app.is_running
@@ -239,7 +280,7 @@ async def test_stop_asks_once_and_keeps_the_screen_open(story: Any, engine: Any,
         await seen.press("X")
         assert "Stop the sweep?" in seen.panel("log")[-1]
         assert engine.commands == []
-        await seen.press("s")
+        await seen.press("y")
         await seen.app.workers.wait_for_complete()
         assert engine.commands == ["stop"]
         story.finish(0, "interrupted", reason="stopped").end("interrupted")
@@ -266,7 +307,7 @@ async def test_skip_sends_the_request_and_shows_a_message(story: Any, engine: An
         await seen.press("x")
         await seen.app.workers.wait_for_complete()
         assert engine.commands == ["skip 0"]
-        assert seen.panel("log")[-1] == "skipping case 1"
+        assert seen.panel("log")[-1] == "skipping case 1; u: undo"
 
 
 async def test_an_engine_error_is_shown(story: Any, engine: Any, opened: Any) -> None:
@@ -279,7 +320,7 @@ async def test_an_engine_error_is_shown(story: Any, engine: Any, opened: Any) ->
         assert seen.panel("log")[-1] == "the engine doesn't answer"
         seen.clock.now_s += 10
         await seen.look()
-        assert seen.panel("log")[-1] == ""
+        assert "the engine doesn't answer" not in seen.text
 
 
 async def test_freezing_stops_drawing_but_not_reading(story: Any, engine: Any, opened: Any) -> None:
@@ -299,11 +340,11 @@ async def test_the_selected_case_is_shown_in_the_upper_panels(story: Any, engine
     story.begin().case(0, 10.0).case(1, 30.0).start(2)
     async with opened(story.path, engine) as seen:
         await seen.press("up")
-        assert "bs=2" in seen.panel("current")[0] and "case 2 of 3" in seen.panel("current")[0]
+        assert "bs 2" in seen.panel("current")[0] and "case 2 of 3" in seen.panel("current")[0]
         assert seen.table[1].startswith("▸")
         await seen.press("g")
-        assert "bs=1" in seen.panel("current")[0]
-        assert "p50   10.02" in seen.panel("current")[2]
+        assert "bs 1" in seen.panel("current")[0]
+        assert "p50 10.0 ms" in seen.panel("current")[2]
         await seen.press("G")
         assert seen.table[2].startswith("▸")
         await seen.press("escape")
@@ -402,7 +443,7 @@ async def test_the_command_palette_lists_every_action(story: Any, engine: Any, o
             "Next theme",
         } <= titles
         await seen.press("colon")
-        assert seen.app.screen.__class__.__name__ == "CommandPalette"
+        assert isinstance(seen.app.screen, Palette)
         story.case(1)
         await seen.press("escape")
         assert "✓ ok" in seen.table[1]
@@ -441,6 +482,7 @@ async def test_no_color_is_respected(
         colors = {color for style in styles for color in (style.color, style.bgcolor) if color is not None}
         assert all(color.is_default for color in colors)
         assert "✓ ok" in seen.table[0]
+        assert seen.app._symbols.fills == "█▓▒░"
 
 
 @pytest.mark.parametrize("ms", [0.0, 5e-324, 1e9])
@@ -463,4 +505,118 @@ async def test_a_case_cut_short_keeps_its_metrics(story: Any, opened: Any) -> No
     async with opened(story.path) as seen:
         await seen.press("g")
         assert seen.panel("current")[1].startswith("cut short")
-        assert "p50   10.00" in seen.panel("current")[2]
+        assert "p50 10.0 ms" in seen.panel("current")[2]
+
+
+async def test_columns_without_any_value_appear_with_the_first_one(
+    story: Any, engine: Any, opened: Any
+) -> None:
+    story.begin(iterations=200).start(0).prepare(0).steps(0, [10.0] * 99)
+    async with opened(story.path, engine) as seen:
+        titles = seen.panel("header")[0].split()
+        assert "p50" in titles and not {"p99", "W", "memory"} & {*titles}
+        story.steps(0, [10.0])
+        await seen.look()
+        assert "p99" in seen.panel("header")[0] and " W " not in seen.panel("header")[0]
+        assert "10.00    10.00" in seen.table[0]
+        story.finish(0)
+        await seen.look()
+        assert {"p99", "W", "memory"} <= {*seen.panel("header")[0].split()}
+
+
+async def test_selected_columns_stay_without_a_value(
+    story: Any, engine: Any, opened: Any, app_context: Any
+) -> None:
+    story.begin(gpus=0)
+    mine = replace(app_context, preferences=Preferences(Settings(columns=("power", "p99"))))
+    async with opened(story.path, engine, app_context=mine) as seen:
+        assert seen.panel("header")[0].split() == ["case", "W", "p99", "ms"]
+
+
+async def test_a_stopped_sweep_counts_what_was_run(story: Any, opened: Any) -> None:
+    story.begin(batch_sizes=(1, 2, 4, 8)).case(0).finish(1, "skipped").finish(2, "interrupted").end(
+        "interrupted"
+    )
+    async with opened(story.path) as seen:
+        assert "1/3 cases · 1 skipped" in seen.panel("heading")[0]
+        assert "33 %" in seen.panel("heading")[0]
+
+
+async def test_marks_of_one_kind_appear_once_in_the_heading(story: Any, engine: Any, opened: Any) -> None:
+    marks = ("disturbed: others used 123% of a processor", "disturbed: interrupted 1464 times a second")
+    story.begin().start(0).prepare(0, *marks, "random weights")
+    async with opened(story.path, engine) as seen:
+        assert seen.panel("heading")[1].count("⚑") == 2
+        assert "⚑ noisy" in seen.panel("heading")[1] and "disturbed" not in seen.panel("heading")[1]
+
+
+async def test_the_table_fills_its_height_after_it_grows_or_the_filter_is_cleared(
+    story: Any, opened: Any
+) -> None:
+    story.begin(batch_sizes=tuple(range(1, 41)))
+    for case in range(40):
+        story.case(case)
+    async with opened(story.end().path, size=(120, 30)) as seen:
+        await seen.press("G")
+        await seen.pilot.resize_terminal(120, 44)
+        await seen.look()
+        table = seen.app.screen.query_one(CaseTable)
+        assert len(seen.table) == table.size.height and seen.table[-1].startswith("▸")
+        await seen.press("slash", *"b1", "enter", "escape")
+        await seen.look()
+        assert len(seen.table) == table.size.height
+
+
+async def test_the_filter_finds_both_spellings_of_a_case(story: Any, opened: Any) -> None:
+    story.begin().case(0).case(1).case(2, 10.0, 20, "disturbed: others used 60% of a processor").end()
+    async with opened(story.path) as seen:
+        for words, count in (("bs=4", 1), ("bs 4", 1), ("noisy", 1), ("seq 128", 3)):
+            await seen.press("slash", *("space" if letter == " " else letter for letter in words), "enter")
+            assert len(seen.table) == count, words
+            await seen.press("escape")
+
+
+async def test_drop_can_be_undone_for_five_seconds(story: Any, engine: Any, clock: Any, opened: Any) -> None:
+    story.begin().start(0)
+    async with opened(story.path, engine) as seen:
+        await seen.press("down", "delete", "u")
+        await seen.settle()
+        assert engine.commands == ["drop [1]", "again 1", "order [9]"]
+        await seen.press("delete")
+        clock.now_s += 6
+        await seen.press("u")
+        assert engine.commands[3:] == ["drop [1]"]
+        assert seen.panel("log")[-1].startswith("nothing to undo")
+
+
+async def test_skip_with_an_ended_case_selected_skips_no_other(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().case(0).start(1)
+    async with opened(story.path, engine) as seen:
+        await seen.press("g", "x")
+        assert engine.commands == []
+        assert seen.panel("log")[-1] == "case 1 is not running: select a running case to skip it"
+
+
+async def test_left_and_right_do_not_move_up_and_down(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().case(0).start(1)
+    async with opened(story.path, engine) as seen:
+        await seen.press("left", "right", "h", "l")
+        assert seen.app.screen.table_order.chosen is None
+
+
+async def test_click_selects_a_case_sorts_and_a_double_click_opens_it(
+    story: Any, engine: Any, opened: Any
+) -> None:
+    story.begin().case(0, 30.0).case(1, 10.0).start(2)
+    async with opened(story.path, engine) as seen:
+        await seen.pilot.click("#table", offset=(5, 1))
+        assert seen.app.screen.table_order.chosen == 1
+        at = seen.panel("header")[0].index("p50")
+        await seen.pilot.click("#header", offset=(at, 0))
+        assert seen.app.screen.table_order.sorting.key == "p50"
+        await seen.pilot.click("#header", offset=(at, 0))
+        assert seen.app.screen.table_order.sorting.reverse
+        await seen.pilot.click("#table", offset=(5, 1), times=2)
+        assert type(seen.app.screen).__name__ == "CaseScreen"
+        await seen.pilot.click("#heading", offset=(seen.panel("heading")[1].index("Telemetry"), 1))
+        assert "▸Telemetry" in seen.panel("heading")[1]

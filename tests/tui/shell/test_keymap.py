@@ -140,8 +140,7 @@ async def test_messages_name_mapped_keys(opened: Any, app_context: Any) -> None:
     keys = {"sweep.start": "f5", "sweep.help": "f2, h", "sweep.switch": "pgdn", "sweep.yes": "f7"}
     mine = replace(app_context, preferences=Preferences(Settings(keys=keys)))
     async with opened(app_context=mine) as seen:
-        welcome = "f5 starts this sweep. enter edits a value, o opens another sweep, f2 shows all keys."
-        assert welcome in seen.text
+        assert "f5 starts this sweep. enter edits a value" in seen.text and "f2 shows" in seen.text
         await seen.press("down", "up")
         assert "pgdn toggles it" in seen.text
         await seen.press("right", "pagedown", "q")

@@ -1,27 +1,98 @@
+from dataclasses import replace
+
 from benchtui.sessions.events import CasePrepared
 from benchtui.sessions.payloads import Model
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.sweep import Axes, Config, Sweep, cases
-from benchtui.themes.symbols import UNICODE
-from benchtui.tui.table.columns import rate
-from benchtui.tui.table.layout import Arrangement, CaseNames, TableRow
+from benchtui.sessions.sweep import Config
+from benchtui.themes.symbols import ASCII, UNICODE
+from benchtui.tui.drawing.styled_text import Span
+from benchtui.tui.table.columns import BY_KEY, Column, columns_of, rate
+from benchtui.tui.table.layout import LEAD, Arrangement, Rows, Sorting, TableRow
+from benchtui.tui.table.title import table_subtitle, table_title
 
 
 def titles(width: int, case_width: int = 21) -> list[str]:
     return [column.key for column in Arrangement.of(width, case_width).columns]
 
 
-def names(**axes: tuple[object, ...]) -> list[str]:
-    plan = [case.config for case in cases(Sweep(name="s", model="m", axes=Axes(**axes)))]  # type: ignore[arg-type]
-    made = CaseNames.of(plan)
-    assert {len(made.text(config)) for config in plan} == {made.width}
-    return [made.text(config) for config in plan]
-
-
 def test_the_most_important_columns_get_space_first() -> None:
     assert titles(77) == ["state", "p50", "samples", "memory", "power"]
-    assert titles(118) == ["state", "p50", "p99", "samples", "memory", "power", "base", "notes"]
+    assert titles(121) == ["state", "p50", "p99", "samples", "memory", "power", "base", "notes"]
+    assert "trace" not in titles(159) and titles(160)[-2:] == ["trace", "notes"]
     assert titles(30) == []
+
+
+def graphs(width: int) -> dict[str, int]:
+    return {column.key: column.graph for column in Arrangement.of(width, 21).columns if column.graph}
+
+
+def test_numbers_get_space_before_their_bars_and_bars_before_notes() -> None:
+    for width in range(40, 200):
+        shown, bars = titles(width), graphs(width)
+        assert all(5 <= bar <= 13 for bar in bars.values())
+        if "base" in bars or "notes" in shown:
+            assert {"state", "p50", "p99", "samples", "memory", "power", "base"} <= {*shown}
+        if "notes" in shown:
+            assert set(bars) == {"samples", "base"}
+    assert graphs(196) == {"samples": 13, "base": 13}
+
+
+def test_columns_of_one_rank_are_shown_together_or_not_at_all() -> None:
+    both = (Column("state", "verdict", 8, 0), Column("base", "A", 9, 1), Column("new", "B", 9, 1))
+    shown = {width: len(Arrangement.of(width, 10, both).columns) for width in range(20, 60)}
+    assert set(shown.values()) == {0, 1, 3}
+
+
+def test_a_bar_stands_in_front_of_its_number() -> None:
+    def draw(key: str, width: int) -> list[Span]:
+        return [("#" * width, "accent")]
+
+    row = TableRow(("cpu", "plain"), {"samples": ("99.8", "plain")}, graph=draw)
+    columns = [BY_KEY["samples"]]
+    for width in (30, 34):
+        arrangement = Arrangement.of(width, 10, columns)
+        line = "".join(text for text, _ in arrangement.line(row, width, UNICODE))
+        (bar,) = [column.graph for column in arrangement.columns]
+        assert line.count("#") == bar and line.endswith("    99.8") and len(line) <= width
+    assert "#" not in "".join(text for text, _ in Arrangement.of(23, 10, columns).line(row, 23, UNICODE))
+
+
+def test_a_number_wider_than_its_column_uses_the_gap_and_is_not_cut() -> None:
+    row = TableRow(("cpu", "plain"), {"power": ("12,345", "plain")})
+    line = "".join(text for text, _ in Arrangement.of(40, 10, [BY_KEY["power"]]).line(row, 40, UNICODE))
+    assert line == " cpu        12,345"
+
+
+def test_a_custom_selection_keeps_its_columns_and_order() -> None:
+    keys = ("notes", "power", "trace", "p50")
+    shown = Arrangement.of(100, 10, columns_of(keys)).columns
+    assert tuple(column.key for column in shown) == keys
+
+
+def test_the_best_row_has_a_sign_in_front_of_its_name() -> None:
+    arrangement = Arrangement.of(60, 10, lead=LEAD)
+    row = TableRow(("cpu", "plain"), {}, lead=(UNICODE.best, "accent"))
+    assert "".join(text for text, _ in arrangement.line(row, 60, UNICODE, "▸")).startswith("▸★ cpu")
+    assert "".join(text for text, _ in arrangement.header(60, UNICODE)).startswith("   case")
+
+
+def plain(spans: list[Span]) -> str:
+    return "".join(text for text, _ in spans)
+
+
+def test_the_title_has_the_number_of_rows_and_the_filter() -> None:
+    rows = Rows(7, lambda index: TableRow(("", "plain"), {}), 10, None, None, total=1032)
+    assert plain(table_title(rows)) == "cases [1,032]"
+    assert plain(table_title(replace(rows, filter="sdpa"))) == "cases /sdpa [7 of 1,032]"
+
+
+def test_the_subtitle_names_the_sort_order_of_a_hidden_column() -> None:
+    for width, text in ((60, "sorted by p99 ms ▾"), (120, "")):
+        arrangement = Arrangement.of(width, 21, sorting=Sorting("p99", True))
+        assert plain(table_subtitle(arrangement, UNICODE)) == text
+    arrangement = Arrangement.of(60, 21, sorting=Sorting("interval"))
+    assert plain(table_subtitle(arrangement, ASCII)) == "sorted by +- % ^"
+    assert not table_subtitle(Arrangement.of(60, 21, sorting=Sorting("case")), UNICODE)
 
 
 def test_numbers_are_aligned_with_their_titles() -> None:
@@ -40,31 +111,6 @@ def test_a_row_without_metrics_shows_why_in_their_place() -> None:
     )
     line = "".join(text for text, _ in Arrangement.of(50, 10).line(row, 50, UNICODE))
     assert line.endswith("worker killed by SIGK…") and len(line) == 50
-
-
-def test_options_that_never_differ_are_omitted() -> None:
-    assert names(batch_size=(1, 16)) == ["cpu fp32 bs  1", "cpu fp32 bs 16"]
-
-
-def test_options_that_differ_are_aligned() -> None:
-    assert names(device=("cpu", "cuda:0"), compile=("off", "default"), sequence_length=(32, 128))[0] == (
-        "cpu    fp32 off     seq  32 bs 1"
-    )
-
-
-def test_different_cases_have_different_names() -> None:
-    """An A/A pair, threads, padding and the labels of an import are options like the others."""
-    plain = Config(device="cpu")
-    for other in (
-        Config(device="cpu", threads=2),
-        Config(device="cpu", padding="batch"),
-        Config(device="cpu", repeat=1),
-        Config(device="cpu", label="a command"),
-    ):
-        made = CaseNames.of([plain, other])
-        texts = [made.text(config) for config in (plain, other)]
-        assert len(set(texts)) == 2
-        assert {len(text) for text in texts} == {made.width}
 
 
 def test_a_rate_needs_samples_and_time() -> None:

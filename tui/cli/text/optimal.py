@@ -11,6 +11,7 @@ from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.report.compare_json import ratio_json
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.simulation import SIMULATED, simulation_note
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
@@ -37,6 +38,8 @@ _QUANTITIES = {
 
 def lines(session: Session, decision: Decision) -> Iterator[str]:
     """Yield the decision as text, the answer first. Text from the session is not sanitized."""
+    if (note := simulation_note(session.start)) is not None:
+        yield note
     best = decision.best
     if best is None:
         yield f"no case found for {_objective_text(decision)}"
@@ -45,7 +48,7 @@ def lines(session: Session, decision: Decision) -> Iterator[str]:
         yield f"{_objective_text(decision)}: {best.name}: {metrics_text(best, decision)}"
         yield from _against_next(decision)
         yield from _against_baseline(session, best)
-        yield from (f"  marked: {mark}" for mark in best.case.marks)
+        yield from (f"  marked: {mark}" for mark in best.case.marks if mark != SIMULATED)
         yield from _listed("Pareto front of samples/s, step time and memory:", _front_texts(decision))
     yield from _listed("excluded:", [f"{each.case.name}: {each.reason}" for each in decision.rejected])
 
@@ -67,10 +70,11 @@ def metrics_text(result: Result, decision: Decision) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def document(decision: Decision) -> dict[str, object]:
+def document(session: Session, decision: Decision) -> dict[str, object]:
     """Return the decision as JSON values, with each case as a ``CaseRow``."""
     objective = decision.objective
     return {
+        "simulated": simulation_note(session.start),
         "objective": objective.need,
         "constraints": objective.constraints,
         "steps": objective.steps,
@@ -95,9 +99,9 @@ def document(decision: Decision) -> dict[str, object]:
     }
 
 
-def json_text(decisions: list[Decision]) -> str:
+def json_text(session: Session, decisions: list[Decision]) -> str:
     """Encode decisions as a JSON array with one entry per sequence length."""
-    return msgspec.json.format(msgspec.json.encode([document(each) for each in decisions])).decode()
+    return msgspec.json.format(msgspec.json.encode([document(session, each) for each in decisions])).decode()
 
 
 def _objective_text(decision: Decision) -> str:

@@ -7,6 +7,8 @@ from pathlib import Path
 import msgspec
 
 from benchtui.engine.client import Engine
+from benchtui.sessions.advice.objectives import Objective
+from benchtui.sessions.advice.optimal import decide
 from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.memory import MemoryForecast
@@ -32,10 +34,15 @@ from benchtui.sessions.replay.markers import Markers, TimelineEvent, marker_text
 from benchtui.sessions.replay.timeline import Timeline
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.case_metrics import Metrics, metrics
+from benchtui.sessions.stats.results import by_length, measured
+from benchtui.sessions.text.wording import confidence, figure
 from benchtui.tui.drawing.format import amount
 from benchtui.tui.replay.player import ReplayTarget
 
+MAX_INTERVAL_PERCENT = 100.0
+"""Half-width of an interval from which it says nothing and isn't printed."""
 _POLL_S = 0.25
 _BATCH_BYTES = 1 << 16
 _NEW_FILE_TIMEOUT_S = 2.0
@@ -146,7 +153,8 @@ def progress_line(session: Session, event: AnyRecord) -> str | None:
     """Format an event as one line of progress; None if it adds nothing."""
     match event:
         case SessionStarted():
-            return f"session {event.id}: {event.sweep.name}, {amount(len(event.plan), 'case')}"
+            name = labeled(event.sweep.name, event)
+            return f"session {event.id}: {name}, {amount(len(event.plan), 'case')}"
         case Message():
             return f"  {event.level}: {event.text}"
         case CaseFinished():
@@ -196,7 +204,7 @@ def _metrics_text(case: CaseState, measured: Metrics) -> str:
     latency = measured.latency_ms
     center = latency.mean if latency.median is None else latency.median
     parts = [f"p50 {center:,.2f} ms"]
-    if latency.interval_percent is not None:
+    if latency.interval_percent is not None and latency.interval_percent < MAX_INTERVAL_PERCENT:
         parts.append(f"±{latency.interval_percent:.1f}%")
     parts.append(f"n {latency.n}")
     if measured.samples_per_s is not None:
@@ -250,6 +258,20 @@ def summary_line(session: Session, path: Path, engine: Engine | None = None) -> 
     resume = f"; resume: benchtui run --resume {path}" if session.left else ""
     cases = amount(len(session.cases), "case")
     return f"{cases}: {outcomes}{_cut_off_text(session, engine)}; session {path}{resume}"
+
+
+def best_lines(session: Session, path: Path) -> list[str]:
+    """Name what the report recommends for throughput at each sequence length, and the report's command."""
+    choices = (
+        decide(session, Objective("throughput", sequence_length=length), rows)
+        for length, rows in sorted(by_length(measured(session)).items())
+    )
+    lines = [
+        f"best: {choice.best.name}  {figure(choice.best, 'throughput')}, {confidence(choice)}"
+        for choice in choices
+        if choice.best
+    ]
+    return [*lines, f"report: benchtui export {path}"] if lines else []
 
 
 def _cut_off_text(session: Session, engine: Engine | None) -> str:

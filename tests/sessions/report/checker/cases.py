@@ -9,8 +9,28 @@ Row = dict[str, Any]
 """A case in the JSON export."""
 Groups = dict[str, str]
 """Named groups of a sentence that matched a shape."""
-OPTIONS = ("machine", "device", "precision", "attention", "compile", "threads", "padding", "sequence_length")
-SHORT_OPTIONS = {"attention": "attn", "padding": "pad", "sequence_length": "seq"}
+OPTIONS = (
+    "machine",
+    "device",
+    "precision",
+    "attention",
+    "compile",
+    "cache",
+    "threads",
+    "tokenizer_threads",
+    "padding",
+    "sequence_length",
+)
+SHORT_OPTIONS = {"attention": "attn", "tokenizer_threads": "tok", "padding": "pad", "sequence_length": "seq"}
+DEFAULT_VALUES = {
+    "precision": "fp32",
+    "attention": "auto",
+    "compile": "off",
+    "cache": "dynamic",
+    "threads": 0,
+    "tokenizer_threads": 0,
+    "padding": "max",
+}
 VERIFIED = ("precision", "compile", "attention")
 DEFAULTS = ("fp32", "off", "auto", "unknown")
 DISTURBANCES = ("disturbed", "throttled", "clock", "shared GPU", "beside")
@@ -18,6 +38,7 @@ PRECISIONS = {
     "amp-fp16": "Mixed precision (AMP, fp16)",
     "amp-bf16": "Mixed precision (AMP, bf16)",
     "int8": "INT8 (dynamic quantization)",
+    "unknown": "precision unknown",
 }
 DTYPES = {"fp32": "float32", "tf32": "float32", "fp16": "float16", "bf16": "bfloat16", "int8": "qint8"}
 OUTCOMES = {"oom": "out of memory", "running": "unfinished", "queued": "not started"}
@@ -32,7 +53,6 @@ REASONS_OF_OUTCOMES = {
 }
 BOUNDS = {"arithmetic": "arithmetic", "memory bandwidth": "memory", "the host": "host"}
 """What limits a case: its name in a sentence, and in the table."""
-NEEDS_BY_LEAD = {"Highest throughput": "throughput", "Shortest step": "latency", "Least energy": "energy"}
 NEEDS_BY_TITLE = {
     "Maximum throughput": "throughput",
     "Minimum latency": "latency",
@@ -41,16 +61,7 @@ NEEDS_BY_TITLE = {
     "Steadiest steps": "steadiness",
     "Balanced": "balanced",
 }
-NEEDS_BY_USE = {
-    "For maximum throughput": "throughput",
-    "For minimum latency": "latency",
-    "Where memory is scarce": "memory",
-    "For least energy": "energy",
-    "For steady steps": "steadiness",
-    "For a balance of all": "balanced",
-}
 SPEED = ("throughput", "latency")
-OPTIONS_BY_LEAD = {"Device": "device", "Precision": "precision", "Compiling": "compile"}
 MIN_EFFECT = 0.005
 """Minimum distance of an interval from 1 for one case to be faster."""
 MIN_ROUNDS = 3
@@ -126,6 +137,12 @@ def token_rate(row: Row) -> tuple[float | None, str]:
     return row["padded_tokens_per_s"], "tokens/s with padding"
 
 
+def headline_rate(task: str, row: Row) -> float:
+    """Return the rate to rank a case by: new tokens, tokens of a language model, or samples."""
+    tokens = token_rate(row)[0] if task.startswith("lm-") else None
+    return float(row["new_tokens_per_s"] or tokens or row["samples_per_s"] or 0.0)
+
+
 def cost(name: str, row: Row) -> float | None:
     """Return the metric that a need minimizes; None if it is unknown or zero."""
     rate, peak = row["samples_per_s"], peak_mb(row)
@@ -176,6 +193,8 @@ def applied_states(row: Row, option: str) -> set[bool | None]:
     if option == "attention":
         asked, used = row["attention"], row["attention_used"]
         return {True if asked == "auto" else None if used is None else used.startswith(asked)}
+    if option != "precision":
+        return {True, False, None}
     asked, weights, autocast = (row[name] for name in ("precision", "weights_dtype", "autocast_dtype"))
     if asked.startswith("amp-"):
         wanted = DTYPES[asked.removeprefix("amp-")]
@@ -216,9 +235,12 @@ def matches_title(row: Row, title: str) -> bool:
     options = {
         f"attention {row['attention']}",
         f"compile {row['compile']}",
+        f"{row['cache']} cache",
         f"{row['threads'] or 'default'} threads",
+        f"{row['tokenizer_threads'] or 'default'} tokenizer threads",
         f"padding {row['padding']}",
         f"{row['sequence_length']:,} tokens",
     }
+    options |= {each.removesuffix("s") for each in options if each.startswith("1 ")}
     others = title.removeprefix(head)
     return title.startswith(head) and (not others or set(others.removeprefix(", ").split(", ")) <= options)

@@ -16,11 +16,12 @@ from .cases import (
     longer_tail,
     peak_mb,
     simplest,
+    without_steps,
 )
 from .claims import Claim, shapes
 from .needs import check_margin, check_metrics, check_without_baseline
 from .ratios import RATIO_DETAILS, check_ratio, check_ratio_with_interval, check_verdict, check_why_unsure
-from .report_text import NUMBER, parse_number, parse_share
+from .report_text import NUMBER, parse_mb, parse_number, parse_share
 
 
 def _check_only_case(claim: Claim, _: Groups) -> None:
@@ -203,24 +204,32 @@ def _check_costs_over_baseline(claim: Claim, shown: Groups) -> None:
 def _check_costs(claim: Claim, text: str, row: Row, base: Row | None) -> None:
     for each in text.split(", "):
         claim.check_clause(each, COSTS, row, base or {})
-    _require_all_costs(claim, text, row, base)
+    check_all_costs(claim, text, row, base)
 
 
-def _require_all_costs(claim: Claim, text: str, row: Row, base: Row | None) -> None:
+def check_all_costs(claim: Claim, text: str, row: Row, base: Row | None) -> None:
     """Require that no cost is omitted."""
     if row["compile"] not in DEFAULTS and row["cold_cost_ms"] is not None:
         claim.require("s of compile time" in text, "the time of compiling isn't told")
     if row["precision"] not in DEFAULTS:
         claim.require(f"{row['precision']}: accuracy not measured here" in text, "nothing is said of accuracy")
+    if claim.facts.session["task"] == "lm-train" and row["loss"] is None and not without_steps(row):
+        claim.require("a loss that isn't finite" in text, "nothing is said of its loss")
     peaks = peak_mb(row), peak_mb(base) if base and comparable_memory(row, base) else None
     more = peaks[0] and peaks[1] and peaks[0] / peaks[1] - 1 >= MIN_EXTRA_MEMORY
     claim.require(not more or "peak memory" in text, "the cost in memory isn't told")
 
 
+def check_unverified(claim: Claim, text: str) -> None:
+    """Check ``Not verified: fp16, default``."""
+    lead, _, values = text.partition(": ")
+    _check_unverified_options(claim, values, {"Not applied": False, "Not verified": None}[lead])
+
+
 def require_complete(claim: Claim) -> None:
     """Require that no cost or unverified option is omitted; those mentioned have been checked."""
     if claim.best and "It costs" not in claim.text:
-        _require_all_costs(claim, "", claim.best, claim.facts.base_of(claim.best))
+        check_all_costs(claim, "", claim.best, claim.facts.base_of(claim.best))
     for option in VERIFIED:
         asked = bool(claim.best) and claim.best[option] not in DEFAULTS
         told = re.search("Not applied|Not verified", claim.text)
@@ -232,8 +241,9 @@ def require_complete(claim: Claim) -> None:
 def _check_memory_cost(claim: Claim, shown: Groups, row: Row, base: Row) -> None:
     mine, theirs = peak_mb(row) or 0.0, peak_mb(base) or inf
     claim.require_value(shown["change"], 100 * (mine / theirs - 1), "the change of memory")
-    claim.require_value(shown["theirs"], theirs, "the memory")
-    claim.require_value(shown["mine"], mine, "the memory")
+    for text, peak in ((shown["theirs"], theirs), (shown["mine"], mine)):
+        number, size = parse_mb(text)
+        claim.require_value(number, peak / size, "the memory")
     claim.require(mine > theirs, "less memory is no cost")
     claim.require(comparable_memory(row, base), "memory of a device against that of a process")
 
@@ -241,6 +251,10 @@ def _check_memory_cost(claim: Claim, shown: Groups, row: Row, base: Row) -> None
 def _check_compile_cost(claim: Claim, shown: Groups, row: Row, _: Row) -> None:
     claim.require(row["compile"] not in DEFAULTS, "it isn't compiled")
     claim.require_value(shown["s"], row["cold_cost_ms"] / 1000, "the time of compiling")
+
+
+def _check_loss(claim: Claim, _: Groups, row: Row, __: Row) -> None:
+    claim.require(claim.facts.session["task"] == "lm-train" and row["loss"] is None, "its loss is finite")
 
 
 def _check_accuracy_note(claim: Claim, shown: Groups, row: Row, _: Row) -> None:
@@ -321,7 +335,8 @@ CERTAINTY = shapes(
     (_check_not_established, "its lead isn't established"),
 )
 COSTS = shapes(
-    (_check_memory_cost, "{change:num} % peak memory ({theirs:num} to {mine:num} MB)"),
+    (_check_memory_cost, "{change:num} % peak memory ({theirs:memory} to {mine:memory})"),
     (_check_compile_cost, "{s:num} s of compile time"),
+    (_check_loss, "a loss that isn't finite"),
     (_check_accuracy_note, "possibly accuracy ({precision:word}: accuracy not measured here)"),
 )

@@ -107,6 +107,8 @@ class Reader:
         self.objections: list[str] = []
         self.chosen: dict[tuple[str, int | None], set[int]] = {}
         """Numbers of the recommended cases by need and sequence length."""
+        self.limits: list[dict[str, str]] = []
+        """What the results say of each case's limits."""
         self.advice: list[tuple[str, str, str, str]] = []
         """Advice on option values: verdict, option, value and device."""
         self._labels = facts.labels()

@@ -44,7 +44,11 @@ def _metric_formats(row: Row, need: str) -> list[tuple[str, tuple[float | None, 
     """Return patterns of the metrics that matter for a need, with their values."""
     number, rate, peak = f"({NUMBER})", row["samples_per_s"], peak_mb(row)
     samples, step = f"{number} samples/s", f"{step_kind(row)} {number} ms"
+    size, in_unit = ("GB", 1000.0) if peak and peak >= 999.5 else ("MB", 1.0)
+    peak = None if peak is None else peak / in_unit
     tokens, unit = token_rate(row)
+    if row["new_tokens_per_s"] is not None:
+        tokens, unit = row["new_tokens_per_s"], "new tokens/s"
     match need:
         case "throughput":
             return [
@@ -56,22 +60,24 @@ def _metric_formats(row: Row, need: str) -> list[tuple[str, tuple[float | None, 
             return [(step, (step_ms(row),))]
         case "memory":
             per, what = (rate, "samples/s") if tokens is None else (tokens, unit)
-            return [(f"{number} {what} per MB, peak {number} MB", (per / peak if per and peak else None, peak))]
+            per_mb = per / peak / in_unit if per and peak else None
+            return [(f"{number} {what} per MB, peak {number} {size}", (per_mb, peak))]
         case "energy":
             return [(f"{number} J/sample", (row["energy_per_sample_j"],))]
         case "steadiness":
             return [(f"std {number} % of the mean step", (row["jitter_percent"],))]
-    end, more = ("", ()) if peak is None else (f", {number} MB", (peak,))
+    end, more = ("", ()) if peak is None else (f", {number} {size}", (peak,))
     rates = _metric_formats(row, "throughput")
     return [(f"{one}, {step}{end}", (*values, step_ms(row), *more)) for one, values in rates]
 
 
 def check_samples_per_day(claim: Claim, text: str) -> None:
-    match = re.fullmatch(rf"(?:about )?({NUMBER})( million)? samples/day", text)
+    match = re.fullmatch(rf"(?:about )?({NUMBER})( million| billion)? samples/day", text)
     if match is None:
         claim.add_objection("unknown words")
         return
-    shown, a_day = parse_number(match[1]) * (1_000_000 if match[2] else 1), claim.best["samples_per_s"] * 86_400
+    sizes = {" million": 1e6, " billion": 1e9}
+    shown, a_day = parse_number(match[1]) * sizes.get(match[2], 1.0), claim.best["samples_per_s"] * 86_400
     claim.require(abs(shown / a_day - 1) < 0.06, f"{a_day} samples a day")
 
 

@@ -5,17 +5,23 @@ from math import log
 
 from .cases import MAX_MARGIN, UNEVEN_RATIO, VERIFIED, Groups, applied_states, mark_kind, step_ms, typical
 from .claims import Claim, Reader, shapes
-from .report_text import NUMBER, Part, parse_number
+from .report_text import NUMBER, Part, parse_number, split_list
 from .summary import check_counts
+
+SIMULATED = "SIMULATED"
+"""Lead of the note of a simulated session, and mark of all its cases."""
+
+
+def check_caveats(reader: Reader, part: Part) -> None:
+    for item in part.items:
+        _check_note(reader.claim(f"the caveat {item.lead!r}", item.text), item.lead)
 
 
 def check_head(reader: Reader, part: Part) -> None:
     imported = any(item.lead == "Taken over from" for each in reader.parts for item in each.items)
     for item in part.items:
-        claim = reader.claim(f"the note {item.lead!r}" if item.quoted else "the head", item.text)
-        if item.quoted:
-            _check_note(claim, item.lead)
-        elif imported:
+        claim = reader.claim("the head", item.text)
+        if imported:
             day = str(claim.facts.session["created"])[:10]
             claim.require(f"Measured on {day}" not in item.text, "that was the import")
 
@@ -23,7 +29,10 @@ def check_head(reader: Reader, part: Part) -> None:
 def _check_note(claim: Claim, lead: str) -> None:
     marks = {mark_kind(mark) for row in claim.facts.rows for mark in row["marks"]}
     mark = next((each for each in marks if each[:1].upper() + each[1:] == lead), None)
-    if mark is not None:
+    simulated = claim.facts.session.get("simulated")
+    if lead == SIMULATED:
+        claim.require(f"{lead}: {claim.text}" == f"{simulated}.", f"the session: {simulated}")
+    elif mark is not None:
         _check_mark_count(claim, mark)
     elif lead in NOTES:
         known = NOTES[lead]
@@ -58,15 +67,20 @@ def _check_mark_count(claim: Claim, name: str) -> None:
         )
 
 
-def _check_unverified_count(claim: Claim, shown: Groups, lead: str) -> None:
-    """Check in how many cases an option wasn't applied, or wasn't verified."""
+def _check_unverified_counts(claim: Claim, shown: Groups, lead: str) -> None:
+    """Check in how many cases options weren't applied, or weren't verified."""
     state = {"Not verified": None, "Not applied": False}[lead]
-    rows = [
-        (row, option) for option in VERIFIED for row in claim.facts.measured if row[option] == shown["value"]
-    ]
-    found = [applied_states(*each) for each in rows]
-    least, most = found.count({state}), sum(state in each for each in found)
-    claim.require(least <= parse_number(shown["k"]) <= most, f"{least} to {most}")
+    for each in split_list(shown["values"]):
+        match = re.fullmatch(rf"(.+) in ({NUMBER}) cases?", each)
+        if match is None:
+            claim.add_objection(f"unknown words: {each!r}")
+            continue
+        rows = [(row, option) for option in VERIFIED for row in claim.facts.measured if row[option] == match[1]]
+        found = [applied_states(*row) for row in rows]
+        if re.fullmatch(r"\d+ (?:tokenizer )?threads?", match[1]):
+            continue  # the JSON of a case with a label lacks them
+        least, most = found.count({state}), sum(state in states for states in found)
+        claim.require(least <= parse_number(match[2]) <= most, f"{least} to {most}")
 
 
 def _check_uneven(claim: Claim, shown: Groups, _: str) -> None:
@@ -115,12 +129,8 @@ NOTES = {
     "Interrupted": shapes((_check_session_note, "the session didn't complete[: {why:text}]; " + _MEASURED)),
     "Failed": shapes((_check_session_note, "the session didn't complete[: {why:text}]; " + _MEASURED)),
     "Torn line": shapes((_check_session_note, "the last line of the file was unfinished, and was dropped.")),
-    "Not verified": shapes(
-        (_check_unverified_count, "whether {value:word} was applied isn't recorded in {k:num} case[s].")
-    ),
-    "Not applied": shapes(
-        (_check_unverified_count, "{value:word} was requested but not applied in {k:num} case[s].")
-    ),
+    "Not verified": shapes((_check_unverified_counts, "{values:text}; whether it was applied isn't recorded.")),
+    "Not applied": shapes((_check_unverified_counts, "{values:text}, though it was requested.")),
     "Uneven steps": shapes(
         (
             _check_uneven,

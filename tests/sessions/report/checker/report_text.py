@@ -49,13 +49,13 @@ def parse_report(report: str) -> list[Part]:
 
 
 def _add_line(items: list[Item], line: str, *, continued: bool) -> None:
-    match = re.match(r"(> |- |\d+\. )?(?:\*\*(.*?)\*\*(?:: |$))?(.*)", line)
+    match = re.match(r"(> - |> |- |\d+\. )?(?:\*\*(.*?)\*\*(?:: |$))?(.*)", line)
     if match is None:
         return
     if continued and items and not match[1] and not match[2]:
         items[-1].text += f" {_unescaped(line)}"
     else:
-        items.append(Item(_unescaped(match[2] or ""), _unescaped(match[3]), match[1] == "> "))
+        items.append(Item(_unescaped(match[2] or ""), _unescaped(match[3]), (match[1] or "").startswith(">")))
 
 
 def _parse_rows(lines: Iterable[str]) -> Iterator[dict[str, str]]:
@@ -92,7 +92,7 @@ KINDS = {
     "how": "(?P<{}> round by round| at typical steps)",
     "rising": "(?P<{}>and throughput was still rising)",
     "versus": f"(?P<{{}}>(?:which|the same|{NUMBER} ×) [^;]+)",
-    "daily": f"(?P<{{}}>(?:about )?{NUMBER}(?: million)? samples/day)",
+    "memory": f"(?P<{{}}>{NUMBER} [MG]B)",
 }
 """Patterns for the variable parts of a sentence."""
 
@@ -113,8 +113,10 @@ def parse_number(shown: str) -> float:
 
 
 def half_digit(shown: str) -> float:
-    """Return half a unit of the last digit shown."""
-    return 0.5 * 10.0 ** -len(shown.partition(".")[2])
+    """Return half a unit of the last digit shown: of the third one where zeros follow it."""
+    whole, _, decimals = shown.strip("+-").replace(",", "").partition(".")
+    zeros = len(whole) - max(len(whole.rstrip("0")), 3)
+    return 0.5 * 10.0 ** (-len(decimals) if decimals else max(zeros, 0))
 
 
 def rounds_to(shown: str, value: float | None) -> bool:
@@ -133,6 +135,12 @@ def parse_share(shown: str) -> float:
 def share_rounds_to(shown: str, value: float | None) -> bool:
     number, unit = shown.split(" ")
     return value is not None and rounds_to(number, 100 * value if unit == "%" else 1 + value)
+
+
+def parse_mb(shown: str) -> tuple[str, float]:
+    """Return the number of an amount of memory, and how many MB its unit is."""
+    number, unit = shown.split(" ")
+    return number, {"MB": 1.0, "GB": 1000.0}[unit]
 
 
 def split_list(text: str) -> list[str]:

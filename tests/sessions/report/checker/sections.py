@@ -14,12 +14,13 @@ from collections.abc import Callable, Sequence
 
 from .cases import DEFAULTS, SAME_WITHIN, SPEED, Row, key
 from .claims import Claim, Reader
-from .conclusion import CONCLUSIONS
+from .decision import check_decision
 from .facts import Facts
-from .notes import check_head, check_method
-from .recommendations import check_optimum, check_recommendation
+from .notes import check_caveats, check_head, check_method
+from .options import check_frontier, check_options
 from .report_text import Part, parse_report
-from .summary import check_summary_item
+from .results import check_results
+from .summary import check_choice
 from .tables import check_disturbed, check_gains, check_leaderboard, check_roofline, check_series_lead
 
 
@@ -34,23 +35,25 @@ def _each_item(read: Callable[[Claim, str], None]) -> Callable[[Reader, Part], N
 
 
 SECTIONS: dict[str, Callable[[Reader, Part], None]] = {
-    "Summary": _each_item(check_summary_item),
+    "Decision": check_decision,
+    "Caveats": check_caveats,
+    "Results": check_results,
+    "What each option brings": check_options,
+    "Out of memory": _each_item(check_frontier),
+    "Model, system and method": check_method,
+    "Choices in detail": _each_item(check_choice),
     "Method": check_method,
     "Performance metrics": check_series_lead,
-    "Optimal configurations": check_optimum,
     "Leaderboard": check_leaderboard,
     "Scaling with batch size": check_series_lead,
     "Precision gain": check_gains,
     "Compile gain": check_gains,
     "Disturbed cases": check_disturbed,
     "Limits": check_roofline,
-    "Recommendations": _each_item(check_recommendation),
-    "Conclusion": _each_item(lambda claim, _: claim.check_sentences(CONCLUSIONS)),
 }
 """Sections with sentences, and what checks them."""
 INTRODUCTIONS = {
     "Performance metrics": "",
-    "Optimal configurations": "",
     "Leaderboard": "",
     "Scaling with batch size": (
         "Relative to linear scaling: above 1, a larger batch gives more samples/s. Throughput per item always "
@@ -74,7 +77,6 @@ SECTIONS_OF_FACTS = (
     "Machine comparison",
     "Parts of a step",
     "Memory",
-    "Out of memory",
     "Energy",
     "Jitter",
     "Anomalies",
@@ -104,7 +106,9 @@ def _check_part(reader: Reader, part: Part) -> None:
         claim.require(claim.text == INTRODUCTIONS[part.section], "unknown words")
     elif part.section in SECTIONS:
         SECTIONS[part.section](reader, part)
-    elif part.section not in SECTIONS_OF_FACTS and part.section:
+    elif part.section.endswith(" gain") and part.title != part.section:
+        check_gains(reader, part)
+    elif part.section not in SECTIONS_OF_FACTS and not part.section.endswith(" gain") and part.section:
         claim.add_objection("unknown section")
 
 

@@ -1,20 +1,21 @@
-"""Check the summary: counts, and the best case for each need."""
+"""Check how many cases were measured, and the choices in detail."""
 
 import re
 from collections import Counter
 
-from .cases import NEEDS_BY_LEAD, OUTCOMES, Groups
+from .cases import NEEDS_BY_TITLE, OUTCOMES, Groups
 from .certainty import HOW_SURE, require_complete
 from .claims import Claim, shapes
 from .needs import VERSUS, check_metrics, parse_need, record_choice
 from .report_text import parse_number
 
+WITHOUT_RATIO = ("memory", "energy", "steadiness", "balanced")
+"""Needs whose choice isn't compared with its baseline."""
 
-def check_summary_item(claim: Claim, lead: str) -> None:
-    if lead == "Measured":
-        claim.check_sentences(COUNTS)
-    elif parse_need(claim, lead, NEEDS_BY_LEAD):
-        claim.check_sentences(SUMMARY)
+
+def check_choice(claim: Claim, lead: str) -> None:
+    if parse_need(claim, lead, NEEDS_BY_TITLE):
+        claim.check_sentences(CHOICE)
         require_complete(claim)
     else:
         claim.add_objection(f"unknown lead: {lead!r}")
@@ -43,12 +44,11 @@ def _check_best(claim: Claim, shown: Groups) -> None:
     if shown["versus"]:
         claim.check_clause(shown["versus"], VERSUS)
     else:
-        claim.require(
-            claim.need == "energy" or claim.best["baseline"] is None, "nothing is said of its baseline"
-        )
+        silent = claim.need in WITHOUT_RATIO or claim.best["baseline"] is None
+        claim.require(silent, "nothing is said of its baseline")
 
 
-SUMMARY = [*shapes((_check_best, "{best:case}: {figure:figure}[, {versus:versus}]")), *HOW_SURE]
+CHOICE = [*shapes((_check_best, "{best:case}: {figure:figure}[, {versus:versus}]")), *HOW_SURE]
 COUNTS = shapes(
     (check_counts, "{n:num} of {m:num}[ planned] case[s]"), (_check_other_outcomes, "{others:text}")
 )

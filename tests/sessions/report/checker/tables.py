@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 
-from .cases import BOUNDS, OUTCOMES, Groups, Row, disturbed, key, matches_title
+from .cases import BOUNDS, OUTCOMES, Groups, Row, disturbed, headline_rate, key, matches_title
 from .claims import Claim, Reader, shapes
 from .needs import check_missing_baseline
 from .report_text import NUMBER, Part, parse_number, split_list
@@ -82,7 +82,7 @@ def check_leaderboard(reader: Reader, part: Part) -> None:
         sorted(row["case"] for row in ranked) == [row["case"] for row in rated], "not the measured cases"
     )
     claim.require([row["Rank"] for row in part.rows] == [str(n + 1) for n in range(len(ranked))], "the ranks")
-    rates = [row["samples_per_s"] for row in ranked]
+    rates = [headline_rate(claim.facts.session["task"], row) for row in ranked]
     claim.require(rates == sorted(rates, reverse=True), "not by throughput")
     for case, row in zip(ranked, part.rows, strict=True):
         _check_rank(replace(claim, text=str(row)), case, row)
@@ -159,7 +159,7 @@ def _check_bound_counts(claim: Claim, shown: Groups, part: Part) -> None:
             continue
         told[BOUNDS[match[1].lower()]] = int(parse_number(match[2]))
         claim.require_value(match[3], len(part.rows), "number of cases")
-    held = Counter(row["Held back by"] for row in part.rows if "Held back by" in row)
+    held = Counter(row["Limited by"] for row in part.rows if "Limited by" in row)
     claim.require(told == held, f"the table says {dict(held)}")
 
 
@@ -209,10 +209,10 @@ _IN_ROWS = "in {n:num} row[s] (batch size {sizes:sizes})"
 GAINS = shapes(
     (
         _check_rows_not_applied,
-        f"{{word:word}} was not applied {_IN_ROWS}: the difference there isn't its doing.",
+        f"{{word:word}} was not applied {_IN_ROWS}: the difference there has another cause.",
     ),
     (
         _check_rows_not_verified,
-        f"{{word:word}} couldn't be verified {_IN_ROWS}: no gain there can be put down to it.",
+        f"{{word:word}} couldn't be verified {_IN_ROWS}: no gain there can be attributed to it.",
     ),
 )

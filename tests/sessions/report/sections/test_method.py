@@ -1,7 +1,10 @@
 from typing import Any
 
-from benchtui.sessions.payloads import Data
-from benchtui.sessions.report.sections.method import method
+import msgspec
+import pytest
+
+from benchtui.sessions.payloads import Data, Effective
+from benchtui.sessions.report.sections.method import method, options
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.sweep import Axes, Measure, Sweep
 
@@ -35,3 +38,50 @@ def test_minimum_times_are_part_of_the_rules_on_a_gpu(bench: Any) -> None:
     assert mixed["Stop rule"].startswith("20 steps and at least 2.5 s on a GPU; a case may take")
     on_cpu = facts(bench, Sweep(name="a", model="m", measure=rules))
     assert on_cpu == facts(bench, Sweep(name="a", model="m"))
+
+
+KNOWN = Effective(
+    weights_dtype="float32", output_dtype="float32", compiled=False, tf32=False, threads=2, padding="max"
+)
+
+
+def options_read_back(bench: Any, sweep: Sweep, cache: str, others: dict[str, str | int]) -> dict[str, str]:
+    """Return the row of the only case in the table of options, by column."""
+    effective = msgspec.structs.replace(KNOWN, others=others)
+    case = bench.case(1, 4.0, cache=cache, end={"effective": effective})
+    found = options(bench.session(case, sweep=sweep))
+    assert found is not None
+    (row,) = found.rows
+    return dict(zip(found.titles, row, strict=True))
+
+
+@pytest.mark.parametrize("task", ["classify", "generate"])
+def test_a_cache_that_no_worker_read_back_is_no_option_of_the_case(bench: Any, task: str) -> None:
+    """Sessions recorded before there was the option have none, and neither do other tasks."""
+    read = options_read_back(bench, Sweep(name="a", model="m", task=task), "dynamic", {})
+    assert read["Applied"] == "yes" and "Cache" not in read
+
+
+@pytest.mark.parametrize(
+    ("others", "applied"),
+    [
+        ({"cache": "static"}, "yes"),
+        ({"cache": "dynamic"}, "cache: no"),
+        ({}, "cache: not verified"),
+    ],
+)
+def test_a_static_cache_is_compared_with_the_one_read_back(
+    bench: Any, others: dict[str, str | int], applied: str
+) -> None:
+    read = options_read_back(bench, Sweep(name="a", model="m", task="generate"), "static", others)
+    assert read["Applied"] == applied
+    assert read.get("Cache") == others.get("cache")
+
+
+@pytest.mark.parametrize(("cache", "mode"), [("dynamic", "default"), ("static", "off"), ("static", "default")])
+def test_what_is_compiled_with_a_static_cache_is_part_of_the_method(bench: Any, cache: str, mode: str) -> None:
+    case = bench.case(1, 4.0, cache=cache, compile=mode)
+    session = bench.session(case, sweep=Sweep(name="a", model="m", task="generate"))
+    told = dict(method(session, measured(session))).get("Compilation")
+    wanted = "with a static cache only decoding is compiled, not the prefill"
+    assert told == (wanted if (cache, mode) == ("static", "default") else None)

@@ -11,6 +11,10 @@ from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 
 
+def full_report(session: Session) -> str:
+    return markdown(session, full=True)
+
+
 def joined(node: str, **host: Any) -> NodeJoined:
     facts = {"hostname": node, "processor": "Some CPU", "cpu_count": 16} | host
     return NodeJoined(t=0.0, node=node, host=Host(**facts), kind="cpu", clock_offset_s=0.25)
@@ -31,7 +35,7 @@ def shared(bench: Any) -> Session:
 
 
 def test_every_node_is_described(shared: Session) -> None:
-    text = markdown(shared)
+    text = full_report(shared)
     one, two = text.partition("### Node one")[2].split("### Node two")
     assert "- **CPU count**: 16" in one and "- **Lost**" not in one
     assert "- **CPU count**: 8" in two and "- **PyTorch**: 2.9" in two
@@ -39,7 +43,7 @@ def test_every_node_is_described(shared: Session) -> None:
 
 
 def test_node_differences_are_a_table_without_host_names(shared: Session) -> None:
-    table = markdown(shared).partition("### What differs between the nodes")[2].partition("\n## ")[0]
+    table = full_report(shared).partition("### What differs between the nodes")[2].partition("\n## ")[0]
     assert "| CPU count | 16    | 8     |" in table and "Host" not in table
 
 
@@ -47,11 +51,11 @@ def test_identical_nodes_are_reported_as_identical(bench: Any) -> None:
     session = Session()
     first, *rest = bench.events(bench.case(1, ms=10.0))
     session.apply_all([first, joined("one"), joined("two"), *rest])
-    assert "The nodes differ in nothing but their names" in markdown(session)
+    assert "The nodes differ in nothing but their names" in full_report(session)
 
 
 def test_machines_are_compared(shared: Session) -> None:
-    section = markdown(shared).partition("## Machine comparison")[2].partition("\n## ")[0]
+    section = full_report(shared).partition("## Machine comparison")[2].partition("\n## ")[0]
     row = section.strip().splitlines()[-1]
     assert "| one" in row and "| two" in row and "0.909" in row
     assert row.rstrip(" |").endswith("unsure: can't resolve below 11 %"), "one round shows no 9%"
@@ -63,11 +67,11 @@ def test_cases_spread_over_unlike_nodes_cause_a_warning(bench: Any) -> None:
     session.apply_all([first, joined("one"), joined("two", cpu_count=8)])
     for event in rest:
         session.apply(replace(event, node=next(nodes)) if isinstance(event, CaseStarted) else event)
-    text = markdown(session)
-    assert "> **Unlike nodes**: cases were spread over 2 nodes that differ in CPU count" in text
+    text = full_report(session)
+    assert "> - **Unlike nodes**: cases were spread over 2 nodes that differ in CPU count" in text
     assert "| cpu fp32 compile=off bs=2 seq=128 | two " in text
 
 
 def test_single_machine_session_has_no_node_sections(bench: Any) -> None:
-    text = markdown(bench.session(bench.case(1, ms=10.0)))
+    text = full_report(bench.session(bench.case(1, ms=10.0)))
     assert "Node" not in text and "Machine comparison" not in text

@@ -6,7 +6,12 @@ import pytest
 
 from benchtui.sessions.payloads import Energy, Memory
 from benchtui.sessions.report.document import markdown
+from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
+
+
+def full_report(session: Session, per_hour: float | None = None) -> str:
+    return markdown(session, per_hour, full=True)
 
 
 def gpu(bench: Any, size: int, ms: float, peak_mb: float, **options: Any) -> Any:
@@ -26,34 +31,32 @@ def test_leaderboard_compares_ranked_cases_with_the_baseline(bench: Any, read: A
         gpu(bench, 2, 19.98, 600.0),
         sweep=Sweep(name="hand", model="tiny", measure=rules),
     )
-    section = read(markdown(session, per_hour=3.6))["Ranked, 128 tokens"]
+    section = read(full_report(session, per_hour=3.6))["Ranked, 128 tokens"]
     titles = ("Rank", "Case", "Throughput (samples/s)", "Against the baseline (%)", "Verdict")
     assert section.columns(*titles) == [
-        ["1", "cuda:0 fp32 bs=4", "200.00", "+100.00", "faster"],
-        ["2", "cuda:0 fp32 bs=2", "100.10", "+0.10", "unsure: can't resolve below 11 %"],
-        ["3", "cuda:0 fp32 bs=1", "100.00", "–", "the baseline"],
+        ["1", "cuda:0 fp32 bs=4", "200", "+100", "faster"],
+        ["2", "cuda:0 fp32 bs=2", "100", "+0.10", "unsure: can't resolve below 11 %"],
+        ["3", "cuda:0 fp32 bs=1", "100", "–", "the baseline"],
     ]
-    assert section.columns("95% interval (%)")[0] == ["+87.37 to +113.48"]
-    assert section.columns("Cost of a million samples") == [["5.0000"], ["9.9900"], ["10.0000"]]
-    assert section.text == (
-        "Against cuda:0 fp32 bs=1, 100.00 samples/s; ratios are of typical steps, per sample."
-    )
+    assert section.columns("95% interval (%)")[0] == ["+87.4 to +113"]
+    assert section.columns("Cost of a million samples") == [["5.00"], ["9.99"], ["10.0"]]
+    assert section.text == ("Against cuda:0 fp32 bs=1, 100 samples/s; ratios are of typical steps, per sample.")
 
 
 def test_price_is_shown_with_the_costs(bench: Any, read: Any) -> None:
     session = bench.session(gpu(bench, 1, 10.0, 500.0))
-    document = read(markdown(session, per_hour=3.6))
-    assert "Cost of a million samples: 10.0000" in document["Maximum throughput"].paragraphs
-    assert any(text.startswith("Price: 3.6000 an hour") for text in document["Method"].paragraphs)
-    without = markdown(session)
-    assert "Cost of a million" not in without
+    document = read(full_report(session, per_hour=3.6))
+    assert document.need("Maximum throughput")["Costs"] == "10.0 per million samples"
+    assert any(text.startswith("Price: 3.6 an hour") for text in document["Method"].paragraphs)
+    without = full_report(session)
+    assert "per million" not in without
     assert "Price" not in without
 
 
 def test_only_device_memory_is_divided_by_the_batch_size(bench: Any, read: Any) -> None:
     host = bench.case(2, 10.0, end={"memory": Memory(peak_rss_mb=640.0)})
     session = bench.session(gpu(bench, 1, 10.0, 500.0), gpu(bench, 4, 20.0, 800.0), host)
-    section = read(markdown(session))["Memory"]
+    section = read(full_report(session))["Memory"]
     titles = (
         "Peak (MB)",
         "Where",
@@ -62,9 +65,9 @@ def test_only_device_memory_is_divided_by_the_batch_size(bench: Any, read: Any) 
         "Samples/s per MB",
     )
     assert section.columns(*titles) == [
-        ["500.00", "on the device", "500.00", "–", "0.2000"],
-        ["800.00", "on the device", "200.00", "100.00", "0.2500"],
-        ["640.00", "of the worker (RSS)", "–", "–", "0.3125"],
+        ["500", "on the device", "500", "–", "0.200"],
+        ["800", "on the device", "200", "100", "0.250"],
+        ["640", "of the worker (RSS)", "–", "–", "0.312"],
     ]
 
 
@@ -76,36 +79,36 @@ def test_memory_frontier_names_both_sides(bench: Any, read: Any) -> None:
         bench.case(8, outcome="oom", device="cuda:0", end={"reason": "90 MB asked for"}),
         bench.case(8, outcome="oom"),
     )
-    document = read(markdown(session))
-    assert document["Out of memory"].tables[0][1:] == [["CUDA:0 – FP32", "4", "800.00", "8", "90 MB asked for"]]
-    assert "stay at batch size 4 or below; 8 ran out of memory" in document["Recommendations"].text
+    document = read(full_report(session))
+    assert document["Out of memory"].tables[0][1:] == [["CUDA:0 – FP32", "4", "800", "8", "90 MB asked for"]]
+    assert "stay at batch size 4 or below; 8 ran out of memory" in document["Out of memory"].text
 
 
 def test_energy_is_shown_per_sample_and_per_joule(bench: Any, read: Any) -> None:
-    section = read(markdown(bench.session(gpu(bench, 2, 10.0, 500.0))))["Energy"]
+    section = read(full_report(bench.session(gpu(bench, 2, 10.0, 500.0))))["Energy"]
     titles = ("Energy (J/sample)", "Samples/J", "Energy (J per 1,000 tokens)", "Read from")
-    assert section.columns(*titles) == [["1.0000", "1.00", "20.0000", "counter"]]
+    assert section.columns(*titles) == [["1.00", "1.00", "20.0", "counter"]]
 
 
 def test_jitter_is_relative_to_the_mean_step(bench: Any, read: Any) -> None:
     slow, fast = bench.case(1, [90.0, 110.0] * 60), bench.case(2, [9.0, 11.0] * 60)
-    section = read(markdown(bench.session(slow, fast)))["Jitter"]
+    section = read(full_report(bench.session(slow, fast)))["Jitter"]
     titles = ("Std (ms)", "Std over mean (%)", "p99 over p50", "Range (ms)")
     assert section.columns(*titles) == [
-        ["10.04", "10.04", "1.10", "90.00 to 110.00"],
-        ["1.00", "10.04", "1.10", "9.00 to 11.00"],
+        ["10.0", "10.0", "1.10", "90.0 to 110"],
+        ["1.00", "10.0", "1.10", "9.00 to 11.0"],
     ]
 
 
 def test_anomalies_are_shown_with_their_certainty(bench: Any, read: Any) -> None:
     times = {1: 10.0, 2: 20.0, 4: 30.0, 8: 80.0, 16: 160.0}
     session = bench.session(*(bench.case(size, ms) for size, ms in times.items()))
-    ((case, what, sure),) = read(markdown(session))["Anomalies"].tables[0][1:]
+    ((case, what, sure),) = read(full_report(session))["Anomalies"].tables[0][1:]
     assert case == "cpu fp32 bs=4"
-    assert what == "step is 25.00 % shorter than batch sizes 2 and 8 predict"
-    assert sure == "-39.93 to -6.36 %"
+    assert what == "step is 25.0 % shorter than batch sizes 2 and 8 predict"
+    assert sure == "-39.9 to -6.36 %"
     calm = bench.session(*(bench.case(size, 10.0 * size) for size in times))
-    assert "Anomalies" not in read(markdown(calm)).titles
+    assert "Anomalies" not in read(full_report(calm)).titles
 
 
 def test_disturbed_rows_have_their_own_table(bench: Any, read: Any) -> None:
@@ -113,13 +116,15 @@ def test_disturbed_rows_have_their_own_table(bench: Any, read: Any) -> None:
     session = bench.session(
         gpu(bench, 1, 10.0, 500.0, marks=(throttled, "random weights")), gpu(bench, 2, 15.0, 600.0)
     )
-    document = read(markdown(session))
+    document = read(full_report(session))
     assert document["Disturbed cases"].columns("Markers") == [[throttled]]
 
 
 @pytest.mark.parametrize(("need", "size"), [("Most throughput per MB of memory", 4), ("Balanced", 1)])
 def test_each_need_has_an_optimum(bench: Any, read: Any, need: str, size: int) -> None:
     session = bench.session(gpu(bench, 1, 10.0, 500.0), gpu(bench, 4, 20.0, 800.0))
-    document = read(markdown(session))
-    assert f"Configuration: cuda:0 fp32 compile=off bs={size} seq=128" in document[need].paragraphs
-    assert any(text.startswith("How sure: The next") for text in document[need].paragraphs)
+    document = read(full_report(session))
+    assert document.need(need)["Run"] == f"cuda:0 fp32 bs={size}"
+    (detail,) = [text for text in document["Choices in detail"].paragraphs if text.startswith(f"{need}: ")]
+    assert f"{need}: cuda:0 fp32 bs={size}: " in detail
+    assert "The next" in detail

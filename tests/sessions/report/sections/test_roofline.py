@@ -7,7 +7,13 @@ import pytest
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.payloads import Gpu, Host, StepCost
 from benchtui.sessions.report.document import markdown
+from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep, Train
+
+
+def full_report(session: Session) -> str:
+    return markdown(session, full=True)
+
 
 CPU = Peaks(
     t=0.1,
@@ -35,17 +41,17 @@ def test_every_counted_case_has_shares_and_a_bound(bench: Any, read: Any) -> Non
         case(bench, 4, gflop=12.0, gb=0.4),
         case(bench, 8, gflop=0.1, gb=0.01),
     ]
-    section = read(markdown(bench.session(*made, more=[CPU])))["Limits"]
+    section = read(full_report(bench.session(*made, more=[CPU])))["Limits"]
     assert section.paragraphs[1] == (
         "Arithmetic limits 2 of 4 cases and memory bandwidth limits 1 of 4 cases. Nearest to the measured"
         " peak of products: cpu fp32 compile=off bs=4 seq=128, with 80 % of it."
     )
-    shown = ("GFLOP/step", "GFLOP/s", "Peak (GFLOP/s)", "Share of the measured peak (%)", "Held back by")
+    shown = ("GFLOP/step", "GFLOP/s", "Peak (GFLOP/s)", "Share of the measured peak (%)", "Limited by")
     rows = section.columns(*shown)
     assert rows[1] == ["9.00", "90.0", "150", "60.0", "arithmetic"]
     assert [row[-1] for row in rows] == ["memory", "arithmetic", "arithmetic", "–"]
     bytes_shown = ("GB/step, from above", "Of weights (GB/step)", "GB/s, from above", "Peak (GB/s)")
-    assert section.columns(*bytes_shown)[0] == ["0.9000", "0.4500", "9.00", "11.0"]
+    assert section.columns(*bytes_shown)[0] == ["0.900", "0.450", "9.00", "11.0"]
     assert section.columns("Why not known")[3][0].startswith("below 25% of both")
     assert "Device at work (%)" not in section.tables[0][0]
     assert "Peaks of cpu fp32: 150 GFLOP/s (product of matrices); 11.0 GB/s (copy)" in section.paragraphs
@@ -54,7 +60,7 @@ def test_every_counted_case_has_shares_and_a_bound(bench: Any, read: Any) -> Non
 def test_without_peaks_rates_are_shown_but_no_bound(bench: Any, read: Any) -> None:
     broken = Peaks(t=0.1, device="cpu", precision="fp32", absent={"flops": "killed", "bytes": "`killed`"})
     for more, reason in (((), "peaks not measured"), ((broken,), "peak not measured: killed")):
-        section = read(markdown(bench.session(case(bench, 1, 2.0, 0.9), more=more)))["Limits"]
+        section = read(full_report(bench.session(case(bench, 1, 2.0, 0.9), more=more)))["Limits"]
         assert section.columns("GFLOP/s", "Why not known") == [["20.0", reason]]
         assert "Share of the measured peak (%)" not in section.tables[0][0]
         assert not any("holds back" in text for text in section.paragraphs)
@@ -62,7 +68,7 @@ def test_without_peaks_rates_are_shown_but_no_bound(bench: Any, read: Any) -> No
 
 
 def test_session_without_counted_operations_has_no_roofline_section(bench: Any, read: Any) -> None:
-    assert "Limits" not in read(markdown(bench.session(bench.case(1, 100.0), more=[CPU]))).titles
+    assert "Limits" not in read(full_report(bench.session(bench.case(1, 100.0), more=[CPU]))).titles
 
 
 @pytest.mark.parametrize(("checkpointing", "title"), [(False, "MFU (%)"), (True, "HFU (%)")])
@@ -73,7 +79,7 @@ def test_known_gpu_has_its_share_of_the_data_sheet(
     made = bench.case(1, 10.0, device="cuda:0", precision="amp-bf16", end={"work": work}, prepared=UUID)
     host = Host(gpus=(Gpu(index=0, name="NVIDIA H200", uuid="GPU-1"),))
     sweep = Sweep(name="s", model="m", task="lm-train", train=Train(activation_checkpointing=checkpointing))
-    section = read(markdown(bench.session(made, host=host, sweep=sweep)))["Limits"]
+    section = read(full_report(bench.session(made, host=host, sweep=sweep)))["Limits"]
     assert section.columns(title, "Attention kernel") == [["10.0", "efficient"]]
 
 
@@ -81,8 +87,8 @@ def test_host_bound_case_is_named(bench: Any, read: Any) -> None:
     gpu = Peaks(t=0.1, device="cuda:0", precision="fp16", flops_per_s=7e14, bytes_per_s=4e12)
     work = StepCost(flops=1e12, bytes_moved=1e9, bytes_of_weights=1e8, busy_ms=3.0)
     made = bench.case(1, 10.0, device="cuda:0", precision="amp-fp16", end={"work": work})
-    section = read(markdown(bench.session(made, more=[gpu])))["Limits"]
-    assert section.columns("Device at work (%)", "Held back by") == [["30.0", "host"]]
+    section = read(full_report(bench.session(made, more=[gpu])))["Limits"]
+    assert section.columns("Device at work (%)", "Limited by") == [["30.0", "host"]]
     assert section.paragraphs[1].startswith(
         "The host limits 1 of 1 case. Nearest to the measured peak of products: cuda"
     )

@@ -1,0 +1,1 @@
+"""GPU readers: the protocol, NVIDIA's reader, and which GPUs a process sees."""

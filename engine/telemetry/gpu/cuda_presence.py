@@ -1,0 +1,72 @@
+"""CUDA devices of this machine, found without importing torch."""
+
+import ctypes
+import importlib.util
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchtui.engine.telemetry.gpu.nvml import open_nvml
+from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
+from benchtui.engine.telemetry.gpu.visible_gpus import visible_devices_setting, visible_gpus
+from benchtui.sessions.sweep import Config
+
+_BUILD = re.compile(r"^(cuda|hip)\b[^=]*= *(None|'[^']*'|\"[^\"]*\")", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class CudaPresence:
+    """Number of CUDA devices that cases can use here."""
+
+    count: int | None = None
+    """None if it can't be known without torch."""
+    reason: str = ""
+    """Why there is none."""
+
+    def missing_reason(self, config: Config) -> str:
+        """Return why a case's device isn't on this machine; empty if it is, or if that isn't known."""
+        index = config.device.partition("cuda:")[2]
+        if self.count is None or not index.isdecimal() or int(index) < self.count:
+            return ""
+        if not self.count:
+            return f"no CUDA here: {self.reason}"
+        return f"no {config.device} here: {self.count} GPU{'s' * (self.count != 1)} visible"
+
+
+def find_cuda() -> CudaPresence:
+    """Count the CUDA devices by torch's build and the NVIDIA driver. Takes some milliseconds."""
+    build = _torch_build()
+    if build is None or build.get("hip"):
+        return CudaPresence()
+    if not build.get("cuda"):
+        return CudaPresence(0, "torch was built without CUDA")
+    nvml = open_nvml()
+    if isinstance(nvml, GpusUnavailable):
+        return CudaPresence() if _has_driver() else CudaPresence(0, nvml.reason)
+    try:
+        count = visible_gpus(nvml.gpus(), visible_devices_setting())
+    finally:
+        nvml.close()
+    return CudaPresence(count, "CUDA_VISIBLE_DEVICES hides all GPUs")
+
+
+def _torch_build() -> dict[str, bool] | None:
+    """Return whether torch was built for CUDA and for ROCm, as its files say; None if they don't."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        return None
+    try:
+        text = (Path(spec.origin).parent / "version.py").read_text("utf-8")
+    except (OSError, ValueError):
+        return None
+    found = {name: value != "None" for name, value in _BUILD.findall(text)}
+    return found if "cuda" in found else None
+
+
+def _has_driver() -> bool:
+    """Return whether CUDA's driver library can be loaded, as on boards without NVML."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True

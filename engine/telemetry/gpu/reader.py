@@ -1,0 +1,70 @@
+"""GPU readers: the protocol that each vendor's reader implements, and the readings it returns."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Protocol
+
+from benchtui.sessions.payloads import Gpu
+
+
+@dataclass(frozen=True, slots=True)
+class GpusUnavailable:
+    """Reason why no GPU can be read on this machine."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuSample:
+    """Readings of one GPU at one moment; None if a reading failed."""
+
+    index: int
+    power_w: float | None
+    power_averaged: bool
+    """Whether the driver averages the power over about a second."""
+    power_limit_w: float | None
+    memory_used_mb: float | None
+    memory_total_mb: float | None
+    utilisation_percent: float | None
+    temperature_c: float | None
+    sm_clock_mhz: float | None
+    memory_clock_mhz: float | None
+    performance_state: int | None
+    """Number of the P-state, from 0 for the highest performance to 15."""
+    throttle: str | None
+    """Reasons that hold the clock down, named as in ``payloads`` and joined by ``+``; empty without any."""
+    energy_j: float | None
+    """Running total. Only differences are meaningful."""
+    absent: dict[str, str]
+    """Reasons for failed readings, by field. The key ``gpu`` covers all of them."""
+
+
+class GpuReader(Protocol):
+    """Open connection to a vendor's driver and its GPUs.
+
+    Thread-safe. Its methods don't raise: a failed reading is None, in samples with its reason.
+    """
+
+    driver: str
+    """Driver version."""
+    absent: dict[str, str]
+    """GPUs that the driver lists but can't open, such as ``gpu 1``, with the reason."""
+
+    def gpus(self) -> tuple[Gpu, ...]:
+        """Return the GPUs as described when the connection was opened."""
+        ...
+
+    def sample(self, indices: Collection[int] | None = None) -> tuple[GpuSample, ...]:
+        """Sample the GPUs with these indices, or all, in the order of ``gpus()``, including lost ones."""
+        ...
+
+    def processes(self, uuid: str) -> dict[int, float | None] | None:
+        """Return the compute processes on a GPU: memory in MB by pid. None if unavailable.
+
+        The engine calls this once a second at most, as drivers may hold a lock for long.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close the connection. Later readings are None."""
+        ...

@@ -1,0 +1,135 @@
+"""Processor clock: frequency of the busy processors, thermal throttling, and types of cores.
+
+For the files see the kernel's Documentation/admin-guide/pm/cpufreq.rst, Documentation/ABI/testing/
+sysfs-devices-system-cpu, and arch/x86/kernel/cpu/mce/therm_throt.c.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection
+from pathlib import Path
+
+from benchtui.engine.telemetry.processors import STAT, busy_ticks, usable_processors
+
+CPUS = Path("/sys/devices/system/cpu")
+DEVICES = Path("/sys/devices")
+MAX_READ = 8
+"""Number of processors whose frequency is read at a time, the busiest first."""
+_FREQUENCY = "cpufreq/scaling_cur_freq"
+_INTEL_TYPES = {"P": "cpu_core", "E": "cpu_atom", "LP E": "cpu_lowpower"}
+"""Event source of each type of core, whose file ``cpus`` lists its processors."""
+
+
+class BusyClock:
+    """Frequency of the processors that this process may use, as far as they are busy."""
+
+    def __init__(self, processors: Collection[int] | None = None, cpus: Path = CPUS, stat: Path = STAT) -> None:
+        """``processors`` defaults to those that this process may use."""
+        usable = usable_processors() if processors is None else processors
+        numbers = _numbers(cpus) if usable is None else usable
+        self._files = {number: cpus / f"cpu{number}" / _FREQUENCY for number in numbers}
+        self._readable = any(file.exists() for file in self._files.values())
+        self._stat = stat
+        self._last: dict[int, int] = {}
+
+    def mhz(self) -> float | None:
+        """Return the mean frequency since the last call, weighted by CPU time. None if unreadable or idle.
+
+        Frequencies are those of the moment; an idle processor's frequency says nothing about the work.
+        """
+        if not self._readable:
+            return None
+        ticks = _ticks(self._stat)
+        last, self._last = self._last, ticks
+        usable = self._files.keys() & ticks.keys() & last.keys()
+        worked = {number: ticks[number] - last[number] for number in usable}
+        busiest = sorted(worked, key=lambda number: worked[number], reverse=True)[:MAX_READ]
+        readings = [(_count(self._files[number]), worked[number]) for number in busiest if worked[number] > 0]
+        known = [(khz, weight) for khz, weight in readings if khz]
+        weights = sum(weight for _, weight in known)
+        return round(sum(khz * weight for khz, weight in known) / weights / 1000, 1) if known else None
+
+
+class ThrottleCounts:
+    """Kernel's counts of how often heat held the clock of cores and packages down."""
+
+    def __init__(self, processors: Collection[int] | None, cpus: Path = CPUS) -> None:
+        """``processors`` are those that count, with their packages; None for all."""
+        self._files: dict[tuple[str, ...], list[Path]] = defaultdict(list)
+        for number in _numbers(cpus) if processors is None else processors:
+            folder = cpus / f"cpu{number}"
+            package, core = (_text(folder / "topology" / name) for name in ("physical_package_id", "core_id"))
+            for key, kind in (((package,), "package"), ((package, core), "core")):
+                file = folder / "thermal_throttle" / f"{kind}_throttle_count"
+                if file.exists():
+                    self._files[key].append(file)
+
+    def total(self) -> int | None:
+        """Return the sum over cores and packages since boot. None if the kernel doesn't count."""
+        # each processor of a core or package has its own counter of the same events
+        found = ([_count(file) for file in files] for files in self._files.values())
+        known = ([count for count in counts if count is not None] for counts in found)
+        highest = [max(counts) for counts in known if counts]
+        return sum(highest) if highest else None
+
+
+def clock_absences(cpus: Path = CPUS) -> dict[str, str]:
+    """Return which readings of the processors' clock this machine lacks, with the reason."""
+    missing = {
+        "processor clock": (_FREQUENCY, "no frequencies on this kernel or virtual machine"),
+        "processor throttling": ("thermal_throttle", "no throttle counts on this processor or virtual machine"),
+    }
+    return {
+        name: f"{reason} ({cpus}/cpu*/{file} not found)"
+        for name, (file, reason) in missing.items()
+        if not any(cpus.glob(f"cpu[0-9]*/{file}"))
+    }
+
+
+def core_types(devices: Path = DEVICES) -> dict[str, str]:
+    """Return the processors of each type of core: Intel's by name, others by capacity. Empty without types."""
+    listed = {name: _text(devices / source / "cpus") for name, source in _INTEL_TYPES.items()}
+    if len(named := {name: processors for name, processors in listed.items() if processors}) > 1:
+        return named
+    cpus, by_capacity = devices / "system" / "cpu", defaultdict[int, list[int]](list)
+    for number in _numbers(cpus):
+        if capacity := _count(cpus / f"cpu{number}" / "cpu_capacity"):
+            by_capacity[capacity].append(number)
+    if len(by_capacity) < 2:
+        return {}
+    return {f"capacity {capacity}": _ranges(by_capacity[capacity]) for capacity in sorted(by_capacity)[::-1]}
+
+
+def _ranges(numbers: list[int]) -> str:
+    """Return sorted numbers as in the kernel's lists: ``0-3,8``."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def _numbers(cpus: Path) -> list[int]:
+    names = (folder.name.removeprefix("cpu") for folder in cpus.glob("cpu[0-9]*"))
+    return sorted(int(name) for name in names if name.isdecimal())
+
+
+def _ticks(stat: Path) -> dict[int, int]:
+    try:
+        return busy_ticks(stat)
+    except OSError:
+        return {}
+
+
+def _count(file: Path) -> int | None:
+    text = _text(file)
+    return int(text) if text.isdecimal() else None
+
+
+def _text(file: Path) -> str:
+    """Return the text of a file; empty if it can't be read."""
+    try:
+        return file.read_text("ascii", "replace").strip()
+    except OSError:
+        return ""

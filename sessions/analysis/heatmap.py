@@ -1,0 +1,116 @@
+"""Heatmap data: a metric over two options of a sweep, with a grid per combination of the others."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from benchtui.sessions.analysis.chart_series import (
+    COUNTED_STATES,
+    WORDS,
+    MetricsLookup,
+    PlotMetric,
+    Value,
+    line_labels,
+)
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.sweep import Config
+from benchtui.sessions.sweep.options import CHOICES, NUMERIC
+
+FIRST_AXES = (*reversed(NUMERIC), *CHOICES)
+"""Options in the order in which they become axes: batch size, sequence length, then how the work is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeatValue:
+    """Case of a cell, and its value."""
+
+    case: CaseState
+    value: Value | None
+    """None if the case has no such metric: out of memory, failed, or not run yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Cases that differ only along the two axes."""
+
+    label: str
+    """Options that set it apart from the other grids; empty if it is the only one."""
+    cells: dict[tuple[object, object], HeatValue]
+    """Cells by column value and row value; combinations that weren't planned are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeatmapData:
+    """A metric over two options."""
+
+    metric: PlotMetric
+    columns: tuple[object, ...]
+    rows: tuple[object, ...]
+    """Values of the two options: numbers in ascending order, names in plan order."""
+    grids: tuple[Grid, ...]
+
+    @property
+    def values(self) -> list[tuple[CaseState, float]]:
+        """All cases that have a value, with the value."""
+        cells = (cell for grid in self.grids for cell in grid.cells.values())
+        return [(cell.case, cell.value.middle) for cell in cells if cell.value]
+
+    def best(self) -> dict[int, CaseState]:
+        """Return the best case of each sequence length. Another length is different work."""
+        sign = 1 if self.metric.higher_is_better else -1
+        found: dict[int, tuple[float, CaseState]] = {}
+        for case, value in self.values:
+            length = case.config.sequence_length
+            if length not in found or sign * value > found[length][0]:
+                found[length] = (sign * value, case)
+        return {length: case for length, (_, case) in found.items()}
+
+
+def axis_pairs(plan: Iterable[Config]) -> tuple[tuple[str, str], ...]:
+    """Return the pairs of options that can be the columns and rows, the most useful first.
+
+    Empty if fewer than two options have several values, or if the options of an imported session mean nothing.
+    """
+    configs = tuple(plan)
+    if any(config.label for config in configs):
+        return ()
+    found = [name for name in FIRST_AXES if len({getattr(config, name) for config in configs}) > 1]
+    pairs = [(x, y) for at, x in enumerate(found) for y in found[at + 1 :]]
+    return tuple(pairs)
+
+
+def heatmap_data(
+    cases: Iterable[CaseState], known: MetricsLookup, metric: PlotMetric, axes: tuple[str, str]
+) -> HeatmapData:
+    """Arrange cases by two options. The second case of an A/A pair is left out."""
+    shown = [case for case in cases if not case.config.repeat]
+    others = [name for name in WORDS if name not in axes]
+    groups: dict[tuple[object, ...], list[CaseState]] = {}
+    for case in shown:
+        groups.setdefault(tuple(getattr(case.config, name) for name in others), []).append(case)
+    labels = line_labels([each[0].config for each in groups.values()], *axes) if len(groups) > 1 else [""]
+    grids = (
+        Grid(label, _cells(members, known, metric, axes))
+        for label, members in zip(labels, groups.values(), strict=True)
+    )
+    columns, rows = (_values([getattr(case.config, name) for case in shown]) for name in axes)
+    return HeatmapData(metric, columns, rows, tuple(grids))
+
+
+def _values(found: Sequence[object]) -> tuple[object, ...]:
+    distinct = dict.fromkeys(found)
+    numbers = [value for value in distinct if isinstance(value, int)]
+    return tuple(sorted(numbers)) if len(numbers) == len(distinct) else tuple(distinct)
+
+
+def _cells(
+    members: Iterable[CaseState], known: MetricsLookup, metric: PlotMetric, axes: tuple[str, str]
+) -> dict[tuple[object, object], HeatValue]:
+    """Return one cell per combination. Of a case that was rerun, keep the newest with a value."""
+    kept: dict[tuple[object, object], HeatValue] = {}
+    for case in members:
+        at = (getattr(case.config, axes[0]), getattr(case.config, axes[1]))
+        metrics = known(case) if case.state in COUNTED_STATES else None
+        cell = HeatValue(case, metric.of(case, metrics) if metrics else None)
+        if at not in kept or cell.value or not kept[at].value:
+            kept[at] = cell
+    return kept

@@ -1,0 +1,106 @@
+"""Details of the full report: every case, and tables that the short report folds into few columns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchtui.sessions.compare.system_facts import Fact, models, system
+from benchtui.sessions.report.sections import gains, memory_energy, per_case, steadiness
+from benchtui.sessions.report.sections.gains import Block
+from benchtui.sessions.report.sections.leaderboard import leaderboard
+from benchtui.sessions.report.sections.method import options
+from benchtui.sessions.report.sections.nodes import System, differences, systems
+from benchtui.sessions.report.sections.notes import warnings
+from benchtui.sessions.report.sections.recommendations import Recommendation
+from benchtui.sessions.report.sections.recommendations import details as choices_in_detail
+from benchtui.sessions.report.sections.roofline import limit_method, limits
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.results import Result, varied
+from benchtui.sessions.sweep import custom_task
+from benchtui.sessions.text.formatting import count, listed
+from benchtui.sessions.text.tables import Table
+from benchtui.sessions.text.wording import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """Sections that only the full report has. Empty parts are omitted."""
+
+    choices: list[Finding]
+    models: list[tuple[Fact, ...]] | None
+    """None for own steps, which choose their own."""
+    system: tuple[Fact, ...]
+    nodes: list[System]
+    unlike: Table | None
+    """Differences between the nodes."""
+    method: tuple[Fact, ...]
+    options: Table | None
+    performance: list[Block]
+    leaderboard: list[Block]
+    scaling: list[Block]
+    precision: list[Block]
+    devices: Table | None
+    machines: Table | None
+    compile: list[Block]
+    gains: list[tuple[str, list[Block]]]
+    """Tables of the other options, each with its heading."""
+    parts: Table | None
+    memory: Table | None
+    energy: Table | None
+    jitter: Table | None
+    disturbed: Table | None
+    limits: Block | None
+    limit_method: tuple[Fact, ...]
+    cases: Table | None
+    warnings: Table | None
+
+
+def details(
+    session: Session,
+    results: Sequence[Result],
+    choices: Sequence[Recommendation],
+    method: tuple[Fact, ...],
+    per_hour: float | None,
+) -> Details:
+    """Collect the contents of each section."""
+    varying = varied(case.config for case in session.cases)
+    return Details(
+        choices=choices_in_detail(choices),
+        models=None if custom_task(session.start.sweep.task) else models(session),
+        system=system(session),
+        nodes=systems(session),
+        unlike=differences(session),
+        method=method,
+        options=options(session),
+        performance=per_case.performance(session, results, varying),
+        leaderboard=leaderboard(session, results, varying, per_hour),
+        scaling=per_case.scalings(results, varying),
+        precision=gains.precision_gains(results, varying),
+        devices=gains.device_speedups(gains.device_pairs(results), varying),
+        machines=gains.machine_speedups(gains.machine_pairs(results), varying),
+        compile=gains.compile_gains(results, varying),
+        gains=gains.gain_sections(results, varying),
+        parts=per_case.parts(results),
+        memory=memory_energy.memory(results),
+        energy=memory_energy.energy(results),
+        jitter=steadiness.jitter(results),
+        disturbed=steadiness.disturbed(session),
+        limits=limits(session, results),
+        limit_method=limit_method(session),
+        cases=per_case.every_case(session),
+        warnings=warnings(session),
+    )
+
+
+def left_out(session: Session, results: Sequence[Result]) -> str:
+    """Name what only the full report has."""
+    amount = sum(message.level != "info" for message in session.messages)
+    found = (
+        "each choice against its runner-up",
+        "tables of every case",
+        "every pair of option values" if len(results) > 1 else None,
+        "each part of a step" if any(result.metrics.parts_ms for result in results) else None,
+        "requested against applied options" if any(case.effective for case in session.cases) else None,
+        "all facts of model, system and method",
+        count(amount, "logged warning") if amount else None,
+    )
+    return f"Left out here, and written with --full: {listed([each for each in found if each])}."

@@ -1,0 +1,1 @@
+"""First pages of the report: decision, results by device and precision, effect of each option."""

@@ -1,0 +1,142 @@
+"""Decision: what to run for each need, in up to three sentences and one table."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchtui.sessions.advice.objectives import Need
+from benchtui.sessions.compare.system_facts import Fact
+from benchtui.sessions.report.sections.recommendations import BALANCED, OPTIMA, Recommendation
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.text.formatting import count, listed, number
+from benchtui.sessions.text.labels import STATES, case_label
+from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.wording import (
+    MILLION,
+    MOST_NAMES,
+    SECONDS_AN_HOUR,
+    baseline_cell,
+    confidence,
+    cost_of_a_million,
+    costs,
+    figure,
+    figure_with_interval,
+    unverified_note,
+)
+
+BILLION = 1000 * MILLION
+SECONDS_A_DAY = 24 * SECONDS_AN_HOUR
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionSection:
+    """Contents of the section."""
+
+    sentences: tuple[str, ...]
+    table: Table | None
+    facts: tuple[Fact, ...]
+    """What the table's ratios and needs refer to."""
+
+
+def decision(session: Session, choices: Sequence[Recommendation]) -> DecisionSection:
+    """Return what to run for each need. Without a measured case, only how many were measured."""
+    shown = _with_alternatives(choices)
+    lines = (_run(shown, "throughput"), _run(shown, "latency"), completeness(session))
+    return DecisionSection(
+        sentences=tuple(line for line in lines if line),
+        table=table(_COLUMNS, shown),
+        facts=(*_baselines(shown), *_legend(shown)),
+    )
+
+
+def _with_alternatives(choices: Sequence[Recommendation]) -> list[Recommendation]:
+    """Drop the further needs of a sequence length with a single case, which is the choice for all of them."""
+    first: dict[int, Need] = {}
+    for each in choices:
+        first.setdefault(each.best.config.sequence_length, each.need)
+    return [
+        each
+        for each in choices
+        if each.choice.runner_up or first[each.best.config.sequence_length] == each.need
+    ]
+
+
+def completeness(session: Session) -> str:
+    """Return how many cases were measured, and how the others ended."""
+    tally = Counter(case.state for case in session.cases)
+    others = [f"{amount:,} {STATES.get(state, state)}" for state, amount in tally.items() if state != "ok"]
+    rest = f"; {listed(others)}" if others else ""
+    noun = "case" if session.start.source else "planned case"
+    return f"Measured: {tally['ok']:,} of {count(len(session.cases), noun)}{rest}."
+
+
+def _run(choices: Sequence[Recommendation], need: Need) -> str | None:
+    """Return the cases to run for a need, one per sequence length."""
+    chosen = [each for each in choices if each.need == need]
+    if not chosen:
+        return None
+    named = [f"{_label(each)} ({figure(each.best, need)})" for each in chosen[:MOST_NAMES]]
+    rest = len(chosen) - len(named)
+    more = [f"see the table for {count(rest, 'more sequence length')}"] if rest else []
+    return f"For {need}, run {listed([*named, *more])}."
+
+
+def _label(each: Recommendation) -> str:
+    return case_label(each.best.config, each.varying)
+
+
+def _baselines(choices: Sequence[Recommendation]) -> tuple[Fact, ...]:
+    """Return the baseline of each sequence length, or why there is none."""
+    fastest = (each for each in choices if each.need == "throughput")
+    return tuple((f"Baseline{each.where}", _baseline(each)) for each in fastest)
+
+
+def _baseline(each: Recommendation) -> str:
+    if each.baseline is None:
+        return f"none: {each.no_baseline}"
+    return f"{case_label(each.baseline.config, each.varying)}, {figure(each.baseline, 'throughput')}"
+
+
+def _legend(choices: Sequence[Recommendation]) -> tuple[Fact, ...]:
+    return (("Balanced", BALANCED),) if any(each.need == "balanced" for each in choices) else ()
+
+
+def _figure(each: Recommendation) -> str:
+    daily = samples_per_day(each.best.metrics.samples_per_s) if each.need == "throughput" else None
+    return ", ".join(part for part in (figure_with_interval(each.best, each.need), daily) if part)
+
+
+def samples_per_day(rate: float | None) -> str | None:
+    """Format the samples of a day at a rate per second."""
+    if rate is None:
+        return None
+    amount = rate * SECONDS_A_DAY
+    if amount >= BILLION:
+        return f"about {number(amount / BILLION)} billion samples/day"
+    if amount >= MILLION:
+        return f"about {number(amount / MILLION, 1 if amount < 100 * MILLION else 0)} million samples/day"
+    return f"about {number(amount)} samples/day"
+
+
+def _costs(each: Recommendation) -> str | None:
+    price = number(cost_of_a_million(each.best, each.per_hour)) if each.need == "throughput" else None
+    parts = (
+        costs(each.best, each.baseline),
+        price and f"{price} per million samples",
+        unverified_note(each.best),
+    )
+    return "; ".join(part for part in parts if part) or None
+
+
+_COLUMNS: tuple[Column[Recommendation], ...] = (
+    Column("Need", lambda each: f"{OPTIMA[each.need]}{each.where}", right=False),
+    Column("Run", _label, right=False),
+    Column("Figure (95% interval)", _figure, right=False),
+    Column(
+        "Against the baseline (95% interval)",
+        lambda each: baseline_cell(each.best, each.baseline, each.need),
+        right=False,
+    ),
+    Column("How sure", lambda each: confidence(each.choice), right=False),
+    Column("Costs", _costs, right=False),
+)

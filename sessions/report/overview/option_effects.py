@@ -1,0 +1,207 @@
+"""Effects of the options: how much each value changes throughput, over all pairs that differ only in it."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import exp, log
+
+from benchtui.sessions.report.sections.gains import device_pairs, machine_pairs, option_pairs, pair_counts
+from benchtui.sessions.stats.ratios import Comparison, break_even_steps, comparison
+from benchtui.sessions.stats.results import Result, series
+from benchtui.sessions.stats.verdicts import Verdict
+from benchtui.sessions.sweep import Config
+from benchtui.sessions.sweep.options import AXES
+from benchtui.sessions.text.formatting import capitalized, listed, number, ratio_text, span
+from benchtui.sessions.text.labels import pair_applied
+from benchtui.sessions.text.tables import Column, Table, table
+
+NAMES = {"cache": "KV cache", "compile": "compiling"}
+"""Options whose name in a sentence differs from that in a sweep."""
+MOST_VALUES = 10
+"""Rows of an option; the full report has every pair of values."""
+LENGTHS = "sequence_length"
+"""Option that is not compared: another length is different work."""
+ANYWHERE = ("device", "machine")
+"""Options that are compared across devices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recommended:
+    """Configurations that the report recommends. Advice on an option must not contradict them."""
+
+    best: tuple[Config, ...] = ()
+    fastest: tuple[Config, ...] = ()
+    """Those of them that are recommended for throughput or latency."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """All pairs of one value of an option on one device."""
+
+    option: str
+    pairs: tuple[Comparison, ...]
+    chosen: Recommended
+
+    @property
+    def factor(self) -> float:
+        """Largest established factor by which throughput changes, up or down; 1 if none is established."""
+        counted = (
+            pair for pair in self.pairs if verdict_word(pair, self.option) in (Verdict.FASTER, Verdict.SLOWER)
+        )
+        return max((exp(abs(log(pair.ratio.value))) for pair in counted if pair.ratio), default=1.0)
+
+
+def option_effects(results: Sequence[Result], chosen: Recommended) -> list[Effect]:
+    """Return the effect of each value of each option, those of the option with the largest effect first."""
+    known = ((option, list(_effects(option, results, chosen))) for option in AXES if option != LENGTHS)
+    found = [(option, _largest(effects)) for option, effects in known]
+    ranked = sorted((each for each in found if each[1]), key=lambda each: -_factor(each[1]))
+    return [effect for _, effects in ranked for effect in effects]
+
+
+def _largest(found: Sequence[Effect]) -> list[Effect]:
+    """Return the effects of an option, those with the largest factors if there are very many."""
+    kept = sorted(range(len(found)), key=lambda place: -found[place].factor)[:MOST_VALUES]
+    return [found[place] for place in sorted(kept)]
+
+
+def effect_table(found: Sequence[Effect]) -> Table | None:
+    """Return a row for each effect."""
+    return table(_COLUMNS, found)
+
+
+def ranking(found: Sequence[Effect]) -> str | None:
+    """Rank the options by their largest established effect."""
+    options = {option: _factor(list(group)) for option, group in groupby(found, lambda each: each.option)}
+    sure = [(_name(option), ratio_text(factor)) for option, factor in options.items() if factor > 1]
+    unsure = [_name(option) for option, factor in options.items() if factor <= 1]
+    rest = f"No effect of {listed(unsure)} is established." if unsure else ""
+    if not sure:
+        return rest or None
+    (first, most), *others = sure
+    then = [f"{name} {factor}" for name, factor in others]
+    more = f", then {listed(then)}" if then else ""
+    return (
+        f"{capitalized(first)} matters most for throughput, by a factor of up to {most}{more}. {rest}".rstrip()
+    )
+
+
+def verdict_word(pair: Comparison, option: str) -> str:
+    """Return the verdict on a pair, or why it can't be attributed to the option."""
+    if pair_counts(pair, option):
+        return str(pair.verdict)
+    return "not applied" if pair_applied(pair, option) is False else "not verified"
+
+
+def _name(option: str) -> str:
+    return NAMES.get(option, option.replace("_", " "))
+
+
+def _factor(found: Sequence[Effect]) -> float:
+    return max(each.factor for each in found)
+
+
+def _effects(option: str, results: Sequence[Result], chosen: Recommended) -> Iterator[Effect]:
+    """Group the pairs of an option by device and value; batch sizes by device alone."""
+
+    def key(pair: Comparison) -> tuple[str, ...]:
+        config = pair.new.config
+        value = "" if option == "batch_size" else str(getattr(config, option))
+        return (value,) if option in ANYWHERE else (config.machine, config.device, value)
+
+    for _, group in groupby(sorted(_pairs(option, results), key=key), key):
+        yield Effect(option, tuple(group), chosen)
+
+
+def _pairs(option: str, results: Sequence[Result]) -> list[Comparison]:
+    match option:
+        case "device":
+            return device_pairs(results)
+        case "machine":
+            return machine_pairs(results)
+        case "batch_size":
+            return [pair for each in series(results) for pair in _batch_pairs(each.results)]
+        case _:
+            return option_pairs(results, option)
+
+
+def _batch_pairs(rows: Sequence[Result]) -> Iterator[Comparison]:
+    """Pair each batch size of a series with the smallest."""
+    first = rows[0]
+    return (comparison(first, row) for row in rows if row.config.batch_size != first.config.batch_size)
+
+
+def _value(each: Effect) -> str:
+    values = sorted({getattr(pair.new.config, each.option) for pair in each.pairs})
+    return _between([f"{value:,}" if isinstance(value, int) else str(value) for value in values])
+
+
+def _base(each: Effect) -> str:
+    values = sorted({getattr(pair.base.config, each.option) for pair in each.pairs})
+    return _between([f"{value:,}" if isinstance(value, int) else str(value) for value in values])
+
+
+def _between(values: Sequence[str]) -> str:
+    return values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}"
+
+
+def _where(each: Effect) -> str | None:
+    config = each.pairs[0].new.config
+    return None if each.option in ANYWHERE else f"{config.machine} {config.device}".strip()
+
+
+def _throughput(each: Effect) -> str | None:
+    ratios = [pair.throughput.value for pair in each.pairs if pair.throughput]
+    return span(ratio_text(min(ratios)), ratio_text(max(ratios))) if ratios else None
+
+
+def _tally(each: Effect) -> str:
+    words = Counter(verdict_word(pair, each.option) for pair in each.pairs)
+    return listed([f"{amount:,} {word}" for word, amount in words.items()])
+
+
+def _break_even(each: Effect) -> str | None:
+    """Format after how many steps compiling pays for itself, in the pairs where it is faster."""
+    faster = (pair for pair in each.pairs if verdict_word(pair, each.option) == Verdict.FASTER)
+    steps = [found for pair in faster if (found := break_even_steps(pair)) is not None]
+    if each.option != "compile" or not steps:
+        return None
+    return span(number(min(steps), 0), number(max(steps), 0))
+
+
+def _advice(each: Effect) -> str | None:
+    """Return the advice on a value, if all pairs agree and no recommendation contradicts it."""
+    words = {verdict_word(pair, each.option) for pair in each.pairs}
+    word = next(iter(words)) if len(words) == 1 else ""
+    return None if each.option == "batch_size" or _contradicts(word, each) else _ADVICE.get(word)
+
+
+def _contradicts(word: str, each: Effect) -> bool:
+    """Return whether advice based on this verdict would contradict a recommendation."""
+    if word == Verdict.FASTER:
+        return any(pair.base.config in each.chosen.fastest for pair in each.pairs)
+    new = each.pairs[0].new.config
+    alike = [config for config in each.chosen.best if config.device == new.device]
+    in_use = any(getattr(config, each.option) == getattr(new, each.option) for config in alike)
+    return word in (Verdict.SLOWER, Verdict.SAME) and in_use
+
+
+_ADVICE: dict[str, str] = {
+    Verdict.FASTER: "use it",
+    Verdict.SLOWER: "leave it",
+    Verdict.SAME: "no difference",
+    Verdict.UNSURE: "not established",
+}
+"""Advice by verdict, if all pairs agree."""
+_COLUMNS: tuple[Column[Effect], ...] = (
+    Column("Option", lambda each: _name(each.option), right=False),
+    Column("Value", _value, right=False),
+    Column("Against", _base, right=False),
+    Column("On", _where, right=False),
+    Column("Throughput (×)", _throughput),
+    Column("Pairs", lambda each: f"{len(each.pairs):,}"),
+    Column("Verdicts", _tally, right=False),
+    Column("Pays off after (steps)", _break_even),
+    Column("Advice", _advice, right=False),
+)

@@ -1,0 +1,258 @@
+"""Results by device and precision: one table each, with scaling, memory, energy, parts and marks as columns."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchtui.sessions.analysis.roofline import Limit
+from benchtui.sessions.analysis.scaling import Step, scaling
+from benchtui.sessions.report.sections.gains import OPTION_TITLES
+from benchtui.sessions.report.sections.roofline import GIGA, utilization
+from benchtui.sessions.report.sections.roofline import Row as LimitRow
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.simulation import SIMULATED
+from benchtui.sessions.stats.disturbance import mark_kind
+from benchtui.sessions.stats.results import Result, series, varied
+from benchtui.sessions.sweep import Config
+from benchtui.sessions.text.formatting import MB_PER_GB, count, number, percent, time_ms
+from benchtui.sessions.text.labels import outcome, series_title
+from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.wording import SAMPLES_PER_S, headline_rate
+
+MOST_ROWS = 40
+"""Rows of a table; further cases are only in the full report."""
+MOST_GROUPS = 8
+"""Number of tables; further ones are only in the full report."""
+LEAST_SHARE = 0.005
+"""Minimum share of a step for a part to be named."""
+IN_TITLE = ("machine", "device", "precision")
+"""Options that each table has in its heading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A case with its place in its batch-size series."""
+
+    result: Result
+    step: Step | None
+    marks: tuple[str, ...]
+    """Kinds of marks that not every case of the session has."""
+    limit: Limit | None
+    """What limits it; None if its operations weren't counted."""
+    mfu: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Cases of one device and precision."""
+
+    title: str
+    table: Table
+    same: str | None
+    """What is the same in all rows, and rows that are left out."""
+
+
+def results_by_device(session: Session, results: Sequence[Result], limits: Sequence[LimitRow]) -> list[Group]:
+    """Return a table for each device and precision."""
+    varying = varied(result.config for result in results)
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    known = {result.case.index: (limit, utilization(session, (result, limit))) for result, limit in limits}
+    for row in _rows(results, known):
+        groups.setdefault(_key(row.result.config), []).append(row)
+    return [found for rows in list(groups.values())[:MOST_GROUPS] if (found := _group(rows, varying))]
+
+
+def unmeasured(session: Session) -> list[str]:
+    """Return how many cases weren't measured, by outcome and reason."""
+    found: dict[tuple[str, str], list[CaseState]] = {}
+    for case in session.cases:
+        if case.state != "ok":
+            found.setdefault((outcome(case), _reason(case)), []).append(case)
+    return [_unmeasured(ended, reason, cases) for (ended, reason), cases in found.items()][:MOST_GROUPS]
+
+
+def _unmeasured(ended: str, reason: str, cases: Sequence[CaseState]) -> str:
+    names = cases[0].name if len(cases) == 1 else f"such as {cases[0].name}"
+    return f"{count(len(cases), 'case')} {ended} ({names}){f': {reason}' if reason else ''}."
+
+
+def _reason(case: CaseState) -> str:
+    return (case.finished.reason if case.finished else None) or ""
+
+
+def _key(config: Config) -> tuple[str, ...]:
+    """Return the key of a group. Cases that another tool named form one."""
+    return ("",) if config.label else tuple(getattr(config, name) for name in IN_TITLE)
+
+
+def _rows(results: Sequence[Result], limits: Mapping[int, tuple[Limit, str | None]]) -> Iterable[Row]:
+    kinds = {row.case.index: _mark_kinds(row) for row in results}
+    shared = {
+        kind for kind, n in Counter(kind for each in kinds.values() for kind in each).items() if n == len(kinds)
+    }
+    for each in series(results):
+        scaled = scaling(each)
+        steps = {step.result.case.index: step for step in scaled.steps} if scaled else {}
+        for row in each.results:
+            marks = tuple(kind for kind in kinds[row.case.index] if kind not in shared)
+            yield Row(row, steps.get(row.case.index), marks, *limits.get(row.case.index, (None, None)))
+
+
+def _mark_kinds(row: Result) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(mark_kind(mark) for mark in row.case.marks if mark != SIMULATED))
+
+
+def _group(rows: Sequence[Row], varying: Sequence[str]) -> Group | None:
+    """Return the table of a group: the columns that differ between rows, and what is the same in a line."""
+    shown = rows if len(rows) <= MOST_ROWS else _fastest(rows)
+    config, own = rows[0].result.config, varied(row.result.config for row in shown)
+    title = series_title(config, [name for name in varying if name not in own])
+    whole = table((*_keys(config, own), *_figures(shown)), shown)
+    if whole is None:
+        return None
+    found, same = _without_equal(whole, len(own) + 1)
+    remarks = (
+        f"All rows: {', '.join(same)}." if same else None,
+        f"The {len(shown):,} fastest of {count(len(rows), 'case')}." if len(shown) < len(rows) else None,
+    )
+    return Group("Cases" if config.label else title, found, " ".join(filter(None, remarks)) or None)
+
+
+def _fastest(rows: Sequence[Row]) -> list[Row]:
+    ranked = sorted(rows, key=lambda row: -(row.result.metrics.samples_per_s or 0.0))[:MOST_ROWS]
+    kept = {row.result.case.index for row in ranked}
+    return [row for row in rows if row.result.case.index in kept]
+
+
+def _without_equal(whole: Table, keys: int) -> tuple[Table, list[str]]:
+    """Take out the columns whose cells are all equal, which are named with their value instead."""
+    columns = list(zip(*whole.rows, strict=True))
+    alike = {
+        place for place, cells in enumerate(columns) if place >= keys and len(set(cells)) < min(len(cells), 2)
+    }
+    kept = [place for place in range(len(columns)) if place not in alike]
+    same = [_with_value(whole.titles[place], str(columns[place][0])) for place in sorted(alike)]
+    cut = Table(
+        tuple(whole.titles[place] for place in kept),
+        tuple(whole.right[place] for place in kept),
+        tuple(tuple(row[place] for place in kept) for row in whole.rows),
+    )
+    return cut, [each for each in same if each]
+
+
+def _with_value(title: str, value: str) -> str | None:
+    """Name a column and its one value: ``peak memory = 655 MB``. None for zero, which says nothing."""
+    name, _, unit = title.removesuffix(")").partition(" (")
+    shown = name if name[1:2].isupper() else f"{name[:1].lower()}{name[1:]}"
+    return f"{shown} = {value} {unit}".rstrip() if value != "0" else None
+
+
+def _keys(config: Config, own: Sequence[str]) -> tuple[Column[Row], ...]:
+    """Return the columns of the options that differ within the table."""
+    if config.label:
+        return (Column("Case", lambda row: row.result.name, right=False),)
+    options = [name for name in OPTION_TITLES if name in own]
+    return (*map(_option, options), Column("Batch size", lambda row: f"{row.result.config.batch_size:,}"))
+
+
+def _option(name: str) -> Column[Row]:
+    def cell(row: Row) -> str:
+        value = getattr(row.result.config, name)
+        return f"{value:,}" if isinstance(value, int) else str(value)
+
+    return Column(OPTION_TITLES[name], cell, right=name in ("threads", "tokenizer_threads", "sequence_length"))
+
+
+def _figures(rows: Sequence[Row]) -> tuple[Column[Row], ...]:
+    middle = _latency("Mean (ms)", "mean") if _only_means(rows) else _latency("p50 (ms)", "median")
+    return (
+        Column("n", lambda row: number(row.result.metrics.latency_ms.n or None, 0)),
+        middle,
+        Column("± 95% (%)", lambda row: number(row.result.metrics.latency_ms.interval_percent)),
+        _latency("p90 (ms)", "p90"),
+        _latency("p99 (ms)", "p99"),
+        Column("Std/mean (%)", lambda row: number(row.result.metrics.latency_ms.jitter_percent)),
+        Column("Time per sample (ms)", _per_sample),
+        *_headline(rows),
+        Column("Samples/s", lambda row: number(row.result.metrics.samples_per_s)),
+        Column("95% interval", _rate_interval),
+        Column("Against linear (×)", lambda row: number(row.step.against_linear) if row.step else None),
+        Column("Per doubling (%)", lambda row: percent(row.step.gain_per_doubling) if row.step else None),
+        _peak(rows),
+        Column("Power (W)", lambda row: number(row.result.metrics.mean_power_w)),
+        Column("J/sample", lambda row: number(row.result.metrics.energy_per_sample_j)),
+        Column("GFLOP/s", _rate_of_operations),
+        Column("Of the measured peak (%)", _share),
+        Column("MFU (%)", lambda row: row.mfu),
+        Column("Limited by", lambda row: row.limit.bound if row.limit else None, right=False),
+        Column("Parts of a step (%)", _parts, right=False),
+        Column("Marks", lambda row: ", ".join(row.marks) or None, right=False),
+    )
+
+
+def _only_means(rows: Sequence[Row]) -> bool:
+    return all(row.result.metrics.latency_ms.median is None for row in rows)
+
+
+def _latency(title: str, field: str) -> Column[Row]:
+    cell: Callable[[Row], str | None] = lambda row: time_ms(getattr(row.result.metrics.latency_ms, field))  # noqa: E731
+    return Column(title, cell)
+
+
+def _per_sample(row: Row) -> str | None:
+    rate = row.result.metrics.samples_per_s
+    return time_ms(1000 / rate) if rate else None
+
+
+def _headline(rows: Sequence[Row]) -> tuple[Column[Row], ...]:
+    """Return the rate in tokens, new ones if the task generates. Empty for a task without tokens."""
+    units = [unit for row in rows for rate, unit in (_token_rate(row),) if rate is not None]
+    if not units:
+        return ()
+    return (Column(f"{units[0][:1].upper()}{units[0][1:]}", lambda row: _in_unit(row, units[0])),)
+
+
+def _in_unit(row: Row, unit: str) -> str | None:
+    rate, own = _token_rate(row)
+    return number(rate) if own == unit else None
+
+
+def _token_rate(row: Row) -> tuple[float | None, str]:
+    rate, unit = headline_rate(row.result)
+    return row.result.token_rate if unit == SAMPLES_PER_S else (rate, unit)
+
+
+def _rate_interval(row: Row) -> str | None:
+    found = row.result.metrics
+    low, high = number(found.samples_per_s_low), number(found.samples_per_s_high)
+    return f"{low} to {high}" if low and high else None
+
+
+def _peak(rows: Sequence[Row]) -> Column[Row]:
+    """Return the column of peak memory, in GB if a case needs that much."""
+    peaks = [row.result.case.peak_memory_mb or 0.0 for row in rows]
+    size, unit = (MB_PER_GB, "GB") if max(peaks, default=0.0) >= MB_PER_GB else (1, "MB")
+
+    def cell(row: Row) -> str | None:
+        peak_mb = row.result.case.peak_memory_mb
+        return number(peak_mb / size) if peak_mb else None
+
+    return Column(f"Peak memory ({unit})", cell)
+
+
+def _rate_of_operations(row: Row) -> str | None:
+    rate = row.limit.flops_per_s if row.limit else None
+    return number(rate / GIGA) if rate is not None else None
+
+
+def _share(row: Row) -> str | None:
+    return percent(row.limit.shares.arithmetic, 1) if row.limit else None
+
+
+def _parts(row: Row) -> str | None:
+    """Format the shares of a step, largest first, without those that take next to no time."""
+    whole = row.result.metrics.latency_ms.mean
+    shares = {name: each.mean / whole for name, each in row.result.metrics.parts_ms.items() if whole > 0}
+    shown = sorted((item for item in shares.items() if item[1] >= LEAST_SHARE), key=lambda item: -item[1])
+    return ", ".join(f"{name} {percent(share)}" for name, share in shown) or None

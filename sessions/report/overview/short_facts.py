@@ -1,0 +1,72 @@
+"""Model, machine, software and method in a few lines. The full report has each fact on its own."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from benchtui.sessions.compare.system_facts import Fact, facts, models, system
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import custom_task
+
+SOFTWARE = ("GPU driver", "CUDA", "HIP (ROCm)", "cuDNN", "Python", "PyTorch", "Transformers", "Torch threads")
+ELSEWHERE = ("Environment variables", "Other packages", "RAPL")
+"""Facts of the system that the short form leaves out or has in another place."""
+METHOD = (
+    "Taken over from",
+    "Task",
+    "Text",
+    "Import",
+    "Timing",
+    "A step",
+    "Compilation",
+    "Warm-up",
+    "Rounds",
+    "Noise floor",
+    "Intervals",
+    "Verdicts",
+    "Resumed",
+    "Price",
+    "Session",
+)
+"""Facts of the method in the short form."""
+IS_VALUE = ("Model", "Architecture")
+"""Facts that need no label."""
+
+
+def short_facts(session: Session, method: Sequence[Fact]) -> tuple[Fact, ...]:
+    """Return a line each for model, machine, GPUs and software, and the most important facts of the method."""
+    found = system(session)
+    gpus = Counter(text for label, text in found if _is_gpu(label))
+    rest = [each for each in found if not _is_gpu(each[0]) and each[0] not in ELSEWHERE]
+    return (
+        *facts(
+            *(("Model", text) for text in _models(session)),
+            ("Machine", _in_a_line([each for each in rest if each[0] not in SOFTWARE])),
+            ("GPUs", "; ".join(f"{n} x {text}" for text, n in gpus.items()) or None),
+            ("Software", _in_a_line([each for each in rest if each[0] in SOFTWARE])),
+        ),
+        *(each for each in method if each[0] in METHOD),
+    )
+
+
+def _models(session: Session) -> list[str | None]:
+    """Return a line for each model. None for own steps, which choose their own."""
+    if custom_task(session.start.sweep.task):
+        return []
+    return [_in_a_line(each) for each in models(session)]
+
+
+def _is_gpu(label: str) -> bool:
+    return label.startswith(("GPU ", "cuda:")) and label != "GPU driver"
+
+
+def _in_a_line(found: Sequence[Fact]) -> str | None:
+    return ", ".join(text if label in IS_VALUE else f"{_lower(label)} {text}" for label, text in found) or None
+
+
+def _lower(label: str) -> str:
+    """Return a label with a small first letter, unless it is an abbreviation or a name."""
+    return (
+        label
+        if label[1:2].isupper() or label.startswith(("Py", "Trans"))
+        else f"{label[:1].lower()}{label[1:]}"
+    )

@@ -1,0 +1,48 @@
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from benchtui.engine.node.runner import NodeRunner, NodeSettings
+from benchtui.sessions.events import Telemetry
+from benchtui.sessions.payloads import Gpu, GpuReadings
+
+MIG = Gpu(index=2, name="C", uuid="GPU-3", mig=True)
+
+
+def run(on_gpu: bool, index: int | None = None) -> Any:
+    return SimpleNamespace(on_gpu=on_gpu, gpu=None if index is None else Gpu(index=index, name="A"))
+
+
+@pytest.mark.parametrize(
+    ("runs", "measured"),
+    [
+        ([], None),
+        ([run(True)], None),
+        ([run(True, 3)], {3}),
+        ([run(True, 3), run(True, 0)], {0, 3}),
+        ([run(True, 3), run(True)], None),
+        ([run(False)], set()),
+        ([run(False), run(True, 1)], {1}),
+    ],
+)
+def test_any_gpu_may_be_measured_until_each_case_on_a_gpu_has_named_its_own(
+    runs: list[Any], measured: set[int] | None
+) -> None:
+    node = NodeRunner()
+    node._runs = runs
+    assert node._measured_gpus() == measured
+
+
+def test_power_of_a_gpu_is_that_of_its_readings_in_the_span() -> None:
+    node = NodeRunner()
+    gpus = (Gpu(index=0, name="A", uuid="GPU-1"), Gpu(index=1, name="B", uuid="GPU-2"), MIG)
+    node.host = replace(node.host, gpus=gpus)
+    node._settings = NodeSettings(zero_s=100.0)
+    readings = tuple(GpuReadings(index=each, power_w=[70.0, 116.0, 118.0, 600.0]) for each in (1, 2))
+    node._telemetry.add(Telemetry(t=4.0, at_s=[1.0, 2.0, 3.0, 4.0], gpus=readings))
+    assert node._gpu_power_w("GPU-2", 101.5, 103.5) == 117.0
+    assert node._gpu_power_w("GPU-1", 101.5, 103.5) is None
+    assert node._gpu_power_w("GPU-3", 101.5, 103.5) is None
+    assert node._gpu_power_w("GPU-4", 101.5, 103.5) is None

@@ -1,0 +1,145 @@
+"""Check the decision: its sentences, its table, and the baselines that the table refers to."""
+
+import re
+from dataclasses import replace
+
+from .cases import NEEDS_BY_TITLE, step_ms
+from .certainty import CERTAINTY, COSTS, check_all_costs, check_unverified
+from .claims import Claim, Reader
+from .needs import check_metrics, check_missing_baseline, check_samples_per_day, parse_need, record_choice
+from .ratios import check_ratio_with_interval
+from .report_text import NUMBER, Part
+from .summary import COUNTS
+
+FIGURE, AGAINST = "Figure (95% interval)", "Against the baseline (95% interval)"
+BALANCED = "lowest time per sample x step time (x peak memory, x energy, where all cases have them)"
+
+
+def check_decision(reader: Reader, part: Part) -> None:
+    for row in part.rows:
+        _check_row(reader.claim("Decision", row["Run"]), row)
+    for item in part.items:
+        claim = reader.claim(f"Decision, {item.lead}", item.text)
+        if item.lead.startswith("Baseline"):
+            _check_baseline(claim, item.lead)
+        elif item.lead == "Balanced":
+            claim.require(item.text == BALANCED, "unknown words")
+        elif item.text.startswith("Measured: "):
+            replace(claim, text=item.text.removeprefix("Measured: ")).check_sentences(COUNTS)
+        else:
+            _check_run(claim)
+
+
+def _check_run(claim: Claim) -> None:
+    """Check ``For latency, run A (median 3 ms) and B (median 5 ms).``"""
+    match = re.fullmatch(r"For (throughput|latency), run (.+)\.", claim.text)
+    if match is None:
+        claim.add_objection("unknown words")
+        return
+    claim.need = match[1]
+    named = re.findall(r"⟦(\d+)⟧ \(([^()]+)\)", match[2])
+    claim.require(named, "no case is named")
+    for number, figure in named:
+        row = claim.row(number)
+        chosen = claim.reader.chosen.get((claim.need, row["sequence_length"])) or claim.reader.chosen.get(
+            (claim.need, None)
+        )
+        claim.require(chosen == {row["case"]}, "the table has another case")
+        check_metrics(claim, row, figure)
+    rest = re.sub(r"⟦\d+⟧ \([^()]+\)|,| and ", "", match[2]).strip()
+    more = re.fullmatch(rf"(?:see the table for ({NUMBER}) more sequence lengths?)?", rest)
+    claim.require(more, "unknown words")
+    lengths = len({row["sequence_length"] for row in claim.facts.measured})
+    if more and more[1]:
+        claim.require_value(more[1], lengths - len(named), "number of further lengths")
+
+
+def _check_row(claim: Claim, row: dict[str, str]) -> None:
+    number = re.fullmatch(r"⟦(\d+)⟧", claim.text)
+    if number is None or not parse_need(claim, row["Need"], NEEDS_BY_TITLE):
+        claim.add_objection(f"unknown row: {row}")
+        return
+    record_choice(claim, number[1])
+    _check_figure(replace(claim, text=row[FIGURE]))
+    _check_against(replace(claim, text=row.get(AGAINST, "")))
+    replace(claim, text=row["How sure"]).check_clause(row["How sure"], CERTAINTY)
+    _check_costs(replace(claim, text=row.get("Costs", "")))
+
+
+def _check_figure(claim: Claim) -> None:
+    """Check ``58.6 samples/s (53.6 to 64.0), about 5.1 million samples/day``."""
+    text, best = claim.text, claim.best
+    if daily := re.search(r", (about [\d.,]+(?: million| billion)? samples/day)$", text):
+        claim.require(claim.need == "throughput", "it isn't the need for throughput")
+        check_samples_per_day(claim, daily[1])
+        text = text.removesuffix(daily[0])
+    if tail := re.search(rf", (p9[09]) ({NUMBER}) ms$", text):
+        claim.require_value(tail[2], best[f"latency_{tail[1]}_ms"], f"its {tail[1]}")
+        claim.require(tail[1] == "p99" or best["latency_p99_ms"] is None, "there is a p99")
+        text = text.removesuffix(tail[0])
+    if interval := re.search(rf" \(({NUMBER})(?: to ({NUMBER}))?\)$", text):
+        names = {
+            "throughput": ("samples_per_s_low", "samples_per_s_high"),
+            "latency": ("latency_interval_low_ms", "latency_interval_high_ms"),
+            "energy": ("energy_per_sample_low_j", "energy_per_sample_high_j"),
+        }
+        for shown, name in zip((interval[1], interval[2] or interval[1]), names[claim.need], strict=True):
+            claim.require_value(shown, best[name], f"its {name}")
+        text = text.removesuffix(interval[0])
+    check_metrics(claim, best, text)
+
+
+def _check_against(claim: Claim) -> None:
+    """Check ``2.03 × (1.65 to 2.49), faster``."""
+    base = claim.facts.base_of(claim.best)
+    if claim.text == "the baseline":
+        claim.require(base is claim.best, "it isn't the baseline")
+        return
+    if not claim.text:
+        silent = claim.need not in ("throughput", "latency") or base is None
+        claim.require(silent or not step_ms(claim.best), "nothing is said of its baseline")
+        return
+    pattern = rf"(?P<times>{NUMBER}) ×(?: \((?P<low>{NUMBER}) to (?P<high>{NUMBER})\))?, (?P<word>.+)"
+    match = re.fullmatch(pattern, claim.text)
+    if match is None or base is None:
+        claim.add_objection(f"unknown words, or no baseline: {base}")
+        return
+    claim.set_pair(base, claim.best)
+    check_ratio_with_interval(claim, match.groupdict())
+    pair = claim.pair()
+    claim.require(pair.verdict in (None, match["word"].partition(":")[0]), f"the verdict is {pair.verdict}")
+
+
+def _check_costs(claim: Claim) -> None:
+    costs = ""
+    for text in claim.text.split("; ") if claim.text else ():
+        if text.startswith(("Not applied: ", "Not verified: ")):
+            check_unverified(claim, text)
+        elif match := re.fullmatch(rf"({NUMBER}) per million samples", text):
+            claim.require(claim.need == "throughput" and match, "it isn't the need for throughput")
+        else:
+            costs = text
+            for each in text.split(", "):
+                claim.check_clause(each, COSTS, claim.best, claim.facts.base_of(claim.best) or {})
+    check_all_costs(claim, costs, claim.best, claim.facts.base_of(claim.best))
+
+
+def _check_baseline(claim: Claim, lead: str) -> None:
+    match = re.fullmatch(r"Baseline(?:, ([\d,]+) tokens)?", lead)
+    lengths = {row["sequence_length"] for row in claim.facts.measured}
+    if match is None:
+        claim.add_objection("unknown lead")
+        return
+    length = int(match[1].replace(",", "")) if match[1] else min(lengths)
+    if claim.text.startswith("none: "):
+        check_missing_baseline(claim, claim.text.removeprefix("none: "), length)
+        return
+    named = re.fullmatch(r"⟦(\d+)⟧, (.+)", claim.text)
+    if named is None:
+        claim.add_objection("unknown words")
+        return
+    row, claim.need = claim.row(named[1]), "throughput"
+    bases = {each["baseline"] for each in claim.facts.of_length(length)}
+    claim.require(bases == {row["case"]}, f"the baselines are {bases}")
+    claim.require(row["sequence_length"] == length, "the baseline has another sequence length")
+    check_metrics(claim, row, named[2])

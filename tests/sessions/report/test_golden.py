@@ -1,0 +1,270 @@
+"""Default reports of every source and task, as golden files: short, valid and in plain words.
+
+``UPDATE_GOLDEN=1 pytest tests/sessions/report/test_golden.py`` writes them again.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from benchtui.sessions.importers import registry, session_writer
+from benchtui.sessions.library import paths
+from benchtui.sessions.payloads import Memory
+from benchtui.sessions.report.document import markdown
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import Baseline, Measure, Sweep
+
+from .test_sentences import objections_to
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+GOLDEN = Path(__file__).parent / "golden"
+MOST_LINES = 120
+"""Length of a report of eight cases."""
+SIZES = (1, 2, 4, 8)
+PHRASES = (
+    "no difference from",
+    "had a hand in",
+    "worth measuring again",
+    "stands out",
+    "lead one to expect",
+    "its doing",
+    "put down to",
+    "all that both",
+    "held against",
+    "hold back",
+    "holds back",
+    "comes nearest to",
+    "isn't known",
+    "elsewhere been called",
+    "synchronised",
+    "utilisation",
+    "None",
+    "nan",
+)
+"""Constructions that engineers stumbled over, and what no report may print."""
+
+
+def imported(tmp_path: Path, name: str) -> Session:
+    """Import a file of another tool, on a fixed day."""
+    session_writer.write(registry.read(FIXTURES / name), tmp_path / "session.json")
+    session = Session.load(tmp_path / "session.json", keep_steps=False)
+    session.started = msgspec.structs.replace(session.start, created="2026-11-22T10:00:00Z", id="imported")
+    return session
+
+
+def sweep(task: str, **measure: Any) -> Sweep:
+    rules = Measure(baseline=Baseline(batch_size=1), **measure)
+    return Sweep(name="hand", model="tiny", task=task, measure=rules)
+
+
+def generating(bench: Any) -> Session:
+    """Prompts of 128 tokens, 16 new ones each, with both kinds of KV cache."""
+
+    def case(size: int, cache: str, ms: float) -> Any:
+        parts = {"prefill": [0.2 * ms] * 30, "decode": [0.75 * ms] * 30}
+        return bench.case(
+            size,
+            ms,
+            cache=cache,
+            parts=parts,
+            prepared={"new_tokens": 16},
+            columns={"tokens": [size * 144] * 30, "padded_tokens": [size * 144] * 30},
+            effective=bench.effective(others={"cache": cache}),
+            end={"memory": Memory(peak_rss_mb=800.0 + size, kv_cache_mb=4.5 * size)},
+        )
+
+    made = [case(size, "dynamic", 100 * size**0.3) for size in SIZES]
+    made += [case(size, "static", 80 * size**0.3) for size in SIZES]
+    return bench.session(*made, sweep=sweep("generate"))  # type: ignore[no-any-return]
+
+
+def training(bench: Any) -> Session:
+    """Two precisions: the loss of one falls, that of the other is not finite in the end."""
+
+    def case(size: int, precision: str, ms: float, losses: list[float]) -> Any:
+        return bench.case(
+            size,
+            ms,
+            device="cuda:0",
+            precision=precision,
+            parts={"forward": [0.3 * ms] * 30, "backward": [0.6 * ms] * 30, "optimizer": [0.1 * ms] * 30},
+            columns={"tokens": [size * 128] * 30, "loss": losses},
+            effective=bench.effective(autocast_dtype="bfloat16" if precision != "fp32" else None),
+            end={"memory": Memory(peak_allocated_mb=900.0 * size, peak_reserved_mb=1100.0 * size)},
+        )
+
+    falling = [4.0 - 0.05 * step for step in range(30)]
+    broken = [*falling[:-1], float("nan")]
+    made = [case(size, "fp32", 50.0 * size**0.8, falling) for size in SIZES]
+    made += [case(size, "amp-bf16", 30.0 * size**0.8, broken) for size in SIZES]
+    return bench.session(*made, sweep=sweep("lm-train"))  # type: ignore[no-any-return]
+
+
+def own_steps(bench: Any) -> Session:
+    """A step of one's own, with its own parts and no tokens."""
+
+    def case(size: int, threads: int, ms: float) -> Any:
+        parts = {"first": [0.55 * ms] * 30, "second": [0.4 * ms] * 30}
+        return bench.case(
+            size,
+            ms,
+            threads=threads,
+            parts=parts,
+            columns={"tokens": None},
+            effective=bench.effective(threads=threads),
+            marks=("step of own.py:make",),
+        )
+
+    made = [case(size, threads, 2.0 * size**0.6 / threads**0.5) for threads in (1, 2) for size in SIZES]
+    return bench.session(*made, sweep=sweep("own.py:make"))  # type: ignore[no-any-return]
+
+
+def recorded(path: Path) -> Callable[[Any, Path], Session]:
+    return lambda bench, tmp_path: Session.load(path, keep_steps=False)
+
+
+REPORTS: dict[str, Callable[[Any, Path], Session]] = {
+    "quick-cpu": recorded(FIXTURES / "quick-cpu.json"),
+    "demo": recorded(paths.demo_path()),
+    "demo-cpu": recorded(paths.demo_path(paths.CPU_DEMO)),
+    "comprehensive-report": recorded(FIXTURES / "comprehensive-report.json"),
+    "gpt2-training": lambda bench, tmp_path: imported(tmp_path, "gpt2-training-results.csv"),
+    "batch-sweep": lambda bench, tmp_path: imported(tmp_path, "batch-sweep-runner.jsonl"),
+    "generate": lambda bench, tmp_path: generating(bench),
+    "lm-train": lambda bench, tmp_path: training(bench),
+    "own-steps": lambda bench, tmp_path: own_steps(bench),
+}
+
+
+@pytest.fixture(params=list(REPORTS))
+def named(request: pytest.FixtureRequest, bench: Any, tmp_path: Path) -> tuple[str, Session]:
+    return request.param, REPORTS[request.param](bench, tmp_path)
+
+
+def test_default_report_is_as_recorded(named: tuple[str, Session]) -> None:
+    name, session = named
+    place, text = GOLDEN / f"{name}.md", markdown(session)
+    if os.environ.get("UPDATE_GOLDEN"):
+        place.write_text(text)
+    assert text == place.read_text()
+
+
+def test_report_of_eight_cases_has_at_most_120_lines(named: tuple[str, Session]) -> None:
+    _, session = named
+    measured = sum(case.state == "ok" for case in session.cases)
+    assert len(markdown(session).splitlines()) <= MOST_LINES + max(measured - 8, 0)
+
+
+def test_numbers_and_sentences_follow_from_the_results(named: tuple[str, Session]) -> None:
+    assert objections_to(named[1]) == []
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_tables_keep_their_cells_and_have_no_empty_or_constant_column(
+    named: tuple[str, Session], read: Any, full: bool
+) -> None:
+    for section in read(markdown(named[1], full=full)).sections:
+        for header, *rows in section.tables:
+            assert rows and all(len(row) == len(header) for row in rows), section.title
+            assert all(set(column) - {"–"} for column in zip(*rows, strict=True)), section.title
+            if section.title.startswith(("CPU – ", "CUDA")) and len(rows) > 1 and not full:
+                figures = list(zip(*rows, strict=True))[header.index("Batch size") + 1 :]
+                assert all(len(set(column)) > 1 for column in figures), section.title
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_report_is_in_plain_words(named: tuple[str, Session], full: bool) -> None:
+    _, session = named
+    words = markdown(session, full=full).replace("when it was measured isn't known", "")
+    found = [phrase for phrase in PHRASES if f" {phrase} " in words]
+    assert found == []
+
+
+def test_generation_has_times_of_tokens_and_counts_prompts_apart(bench: Any, read: Any) -> None:
+    document = read(markdown(generating(bench)))
+    columns = (
+        "Time to first token, p50 (ms)",
+        "p90 (ms)",
+        "Time per output token, p50 (ms)",
+        "Prompt tokens/s (prefill)",
+        "New tokens/s (whole step)",
+        "KV cache (MB)",
+    )
+    assert document["Generation"].columns(*columns)[0] == ["20.0", "20.0", "5.00", "6,400", "160", "4.50"]
+    row = document.need("Maximum throughput")
+    assert row["Figure (95% interval)"].startswith("857 new tokens/s, 53.6 samples/s (")
+    assert document.need("Most throughput per MB of memory")["Figure (95% interval)"].startswith(
+        "1.06 new tokens/s per MB, peak 808 MB"
+    )
+    assert "Tokens/s" not in document["CPU – FP32"].tables[0][0]
+
+
+def test_training_says_whether_the_loss_is_finite_and_falls(bench: Any, read: Any) -> None:
+    section = read(markdown(training(bench)))["Training"]
+    shown = section.columns(
+        "Mean loss, first to second half", "Loss of the last step", "Trend", "Memory, allocated", "Reserved"
+    )
+    assert shown[0] == ["3.65 to 2.9", "2.55", "falls", "900 MB", "1.10 GB"]
+    assert "a loss that isn't finite" in read(markdown(training(bench))).need("Maximum throughput")["Costs"]
+    assert shown[-1] == ["–", "not finite", "not finite", "7.20 GB", "8.80 GB"]
+
+
+def test_loss_that_scatters_more_than_it_changes_has_no_trend(bench: Any, read: Any) -> None:
+    losses = [4.0 + (step % 3) / 10 - step / 10_000 for step in range(30)]
+    made = bench.case(1, 10.0, columns={"loss": losses})
+    section = read(markdown(bench.session(made, sweep=sweep("lm-train"))))["Training"]
+    assert section.columns("Trend") == [["no trend"]]
+
+
+def test_report_of_own_steps_says_nothing_of_a_model(bench: Any) -> None:
+    for full in (False, True):
+        text = markdown(own_steps(bench), full=full)
+        assert text.startswith("# Benchmark report: own.py:make\n")
+        head, _, rest = text.partition("```toml")
+        prose = head + rest.partition("```")[2]
+        assert not any(
+            word in prose for word in ("tiny", "Parameters", "parameters", "random weights", "transformers")
+        )
+        assert "first 55.0, second 40.0" in text
+
+
+def test_column_that_is_equal_in_all_rows_is_a_line_below_the_table(bench: Any, read: Any) -> None:
+    section = read(markdown(bench.session(bench.case(1, 10.0), bench.case(2, 15.0))))["CPU – FP32"]
+    assert section.paragraphs[0].startswith("All rows: n = 30, ")
+    assert "n" not in section.tables[0][0]
+
+
+def test_reasons_of_unmeasured_cases_are_told_once(bench: Any, read: Any) -> None:
+    made = [bench.case(size, outcome="skipped", end={"reason": "no GPU"}, device="cuda:0") for size in SIZES]
+    remarks = read(markdown(bench.session(bench.case(1, 10.0), *made)))["Remarks"].paragraphs
+    assert "4 cases skipped (such as cuda:0 fp32 compile=off bs=1 seq=128): no GPU." in remarks
+
+
+def test_report_names_what_only_the_full_one_has(bench: Any) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(2, 15.0))
+    assert markdown(session).splitlines()[-1].startswith("Left out here, and written with --full: ")
+    full = markdown(session, full=True)
+    assert "--full" not in full
+    assert "## Every case" in full and "## Every case" not in markdown(session)
+
+
+def test_table_of_many_cases_has_the_fastest(bench: Any, read: Any) -> None:
+    made = [bench.case(1, 10.0 + threads, threads=threads) for threads in range(1, 61)]
+    document = read(markdown(bench.session(*made)))
+    section = document["CPU – FP32"]
+    assert len(document["What each option brings"].tables[0]) == 1 + 10
+    assert "The 40 fastest of 60 cases." in section.text
+    assert [row[0] for row in section.columns("Threads")] == [str(threads) for threads in range(1, 41)]
+
+
+def test_readme_quotes_a_report_that_exists() -> None:
+    readme = (Path(__file__).parents[3] / "README.md").read_text()
+    quoted = [
+        line for line in readme.splitlines() if line.startswith(("- For throughput, run", "- For latency, run"))
+    ]
+    assert len(quoted) == 2
+    assert set(quoted) <= set((GOLDEN / "quick-cpu.md").read_text().splitlines())

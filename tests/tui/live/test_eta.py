@@ -1,0 +1,41 @@
+from typing import Any
+
+from benchtui.sessions.estimates.eta import Estimate
+from benchtui.sessions.state.session import Session
+from benchtui.tui.live.eta import RemainingTime
+
+
+def remaining(story: Any) -> RemainingTime:
+    session = Session.load(story.path)
+    made = RemainingTime(session, lambda case: None)
+    made.add_ended([case for case in session.cases if case.finished])
+    return made
+
+
+def test_skipped_cases_are_no_progress(story: Any) -> None:
+    story.begin(batch_sizes=(1, 2, 4, 8)).finish(0, "skipped").finish(1, "skipped")
+    found = remaining(story)
+    assert (found.done, found.total, found.skipped) == (0, 2, 2)
+    assert found.progress(1.0, None) == 0.0
+
+
+def test_a_stopped_sweep_is_not_complete(story: Any) -> None:
+    story.begin(batch_sizes=(1, 2, 4, 8)).case(0).finish(1, "oom").finish(2, "skipped").finish(3, "interrupted")
+    found = remaining(story.end("interrupted"))
+    assert (found.done, found.total, found.skipped) == (2, 3, 1)
+    assert found.progress(9.0, None) == 2 / 3
+
+
+def test_a_completed_sweep_of_skipped_cases_is_complete(story: Any) -> None:
+    found = remaining(story.begin(batch_sizes=(1,)).finish(0, "skipped").end())
+    assert (found.done, found.total) == (0, 0)
+    assert found.progress(9.0, None) == 1.0
+
+
+def test_progress_never_runs_backwards(story: Any) -> None:
+    found = remaining(story.begin(batch_sizes=(1, 2)).case(0))
+    shown = [
+        found.progress(now_s, None if left_s is None else Estimate(left_s))
+        for now_s, left_s in ((10.0, None), (11.0, 100.0), (60.0, 40.0), (61.0, 120.0))
+    ]
+    assert shown == [0.5, 0.5, 0.6, 0.6]

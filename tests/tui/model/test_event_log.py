@@ -1,0 +1,24 @@
+"""Log of the Monitor: cases among the engine's messages."""
+
+from typing import Any
+
+
+async def test_log_shows_when_cases_start_and_end_with_their_metrics(
+    story: Any, engine: Any, opened: Any
+) -> None:
+    story.begin(batch_sizes=(1, 2, 4)).case(0, 10.0, 120, "random weights")
+    story.t += 1.0
+    story.start(1).finish(1, "oom", reason="out of memory at 4 GB").t += 1.0
+    story.say("looking for a free GPU", "warning").t += 1.0
+    story.start(2)
+    async with opened(story.path, engine) as seen:
+        lines = [(line.level, line.text) for line in seen.app.screen.view.messages()]
+        assert [text.partition(":")[0] for _, text in lines] == [
+            "case 1 finished",
+            "case 2 out of memory",
+            "looking for a free GPU",
+            "case 3 started",
+        ]
+        assert lines[0][1].startswith("case 1 finished: 10.02 ms, 99.8 samples/s")
+        assert lines[1] == ("warning", "case 2 out of memory: out of memory at 4 GB")
+        assert "case 3 started: cuda:0 fp32 seq 128 bs 4" in seen.panel("log")[-1]

@@ -1,0 +1,38 @@
+"""Light of the header: whether other processes disturb the machine."""
+
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.payloads import HostReadings
+from benchtui.sessions.state.columns import HOST_COLUMNS
+from benchtui.sessions.state.session import Session
+from benchtui.themes.symbols import UNICODE
+from benchtui.tui.model.noise_light import noise_light
+
+
+def session_with(story: Any, used: float, worker: float, cpu_count: int = 4) -> Session:
+    session = Session.load(story.begin(gpus=0, device="cpu", cpu_count=cpu_count).path)
+    readings = HostReadings(cpu_percent=[900.0, used, used], worker_cpu_percent=[0.0, worker, worker])
+    session.machine.trace.extend([1.0, 20.0, 22.0], readings, HOST_COLUMNS)
+    return session
+
+
+@pytest.mark.parametrize(
+    ("used", "worker", "cpus", "words"),
+    [
+        (210.0, 200.0, 4, "● quiet machine"),
+        (250.0, 200.0, 4, "⚑ noisy: others use 50% CPU"),
+        (250.0, 200.0, 64, "● quiet machine"),
+        (50.0, 0.0, 4, "⚑ noisy: others use 50% CPU"),
+    ],
+)
+def test_light_shows_the_use_of_processors_by_others(
+    story: Any, used: float, worker: float, cpus: int, words: str
+) -> None:
+    light = noise_light(session_with(story, used, worker, cpus), UNICODE)
+    assert light is not None and light[0] == words
+
+
+def test_no_light_without_readings(story: Any) -> None:
+    assert noise_light(Session.load(story.begin().path), UNICODE) is None

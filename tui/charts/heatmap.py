@@ -1,0 +1,226 @@
+"""Heatmap chart: the whole sweep over two options, and the selected cell. Independent of Textual."""
+
+from benchtui.sessions.analysis.chart_series import WORDS, MetricsLookup, line_labels
+from benchtui.sessions.analysis.heatmap import Grid, HeatmapData, HeatValue, axis_pairs, heatmap_data
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.themes.symbols import Symbols
+from benchtui.tui.charts.heat_cells import ColorScale, heat_cell, legend
+from benchtui.tui.charts.line_chart import ChartSelection
+from benchtui.tui.charts.readout import (
+    format_metric,
+    option_words,
+    ratio_span,
+    title,
+    value_spans,
+    verdict_spans,
+)
+from benchtui.tui.drawing import format
+from benchtui.tui.drawing.heat_grid import HeatGrid, Heatmap
+from benchtui.tui.drawing.listing import Listing
+from benchtui.tui.drawing.markdown_table import heading, pipe_table
+from benchtui.tui.drawing.styled_text import Span
+from benchtui.tui.live.case_verdicts import CaseVerdicts
+
+REACH = 100
+"""Rows around the selected one that a list may show; a verdict for each of thousands takes too long."""
+
+
+class HeatmapChart:
+    """Cases as cells over two options, a grid per combination of the others, with a selected cell."""
+
+    def __init__(
+        self,
+        session: Session,
+        known: MetricsLookup,
+        symbols: Symbols,
+        judge: CaseVerdicts,
+        choice: ChartSelection,
+    ) -> None:
+        self._session = session
+        self._known = known
+        self._symbols = symbols
+        self._judge = judge
+        self._choice = choice
+        """Metric, scale and filter, shared with the line chart."""
+        self._pair = 0
+        self._at: tuple[int, int, int] = (0, 0, 0)
+        """Selected grid, row and column."""
+        self._shown: set[int] = set()
+        """Cases that match the filter."""
+        self._labels: dict[int, str] = {}
+        self._data: HeatmapData | None = None
+        self.update()
+
+    def update(self) -> None:
+        """Rebuild the grids from the current session, and keep the selection valid."""
+        cases = self._session.cases
+        pairs = axis_pairs(case.config for case in cases)
+        self._pair = self._pair if self._pair < len(pairs) else 0
+        self._data = heatmap_data(cases, self._known, self._choice.metric, pairs[self._pair]) if pairs else None
+        self._axes = pairs[self._pair] if pairs else ("", "")
+        self._labels = {
+            case.index: text
+            for case, text in zip(cases, line_labels([case.config for case in cases]), strict=True)
+        }
+        words = self._choice.filter_text.lower().split()
+        self._shown = {
+            index for index, text in self._labels.items() if all(word in text.lower() for word in words)
+        }
+        self._move(0, 0)
+
+    @property
+    def available(self) -> bool:
+        """Whether the sweep has two options with several values."""
+        return self._data is not None
+
+    @property
+    def case(self) -> CaseState | None:
+        """Case of the selected cell; None where none was planned."""
+        return self._cell.case if self._cell else None
+
+    def select(self, case: CaseState) -> None:
+        """Select the cell of a case, if it has one."""
+        data = self._data
+        for number, grid in enumerate(data.grids if data else ()):
+            for (column, row), cell in grid.cells.items():
+                if data and cell.case is case:
+                    self._at = (number, data.rows.index(row), data.columns.index(column))
+
+    def next_axis(self) -> str:
+        """Switch to the next pair of options. Return a message if there is only one."""
+        pairs = axis_pairs(case.config for case in self._session.cases)
+        if len(pairs) < 2:
+            return "only two options have several values; both are shown"
+        case, self._pair = self.case, (self._pair + 1) % len(pairs)
+        self.update()
+        if case is not None:
+            self.select(case)
+        return ""
+
+    def move_point(self, by: int) -> None:
+        """Select another column."""
+        self._move(0, by)
+
+    def move_line(self, by: int) -> None:
+        """Select another row; past the edge of a grid, one of the next grid."""
+        self._move(by, 0)
+
+    @property
+    def title(self) -> str:
+        """Chart title: metric and the two options."""
+        names = " and ".join(map(option_words, self._axes))
+        return f"{title(self._choice.metric)} over {names}"
+
+    @property
+    def notes(self) -> list[str]:
+        """Progress of the sweep, active filter and color scale, in words."""
+        cases = [case for case in self._session.cases if not case.config.repeat]
+        ended = sum(case.finished is not None for case in cases)
+        kept = [f"filter {self._choice.filter_text}"] if self._choice.filter_text else []
+        scale = self._scale
+        colors = ["log colors"] if scale and scale.logarithmic else []
+        return [*kept, *colors, f"{ended}/{len(cases)} cases"]
+
+    def readout(self) -> list[Span]:
+        """Render the selected case, its value, and its verdict."""
+        cell = self._cell
+        if cell is None:
+            return [("no case was planned here", "muted")]
+        name = f"{format.clean(self._labels[cell.case.index])}   "
+        value = value_spans(cell.case, cell.value, self._choice.metric, self._symbols)
+        return [(name, "plain"), *value, *verdict_spans(cell.case, self._judge)]
+
+    def plot(self) -> Heatmap:
+        """Build the grids."""
+        data = self._data
+        if data is None:
+            return Heatmap((), (), "", "", (), None, hint="only one option has several values")
+        best = {case.index for case in data.best().values()}
+        scale, states = self._scale, {case.state for case in self._session.cases if self._matches(case)}
+        return Heatmap(
+            rows=tuple(map(_value_text, data.rows)),
+            columns=tuple(map(_value_text, data.columns)),
+            row_title=WORDS[self._axes[1]].rstrip("=") or self._axes[1],
+            column_title=option_words(self._axes[0]),
+            grids=tuple(self._drawn(data, grid, scale, best) for grid in data.grids),
+            chosen=self._at,
+            legend=legend(data.metric, scale, len(data.best()), states, self._symbols),
+        )
+
+    def lines(self, reach: int = REACH) -> Listing:
+        """List the cases that have a value, the best first within each sequence length.
+
+        Those more than ``reach`` rows from the selected one have no verdict.
+        """
+        data = self._data
+        if data is None:
+            return Listing(("", "case"), (), 1)
+        sign = -1 if data.metric.higher_is_better else 1
+        ranked = sorted(
+            (case.config.sequence_length, sign * value, case.index, case)
+            for case, value in data.values
+            if self._matches(case)
+        )
+        best = {case.index for case in data.best().values()}
+        selected = self.case
+        at = next((place for place, (*_, case) in enumerate(ranked) if case is selected), None)
+        rows = tuple(
+            self._ranked_row(case, abs(value), case.index in best, near=abs(place - (at or 0)) <= reach)
+            for place, (_, value, _, case) in enumerate(ranked)
+        )
+        return Listing(("", "best first", title(data.metric), "vs base"), rows, 1, at)
+
+    def markdown(self) -> str:
+        """Return the ranking as a Markdown table; empty if nothing was measured."""
+        listing = self.lines(len(self._session.cases))
+        rows = [[text for text, _ in row] for row in listing.rows]
+        return f"{heading(self.title)}\n\n{pipe_table(listing.titles, rows, 1)}\n" if rows else ""
+
+    @property
+    def _cell(self) -> HeatValue | None:
+        data = self._data
+        if data is None:
+            return None
+        grid, row, column = self._at
+        return data.grids[grid].cells.get((data.columns[column], data.rows[row]))
+
+    @property
+    def _scale(self) -> ColorScale | None:
+        found = self._data.values if self._data else []
+        return ColorScale.of([value for case, value in found if self._matches(case)], self._choice.logarithmic)
+
+    def _matches(self, case: CaseState) -> bool:
+        return case.index in self._shown
+
+    def _drawn(self, data: HeatmapData, grid: Grid, scale: ColorScale | None, best: set[int]) -> HeatGrid:
+        """Render a grid; cells that don't match the filter are blank."""
+        cells = {
+            at: heat_cell(cell, scale, cell.case.index in best, self._symbols)
+            for at, cell in grid.cells.items()
+            if self._matches(cell.case)
+        }
+        rows = (tuple(cells.get((column, row)) for column in data.columns) for row in data.rows)
+        return HeatGrid(format.clean(grid.label), tuple(rows))
+
+    def _move(self, down: int, right: int) -> None:
+        """Move the selection. Rows of consecutive grids follow each other."""
+        data = self._data
+        if data is None or not data.grids:
+            return
+        grid, row, column = self._at
+        count = len(data.rows)
+        place = min(max(grid * count + min(row, count - 1) + down, 0), len(data.grids) * count - 1)
+        self._at = (*divmod(place, count), min(max(column + right, 0), len(data.columns) - 1))
+
+    def _ranked_row(self, case: CaseState, value: float, best: bool, *, near: bool) -> tuple[Span, ...]:
+        return (
+            (self._symbols.best if best else "", "bright"),
+            (format.clean(self._labels[case.index]), "plain"),
+            (format_metric(self._choice.metric, value, self._symbols), "plain"),
+            ratio_span(case, self._judge, self._symbols) if near else ("", "muted"),
+        )
+
+
+def _value_text(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else format.clean(str(value))

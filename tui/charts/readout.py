@@ -1,0 +1,71 @@
+"""Words of charts: metrics, values with their intervals, and verdicts, independent of Textual."""
+
+from benchtui.sessions.analysis.chart_series import PlotMetric, Value
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.text.formatting import ratio_text
+from benchtui.themes.symbols import Symbols
+from benchtui.tui.drawing import format
+from benchtui.tui.drawing.styled_text import Span
+from benchtui.tui.live.case_verdicts import CaseVerdicts
+from benchtui.tui.model.case_rows import ROLES
+from benchtui.tui.model.row_cells import VERDICT_ROLES, ratio_cell
+
+
+def format_metric(figure: PlotMetric, value: float | None, symbols: Symbols) -> str:
+    """Format a value of a metric without its unit."""
+    if figure.unit == "1/s":
+        return format.rate(value, symbols)
+    if figure.unit == "J" and value is not None:
+        return f"{value:,.4g}"
+    return format.whole(value, symbols) if figure.unit == "MB" else format.milliseconds(value, symbols)
+
+
+def title(figure: PlotMetric) -> str:
+    """Return a metric's name with its unit, unless the name already includes it."""
+    return figure.name if figure.unit == "1/s" else f"{figure.name}, {figure.unit}"
+
+
+def option_words(axis: str) -> str:
+    """Return an option's name in words."""
+    return axis.replace("_", " ")
+
+
+def state_span(case: CaseState, symbols: Symbols) -> Span:
+    """Return a case's state with its sign."""
+    return (f"{getattr(symbols, case.state)} {case.state}", ROLES[case.state])
+
+
+def value_spans(case: CaseState, value: Value | None, figure: PlotMetric, symbols: Symbols) -> list[Span]:
+    """Render a case's value with its unit and interval, or its state if it has none."""
+    if value is None:
+        return [state_span(case, symbols)]
+    bounds = ""
+    if value.low is not None and value.high is not None:
+        low, high = (format_metric(figure, bound, symbols) for bound in (value.low, value.high))
+        bounds = f"   95 %: {low} to {high}"
+    return [
+        (format_metric(figure, value.middle, symbols), "bright"),
+        (f" {figure.unit_words}{bounds}", "muted"),
+    ]
+
+
+def verdict_spans(case: CaseState, judge: CaseVerdicts) -> list[Span]:
+    """Render a case's verdict and its ratio to the baseline, worded as in the report."""
+    if judge.is_base(case):
+        return [("   the baseline", "muted")]
+    found = judge.verdict(case)
+    if found is None:
+        why = format.clean(judge.missing_base_reason(case))
+        return [(f"   {why}", "muted")] if why else []
+    word = (f"   {found.verdict}", VERDICT_ROLES[found.verdict])
+    return [word, (f": {ratio_text(found.value)}x the baseline", "muted")]
+
+
+def ratio_span(case: CaseState, judge: CaseVerdicts, symbols: Symbols) -> Span:
+    """Return a case's ratio to the baseline with the prefix and color of its verdict."""
+    if judge.is_base(case):
+        return ("base", "muted")
+    found = judge.verdict(case)
+    if found is None:
+        return (symbols.absent, "muted")
+    return ratio_cell(found.value, found.verdict, symbols)

@@ -1,0 +1,109 @@
+"""Best cases: which ones lead in throughput beyond doubt, and the range of throughputs so far."""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from math import isfinite
+
+from benchtui.sessions.advice.optimal import TAIL
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.disturbance import is_disturbed
+from benchtui.sessions.stats.verdicts import Verdict
+from benchtui.tui.live.case_verdicts import CaseVerdicts
+from benchtui.tui.live.running_stats import RunningStats, SummaryStats
+
+MOST_COMPARED = 2_000
+"""Maximum number of successful cases to compare. Beyond, none is called best."""
+COMPARED_PER_FRAME = 30
+"""Pairs compared between two frames. Each takes up to half a millisecond."""
+LEAST_SPAN = 1.5
+"""Smallest ratio at the end of a ratio's bar, so that small differences look small."""
+
+Stats = RunningStats | SummaryStats
+
+
+class BestCases:
+    """Throughputs of the successful cases, by sequence length, because another length is different work."""
+
+    def __init__(
+        self,
+        verdicts: CaseVerdicts,
+        rate: Callable[[CaseState], float | None],
+        stats: Callable[[CaseState], Stats],
+    ) -> None:
+        self._verdicts = verdicts
+        self._rate = rate
+        self._stats = stats
+        self._rates: dict[int, dict[int, tuple[float, CaseState]]] = {}
+        """Throughput in samples/s and case, by sequence length and index."""
+        self.best_rate: float | None = None
+        """Highest throughput of all ended cases, in samples/s."""
+        self._best: frozenset[int] = frozenset()
+        """Indices of the best cases found so far."""
+        self._search: Iterator[int | None] = iter(())
+        self._ranges: dict[int, tuple[float, float]] = {}
+        """Lowest and highest positive throughput, by sequence length."""
+        self.span = LEAST_SPAN
+        """Largest ratio of two throughputs at one sequence length, and of any to its baseline."""
+        self._count = 0
+
+    def add_ended(self, case: CaseState) -> None:
+        """Record a case that has ended."""
+        rate = self._rate(case) if case.state == "ok" and not case.config.repeat else None
+        if rate is None or not isfinite(rate):
+            return
+        length = case.config.sequence_length
+        self._rates.setdefault(length, {})[case.index] = (rate, case)
+        self._count += 1
+        self.best_rate = max(rate, self.best_rate or 0.0)
+        self._widen_span(length, rate)
+        self.compare_again()
+
+    def compare_again(self) -> None:
+        """Start comparing again: a case has ended, or been summarized."""
+        self._best = frozenset()
+        self._search = self._find_best()
+
+    def compare_some(self) -> frozenset[int]:
+        """Compare a few more pairs. Return the indices of the best cases found by that."""
+        found = frozenset(index for index in islice(self._search, COMPARED_PER_FRAME) if index is not None)
+        self._best |= found
+        return found
+
+    def is_best(self, case: CaseState) -> bool:
+        """Return whether a case clearly has the highest throughput, as the report decides it."""
+        return case.index in self._best
+
+    def _widen_span(self, length: int, rate: float) -> None:
+        if rate > 0:
+            least, most = self._ranges.get(length, (rate, rate))
+            least, most = self._ranges[length] = min(least, rate), max(most, rate)
+            self.span = max(self.span, most / least)
+
+    def _find_best(self) -> Iterator[int | None]:
+        """Yield the best case of each length that clearly has one, and None after each compared pair."""
+        if self._count > MOST_COMPARED:
+            return
+        for rates in self._rates.values():
+            ranked = sorted(rates.values(), key=lambda each: -each[0])
+            leader, others = ranked[0][1], [case for _, case in ranked[1:]]
+            sure = bool(others)
+            for other in others:
+                sure = self._beats(leader, other)
+                yield None
+                if not sure:
+                    break
+            if sure and not is_disturbed(leader.marks) and not self._has_longer_tail(leader, others[0]):
+                yield leader.index
+
+    def _beats(self, leader: CaseState, other: CaseState) -> bool:
+        ratio = self._verdicts.throughput_ratio(other, leader)
+        return ratio is not None and ratio.verdict is Verdict.FASTER
+
+    def _has_longer_tail(self, leader: CaseState, other: CaseState) -> bool:
+        """Return whether the slow steps of the leader take notably longer per sample than those of the next."""
+        one, two = self._stats(leader), self._stats(other)
+        sizes = leader.samples_per_step, other.samples_per_step
+        for mine, theirs in ((one.p99, two.p99), (one.p90, two.p90)):
+            if mine is not None and theirs is not None:
+                return mine / sizes[0] > TAIL * theirs / sizes[1]
+        return False

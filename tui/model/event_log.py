@@ -1,0 +1,73 @@
+"""Event log: when cases started and ended, among the engine's messages."""
+
+from collections import deque
+from collections.abc import Iterable
+from heapq import merge
+
+from benchtui.sessions.events import Level, Message, Outcome
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.themes.symbols import Symbols
+from benchtui.tui.drawing import format
+from benchtui.tui.model.case_rows import CaseRows
+from benchtui.tui.table.case_names import case_name
+
+MAX_ENDS = 2000
+"""Number of ended cases that the log keeps."""
+LEVELS: dict[Outcome, Level] = {"ok": "info", "skipped": "info", "oom": "warning", "failed": "error"}
+"""Level of a case's line by its outcome; a warning for all others."""
+WORDS: dict[Outcome, str] = {"ok": "finished", "oom": "out of memory"}
+
+
+class EventLog:
+    """Lines of a session's log, oldest first."""
+
+    def __init__(self, session: Session, symbols: Symbols, case_rows: CaseRows) -> None:
+        self._session = session
+        self._symbols = symbols
+        self._case_rows = case_rows
+        self._ends: deque[CaseState] = deque(maxlen=MAX_ENDS)
+        self._seen: object = None
+        self._lines: tuple[Message, ...] = ()
+
+    def add_ended(self, cases: Iterable[CaseState]) -> None:
+        """Record cases that have ended, in this order."""
+        self._ends.extend(cases)
+        self._seen = None
+
+    def lines(self) -> tuple[Message, ...]:
+        """Return all lines so far."""
+        running = [case for case in self._session.running if case.started]
+        seen = (len(self._session.messages), [(case.index, len(case.rounds)) for case in running])
+        if seen != self._seen:
+            self._seen = seen
+            ended = sorted(self._ended(), key=lambda each: each.t)
+            kinds = (ended, self._session.messages, _started(running))  # the order at the same moment
+            self._lines = tuple(merge(*kinds, key=lambda each: each.t))
+        return self._lines
+
+    def _ended(self) -> Iterable[Message]:
+        for case in self._ends:
+            if (end := case.finished) is not None:
+                detail = self._metrics(case) if end.outcome == "ok" else format.clean(end.reason or "")
+                text = f"case {case.index + 1} {WORDS.get(end.outcome, end.outcome)}"
+                level = LEVELS.get(end.outcome, "warning")
+                yield Message(t=end.t, level=level, text=f"{text}: {detail}" if detail else text)
+
+    def _metrics(self, case: CaseState) -> str:
+        """Format latency and throughput of a case, and its marks."""
+        metrics = self._case_rows.metrics(case)
+        if metrics is None:
+            return ""
+        p50 = f"{format.milliseconds(metrics.p50_ms, self._symbols)} ms"
+        rate = f"{format.rate(metrics.samples_per_s, self._symbols)} samples/s"
+        marks = (f"{self._symbols.flag} {mark}" for mark in self._case_rows.own_marks(case))
+        return ", ".join((p50, rate, *marks))
+
+
+def _started(running: Iterable[CaseState]) -> list[Message]:
+    starts = sorted((case.started.t, case.index + 1, case_name(case)) for case in running if case.started)
+    return [
+        Message(t=t, level="info", text=f"case {number} started: {format.clean(name)}")
+        for t, number, name in starts
+    ]

@@ -1,0 +1,104 @@
+"""GPU use: which GPUs of a machine the session's cases run on, and which others use."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.columns import Trace
+from benchtui.sessions.state.machine import MachineState
+from benchtui.sessions.state.session import Session
+from benchtui.tui.panels.gauge_rows import Standing
+
+FOREIGN_S = 2.0
+"""Time in seconds without a case of ours on a GPU, after which load is that of others."""
+FOREIGN_PERCENT = 10.0
+"""Utilization over the whole of that time from which others use a GPU."""
+FOREIGN_MB = 1000.0
+"""Memory from which others use a GPU, above what an idle driver or a desktop takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuUse:
+    """GPUs of a machine by the driver's index."""
+
+    own: frozenset[int]
+    """GPUs of the shown case, or of all running ones."""
+    shared: frozenset[int]
+    """Those of them that other processes used while a case was measured."""
+    foreign: frozenset[int]
+    """GPUs that others use and no case of ours."""
+
+    def standing(self, index: int) -> Standing:
+        """Return who uses a GPU; ``plain`` if the shown case has none, or its GPU is unknown."""
+        if index in self.foreign:
+            return "foreign"
+        if index in self.own:
+            return "shared" if index in self.shared else "own"
+        return "other" if self.own else "plain"
+
+
+def gpu_use(
+    session: Session, machine: MachineState, shown: Iterable[CaseState], ended: Sequence[CaseState]
+) -> GpuUse:
+    """Return who uses the GPUs of a machine.
+
+    ``shown`` are the cases to mark, and ``ended`` all cases that have ended, in that order.
+    """
+    here = [case for case in shown if session.ran_on(case) is machine]
+    gpus = {case.index: _gpu(session, case, ended) for case in here}
+    own = frozenset(gpu for gpu in gpus.values() if gpu is not None)
+    shared = {gpu for case in here if (gpu := gpus[case.index]) is not None and _was_shared(case)}
+    return GpuUse(own, frozenset(shared), _foreign(session, machine, ended))
+
+
+def _foreign(session: Session, machine: MachineState, ended: Sequence[CaseState]) -> frozenset[int]:
+    """Return the GPUs that others use; none while the GPU of a case of ours is unknown."""
+    since_s = machine.newest_s - FOREIGN_S
+    recent = _recent(session, ended, since_s)
+    ours = [case for case in recent if case.config.device != "cpu" and session.ran_on(case) is machine]
+    known = {_gpu(session, case, ended) for case in ours}
+    if None in known:
+        return frozenset()
+    return frozenset(
+        index for index, trace in machine.gpus.items() if index not in known and _in_use(trace, since_s)
+    )
+
+
+def _recent(session: Session, ended: Sequence[CaseState], since_s: float) -> list[CaseState]:
+    """Return the cases that ran at or after a session time. Their number is small, that of all cases isn't."""
+    found = [*session.running, *takewhile(lambda case: _ended_s(case) >= since_s, reversed(ended))]
+    if session.start.sweep.measure.rounds > 1:
+        waiting = (case for case in session.cases if case.between_rounds and case.rounds)
+        found += [case for case in waiting if case.rounds[-1].t >= since_s]
+    return found
+
+
+def _ended_s(case: CaseState) -> float:
+    return case.finished.t if case.finished else 0.0
+
+
+def _in_use(trace: Trace, since_s: float) -> bool:
+    if (trace.latest("memory_used_mb") or 0.0) >= FOREIGN_MB:
+        return True
+    loads = trace.columns.get("utilisation_percent", ())
+    if not loads or trace.at_s[0] > since_s:
+        return False
+    first = next((place for place in range(len(loads) - 1, -1, -1) if trace.at_s[place] < since_s), -1) + 1
+    return all(load >= FOREIGN_PERCENT for load in loads[first:]) and first < len(loads)
+
+
+def _gpu(session: Session, case: CaseState, ended: Sequence[CaseState]) -> int | None:
+    """Return the driver's index of a case's GPU. While it loads, that of earlier cases on the same device."""
+    known = session.gpu_of(case)
+    if known is not None or not case.config.device.startswith("cuda"):
+        return known
+    machine, device = session.ran_on(case), case.config.device
+    same = (other for other in reversed(ended) if other.prepared and other.config.device == device)
+    return next((session.gpu_of(other) for other in same if session.ran_on(other) is machine), None)
+
+
+def _was_shared(case: CaseState) -> bool:
+    """Return whether other processes were on the GPU of a case while it was measured."""
+    recorded = [each.environment for each in (case.finished, *case.rounds) if each is not None]
+    return any(environment is not None and environment.gpu_processes for environment in recorded)

@@ -1,0 +1,36 @@
+"""Noise light of the header: whether other processes disturb the machine now."""
+
+from math import fsum
+
+from benchtui.sessions.state.columns import Trace
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.disturbance import is_noisy
+from benchtui.themes.symbols import Symbols
+from benchtui.tui.drawing.styled_text import Span
+
+SPAN_S = 5.0
+"""Length of the span, up to the newest reading, over which the use of the processors is averaged."""
+OURS = ("worker_cpu_percent", "engine_cpu_percent")
+
+
+def noise_light(session: Session, symbols: Symbols) -> Span | None:
+    """Return the light of the machine that runs the cases; None on a cluster, or without readings."""
+    others = None if session.nodes else others_cpu_percent(session.machine.trace)
+    if others is None:
+        return None
+    if is_noisy(others, session.start.host.cpu_count):
+        return (f"{symbols.flag} noisy: others use {others:.0f}% CPU", "warning")
+    return (f"{symbols.quiet} quiet machine", "good")
+
+
+def others_cpu_percent(trace: Trace) -> float | None:
+    """Return the mean use of processors by others over the newest ``SPAN_S`` seconds; 100 is one processor."""
+    if not trace.at_s:
+        return None
+    span = trace.at_s[-1] - SPAN_S, trace.at_s[-1]
+    used, *ours = (trace.between(name, *span) for name in ("cpu_percent", *OURS))
+    return max(0.0, _mean(used) - sum(map(_mean, ours))) if used else None
+
+
+def _mean(values: list[float]) -> float:
+    return fsum(values) / len(values) if values else 0.0

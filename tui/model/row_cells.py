@@ -1,0 +1,74 @@
+"""Cells of a case's row: its state, ratio, notes, and graphs as text. Independent of Textual."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
+
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.verdicts import Ratio, Verdict
+from benchtui.sessions.sweep import Measure
+from benchtui.sessions.text.formatting import ratio_text
+from benchtui.themes.symbols import Symbols
+from benchtui.tui.drawing import format
+from benchtui.tui.drawing.array_ops import summed
+from benchtui.tui.drawing.bars import RatioRange, history, ratio_bar
+from benchtui.tui.drawing.styled_text import Span
+
+VERDICT_ROLES: dict[Verdict, str] = {
+    Verdict.FASTER: "good",
+    Verdict.SLOWER: "bad",
+    Verdict.SAME: "plain",
+    Verdict.UNSURE: "muted",
+}
+"""Color role of a ratio, by verdict."""
+
+
+def state_text(case: CaseState, measure: Measure, symbols: Symbols) -> str:
+    """Format a case's state as symbol and word. Progress is added while running and between rounds."""
+    shape = str(getattr(symbols, case.state))
+    if case.state != "running" and not case.between_rounds:
+        return f"{shape} {case.state}"
+    if not len(case.measured):
+        return f"{shape} {'warm-up' if len(case.warmup) else 'loading'}"
+    if not measure.for_device(case.config.device).by_count:
+        return f"{shape} {len(case.measured)} steps"
+    return f"{shape} {len(case.measured)}/{max(measure.planned_steps, len(case.measured))}"
+
+
+def note(case: CaseState, shared: frozenset[str] = frozenset()) -> str:
+    """Join a case's outcome reason and marks (caveats), except those in ``shared``."""
+    reason = case.finished.reason if case.finished else None
+    return format.clean(", ".join(part for part in (reason, *case.marks) if part and part not in shared))
+
+
+def ratio_cell(value: float, verdict: Verdict, symbols: Symbols) -> Span:
+    """Format a ratio to the baseline with the sign and color of its verdict."""
+    text = f"{ratio_text(value)}x"
+    if verdict is Verdict.SAME:
+        text = f"{symbols.about}{text}"
+    return (f"{text}?" if verdict is Verdict.UNSURE else text, VERDICT_ROLES[verdict])
+
+
+def ratio_graph(found: Ratio, most: float, width: int, symbols: Symbols) -> Sequence[Span]:
+    """Draw a ratio and its interval as a bar around 1. Without an interval, all of it is light."""
+    low, high = found.low, found.high
+    if not found.value > 0:
+        return ()
+    if low is None or high is None or not low > 0:
+        low, high = min(1.0, found.value), max(1.0, found.value)
+    return ratio_bar(RatioRange(low, high, most), width, symbols, VERDICT_ROLES[found.verdict])
+
+
+def steps_trace(case: CaseState, width: int, symbols: Symbols) -> str:
+    """Draw a case's measured steps over time as a sparkline from 0 to twice the median.
+
+    Empty if its steps aren't in memory.
+    """
+    times = case.measured.wall_ms if case.steps_in_memory else ()
+    if not len(times):
+        return ""
+    columns = min(width, len(times))
+    edges = [place * len(times) // columns for place in range(columns + 1)]
+    parts = [times[start:end] for start, end in pairwise(edges)]
+    means = [summed(part) / len(part) for part in parts]
+    return history(means, 2 * median(means), len(means), symbols)

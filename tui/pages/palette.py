@@ -1,0 +1,148 @@
+"""Command palette: every command with its key, and sessions, cases, presets and themes by name."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.widgets import Input
+
+from benchtui.themes.symbols import Symbols
+from benchtui.tui.drawing.format import clean, fit
+from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line
+from benchtui.tui.shell import keymap
+from benchtui.tui.widgets.key_bar import KeyBar
+from benchtui.tui.widgets.panel import Panel, PanelScreen
+
+TITLE, KEY = 46, 14
+"""Widths of the columns of titles and keys, where there is room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something that can be run by name."""
+
+    group: str
+    title: str
+    run: Callable[[], Any]
+    key: str = ""
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Commands that match, and the selected one."""
+
+    commands: tuple[Command, ...]
+    chosen: int
+
+
+def search(commands: Sequence[Command], text: str) -> tuple[Command, ...]:
+    """Return the commands that contain all words of a text.
+
+    In each group, those whose title begins with it come first, then those whose title contains it.
+    """
+    words = text.lower().split()
+    found = [
+        each
+        for each in commands
+        if all(word in f"{each.group} {each.title} {each.about}".lower() for word in words)
+    ]
+    groups = list(dict.fromkeys(each.group for each in found))
+    phrase = text.strip().lower()
+
+    def rank(each: Command) -> tuple[int, bool, bool]:
+        title = each.title.lower()
+        return groups.index(each.group), not title.startswith(phrase), phrase not in title
+
+    return tuple(sorted(found, key=rank))
+
+
+def palette_lines(found: Found, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+    """Render the matching commands by group, scrolled to the selected one."""
+    rows: list[Line] = []
+    at = 0
+    for place, command in enumerate(found.commands):
+        if place == 0 or command.group != found.commands[place - 1].group:
+            rows += [*([BLANK] if rows else []), line((command.group, "muted"))]
+        if place == found.chosen:
+            at = len(rows)
+        rows.append(_row(command, place == found.chosen, width, symbols))
+    top = max(0, min(at - height // 2, len(rows) - height))
+    return rows[top : top + height] or [line(("nothing matches", "muted"))]
+
+
+def _row(command: Command, chosen: bool, width: int, symbols: Symbols) -> Line:
+    mark = symbols.chosen if chosen else " "
+    title = fit(clean(command.title), min(TITLE, max(width - KEY - 4, 10)), symbols)
+    key = fit(command.key, KEY, symbols)
+    head = [(f"{mark} ", "accent"), (f"{title} ", "strong" if chosen else "plain"), (f"{key} ", "accent")]
+    return crop([*head, (clean(command.about), "muted")], width, symbols)
+
+
+class Palette(PanelScreen[Command | None]):
+    """Palette that returns the chosen command; None if canceled."""
+
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+        "palette",
+        ("down", "down", "move(1)", "Down"),
+        ("up", "up", "move(-1)", "Up"),
+        ("pagedown", "page_down", "move(10)", "Down by ten"),
+        ("pageup", "page_up", "move(-10)", "Up by ten"),
+        ("escape", "back", "back", "Back"),
+    )
+
+    def __init__(
+        self, commands: Sequence[Command], more: Callable[[], Sequence[Command]], symbols: Symbols
+    ) -> None:
+        """Create the palette. ``more`` reads files, and is called in a thread."""
+        super().__init__()
+        self._commands = list(commands)
+        self._more = more
+        self._symbols = symbols
+        self._found: tuple[Command, ...] = ()
+        self._chosen = 0
+
+    def compose(self) -> ComposeResult:
+        """Lay out the input, the list, and the key bar."""
+        yield Input(placeholder="command, session, case, preset or theme", id="field", compact=True)
+        yield Panel[Found](palette_lines, self._symbols, id="choices")
+        yield KeyBar(self._symbols)
+
+    async def on_mount(self) -> None:
+        """Show the commands, then read the sessions in a thread."""
+        self._panel("keys").show((("enter", "run"), (self._symbols.arrows, "choose"), ("esc", "back")))
+        field = self.query_one(Input)
+        field.cursor_blink = False
+        field.focus()
+        self._search()
+        self._commands += await asyncio.to_thread(self._more)
+        self._search()
+
+    @on(Input.Changed)
+    def narrow(self, event: Input.Changed) -> None:
+        """Show only the commands that match."""
+        self._chosen = 0
+        self._search()
+
+    @on(Input.Submitted)
+    def choose(self, event: Input.Submitted) -> None:
+        """Return the selected command."""
+        if self._found:
+            self.dismiss(self._found[self._chosen])
+
+    def action_move(self, rows: int) -> None:
+        """Move the selection by rows."""
+        self._chosen = min(max(self._chosen + rows, 0), max(len(self._found) - 1, 0))
+        self._panel("choices").show(Found(self._found, self._chosen))
+
+    def action_back(self) -> None:
+        """Close the palette without running anything."""
+        self.dismiss(None)
+
+    def _search(self) -> None:
+        self._found = search(self._commands, self.query_one(Input).value)
+        self.action_move(0)

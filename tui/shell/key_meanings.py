@@ -1,0 +1,84 @@
+"""The one meaning of each key over all views: names of the actions that may have it by default.
+
+Anchors: lazygit, k9s, htop, less, vim, mpv. A test compares the bindings and docs/keys.md with this table.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """Meaning of a key in all views."""
+
+    text: str
+    names: tuple[str, ...]
+    """Last parts of action IDs."""
+
+
+MEANINGS: dict[str, Meaning] = {
+    "a": Meaning("add a case", ("add",)),
+    "A": Meaning("all alike: toggle what shares a value", ("switch_alike",)),
+    "b": Meaning("base: compare with the next session", ("swap",)),
+    "c": Meaning("compare the marked sessions", ("compare",)),
+    "C": Meaning("columns", ("columns", "done")),
+    "d": Meaning("detach: leave, and let the sweep run", ("detach",)),
+    "D": Meaning("overhead of the UI", ("cost",)),
+    "e": Meaning("edit the value or the sweep", ("edit", "type")),
+    "E": Meaning("export", ("export",)),
+    "f": Meaning("next figure (metric)", ("figure",)),
+    "F": Meaning("previous figure", ("figure_before",)),
+    "g": Meaning("first row", ("first",)),
+    "G": Meaning("last row", ("last",)),
+    "h": Meaning("left", ("left", "section_before")),
+    "H": Meaning("histogram", ("histogram",)),
+    "i": Meaning("import", ("import",)),
+    "j": Meaning("down", ("down",)),
+    "J": Meaning("move down or right in its list", ("later", "right")),
+    "k": Meaning("up", ("up",)),
+    "K": Meaning("move up or left in its list", ("earlier", "left")),
+    "l": Meaning("right", ("right", "section")),
+    "L": Meaning("logarithmic or linear", ("logarithmic",)),
+    "m": Meaning("rename (mv)", ("rename",)),
+    "n": Meaning("next match or case", ("next",)),
+    "N": Meaning("previous match or case", ("previous",)),
+    "o": Meaning("open a sweep or a session", ("open",)),
+    "p": Meaning("Pareto front", ("pareto",)),
+    "P": Meaning("pause or resume the queue", ("pause",)),
+    "q": Meaning("quit; close a page", ("quit", "back")),
+    "Q": Meaning("quiet mode", ("quiet",)),
+    "r": Meaning("run: the sweep, the case again, the rest of a session", ("start", "again", "resume")),
+    "R": Meaning("replay", ("replay",)),
+    "s": Meaning("sort", ("sort",)),
+    "S": Meaning("reverse the sort order", ("reverse",)),
+    "t": Meaning("theme", ("theme",)),
+    "u": Meaning("undo", ("undo",)),
+    "U": Meaning("redo", ("redo",)),
+    "v": Meaning("next variable: axis or cost of the chart", ("axis",)),
+    "w": Meaning("write: the sweep to a file, a note", ("save", "note")),
+    "x": Meaning("skip a running case", ("skip",)),
+    "X": Meaning("end for good, after a question: stop the sweep, delete the session", ("stop", "delete")),
+    "y": Meaning("copy as markdown; yes to a question", ("copy_row", "copy", "yes")),
+    "Y": Meaning("copy all as markdown", ("copy_report", "copy")),
+    "z": Meaning("zoom a panel", ("zoom",)),
+    "enter": Meaning("open, edit or accept", ("open", "type", "detail", "differences", "done", "back")),
+    "space": Meaning("toggle: mark, show, play, freeze", ("switch", "mark", "play", "freeze")),
+    "delete": Meaning(
+        "remove: drop the case, delete the session, reset to the default", ("drop", "delete", "reset", "usual")
+    ),
+    "backspace": Meaning("remove, where that can be undone", ("drop", "reset", "usual")),
+    "escape": Meaning("back", ("back",)),
+    "tab": Meaning("next panel or section", ("panel", "cases", "section")),
+    "shift+tab": Meaning("previous panel or section", ("panel_before", "cases", "section_before")),
+    "slash": Meaning("filter", ("filter",)),
+    "question_mark": Meaning("help", ("help", "back")),
+    "left_square_bracket": Meaning("previous recorded moment", ("step_back",)),
+    "right_square_bracket": Meaning("next recorded moment", ("step",)),
+    "left_curly_bracket": Meaning("previous event or outlier", ("event_before", "outlier_before")),
+    "right_curly_bracket": Meaning("next event or outlier", ("event", "outlier")),
+    "1": Meaning("Sweep", ("sweep",)),
+    "2": Meaning("Monitor", ("monitor",)),
+    "3": Meaning("Charts", ("charts",)),
+    "4": Meaning("Library", ("library",)),
+    "5": Meaning("Compare", ("compare",)),
+}
+"""Letters, digits and the keys that most views have; other keys are only in one view."""

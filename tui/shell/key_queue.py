@@ -1,0 +1,134 @@
+"""Key queue: deliver keys one at a time, each to the screen or prompt that the one before it opened.
+
+Textual sends a key to the widget that has the focus when the key is read. Opening a screen, mounting a prompt
+and moving the focus take several messages after that. Without the queue, keys of a burst, such as a paste or a
+slow link's backlog, would act on the screen that the user has already left.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+from textual import events
+from textual.app import App, ScreenStackError
+from textual.message_pump import MessagePump
+from textual.widget import Widget
+
+from benchtui.tui.shell.keymap import QUIT_KEYS
+
+HOLDS_KEYS = "holds keys"
+"""Name of a worker that must finish before the next key: it opens a screen, or its result answers the key."""
+HOLD_S = 5.0
+"""Longest time in seconds for which one key can hold up the next."""
+LEAST_PASSES = 2
+"""Passes over the messages after which a key has been handled, if they left none behind."""
+POLL_S = 0.002
+"""Seconds between checks of widgets and workers."""
+GENERATIONS = 4
+"""Length of the longest chain of messages after a key: submitted text, its action, the result, a new focus."""
+
+
+class KeyQueue:
+    """Keys and pasted text in the order of arrival."""
+
+    def __init__(self, app: App[Any]) -> None:
+        self._app = app
+        self._waiting: deque[events.Event] = deque()
+        self._current: events.Event | None = None
+        """Event that has its turn."""
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether all keys have been handled."""
+        return self._task is None or self._task.done()
+
+    def enqueue(self, event: events.Key | events.Paste) -> bool:
+        """Add an event to the queue. Return False if it has its turn: the app then handles it.
+
+        A key that quits discards the keys before it.
+        """
+        if event is self._current:
+            return False
+        if isinstance(event, events.Key) and event.key in QUIT_KEYS:
+            self._waiting.clear()
+            return False
+        self._waiting.append(event)
+        if self.settled:
+            self._task = asyncio.create_task(self._deliver())
+        return True
+
+    def close(self) -> None:
+        """Discard all keys."""
+        self._waiting.clear()
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _deliver(self) -> None:
+        """Deliver each event once everything that the one before it caused has happened."""
+        await self._settle()
+        while self._waiting:
+            self._current = self._waiting.popleft()
+            self._app.post_message(self._current)
+            await self._settle()
+
+    async def _settle(self) -> None:
+        """Wait until the current key has been handled, for ``HOLD_S`` at most."""
+        with suppress(TimeoutError, ScreenStackError):  # as the app exits, it has no screen
+            async with asyncio.timeout(HOLD_S):
+                passes = 0
+                while passes < (LEAST_PASSES if self._idle else GENERATIONS):
+                    target = self._target
+                    await self._pass_messages()
+                    passes += 1
+                    while self._busy:
+                        passes = 0
+                        await asyncio.sleep(POLL_S)
+                    passes = passes if target is self._target else 0
+
+    async def _pass_messages(self) -> None:
+        """Wait until the app, the target of keys and its ancestors have processed their present messages.
+
+        Messages bubble up. Those that they cause are processed in the next pass.
+        """
+        await _processed(self._app)
+        for pump in list(_ancestors(self._target)):
+            await _processed(pump)
+
+    @property
+    def _target(self) -> MessagePump:
+        """Widget or screen to which a key would be sent."""
+        return self._app.focused or self._app.screen
+
+    @property
+    def _idle(self) -> bool:
+        """Whether neither the app nor its screen has messages. While a timer fires often, they always have."""
+        return not (self._app.message_queue_size or self._app.screen.message_queue_size)
+
+    @property
+    def _busy(self) -> bool:
+        """Whether widgets are being mounted or removed or have messages, or a worker holds keys."""
+        if any(each.name == HOLDS_KEYS and not each.is_finished for each in self._app.workers):
+            return True
+        screen = self._app.screen
+        widgets = screen.walk_children(Widget)
+        return not screen.is_mounted or any(
+            not each.is_mounted or each._pruning or each.message_queue_size for each in widgets
+        )
+
+
+def _ancestors(pump: MessagePump) -> Iterator[MessagePump]:
+    """Yield a widget, then its ancestors up to the app."""
+    each: MessagePump | None = pump
+    while each is not None:
+        yield each
+        each = each._parent
+
+
+async def _processed(pump: MessagePump) -> None:
+    """Wait until a widget has processed the messages in its queue."""
+    reached = asyncio.Event()
+    if pump.call_later(reached.set):
+        await reached.wait()
