@@ -49,7 +49,9 @@ def test_resume_runs_the_remaining_cases_into_the_same_session(benchtui: Run, cu
     lines = ran.stderr.splitlines()
     assert lines[0].startswith("resumed after ") and lines[0].endswith(": 2 of 3 cases left, 1 to be rerun")
     assert not any("bs=1 " in line for line in lines), "what was measured before isn't told again"
-    assert lines[-1] == f"3 cases: 3 ok; session {cut}"
+    counts, best, report = lines[-3:]
+    assert counts == f"3 cases: 3 ok; session {cut}"
+    assert best.startswith("best: ") and report == f"report: benchtui export {cut}"
     assert [json.loads(line)["batch_size"] for line in ran.stdout.splitlines()] == [2, 3]
 
     report = benchtui("export", "latest").stdout
@@ -58,7 +60,7 @@ def test_resume_runs_the_remaining_cases_into_the_same_session(benchtui: Run, cu
     assert [row["outcome"] for row in results["cases"]] == ["ok"] * 3
     replayed = benchtui("replay", "latest", "--plain")
     assert replayed.returncode == 0
-    assert "resumed after " in replayed.stdout and replayed.stdout.splitlines()[-1] == lines[-1]
+    assert "resumed after " in replayed.stdout and replayed.stdout.splitlines()[-1] == counts
     assert "--resume" not in benchtui("sessions").stdout
 
     before = cut.read_bytes()

@@ -64,7 +64,7 @@ def edit(app: Any, sweep: Path) -> None:
 def watch(app: Any) -> None:
     """Start the sweep, see numbers change, and pause the queue."""
     app.press("r", r"0/3 cases")
-    app.wait_for(r"p50 +\d+\.\d\d ms")
+    app.wait_for(r"p50 +\d[\d.,]* ms")
     seen = app.wait_for(r"n [\d,]+")
     app.wait_for(r"n [\d,]+", previous=seen)
     app.press("P", r"paused")
