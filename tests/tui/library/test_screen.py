@@ -423,7 +423,7 @@ async def test_questions_and_hints_name_mapped_keys(
         await listed.until(lambda: "f7: resume anyway.  esc: back." in listed.word)
         (mapped.folder / "omega.md").write_text("mine")
         await listed.press("escape", "f6", "enter")
-        await listed.until(lambda: "f6: overwrite.  esc: keep." in listed.word)
+        await listed.until(lambda: "f6: overwrite." in listed.word and "esc: keep." in listed.word)
         await listed.press("f6")
         await listed.until(lambda: "wrote " in listed.word)
 
