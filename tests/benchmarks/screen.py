@@ -1,8 +1,8 @@
 """What the screen costs: first paint, bytes and processor time at 2 and 10 Hz, memory, keys on a slow link.
 
-A session is written as fast as an engine writes one; the Monitor watches it in a pseudo-terminal of 120x40, and
-beside it the same content in stock Textual widgets, and nvitop from an environment named by ``--nvitop``. Each
-line shows a figure, its budget, and the same figure of the others in the same run.
+A session on eight GPUs is written as fast as an engine writes one; the Monitor watches it in a pseudo-terminal
+of 120x40, and beside it the same content in stock Textual widgets, and nvitop from an environment named by
+``--nvitop``. Each line shows a figure, its budget, and the same figure of the others in the same run.
 """
 
 import fcntl
@@ -45,8 +45,9 @@ SETTLE_S = 3.0
 SLOW_BYTES_S = 5000
 DRAIN_S = 15.0
 """Time for a slow link to take the first pictures."""
-PAINTS = 5
+PAINTS = 9
 KEYS = 6
+GPUS = 8
 
 
 class Engine:
@@ -74,8 +75,8 @@ class Engine:
         axes = Axes(device=("cuda:0",), precision=("fp32", "fp16"), batch_size=tuple(2**n for n in range(10)))
         sweep = Sweep(name="benchmark", model="some-model", axes=axes, measure=Measure(iterations=5000))
         plan = tuple(case.config for case in cases(sweep))
-        gpu = Gpu(index=0, name="Some GPU", memory_mb=80_000, power_limit_w=700)
-        host = Host(hostname="box", cpu_count=16, memory_mb=64_000, gpus=(gpu,))
+        gpus = tuple(Gpu(index=n, name="Some GPU", memory_mb=80_000, power_limit_w=700) for n in range(GPUS))
+        host = Host(hostname="box", cpu_count=16, memory_mb=64_000, gpus=gpus)
         created = "2026-11-21T10:00:00Z"
         write = self._journal.append
         write(SessionStarted(t=0, id="benchmark", created=created, sweep=sweep, plan=plan, host=host))
@@ -95,18 +96,20 @@ class Engine:
             if self._at % 10 == 0:
                 self._journal.append(self._readings())
 
-    def _readings(self) -> Telemetry:
-        watts = [300.0 + (self._at * 3 + n) % 40 for n in range(4)]
-        gpu = GpuReadings(
-            index=0,
-            power_w=list(watts),
+    def _gpu_readings(self, index: int) -> GpuReadings:
+        at = self._at + 7 * index
+        return GpuReadings(
+            index=index,
+            power_w=[300.0 + (at * 3 + n) % 40 for n in range(4)],
             power_limit_w=700,
-            memory_used_mb=[8000.0 + self._at % 50] * 4,
+            memory_used_mb=[8000.0 + at % 50] * 4,
             memory_total_mb=80_000,
-            utilisation_percent=[90.0 + self._at % 9] * 4,
-            temperature_c=[60.0 + self._at % 5] * 4,
+            utilisation_percent=[90.0 + at % 9] * 4,
+            temperature_c=[60.0 + at % 5] * 4,
             sm_clock_mhz=[1980.0] * 4,
         )
+
+    def _readings(self) -> Telemetry:
         host = HostReadings(
             cpu_percent=[110.0 + self._at % 17] * 4,
             memory_used_mb=[12_000.0 + self._at % 100] * 4,
@@ -114,7 +117,12 @@ class Engine:
             worker_rss_mb=[1600.0 + self._at % 20] * 4,
             engine_cpu_percent=[0.6] * 4,
         )
-        return Telemetry(t=self._t, at_s=[self._t + n / 4 for n in range(4)], gpus=(gpu,), host=host)
+        return Telemetry(
+            t=self._t,
+            at_s=[self._t + n / 4 for n in range(4)],
+            gpus=tuple(map(self._gpu_readings, range(GPUS))),
+            host=host,
+        )
 
 
 @dataclass
@@ -270,7 +278,7 @@ def report(name: str, own: float, budget: float, others: str, unit: str) -> bool
     """Print a line and return whether the value is within its budget."""
     within = own <= budget
     over = "" if within else "OVER"
-    print(f"  {name:34} {own:8.1f} {unit:5} budget {budget:g} {unit:5} {over}   {others}", flush=True)
+    print(f"  {name:34} {own:8.2f} {unit:5} budget {budget:g} {unit:5} {over}   {others}", flush=True)
     return within
 
 
@@ -295,7 +303,7 @@ def measure(path: Path, environment: Path | None) -> bool:
     installed = str(Path(sys.executable).with_name("benchtui"))
     own = [sys.executable, str(HERE / "watched_screen.py"), str(path)]
     stock = [sys.executable, str(HERE / "stock_screen.py"), str(path)]
-    within = [paint_line([installed, "attach", str(path)], [*stock, "2"])]
+    within = paint_lines([installed, "attach", str(path)], [*stock, "2"])
     for hz, keys, budgets in ((2, b"+-", (4, 2)), (10, b"++", (20, 8))):  # a rate that a key set is held
         mine, plain = rate(own, keys), rate([*stock, str(hz)])
         within += rate_lines(f"at {hz} Hz", mine, plain, budgets)
@@ -303,13 +311,18 @@ def measure(path: Path, environment: Path | None) -> bool:
             within.append(report("resident memory", mine.rss_mb, 60, f"stock {plain.rss_mb:.0f} MB", "MB"))
             print(f"  nvitop: {nvitop_line(environment, mine)}", flush=True)
     within += rate_lines("of the live Charts", rate(own, b"3"), None, (4, 2))
-    return all([*within, *slow_lines(on_slow_link(own, b"++"), on_slow_link([*stock, "10"]))])
+    within += slow_lines("at 2 Hz", on_slow_link(own, b"+-"), on_slow_link([*stock, "2"]), 150)
+    within += slow_lines("at 10 Hz", on_slow_link(own, b"++"), on_slow_link([*stock, "10"]), 1000)
+    return all(within)
 
 
-def paint_line(own: Sequence[str], stock: Sequence[str]) -> bool:
+def paint_lines(own: Sequence[str], stock: Sequence[str]) -> list[bool]:
     """The first paint, of both in turns."""
     mine_ms, stock_ms = first_paints_ms(b"cases", own, stock)
-    return report("first paint", mine_ms, 300, f"stock {stock_ms:.0f} ms: {mine_ms / stock_ms:.2f} times", "ms")
+    return [
+        report("first paint", mine_ms, 300, f"stock {stock_ms:.0f} ms", "ms"),
+        report("first paint over stock's", mine_ms / stock_ms, 1.1, "", "times"),
+    ]
 
 
 def rate_lines(what: str, mine: Rate, plain: Rate | None, budgets: tuple[float, float]) -> list[bool]:
@@ -321,11 +334,11 @@ def rate_lines(what: str, mine: Rate, plain: Rate | None, budgets: tuple[float, 
     ]
 
 
-def slow_lines(mine: Slow, plain: Slow) -> list[bool]:
+def slow_lines(what: str, mine: Slow, plain: Slow, budget_ms: float) -> list[bool]:
     """The worst of keys and loop on a slow link."""
     word = "more than 10 s" if plain.key_ms >= 10_000 else f"{plain.key_ms:.0f} ms"
     return [
-        report("a key at 10 Hz over 5 kB/s, worst", mine.key_ms, 1000, f"stock {word}", "ms"),
+        report(f"a key {what} over 5 kB/s, worst", mine.key_ms, budget_ms, f"stock {word}", "ms"),
         report("the loop's lag meanwhile, worst", mine.lag_ms, 50, f"stock {plain.lag_ms:.0f} ms", "ms"),
     ]
 
