@@ -60,11 +60,12 @@ def full_columns(letter: str) -> Columns:
     """Return every available column. ``letter`` is the new session's."""
     return (
         *_names(letter),
-        *_both(letter, "latency (ms)", latency),
-        *_both(letter, "n", lambda result: number(result.metrics.latency_ms.n or None, 0)),
-        *_ratio_columns(),
+        *_both(letter, "step (ms)", latency),
         *_both(letter, "samples/s", lambda result: number(result.metrics.samples_per_s)),
-        Column("Throughput ratio (×)", lambda each: value(each.pair.throughput)),
+        *_ratio_columns(),
+        Column("Ratio of steps (×)", _step_ratio),
+        *_both(letter, "p99 (ms)", lambda result: time_ms(result.metrics.latency_ms.p99)),
+        *_both(letter, "n", lambda result: number(result.metrics.latency_ms.n or None, 0)),
         *_both(letter, "peak RSS (MB)", lambda result: number(_memory(result).peak_rss_mb)),
         *_both(letter, "device memory (MB)", lambda result: number(result.case.device_memory_mb)),
         *_both(letter, "mean power (W)", lambda result: number(result.metrics.mean_power_w)),
@@ -124,6 +125,12 @@ def _ratio_columns() -> Columns:
         Column("95% interval (×)", lambda each: interval(each.row.ratio)),
         Column("Verdict", _verdict, right=False),
     )
+
+
+def _step_ratio(each: PairRow) -> str | None:
+    """Return the ratio of steps if a source's own throughput makes it another one."""
+    shown = value(each.pair.latency)
+    return shown if shown != value(each.row.ratio) else None
 
 
 def _verdict(each: PairRow) -> str | None:

@@ -9,8 +9,8 @@ import numpy as np
 import benchtui.tui.library.screen  # noqa: F401 -- defines the keys of the Library, which the hint names
 from benchtui.sessions.compare.align import LETTERS, ComparedSession, PairwiseComparison, SessionComparison
 from benchtui.sessions.compare.environment_diff import missing_groups
-from benchtui.sessions.report.compare import no_differences_text, unrecorded_text
 from benchtui.sessions.report.compare_columns import own_marks
+from benchtui.sessions.report.comparison.systems import no_differences_text, unrecorded_text
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Verdict
