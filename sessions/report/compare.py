@@ -28,10 +28,8 @@ class Block:
     """Comparison of one session with the base."""
 
     title: str
-    tally: str
-    """Verdict counts."""
-    pairing: str
-    """Options that were ignored to match cases; empty if none were."""
+    lead: str
+    """Verdict counts, and options that were ignored to match cases."""
     table: Table | None
     same: str
     """Columns that are equal in all rows, with their value."""
@@ -117,8 +115,7 @@ def _block(against: PairwiseComparison, columns: Callable[[str], Columns]) -> Bl
     shown, same = without_equal(whole, whole.titles.index("Verdict") + 1) if whole else (None, [])
     return Block(
         title=f"{new_name(against)} against {base_name(against)}",
-        tally=decision.tally(against),
-        pairing=systems.pairing(against),
+        lead=f"{decision.tally(against)} {systems.pairing(against)}".rstrip(),
         table=shown,
         same=f"All rows: {', '.join(same)}." if same else "",
     )

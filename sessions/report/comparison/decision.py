@@ -129,7 +129,7 @@ def tally(against: PairwiseComparison) -> str:
     """Count the cases of a pair by verdict, and those that the new session lost."""
     rows = against.compared
     if not rows:
-        return "no case was measured in both."
+        return "No case was measured in both."
     counted = [f"{amount:,} {verdict.name}" for verdict in Verdict if (amount := against.count(verdict))]
     lost = sum(row.lost for row in against.rows)
     more = f" {count(lost, 'case')} measured in A and not in {against.new_letter}." if lost else ""

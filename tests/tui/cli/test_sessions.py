@@ -35,12 +35,15 @@ def test_comparison_is_printed_in_columns(recorded: Any) -> None:
     done = run("compare", "old", "new")
     assert done.exit_code == 0
     assert done.stdout.startswith("A  base  old  box  Test GPU")
-    assert "None of the sessions says which software it ran on" in done.stdout
-    assert "ratio above 1: the new session is faster" in done.stdout
+    assert "Neither session says which software it ran on" in done.stdout
+    assert "above 1, it is faster than A" in done.stdout
     row = next(line for line in done.stdout.splitlines() if line.startswith("  cuda:0 fp32 bs=1"))
     assert row.split()[3:6] == ["10.0", "20.0", "0.50"]
     assert "SLOWER" in row
-    assert "2 cases compared, 2 SLOWER." in done.stdout
+    assert "B (new) against A (old): 2 cases compared, 2 SLOWER." in done.stdout
+    assert done.stdout.splitlines()[-2].startswith(
+        "Keep A (old): B (new) is 0.50 × as fast in both common cases"
+    )
 
 
 @pytest.mark.parametrize(

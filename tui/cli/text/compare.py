@@ -23,7 +23,7 @@ def comparison_text(compared: SessionComparison) -> str:
     lines += ["differences:", *table_lines(texts.differences)] if texts.differences else [texts.alike]
     lines += [texts.silence] if texts.differences and texts.silence else []
     for block in texts.against:
-        lines += ["", f"{block.title}: {block.tally} {block.pairing}", texts.reading]
+        lines += ["", f"{block.title}: {block.lead}", texts.reading]
         lines += [*(table_lines(block.table) if block.table else ()), *([block.same] if block.same else [])]
     lines += [f"{note.lead}: {note.text}" for note in unpaired(compared)]
     lines += ["", *texts.decision]
