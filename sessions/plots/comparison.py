@@ -29,7 +29,7 @@ def _over_batch(
         data = PlotData(side.session, side.results, kinds, {})
         lines = curves.lines(data, to_point)
         found += [replace(line, label=style.label(f"{letter}: {line.label}")) for line in lines]
-    return curves.plan_lines(found, step_counts(results), quantity, "Interpretation")
+    return curves.plan_lines(found, f"{_names(compared)} {step_counts(results)}", quantity, "Interpretation")
 
 
 def _ratios(compared: SessionComparison, results: list[Result]) -> Plan | SkippedPlot:
@@ -54,11 +54,19 @@ def _ratios(compared: SessionComparison, results: list[Result]) -> Plan | Skippe
         labels=[label for label, _ in shown],
         title=f"{new} relative to A: above 1 it is faster",
     )
-    caption = f"Typical steps. {step_counts(results)} Bars: 95% interval. Hollow: same or unsure."
+    caption = (
+        f"{_names(compared)} Typical steps. {step_counts(results)} Bars: 95% interval. Hollow: same or unsure."
+    )
     more = f" The first {len(shown)} of {len(found):,} cases." if len(shown) < len(found) else ""
     return Plan(
         "ratios", "Cases", "Speed of each case relative to A", f"{caption}{more}", draw, bars.height_of(shown)
     )
+
+
+def _names(compared: SessionComparison) -> str:
+    """Name the session behind each letter: a plot is also shown on its own."""
+    pairs = zip(LETTERS, compared.sides, strict=False)
+    return f"{', '.join(f'{letter}: {style.label(side.name)}' for letter, side in pairs)}."
 
 
 def _varying(compared: SessionComparison) -> tuple[str, ...]:

@@ -8,8 +8,10 @@ import pytest
 from benchtui.sessions.compare.align import ComparedSession, SessionComparison, compare_sessions
 from benchtui.sessions.events import Runtime
 from benchtui.sessions.payloads import Gpu, Host, Memory, Model, Reported
-from benchtui.sessions.report.compare import markdown, row_markdown
+from benchtui.sessions.plots.render import render_comparison
+from benchtui.sessions.report.compare import markdown, report, row_markdown
 from benchtui.sessions.report.compare_json import as_json
+from benchtui.sessions.report.html import page
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
 
@@ -264,6 +266,10 @@ def test_session_text_is_escaped_in_a_comparison(bench: Any, read: Any) -> None:
     text = markdown(compare_sessions([ComparedSession.of(evil, base), ComparedSession.of("b", new)]))
     assert "\x1b" not in text
     assert not read(text).kinds & {"html_block", "html_inline", "link_open", "code_inline"}
+    sides = compare_sessions([ComparedSession.of(evil, base), ComparedSession.of("b", new)])
+    plots, skipped = render_comparison(sides)
+    shown = "".join(page(report(sides), plots, skipped))
+    assert "<script>|" not in shown and "\x1b" not in shown
 
 
 def test_row_markdown_renders_a_single_case(reference: SessionComparison, read: Any) -> None:

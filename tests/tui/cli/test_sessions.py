@@ -46,6 +46,15 @@ def test_comparison_is_printed_in_columns(recorded: Any) -> None:
     )
 
 
+def test_baseline_names_the_session_to_compare_with(recorded: Any) -> None:
+    recorded(2.0)
+    for sessions in (("old", "new"), ("old",)):
+        done = run("compare", *sessions, "--baseline", "new", "--format", "md")
+        assert done.stdout.startswith("# Comparison: new and old\n")
+        assert "Run B (old): it is 2.00 × as fast as A (new) in both common cases (FASTER)." in done.stdout
+    assert "nothing: no such session" in str(run("compare", "old", "new", "--baseline", "nothing").exception)
+
+
 @pytest.mark.parametrize(
     ("by", "limit", "status"), [(2.0, "5%", 1), (2.0, "150%", 0), (1.0, "0%", 0), (0.5, "5%", 0), (1.2, "5", 1)]
 )
