@@ -74,9 +74,11 @@ def sentences(compared: SessionComparison) -> list[str]:
 
 def setup_sentence(against: PairwiseComparison) -> str:
     """Describe which of two setups to run, by the verdicts on the common cases: those measured in both."""
-    rows, base, new = against.compared, base_name(against), new_name(against)
+    base, new = base_name(against), new_name(against)
+    rows = [row for row in against.compared if row.ratio]
     if not rows:
-        return f"{new} can't be compared with {base}: no case was measured in both."
+        why = "has a time in both" if against.compared else "was measured in both"
+        return f"{new} can't be compared with {base}: no case {why}."
     faster, slower = (_of(rows, verdict) for verdict in (Verdict.FASTER, Verdict.SLOWER))
     if faster and slower:
         gain, loss = (_extreme(against, row) for row in (against.largest_gain, against.largest_loss))
@@ -100,9 +102,9 @@ def _undecided(against: PairwiseComparison, rows: Sequence[AlignedCase]) -> str:
         return f"Run either: {fast}, which is the same within {100 * margin:g} %."
     if doubts == {Doubt.NO_INTERVAL}:
         return f"{fast}, but UNSURE: there is no interval to test it with.{_if_they_hold(against, rows)}"
-    unsure = len(_of(rows, Verdict.UNSURE))
-    where = "" if len(rows) == 1 else " in all of them" if unsure == len(rows) else f" in {unsure:,} of them"
-    return f"No difference is established: {fast}, but UNSURE{where}."
+    counts = [(verdict, len(_of(rows, verdict))) for verdict in (Verdict.SAME, Verdict.UNSURE)]
+    how = listed([f"{verdict.name} in {amount:,}" for verdict, amount in counts if amount])
+    return f"No difference is established: {fast}, {'UNSURE' if len(rows) == 1 else how}."
 
 
 def _if_they_hold(against: PairwiseComparison, rows: Sequence[AlignedCase]) -> str:
@@ -115,13 +117,14 @@ def _if_they_hold(against: PairwiseComparison, rows: Sequence[AlignedCase]) -> s
 
 def unsettled_sentence(against: PairwiseComparison) -> str:
     """Name the unsure case whose ratio is farthest from 1, and why it has no verdict; empty without one."""
-    unsure = [(row, row.ratio) for row in _of(against.compared, Verdict.UNSURE) if row.ratio]
-    known = [(row, ratio) for row, ratio in unsure if ratio.value > 0 and ratio.doubt is not Doubt.NO_INTERVAL]
+    found = [(row, row.ratio) for row in _of(against.compared, Verdict.UNSURE) if row.ratio]
+    known = [(row, ratio) for row, ratio in found if ratio.value > 0 and ratio.doubt is not Doubt.NO_INTERVAL]
     if not known:
         return ""
     row, ratio = max(known, key=lambda each: abs(log(each[1].value)))
-    amount = f"Of {len(known):,} unsure cases, {label(against, row.case)} differs most"
-    lead = amount if len(known) > 1 else f"One case is unsure, {label(against, row.case)}"
+    amount = against.count(Verdict.UNSURE)
+    most = f"Of {amount:,} unsure cases, {label(against, row.case)} differs most"
+    lead = most if amount > 1 else f"One case is unsure, {label(against, row.case)}"
     return f"{lead}: {ratio_text(ratio.value)} ×, but {why_unsure(ratio)}."
 
 

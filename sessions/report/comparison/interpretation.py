@@ -21,7 +21,7 @@ from benchtui.sessions.text.formatting import (
     time_ms,
 )
 from benchtui.sessions.text.labels import case_label
-from benchtui.sessions.text.wording import Finding, sentences
+from benchtui.sessions.text.wording import Finding, headline_rate, sentences
 
 Pairs = Sequence[tuple[AlignedCase, Comparison]]
 
@@ -62,8 +62,8 @@ def _latency(against: PairwiseComparison, pairs: Pairs) -> str | None:
 
 def _throughput(against: PairwiseComparison, pairs: Pairs) -> str | None:
     def figures(pair: Comparison) -> str:
-        old, new = (number(each.metrics.samples_per_s) for each in (pair.base, pair.new))
-        return f"{old} samples/s in A, {new} samples/s in {against.new_letter}"
+        (old, unit), (new, new_unit) = (headline_rate(each) for each in (pair.base, pair.new))
+        return f"{number(old)} {unit} in A, {number(new)} {new_unit} in {against.new_letter}"
 
     what = f"{against.new_letter}'s throughput is {{}} that of A"
     return _average(against, what, [(row, pair, pair.throughput) for row, pair in pairs], figures)
@@ -169,6 +169,8 @@ def _runs(choices: Sequence[Choice], need: Need) -> str | None:
 
 def _run(found: Choice) -> str:
     name = case_label(found.best.result.config, found.varying)
+    if found.ahead.verdict is Verdict.SAME:
+        return f"{found.best.letter} or {found.next.letter} with {name}"
     sure = "" if found.ahead.verdict is Verdict.FASTER else " (not established)"
     return f"{found.best.letter} with {name}{sure}"
 

@@ -175,6 +175,24 @@ def test_verdicts_that_agree_decide(
     assert read(markdown(compared(base, new)))["Decision"].paragraphs[0] == said
 
 
+def test_unsure_cases_decide_nothing(bench: Any, read: Any) -> None:
+    base = bench.session(bench.steady(1, 10.0), bench.case(2, 20.0))
+    new = bench.session(bench.steady(1, 10.0), bench.case(2, 20.2))
+    first = read(markdown(compared(base, new)))["Decision"].paragraphs[0]
+    assert first.startswith("No difference is established: B (new) is 0.990 to 1.000 × as fast as A (old)")
+    assert first.endswith(" in both common cases, SAME in 1 and UNSURE in 1.")
+    assert "run A or B with cpu fp32 bs=1" in read(markdown(compared(base, new)))["Interpretation"].text
+
+
+def test_steps_without_a_time_have_no_ratio(bench: Any, read: Any) -> None:
+    made = bench.session(bench.case(1, [0.0] * 10))
+    document = read(markdown(compared(made, made)))
+    assert document["Decision"].paragraphs[0] == (
+        "B (new) can't be compared with A (old): no case has a time in both."
+    )
+    assert document["B (new) against A (old)"].columns("Verdict") == [["UNSURE: no time"]]
+
+
 def test_average_is_the_geometric_mean_and_names_its_extremes(bench: Any, read: Any) -> None:
     base = bench.session(bench.steady(1, 10.0), bench.steady(2, 20.0))
     new = bench.session(bench.steady(1, 5.0), bench.steady(2, 2.5))
