@@ -37,7 +37,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How to measure one or more of the sessions again."""
+    """Instructions to measure one or more of the sessions again."""
 
     facts: tuple[Fact, ...]
     sweep: Markdown | None

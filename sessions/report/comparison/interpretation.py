@@ -86,7 +86,9 @@ def _average(
     least_row, _, least = min(known, key=lambda each: each[2].value)
     mean = ratio_text(geometric_mean(ratio.value for _, _, ratio in known))
     if ratio_text(least.value) == ratio_text(most.value):
-        return f"{what.format(f'{mean} ×')} in {all_of(len(known))}"
+        row, pair, _ = max(known, key=lambda each: each[0].case.config.batch_size)
+        example = f"such as {figures(pair)} at {place(against, row)}"
+        return f"{what.format(f'{mean} ×')} in {all_of(len(known))}, {example}"
     return (
         f"On average over {len(known):,} cases (geometric mean), {what.format(f'{mean} ×')}: at most"
         f" {ratio_text(most.value)} × at {place(against, row)} ({figures(pair)}), at least"

@@ -204,6 +204,18 @@ def test_average_is_the_geometric_mean_and_names_its_extremes(bench: Any, read: 
     ) in text
 
 
+def test_equal_ratios_are_given_once_with_an_example(bench: Any, read: Any) -> None:
+    base, new = (bench.session(bench.steady(1, ms), bench.steady(2, ms)) for ms in (10.0, 5.0))
+    latency, throughput, *_ = read(markdown(compared(base, new)))["Interpretation"].paragraphs
+    assert latency == (
+        "Latency: B's typical step is 2.00 × as fast as A's in both common cases,"
+        " such as 10.0 ms in A, 5.00 ms in B at batch size 2."
+    )
+    assert throughput.endswith(
+        "in both common cases, such as 200 samples/s in A, 400 samples/s in B at batch size 2."
+    )
+
+
 def test_needs_name_the_better_session_and_the_next(bench: Any, read: Any) -> None:
     base = bench.session(bench.steady(1, 10.0), bench.steady(2, 12.0))
     new = bench.session(bench.steady(1, 20.0), bench.steady(2, 8.0))
