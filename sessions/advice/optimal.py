@@ -117,7 +117,7 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
     reasons = [(row, _reasons(row, objective)) for row in rows]
     fit = [row for row, against in reasons if not against]
     metrics = cost_metrics(objective, fit)
-    costs = sorted(((_cost(row, metrics), row) for row in fit), key=lambda each: each[0])
+    costs = sorted(((total_cost(row, metrics), row) for row in fit), key=lambda each: each[0])
     ranked = [row for _, row in costs]
     near = _undecided(_near_the_leader(costs, metrics), metrics)
     best = simplest(near) if near else None
@@ -126,11 +126,11 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
         objective=objective,
         best=best,
         runner_up=runner_up,
-        ahead=_ahead(runner_up, best, metrics) if best and runner_up else None,
+        ahead=ahead_by(runner_up, best, metrics) if best and runner_up else None,
         ties=tuple(row for row in near if row is not best),
         leader=next((row for row in ranked[:1] if row is not best), None),
         unsure=_unsure(ranked, near, best, metrics) if best else 0,
-        tail=_tail(best, runner_up, objective.need) if best and runner_up else None,
+        tail=longer_tail(best, runner_up, objective.need) if best and runner_up else None,
         fit=tuple(fit),
         rejected=(*_unfit(reasons), *_not_measured(session, objective)),
         relaxations=() if ranked else _relaxations(rows, objective),
@@ -148,7 +148,7 @@ def _unsure(
     """Count the cases, besides those near the leader, that can't be distinguished from the best."""
     tied = {row.case.index for row in near}
     apart = (row for row in ranked if row.case.index not in tied and not _surely_faster(row, best, metrics))
-    return sum(_ahead(row, best, metrics).verdict is Verdict.UNSURE for row in apart)
+    return sum(ahead_by(row, best, metrics).verdict is Verdict.UNSURE for row in apart)
 
 
 def _undecided(near: list[Result], metrics: Sequence[CostMetric]) -> list[Result]:
@@ -184,7 +184,7 @@ def simplest(rows: Sequence[Result]) -> Result:
     return left[0]
 
 
-def _cost(row: Result, metrics: Sequence[CostMetric]) -> float:
+def total_cost(row: Result, metrics: Sequence[CostMetric]) -> float:
     """Return the cost of a case as one number, the product of its metrics."""
     return prod(metric.cost(row) or 0.0 for metric in metrics)
 
@@ -195,12 +195,12 @@ def _near(cost: float, row: Result, least: float, leader: Result, metrics: Seque
         return False  # rules out most cases without their ratio, which is a hundred times as slow
     if _surely_not_faster(row, leader, metrics):
         return True
-    ahead = _ahead(row, leader, metrics)
+    ahead = ahead_by(row, leader, metrics)
     most = 1 + (SAME_WITHIN if ahead.bounds is None else NEAR)
     return ahead.verdict is not Verdict.FASTER and cost < most * least and ahead.value < most
 
 
-def _tail(best: Result, other: Result, need: Need) -> Tail | None:
+def longer_tail(best: Result, other: Result, need: Need) -> Tail | None:
     """Return the highest percentile that both have, if it is notably longer in the best case.
 
     Per step for latency; per sample for throughput, because larger batches take longer steps.
@@ -250,8 +250,8 @@ def front(results: Sequence[Result]) -> tuple[Result, ...]:
     return tuple(sorted((results[place] for _, place in kept), key=lambda row: SAMPLE_TIME.cost(row) or 0.0))
 
 
-def _ahead(base: Result, new: Result, metrics: Sequence[CostMetric]) -> Ratio:
-    """Return the ratio in favor of the new case, bounded if every metric is."""
+def ahead_by(base: Result, new: Result, metrics: Sequence[CostMetric]) -> Ratio:
+    """Return how many times as good the new case is by its metrics, bounded if every metric is."""
     parts = [metric.ratio(base, new) or Ratio(1.0) for metric in metrics]
     if len(parts) == 1:
         return parts[0]
@@ -274,7 +274,7 @@ def _product(parts: Sequence[Bounds | None]) -> Bounds | None:
 def _faster(base: Result, new: Result, metrics: Sequence[CostMetric]) -> bool:
     if _surely_not_faster(base, new, metrics):
         return False
-    return _ahead(base, new, metrics).verdict is Verdict.FASTER
+    return ahead_by(base, new, metrics).verdict is Verdict.FASTER
 
 
 def _surely_faster(base: Result, new: Result, metrics: Sequence[CostMetric]) -> bool:

@@ -13,7 +13,12 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
-from benchtui.sessions.stats.ratios import Comparison, comparison, widened_for_machine_speed
+from benchtui.sessions.stats.ratios import (
+    Comparison,
+    comparison,
+    widened_for_machine_speed,
+    widened_for_pace,
+)
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep.options import CHOICES
@@ -38,11 +43,13 @@ class ComparedSession:
     session: Session
     results: tuple[Result, ...]
     """Successful cases."""
+    file: str
+    """Name without that label."""
 
     @classmethod
     def of(cls, name: str, session: Session) -> "ComparedSession":
         """Build from a session and a name. This computes its metrics, once."""
-        return cls(labeled(name, session.start), session, measured(session))
+        return cls(labeled(name, session.start), session, measured(session), name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,9 +240,7 @@ def _rows(
         before = figures.get(one.index) if one else None
         after = their_figures.get(other.index) if other else None
         pair = comparison(before, after) if before and after else None
-        machine_speedup = (
-            _machine_speedup(base.session, new.session, pair) if pair and same_environment else None
-        )
+        machine_speedup = _machine_speedup(before, after) if before and after and same_environment else None
         rows.append(
             AlignedCase(
                 one,
@@ -247,10 +252,23 @@ def _rows(
     return tuple(rows)
 
 
-def _machine_speedup(base: Session, new: Session, pair: Comparison) -> tuple[float, float] | None:
+def widened_between_sessions(ratio: Ratio, base: Result, new: Result) -> Ratio:
+    """Widen the ratio of two cases of different sessions as those of corresponding cases are.
+
+    If machine and software are the same, it is widened by the change in the machine's own peaks.
+    """
+    if base.session is None or new.session is None or not _same_environment(base.session, new.session):
+        return ratio
+    pace = _machine_speedup(base, new)
+    return widened_for_pace(ratio, pace) if pace else ratio
+
+
+def _machine_speedup(base: Result, new: Result) -> tuple[float, float] | None:
     """Return the smallest and the largest ratio of the new session's peaks to the base's."""
-    before, after = peaks_of(pair.base.case, base.peaks), peaks_of(pair.new.case, new.peaks)
-    if before is None or after is None or peak_key(pair.base.config) != peak_key(pair.new.config):
+    if base.session is None or new.session is None or peak_key(base.config) != peak_key(new.config):
+        return None
+    before, after = peaks_of(base.case, base.session.peaks), peaks_of(new.case, new.session.peaks)
+    if before is None or after is None:
         return None
     rates = [(_like(after, before, name), _like(before, after, name)) for name in ("flops", "bytes")]
     found = [

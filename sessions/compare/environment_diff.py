@@ -171,12 +171,11 @@ def _versions(session: Session) -> Iterator[Fact]:
 
 def _work(session: Session) -> Iterator[Fact]:
     sweep = session.start.sweep
-    yield from (
-        ("Model", sweep.model),
-        ("Weights", sweep.weights),
-        ("Task", sweep.task),
-        ("Dataset", sweep.dataset),
-    )
+    yield "Model", sweep.model
+    if not session.start.source:
+        yield "Weights", sweep.weights
+    yield "Task", sweep.task
+    yield "Dataset", sweep.dataset
     for model in models(session)[:1]:
         yield from ((label, text) for label, text in model if label not in ("Model", "Weights"))
     data = next((case.prepared.data for case in session.cases if case.prepared and case.prepared.data), None)
@@ -187,6 +186,8 @@ def _work(session: Session) -> Iterator[Fact]:
 
 def _settings(session: Session) -> Iterator[Fact]:
     sweep = session.start.sweep
+    if session.start.source:
+        return  # the settings of another tool aren't recorded
     device = next((each for each in sweep.axes.device if each != "cpu"), "cpu")
     yield from _options("", sweep.measure.for_device(device), excluded="baseline")
     yield from _options("run ", sweep.run)

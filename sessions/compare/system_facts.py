@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from benchtui.sessions.events import Runtime
 from benchtui.sessions.payloads import Gpu, Host, Model
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.text.formatting import number
+from benchtui.sessions.text.formatting import memory, number
 
 Fact = tuple[str, str]
 
@@ -55,11 +55,11 @@ def _machine(host: Host) -> tuple[Fact, ...]:
         ("Processor", host.processor),
         ("CPU count", host.cpu_count),
         ("Virtual machine", "yes" if host.virtual else None),
-        ("Memory", _unit(host.memory_mb, "MB")),
+        ("Memory", memory(host.memory_mb)),
         ("Governor", host.governor),
         ("Core types", "; ".join(f"{name}: {cpus}" for name, cpus in (host.core_types or {}).items()) or None),
         ("Container CPU limit", number(host.container_cpus, 2)),
-        ("Container memory limit", _unit(host.container_memory_mb, "MB")),
+        ("Container memory limit", memory(host.container_memory_mb)),
     )
 
 
@@ -71,11 +71,11 @@ def _gpus(host: Host, runtime: Runtime | None) -> Iterator[Fact]:
 
 
 def _gpu(gpu: Gpu) -> str:
-    limit = _unit(gpu.power_limit_w, "W")
+    limit = number(gpu.power_limit_w, 0)
     parts = (
         gpu.name,
-        _unit(gpu.memory_mb, "MB"),
-        limit and f"power limit {limit}",
+        memory(gpu.memory_mb),
+        limit and f"power limit {limit} W",
         "MIG on" if gpu.mig else None,
         gpu.pcie and f"PCIe {gpu.pcie}",
         None if gpu.numa_node is None else f"NUMA node {gpu.numa_node}",
@@ -117,8 +117,3 @@ def _software(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
 def _absent(host: Host) -> Iterator[Fact]:
     for name, reason in host.absent.items():
         yield name.upper(), "none" if name == "gpu" else f"unreadable: {reason}"
-
-
-def _unit(value: float | None, unit: str) -> str | None:
-    shown = number(value, 0)
-    return shown and f"{shown} {unit}"

@@ -33,11 +33,6 @@ class CaseSpeedup:
     result: Result
     ratio: Ratio
 
-    @property
-    def sure(self) -> bool:
-        """Whether the case is certainly faster or slower than its baseline."""
-        return self.ratio.verdict in (Verdict.FASTER, Verdict.SLOWER)
-
 
 def speedups(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of throughput relative to the baseline, best case first."""
@@ -53,8 +48,13 @@ def speedups(data: PlotData) -> Plan | SkippedPlot:
         f"Samples per second at the typical step, over {style.label(against)}. {step_counts(data.results)}"
         f" Bars: 95% interval. Hollow: same or unsure.{_doubtful(labels)}{_out_of_memory_note(data)}{more}"
     )
-    draw = partial(_draw_speedups, found=shown, labels=labels)
-    return Plan("speedup", "Decision", "Speedup over the baseline", caption, draw, _height(shown))
+    draw = partial(
+        draw_ratios,
+        ratios=[each.ratio for each in shown],
+        labels=labels,
+        title="Throughput relative to the baseline",
+    )
+    return Plan("speedup", "Decision", "Speedup over the baseline", caption, draw, height_of(shown))
 
 
 def case_speedups(data: PlotData) -> list[CaseSpeedup]:
@@ -79,7 +79,7 @@ def compiling(data: PlotData) -> Plan | SkippedPlot:
     )
     draw = partial(_draw_compiling, data=data, rows=shown)
     return Plan(
-        "compile", "What each option brings", "Compile cost and step time", caption, draw, _height(shown)
+        "compile", "What each option brings", "Compile cost and step time", caption, draw, height_of(shown)
     )
 
 
@@ -106,7 +106,7 @@ def parts(data: PlotData) -> Plan | SkippedPlot:
     more = _more(rows, "fastest")
     caption = f"Shares of the mean step, whose time is on the right. {step_counts(rows)}{more}"
     draw = partial(_draw_parts, data=data, rows=shown)
-    return Plan("parts", "Results", "Parts of a step", caption, draw, _height(shown) + 0.3)
+    return Plan("parts", "Results", "Parts of a step", caption, draw, height_of(shown) + 0.3)
 
 
 def shares(result: Result) -> dict[str, float]:
@@ -139,7 +139,8 @@ def _out_of_memory_note(data: PlotData) -> str:
     return f" {amount:,} of {len(data.session.cases):,} cases ran out of memory." if amount else ""
 
 
-def _height(rows: Sequence[object]) -> float:
+def height_of(rows: Sequence[object]) -> float:
+    """Return the height of a plot with these rows, in inches."""
     return 1.7 + ROW_IN * len(rows)
 
 
@@ -152,22 +153,22 @@ def _rows(axes: "Axes", labels: Sequence[str]) -> None:
     axes.xaxis.set_major_formatter(lambda value, _place: f"{value:,.10g}")
 
 
-def _draw_speedups(figure: "Figure", found: Sequence[CaseSpeedup], labels: Sequence[str]) -> None:
+def draw_ratios(figure: "Figure", ratios: Sequence[Ratio], labels: Sequence[str], title: str) -> None:
+    """Draw a row for each ratio, with its interval; hollow unless it is certainly faster or slower."""
     axes = figure.subplots()
     axes.axvline(1, color=style.FAINT, linewidth=1, linestyle="--")
-    for row, place in enumerate(found):
-        color = style.COLORS[0] if place.ratio.value >= 1 else style.COLORS[1]
-        if place.ratio.low is not None and place.ratio.high is not None:
-            axes.hlines(row, place.ratio.low, place.ratio.high, colors=color, linewidth=1.4)
-        marker = "o" if place.ratio.value >= 1 else "s"
-        face = color if place.sure else style.PAPER
-        axes.plot([place.ratio.value], [row], marker, color=color, markerfacecolor=face, markersize=6)
-    values = [place.ratio.value for place in found]
+    for row, ratio in enumerate(ratios):
+        color, marker = (style.COLORS[0], "o") if ratio.value >= 1 else (style.COLORS[1], "s")
+        if ratio.low is not None and ratio.high is not None:
+            axes.hlines(row, ratio.low, ratio.high, colors=color, linewidth=1.4)
+        face = color if ratio.verdict in (Verdict.FASTER, Verdict.SLOWER) else style.PAPER
+        axes.plot([ratio.value], [row], marker, color=color, markerfacecolor=face, markersize=6)
+    values = [ratio.value for ratio in ratios]
     wide = min(values) > 0 and max(values) / min(values) > WIDE
     if wide:
         axes.set_xscale("log", base=2)
     _rows(axes, labels)
-    axes.set_xlabel(f"Throughput relative to the baseline (×{', log scale' if wide else ''})")
+    axes.set_xlabel(f"{title} (×{', log scale' if wide else ''})")
 
 
 def _draw_compiling(figure: "Figure", data: PlotData, rows: Sequence[Result]) -> None:

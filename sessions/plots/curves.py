@@ -69,13 +69,23 @@ class Quantity:
 
 def throughput(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of throughput over batch size: tokens per second of a language model, else samples."""
-    unit = next((headline_rate(result)[1] for result in data.results), SAMPLES_PER_S)
-    return _plan(data, partial(_throughput, unit=unit), replace(_THROUGHPUT, unit=f"Throughput ({unit})"))
+    return _plan(data, *throughput_of(data.results))
+
+
+def throughput_of(results: Sequence[Result]) -> tuple[ToPoint, Quantity]:
+    """Return the throughput to plot, in the unit of the first case."""
+    unit = next((headline_rate(result)[1] for result in results), SAMPLES_PER_S)
+    return partial(_throughput, unit=unit), replace(_THROUGHPUT, unit=f"Throughput ({unit})")
 
 
 def latency(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of the median step over batch size, with its spread."""
-    return _plan(data, _latency, _LATENCY)
+    return _plan(data, *latency_of())
+
+
+def latency_of() -> tuple[ToPoint, Quantity]:
+    """Return the step time to plot."""
+    return _latency, _LATENCY
 
 
 def memory(data: PlotData) -> Plan | SkippedPlot:
@@ -116,7 +126,13 @@ def lines(data: PlotData, to_point: ToPoint) -> list[Line]:
 
 
 def _plan(data: PlotData, to_point: ToPoint, quantity: Quantity) -> Plan | SkippedPlot:
-    found = lines(data, to_point)
+    return plan_lines(lines(data, to_point), step_counts(data.results), quantity)
+
+
+def plan_lines(
+    found: list[Line], counts: str, quantity: Quantity, section: str = "Results"
+) -> Plan | SkippedPlot:
+    """Plan the plot of a quantity over batch size. ``counts`` describes the steps behind it."""
     if not any(line.points for line in found):
         return SkippedPlot(quantity.name, quantity.missing_reason)
     shown, more = _best(found, quantity.best), ""
@@ -128,9 +144,9 @@ def _plan(data: PlotData, to_point: ToPoint, quantity: Quantity) -> Plan | Skipp
         )
     return Plan(
         name=quantity.name,
-        section="Results",
+        section=section,
         title=f"{quantity.title} by batch size",
-        caption=f"{step_counts(data.results)} {quantity.caption}{more}".strip(),
+        caption=f"{counts} {quantity.caption}{more}".strip(),
         draw=partial(_draw, found=shown, unit=quantity.unit),
         height_in=HEIGHT_IN + 0.09 * len(shown),
     )

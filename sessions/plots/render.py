@@ -2,14 +2,15 @@
 
 import io
 import textwrap
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchtui.sessions.compare.align import SessionComparison
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output, output_file
-from benchtui.sessions.plots import bars, curves, power_trace, style
+from benchtui.sessions.plots import bars, comparison, curves, power_trace, style
 from benchtui.sessions.plots.spec import Plan, SkippedPlot, plot_data
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
@@ -54,7 +55,19 @@ def render_plots(session: Session, png: bool = False) -> tuple[list[RenderedPlot
         BenchtuiError: if the session has no first event.
     """
     known = plot_data(session)
-    plans = [_labeled(make(known), session) for make in PLOTS]
+    return _rendered([_labeled(make(known), session) for make in PLOTS], png)
+
+
+def render_comparison(
+    compared: SessionComparison, png: bool = False
+) -> tuple[list[RenderedPlot], list[SkippedPlot]]:
+    """Render the plots of a comparison. Also return those that are skipped for lack of data."""
+    sessions = [side.session for side in compared.sides]
+    labels = next((session for session in sessions if session.simulated), sessions[0])
+    return _rendered([_labeled(plan, labels) for plan in comparison.plans(compared)], png)
+
+
+def _rendered(plans: Sequence[Plan | SkippedPlot], png: bool) -> tuple[list[RenderedPlot], list[SkippedPlot]]:
     with style.drawing():
         drawn = [_drawn(plan, png) for plan in plans if isinstance(plan, Plan)]
     return drawn, [plan for plan in plans if isinstance(plan, SkippedPlot)]

@@ -2,17 +2,18 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from benchtui.sessions.compare.align import AlignedCase, PairwiseComparison
 from benchtui.sessions.payloads import Memory
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result, varied
-from benchtui.sessions.stats.verdicts import Ratio
+from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.text.formatting import number, ratio_span, ratio_text, time_ms
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column
-from benchtui.sessions.text.wording import verdict_cell
+from benchtui.sessions.text.wording import headline_rate, verdict_cell
 
 LEAST_PACE = 0.02
 """Minimum relative change of the machine's own peaks between sessions for a row to mention it."""
@@ -60,11 +61,13 @@ def full_columns(letter: str) -> Columns:
     """Return every available column. ``letter`` is the new session's."""
     return (
         *_names(letter),
-        *_both(letter, "latency (ms)", latency),
-        *_both(letter, "n", lambda result: number(result.metrics.latency_ms.n or None, 0)),
-        *_ratio_columns(),
+        *_both(letter, "step (ms)", latency),
+        *_token_rates(letter),
         *_both(letter, "samples/s", lambda result: number(result.metrics.samples_per_s)),
-        Column("Throughput ratio (×)", lambda each: value(each.pair.throughput)),
+        *_ratio_columns(),
+        Column("Ratio of steps (×)", _step_ratio),
+        *_both(letter, "p99 (ms)", lambda result: time_ms(result.metrics.latency_ms.p99)),
+        *_both(letter, "n", lambda result: number(result.metrics.latency_ms.n or None, 0)),
         *_both(letter, "peak RSS (MB)", lambda result: number(_memory(result).peak_rss_mb)),
         *_both(letter, "device memory (MB)", lambda result: number(result.case.device_memory_mb)),
         *_both(letter, "mean power (W)", lambda result: number(result.metrics.mean_power_w)),
@@ -126,10 +129,27 @@ def _ratio_columns() -> Columns:
     )
 
 
-def _verdict(each: PairRow) -> str | None:
+def _token_rates(letter: str) -> Columns:
+    """Return the columns of the rate that describes a task about tokens, in each unit."""
+
+    def in_unit(result: Result, unit: str) -> str | None:
+        rate, own = headline_rate(result)
+        return number(rate) if own == unit else None
+
+    units = ("tokens/s", "tokens/s with padding", "new tokens/s")
+    return tuple(column for unit in units for column in _both(letter, unit, partial(in_unit, unit=unit)))
+
+
+def _step_ratio(each: PairRow) -> str | None:
+    """Return the ratio of steps if a source's own throughput makes it another one."""
+    shown = value(each.pair.latency)
+    return shown if shown != value(each.row.ratio) else None
+
+
+def _verdict(each: PairRow) -> str:
     """Return the verdict in capitals, with the reason if it is UNSURE."""
-    word, _, reason = (verdict_cell(each.row.ratio) or "").partition(": ")
-    return f"{word.upper()}: {reason}" if reason else word.upper() or None
+    word, _, reason = (verdict_cell(each.row.ratio) or f"{Verdict.UNSURE}: no time").partition(": ")
+    return f"{word.upper()}: {reason}" if reason else word.upper()
 
 
 def _both(letter: str, title: str, cell: Cell) -> Columns:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from typing import ClassVar, Protocol
 
 import jinja2
 
@@ -36,9 +37,18 @@ MOST_ANOMALIES = 10
 """Anomalies in a report that isn't the full one."""
 
 
+class Document(Protocol):
+    """A document that can be rendered: the report of a session, or a comparison."""
+
+    TEMPLATE: ClassVar[str]
+    """Template that renders it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """Everything that the report template renders. Empty parts are omitted there."""
+
+    TEMPLATE: ClassVar[str] = "report.md.j2"
 
     title: str
     created: str
@@ -81,9 +91,9 @@ def markdown_pieces(session: Session, per_hour: float | None = None, *, full: bo
     return template("report.md.j2").generate(report=report(session, per_hour, full=full), table=tables.markdown)
 
 
-def render(found: Report, table: Callable[[Table], Markdown] = tables.markdown) -> str:
-    """Render a report in GitHub's Markdown, using ``table`` for its tables."""
-    return template("report.md.j2").render(report=found, table=table)
+def render(found: Document, table: Callable[[Table], Markdown] = tables.markdown) -> str:
+    """Render a document in GitHub's Markdown, using ``table`` for its tables."""
+    return template(found.TEMPLATE).render(report=found, table=table)
 
 
 def report(session: Session, per_hour: float | None = None, *, full: bool = False) -> Report:

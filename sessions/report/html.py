@@ -19,7 +19,7 @@ from markdown_it.token import Token
 from benchtui.sessions.plots.render import RenderedPlot
 from benchtui.sessions.plots.spec import SkippedPlot
 from benchtui.sessions.plots.style import COLORS, FAINT, GRID, INK, PAPER
-from benchtui.sessions.report.document import Report, render
+from benchtui.sessions.report.document import Document, render
 from benchtui.sessions.report.figure_links import with_plots
 from benchtui.sessions.report.reproduce import FENCE
 from benchtui.sessions.text.markdown import Markdown
@@ -41,9 +41,9 @@ _GROUP_ID = re.compile(r'<g id="[^"]*"')
 
 
 def page(
-    report: Report, found: Sequence[RenderedPlot] = (), skipped: Sequence[SkippedPlot] = ()
+    report: Document, found: Sequence[RenderedPlot] = (), skipped: Sequence[SkippedPlot] = ()
 ) -> Iterator[str]:
-    """Render a report with its plots as HTML, in pieces. A whole page would be in memory several times."""
+    """Render a document with its plots as HTML, in pieces. A whole page would be in memory several times."""
     tables: list[Table] = []
 
     def placeholder(table: Table) -> Markdown:

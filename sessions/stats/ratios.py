@@ -70,10 +70,13 @@ def widened_for_machine_speed(pair: Comparison, pace: tuple[float, float]) -> Co
 
     ``pace`` is the smallest and the largest factor by which the machine became faster.
     """
-    down, up = max(pace), 1 / min(pace)
-    why = "the machine itself ran at another pace"
-    throughput, latency = (ratio and ratio.widened(down, up, why) for ratio in (pair.throughput, pair.latency))
+    throughput, latency = (ratio and widened_for_pace(ratio, pace) for ratio in (pair.throughput, pair.latency))
     return replace(pair, throughput=throughput, latency=latency)
+
+
+def widened_for_pace(ratio: Ratio, pace: tuple[float, float]) -> Ratio:
+    """Widen one ratio for a change in the speed of the machine itself."""
+    return ratio.widened(max(pace), 1 / min(pace), "the machine itself ran at another pace")
 
 
 def latency_ratio(base: Sampled, new: Sampled) -> Ratio | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchtui.sessions.advice.objectives import Need
-from benchtui.sessions.advice.optimal import Decision
+from benchtui.sessions.advice.optimal import Decision, Tail
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
@@ -237,8 +237,13 @@ def baseline_cell(result: Result, baseline: Result | None, need: Need) -> str | 
     if baseline is None or baseline is result:
         return "the baseline" if baseline else None
     ratio = _ratio(baseline, result, need)
-    shown = ratio and (ratio_with_interval(ratio) if ratio.bounds else f"{ratio_text(ratio.value)} ×")
-    return f"{shown}, {verdict_cell(ratio)}" if ratio else None
+    return ratio_cell(ratio) if ratio else None
+
+
+def ratio_cell(ratio: Ratio) -> str:
+    """Return a ratio as a table cell, with its interval and verdict."""
+    shown = ratio_with_interval(ratio) if ratio.bounds else f"{ratio_text(ratio.value)} ×"
+    return f"{shown}, {verdict_cell(ratio)}"
 
 
 def _contradiction_note(ratio: Ratio, base: Result, new: Result, need: Need) -> str:
@@ -280,6 +285,24 @@ def confidence(choice: Decision) -> str:
     if choice.ahead.doubt is Doubt.NO_INTERVAL:
         return "no interval to test its lead with"
     return "its lead isn't established"
+
+
+def lead_confidence(ratio: Ratio, tail: Tail | None) -> str:
+    """Describe in a few words how certain it is that the better of two cases is better.
+
+    ``tail`` is the percentile at which its slow steps are longer, if they are.
+    """
+    match ratio.verdict:
+        case Verdict.FASTER if tail:
+            return f"ahead of the next, but not in its slow steps ({tail.name})"
+        case Verdict.FASTER:
+            return "clearly ahead of the next"
+        case Verdict.SAME:
+            return "indistinguishable: either will do"
+        case _ if ratio.doubt is Doubt.NO_INTERVAL:
+            return "no interval to test its lead with"
+        case _:
+            return "its lead isn't established"
 
 
 def costs(result: Result, baseline: Result | None) -> str | None:

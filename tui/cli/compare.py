@@ -1,6 +1,7 @@
 """``benchtui compare``: compare sessions case by case, with a gate for CI."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,16 @@ REGRESSION = 1
 
 @click.command()
 @click.argument("sessions", nargs=-1, required=True, metavar="BASE NEW...", shell_complete=complete_session)
-@click.option("--format", "form", type=click.Choice(["text", "md", "json"]), default="text", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "md", "html", "json"]), default="text", show_default=True
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
+@click.option(
+    "--baseline",
+    metavar="SESSION",
+    shell_complete=complete_session,
+    help="Session to compare the others with.  [default: the first]",
+)
 @click.option(
     "--fail-on",
     "threshold",
@@ -44,6 +53,7 @@ def compare(
     sessions: tuple[str, ...],
     form: str,
     output: Path | None,
+    baseline: str | None,
     threshold: float | None,
     unsure_fails: bool,
     same_within: float | None,
@@ -57,7 +67,7 @@ def compare(
     case fails, 1 if one does, 2 for invalid usage or nothing to compare. UNSURE fails only with
     --fail-on-unsure.
     """
-    paths = [resolve(session) for session in sessions]
+    paths = baseline_first(sessions, baseline)
     if output:
         check_output(output, paths)
     found = compare_sessions(load_sessions(paths, VerdictSettings(same_within=same_within)))
@@ -70,15 +80,59 @@ def compare(
         _gate(found, threshold or 0.0, unsure_fails)
 
 
+def baseline_first(sessions: Sequence[str], baseline: str | None) -> list[Path]:
+    """Resolve the sessions to compare, the baseline first. It may be one of them, or another one.
+
+    Raises:
+        BenchtuiError: if one doesn't exist.
+    """
+    paths = [resolve(session) for session in sessions]
+    if baseline is None:
+        return paths
+    first = resolve(baseline)
+    return [first, *(path for path in paths if path.resolve() != first.resolve())]
+
+
+def comparison_document(
+    found: "SessionComparison",
+    form: str,
+    figures: Path | None = None,
+    output: Path | None = None,
+    inputs: Sequence[Path] = (),
+) -> str:
+    """Return a comparison as Markdown or HTML, with its figures in a folder if one is given.
+
+    ``output`` is the file that it will be written to, for links to the figures. They never replace ``inputs``.
+
+    Raises:
+        BenchtuiError: if a figure can't be written.
+    """
+    from benchtui.sessions.report.compare import report  # imports jinja2
+    from benchtui.sessions.report.document import render
+
+    document = report(found)
+    if form == "md" and not figures:
+        return render(document)
+    from benchtui.sessions.plots.render import render_comparison, write  # import matplotlib only for plots
+    from benchtui.sessions.report.figure_links import folder_from, with_plots
+    from benchtui.sessions.report.html import page
+
+    plots, skipped = render_comparison(found, png=figures is not None)
+    if figures:
+        write(plots, figures, inputs)
+    if form == "html":
+        return "".join(page(document, plots, skipped))
+    text = render(document)
+    return with_plots(text, plots, folder_from(output, figures), skipped) if output and figures else text
+
+
 def _formatted(found: "SessionComparison", form: str) -> str:
     if form == "json":
         from benchtui.sessions.report.compare_json import as_json  # import only what this format needs
 
         return as_json(found)
-    if form == "md":
-        from benchtui.sessions.report.compare import markdown
-
-        return markdown(found)
+    if form in ("md", "html"):
+        return comparison_document(found, form)
     from benchtui.tui.cli.text.compare import comparison_text
 
     return comparison_text(found)

@@ -14,9 +14,9 @@ from benchtui.sessions import events
 from benchtui.sessions.compare.align import compare_sessions, load_sessions
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output, output_file
-from benchtui.sessions.library import paths as library
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
+from benchtui.tui.cli.compare import baseline_first, comparison_document
 from benchtui.tui.cli.options import (
     JudgingOptions,
     baseline_option,
@@ -111,14 +111,14 @@ def export_options(command: Command) -> Command:
 def check_options(wanted: ExportOptions, sessions: int) -> None:
     """Raise BenchtuiError for options that can't be combined."""
     form, steps, several = wanted.form, wanted.steps, sessions > 1
-    only_md = f"a comparison of {sessions} sessions can't be exported with --format {form}; use --format md"
-    single = f"--steps and --figures require a single session, not {sessions}"
+    no_data = f"a comparison of {sessions} sessions can't be exported with --format {form}; use md or html"
+    single = f"--steps requires a single session, not {sessions}"
     step_form = f"--steps can't be exported with --format {form}; use {', '.join(STEP_FORMS)}"
     no_price = "--price applies only to the report of a single session: use --format md or html"
     no_full = "--full applies only to the report of a single session: use --format md or html"
     rules = (
-        (several and form != "md", only_md),
-        (several and (steps or wanted.figures), single),
+        (several and form not in REPORTS, no_data),
+        (several and steps, single),
         (steps and form not in STEP_FORMS, step_form),
         (steps and wanted.figures, "--figures can't be combined with --steps; export them separately"),
         (wanted.price and (form not in REPORTS or several), no_price),
@@ -238,16 +238,32 @@ def export(
 ) -> None:
     """Export the report, results or steps of a session, or a comparison of several.
 
-    SESSION is a path, a library name, or `latest`. Several sessions are compared with the first.
+    SESSION is a path, a library name, or `latest`. Several sessions are compared with the first, or with the
+    one that --baseline names.
     """
-    from benchtui.sessions.report import compare
-
+    several = len(sessions) > 1
+    baseline = _baseline_session(judging["baseline"]) if several else None
+    if several:
+        judging["baseline"] = ()
     wanted = ExportOptions(form, output, steps, figures, price, verdict_settings(judging), full)
     check_options(wanted, len(sessions))
-    paths = [library.resolve(session) for session in sessions]
+    paths = baseline_first(sessions, baseline)
     if output:
         check_output(output, paths)
-    if len(paths) == 1:
-        export_one(paths[0], wanted)
+    if several:
+        _export_comparison(paths, wanted)
     else:
-        write_document(compare.markdown(compare_sessions(load_sessions(paths, wanted.judging))), output, paths)
+        export_one(paths[0], wanted)
+
+
+def _export_comparison(paths: list[Path], wanted: ExportOptions) -> None:
+    found = compare_sessions(load_sessions(paths, wanted.judging))
+    text = comparison_document(found, wanted.form, wanted.figures, wanted.output, paths)
+    write_document(text, wanted.output, paths)
+
+
+def _baseline_session(named: tuple[str, ...]) -> str | None:
+    """Return the session that ``--baseline`` names. Raises BenchtuiError for several, and for KEY=VALUE."""
+    if len(named) > 1 or any("=" in each and not Path(each).exists() for each in named):
+        raise BenchtuiError("--baseline: with several sessions, name one of them, not KEY=VALUE")
+    return named[0] if named else None

@@ -122,7 +122,8 @@ baseline_option = click.option(
     "baseline",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Case to compare the others with, such as precision=fp32; repeat for several options.",
+    help="Case to compare the others with, such as precision=fp32; repeat for several options."
+    " With several sessions: the session to compare the others with.",
 )
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import benchtui.tui.library.screen  # noqa: F401 -- defines the keys of the Library, which the hint names
 from benchtui.sessions.compare.align import LETTERS, ComparedSession, PairwiseComparison, SessionComparison
 from benchtui.sessions.compare.environment_diff import missing_groups
-from benchtui.sessions.report.compare import no_differences_text, unrecorded_text
 from benchtui.sessions.report.compare_columns import own_marks
+from benchtui.sessions.report.comparison.systems import no_differences_text, pairing, unrecorded_text
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Verdict
@@ -121,12 +121,8 @@ def summary_lines(summary: Summary, width: int, height: int, symbols: Symbols) -
     right = [(f"{shown}by {summary.order}", "accent" if summary.words else "muted")]
     fits = summary.words or width_of(pieces) + width_of(right) < width
     lines = [justify(pieces, right if fits else [], width, symbols)]
-    ignored = [
-        f"{against.new_letter}: cases are matched ignoring {', '.join(against.ignored)}"
-        for against in summary.compared.against
-        if against.ignored
-    ]
-    return [*lines, crop([("; ".join(ignored), "warning")], width, symbols)][:height]
+    ignored = " ".join(filter(None, map(pairing, summary.compared.against)))
+    return [*lines, crop([(clean(ignored), "warning")], width, symbols)][:height]
 
 
 def detail_lines(detail: Detail, width: int, height: int, symbols: Symbols) -> list[Line]:

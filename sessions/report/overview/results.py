@@ -111,7 +111,7 @@ def _group(rows: Sequence[Row], varying: Sequence[str]) -> Group | None:
     whole = table((*_keys(config, own), *_figures(shown)), shown)
     if whole is None:
         return None
-    found, same = _without_equal(whole, len(own) + 1)
+    found, same = without_equal(whole, len(own) + 1)
     remarks = (
         f"All rows: {', '.join(same)}." if same else None,
         f"The {len(shown):,} fastest of {count(len(rows), 'case')}." if len(shown) < len(rows) else None,
@@ -125,8 +125,11 @@ def _fastest(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.result.case.index in kept]
 
 
-def _without_equal(whole: Table, keys: int) -> tuple[Table, list[str]]:
-    """Take out the columns whose cells are all equal, which are named with their value instead."""
+def without_equal(whole: Table, keys: int) -> tuple[Table, list[str]]:
+    """Take out the columns whose cells are all equal, which are named with their value instead.
+
+    The first ``keys`` columns stay.
+    """
     columns = list(zip(*whole.rows, strict=True))
     alike = {
         place for place, cells in enumerate(columns) if place >= keys and len(set(cells)) < min(len(cells), 2)
@@ -144,7 +147,7 @@ def _without_equal(whole: Table, keys: int) -> tuple[Table, list[str]]:
 def _with_value(title: str, value: str) -> str | None:
     """Name a column and its one value: ``peak memory = 655 MB``. None for zero, which says nothing."""
     name, _, unit = title.removesuffix(")").partition(" (")
-    shown = name if name[1:2].isupper() else f"{name[:1].lower()}{name[1:]}"
+    shown = name if name[1:2].isupper() or name[1:2] == " " else f"{name[:1].lower()}{name[1:]}"
     return f"{shown} = {value} {unit}".rstrip() if value != "0" else None
 
 

@@ -318,8 +318,8 @@ def test_cases_far_behind_the_best_are_not_compared_with_it_in_full(
         compared.append(base)
         return ahead(base, new, figures)
 
-    ahead = optimal._ahead
-    monkeypatch.setattr(optimal, "_ahead", counted)
+    ahead = optimal.ahead_by
+    monkeypatch.setattr(optimal, "ahead_by", counted)
     sizes = range(1, 31)
     session = bench.session(*(bench.case(1, 10.0 * size, threads=size, end=rss(100.0)) for size in sizes))
     decision = decide(session, Objective(need))

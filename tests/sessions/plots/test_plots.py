@@ -17,6 +17,7 @@ from benchtui.sessions.plots.render import RenderedPlot, render_plots, write
 from benchtui.sessions.plots.spec import plot_data
 from benchtui.sessions.plots.style import drawing, label
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.verdicts import Verdict
 
 PNG = b"\x89PNG\r\n"
 
@@ -152,11 +153,8 @@ def test_speedups_are_sorted_without_the_baseline(bench: Any) -> None:
         bench.session(bench.case(1, 10.0), bench.case(2, 10.0), bench.case(4, 10.01), bench.case(8, 100.0))
     )
     found = bars.case_speedups(known)
-    assert [(place.result.config.batch_size, place.sure) for place in found] == [
-        (4, True),
-        (2, True),
-        (8, True),
-    ]
+    assert [place.result.config.batch_size for place in found] == [4, 2, 8]
+    assert {place.ratio.verdict for place in found} <= {Verdict.FASTER, Verdict.SLOWER}
     assert found[-1].ratio.value == pytest.approx(0.8)
 
 

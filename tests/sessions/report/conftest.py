@@ -55,6 +55,10 @@ class Document:
         return next(dict(zip(header, row, strict=True)) for row in rows if row[0] == title)
 
     @property
+    def text(self) -> str:
+        return "\n".join(section.text for section in self.sections)
+
+    @property
     def headings(self) -> list[Token]:
         return [token for token in self.tokens if token.type == "heading_open"]
 

@@ -15,6 +15,7 @@ from benchtui.sessions.payloads import Energy, Host, Memory, Reported, StepCost
 from benchtui.sessions.plots import curves
 from benchtui.sessions.plots.spec import Plan, plot_data
 from benchtui.sessions.report import compare
+from benchtui.sessions.report.comparison import systems
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
@@ -108,11 +109,11 @@ def test_facts_missing_from_a_source_are_not_reported_as_equal(tmp_path: Path, r
     document = read(compare.markdown(compare_sessions(sides)))
     section = document["What differs"]
     assert section.tables[0][1:] == [["settings", "device", "cpu", "cuda"]]
-    assert section.text == "None of the sessions says which machine or software it ran on."
-    assert document["A: cpu (base)"].paragraphs[0].startswith("Date: Imported on 2")
+    assert section.text == "Neither session says which machine or software it ran on."
+    assert document["Comparison: cpu and cuda"].paragraphs[0].startswith("A (base): cpu. Imported on 2")
     twice = read(compare.markdown(compare_sessions([sides[0], sides[0]])))
     assert twice["What differs"].text == (
-        "None of the sessions says which machine or software it ran on; the rest is the same."
+        "Neither session says which machine or software it ran on; the rest is the same."
     )
 
 
@@ -128,12 +129,12 @@ def test_known_facts_are_equal_and_a_session_without_them_is_named(bench: Any) -
 
     box = Host(hostname="box", platform="Linux")
     both = compare_sessions([ComparedSession.of("a", session(box)), ComparedSession.of("b", session(box))])
-    assert compare.no_differences_text(both) == "Same machine, same software, same work, same settings."
-    assert compare.unrecorded_text(both) == ""
+    assert systems.no_differences_text(both) == "Same machine, same software, same work, same settings."
+    assert systems.unrecorded_text(both) == ""
     silent = compare_sessions(
         [ComparedSession.of("a", session(box)), ComparedSession.of("b", session(box, None))]
     )
-    assert compare.unrecorded_text(silent) == "b: which software it ran on isn't known."
+    assert systems.unrecorded_text(silent) == "Session B doesn't say which software it ran on."
 
 
 def drawn(document: Plan, name: str = "found") -> list[curves.Line]:

@@ -46,6 +46,20 @@ def test_report_written_to_a_file_links_its_plots(session: Path, tmp_path: Path)
         assert (tmp_path / "figures" / name).stat().st_size > 1000
 
 
+def test_comparison_is_exported_with_its_figures(session: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_bytes(session.read_bytes())
+    export(session, other, "--figures", tmp_path / "figures", "-o", tmp_path / "comparison.md")
+    text = (tmp_path / "comparison.md").read_text()
+    assert text.startswith("# Comparison: s and other\n")
+    for name, section in (("throughput", "Interpretation"), ("latency", "Interpretation"), ("ratios", "Cases")):
+        assert f"](figures/{name}.svg)" in text.partition(f"## {section}\n")[2].partition("\n## ")[0]
+        assert (tmp_path / "figures" / f"{name}.png").stat().st_size > 1000
+    page = export(session, other, "--format", "html", "--baseline", other).stdout
+    assert page.count("<figure") == 3
+    assert "<title>Comparison: other and s</title>" in page
+
+
 def test_report_names_the_figures_that_are_left_out(session: Path, tmp_path: Path) -> None:
     done = export(session, "--figures", tmp_path / "figures", "-o", tmp_path / "report.md")
     last = (tmp_path / "report.md").read_text().splitlines()[-1]
@@ -127,10 +141,10 @@ def test_failed_export_keeps_the_previous_file(tmp_path: Path) -> None:
         (("--steps", "--format", "csv", "--figures", "x"), "--figures can't be combined with --steps"),
         (("--format", "parquet"), "--format parquet is binary: name an output file with -o"),
         (("--format", "csv", "--price", "2.5"), "--price applies only to the report of a single session"),
-        (("other.json", "--format", "csv"), "2 sessions can't be exported with --format csv; use --format md"),
+        (("other.json", "--format", "csv"), "2 sessions can't be exported with --format csv; use md or html"),
         (("--full", "--format", "csv"), "--full applies only to the report of a single session"),
         (("other.json", "--full"), "--full applies only to the report of a single session"),
-        (("other.json", "--figures", "x"), "--steps and --figures require a single session, not 2"),
+        (("other.json", "--baseline", "precision=fp32"), "--baseline: with several sessions, name one of them"),
         (("-o", "nowhere/report.md"), "nowhere/report.md: can't be written: No such file"),
         (("--format", "parquet", "-o", "nowhere/r.parquet"), "nowhere/r.parquet: can't be written"),
         (("--format", "csv", "--figures", "s.json/x"), "s.json/x: can't create the folder for the figures"),

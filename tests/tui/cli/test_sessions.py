@@ -35,12 +35,24 @@ def test_comparison_is_printed_in_columns(recorded: Any) -> None:
     done = run("compare", "old", "new")
     assert done.exit_code == 0
     assert done.stdout.startswith("A  base  old  box  Test GPU")
-    assert "None of the sessions says which software it ran on" in done.stdout
-    assert "ratio above 1: the new session is faster" in done.stdout
+    assert "Neither session says which software it ran on" in done.stdout
+    assert "above 1, it is faster than A" in done.stdout
     row = next(line for line in done.stdout.splitlines() if line.startswith("  cuda:0 fp32 bs=1"))
     assert row.split()[3:6] == ["10.0", "20.0", "0.50"]
     assert "SLOWER" in row
-    assert "2 cases compared, 2 SLOWER." in done.stdout
+    assert "B (new) against A (old): 2 cases compared, 2 SLOWER." in done.stdout
+    assert done.stdout.splitlines()[-2].startswith(
+        "Keep A (old): B (new) is 0.50 × as fast in both common cases"
+    )
+
+
+def test_baseline_names_the_session_to_compare_with(recorded: Any) -> None:
+    recorded(2.0)
+    for sessions in (("old", "new"), ("old",)):
+        done = run("compare", *sessions, "--baseline", "new", "--format", "md")
+        assert done.stdout.startswith("# Comparison: new and old\n")
+        assert "Run B (old): it is 2.00 × as fast as A (new) in both common cases (FASTER)." in done.stdout
+    assert "nothing: no such session" in str(run("compare", "old", "new", "--baseline", "nothing").exception)
 
 
 @pytest.mark.parametrize(

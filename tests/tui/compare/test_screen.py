@@ -96,7 +96,7 @@ async def test_an_empty_comparison_shows_how_to_select_sessions(opened: Any) -> 
 async def test_pairs_are_listed_with_their_verdict(opened: Any, pair: Pair) -> None:
     async with opened() as seen:
         shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0), rounds=3)).begin()
-        assert "None of the sessions says which software it ran on; the rest is the same." in shown.text
+        assert "Neither session says which software it ran on; the rest is the same." in shown.text
         assert "B against A  1 faster  1 slower  1 same" in shown.text
         one, two, four = shown.rows
         assert one.split()[4:6] == ["F", "faster"] and "1.996x      10.02       5.02" in one

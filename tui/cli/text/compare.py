@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len
 
 from benchtui.sessions.compare.align import LETTERS, ComparedSession, PairwiseComparison, SessionComparison
-from benchtui.sessions.report.compare import differing, report
+from benchtui.sessions.report.compare import report
 from benchtui.sessions.report.compare_columns import short_columns
+from benchtui.sessions.report.comparison.caveats import unpaired
 from benchtui.sessions.text.formatting import count
 from benchtui.sessions.text.markdown import MISSING
 from benchtui.sessions.text.tables import Table
@@ -19,13 +20,13 @@ def comparison_text(compared: SessionComparison) -> str:
     """Return the whole comparison, differences first."""
     texts = report(compared, short_columns)
     lines = [*_systems(compared), ""]
-    differences = differing(compared)
-    lines += ["differences:", *table_lines(differences)] if differences else [texts.alike]
-    lines += [texts.silence] if differences and texts.silence else []
+    lines += ["differences:", *table_lines(texts.differences)] if texts.differences else [texts.alike]
+    lines += [texts.silence] if texts.differences and texts.silence else []
     for block in texts.against:
-        lines += ["", f"{block.title}   (ratio above 1: the new session is faster)", *block.leads]
-        lines += [*(table_lines(block.table) if block.table else ()), *block.others]
-    lines += ["", *texts.conclusion]
+        lines += ["", f"{block.title}: {block.lead}", texts.reading]
+        lines += [*(table_lines(block.table) if block.table else ()), *([block.same] if block.same else [])]
+    lines += [f"{note.lead}: {note.text}" for note in unpaired(compared)]
+    lines += ["", *texts.decision]
     return "\n".join(clean(line).rstrip() for line in lines) + "\n"
 
 

@@ -1,0 +1,73 @@
+"""Plots of a comparison: the ratio of each case, and throughput and latency of all sessions over batch size."""
+
+from dataclasses import replace
+from functools import partial
+
+from benchtui.sessions.compare.align import LETTERS, SessionComparison
+from benchtui.sessions.plots import bars, curves, style
+from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, step_counts
+from benchtui.sessions.stats.results import Result, varied
+from benchtui.sessions.text.labels import case_label
+
+
+def plans(compared: SessionComparison) -> list[Plan | SkippedPlot]:
+    """Plan all plots of a comparison, in the order of the document."""
+    results = [result for side in compared.sides for result in side.results]
+    return [
+        _over_batch(compared, results, *curves.throughput_of(results)),
+        _over_batch(compared, results, *curves.latency_of()),
+        _ratios(compared, results),
+    ]
+
+
+def _over_batch(
+    compared: SessionComparison, results: list[Result], to_point: curves.ToPoint, quantity: curves.Quantity
+) -> Plan | SkippedPlot:
+    """Plan the plot of a quantity, with the series of every session."""
+    kinds, found = _varying(compared), []
+    for letter, side in zip(LETTERS, compared.sides, strict=False):
+        data = PlotData(side.session, side.results, kinds, {})
+        lines = curves.lines(data, to_point)
+        found += [replace(line, label=style.label(f"{letter}: {line.label}")) for line in lines]
+    return curves.plan_lines(found, f"{_names(compared)} {step_counts(results)}", quantity, "Interpretation")
+
+
+def _ratios(compared: SessionComparison, results: list[Result]) -> Plan | SkippedPlot:
+    """Plan the plot of the ratio of each case, with its interval."""
+    kinds, several = _varying(compared), len(compared.against) > 1
+    found = [
+        (
+            style.label(f"{f'{against.new_letter}: ' if several else ''}{case_label(row.case.config, kinds)}"),
+            ratio,
+        )
+        for against in compared.against
+        for row in against.compared
+        if (ratio := row.ratio)
+    ]
+    if not found:
+        return SkippedPlot("ratios", "no case was measured in both sessions")
+    shown = found[: bars.MOST_ROWS]
+    new = "The new session" if several else compared.against[0].new_letter
+    draw = partial(
+        bars.draw_ratios,
+        ratios=[ratio for _, ratio in shown],
+        labels=[label for label, _ in shown],
+        title=f"{new} relative to A: above 1 it is faster",
+    )
+    caption = (
+        f"{_names(compared)} Typical steps. {step_counts(results)} Bars: 95% interval. Hollow: same or unsure."
+    )
+    more = f" The first {len(shown)} of {len(found):,} cases." if len(shown) < len(found) else ""
+    return Plan(
+        "ratios", "Cases", "Speed of each case relative to A", f"{caption}{more}", draw, bars.height_of(shown)
+    )
+
+
+def _names(compared: SessionComparison) -> str:
+    """Name the session behind each letter: a plot is also shown on its own."""
+    pairs = zip(LETTERS, compared.sides, strict=False)
+    return f"{', '.join(f'{letter}: {style.label(side.name)}' for letter, side in pairs)}."
+
+
+def _varying(compared: SessionComparison) -> tuple[str, ...]:
+    return varied(case.config for side in compared.sides for case in side.session.cases)

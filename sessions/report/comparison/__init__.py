@@ -1,0 +1,1 @@
+"""Sections of a comparison, one module each."""

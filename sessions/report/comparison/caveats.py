@@ -1,0 +1,97 @@
+"""Caveats of all sessions in one list, and the limitations of their comparison."""
+
+from collections.abc import Iterator
+
+from benchtui.sessions.compare.align import PairwiseComparison, SessionComparison
+from benchtui.sessions.report.comparison.naming import label, lettered, several
+from benchtui.sessions.report.sections.notes import notes
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
+from benchtui.sessions.text.formatting import count, listed
+from benchtui.sessions.text.labels import outcome
+from benchtui.sessions.text.wording import Finding
+
+VERDICTS = (
+    "FASTER and SLOWER: the whole 99% interval lies beyond 0.5%, for typical steps and for the first quartile."
+    " SAME: the whole 95% interval lies within the margin of equivalence. UNSURE: everything else."
+)
+
+
+def caveats(compared: SessionComparison) -> list[Finding]:
+    """Return the caveats of every session, those that several share once, and the cases without a pair."""
+    found: dict[Finding, list[str]] = {}
+    for letter, side in lettered(compared.sides):
+        for note in notes(side.session, side.results):
+            found.setdefault(note, []).append(letter)
+    shared = [Finding(f"{note.lead} ({listed(letters)})", note.text) for note, letters in found.items()]
+    return [*_same_record(compared), *shared, *unpaired(compared)]
+
+
+def unpaired(compared: SessionComparison) -> list[Finding]:
+    """Return the cases that weren't measured in both sessions of a pair, with the reason."""
+    return [found for against in compared.against for found in _unpaired(against)]
+
+
+def _same_record(compared: SessionComparison) -> Iterator[Finding]:
+    """Report sessions that are the same record."""
+    letters: dict[str, list[str]] = {}
+    for letter, side in lettered(compared.sides):
+        letters.setdefault(side.session.start.id, []).append(letter)
+    for each in letters.values():
+        if len(each) > 1:
+            yield Finding("Same session", f"{listed(each)} are the same record, compared with itself.")
+
+
+def _unpaired(against: PairwiseComparison) -> Iterator[Finding]:
+    """Report cases that were measured in one session only."""
+    letter = against.new_letter
+    ended: dict[str, list[str]] = {}
+    for row in against.rows:
+        if row.base and row.new and not row.pair:
+            ended.setdefault(_outcomes(row.base, row.new, letter), []).append(label(against, row.case))
+    for how, names in ended.items():
+        yield Finding("Not in both", f"{count(len(names), 'case')} {how}: {several(names)}.")
+    for only, cases in (("A", against.only("base")), (letter, against.only("new"))):
+        if cases:
+            yield Finding(f"Only in {only}", _only(against, cases))
+
+
+def _outcomes(base: CaseState, new: CaseState, letter: str) -> str:
+    old, now = outcome(base), outcome(new)
+    return f"{old} in A and {letter}" if old == now else f"{old} in A, {now} in {letter}"
+
+
+def _only(against: PairwiseComparison, cases: tuple[CaseState, ...]) -> str:
+    return f"{count(len(cases), 'case')}: {several(label(against, case) for case in cases)}."
+
+
+def limitations(compared: SessionComparison) -> list[str]:
+    """Describe what the comparison can't show, and what its verdicts mean."""
+    found = [_attribution(compared), _sources(compared), _accuracy(compared)]
+    spread = (
+        "Intervals cover steps, fresh processes, and an assumed spread of"
+        f" {100 * BETWEEN_SESSIONS:g}% between sessions; each setup was recorded in one session."
+    )
+    return [*(each for each in found if each), spread, VERDICTS]
+
+
+def _attribution(compared: SessionComparison) -> str:
+    amount = sum(each.what != "benchtui" for each in compared.differences)
+    if amount < 2:
+        return ""
+    return f"The sessions differ in {amount:,} things at once: no ratio can be attributed to one of them."
+
+
+def _sources(compared: SessionComparison) -> str:
+    letters: dict[str, list[str]] = {}
+    for letter, side in lettered(compared.sides):
+        if side.session.start.source:
+            letters.setdefault(side.session.start.source, []).append(letter)
+    told = [f"{listed(each)} by {source}" for source, each in letters.items()]
+    return f"Timed by another tool: {listed(told)}. What a step includes is that tool's choice." if told else ""
+
+
+def _accuracy(compared: SessionComparison) -> str:
+    values = {case.config.precision for side in compared.sides for case in side.session.cases}
+    changed = len(values) > 1 or len({side.session.start.sweep.model for side in compared.sides}) > 1
+    return "Accuracy isn't measured: precisions and models are compared by time alone." if changed else ""

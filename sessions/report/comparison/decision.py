@@ -1,0 +1,247 @@
+"""Decision of a comparison: which session's setup to run, how sure that is, and the best case for each need."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import log
+
+from benchtui.sessions.advice.objectives import Need, Objective, cost_metrics
+from benchtui.sessions.advice.optimal import ahead_by, decide, longer_tail, total_cost
+from benchtui.sessions.compare.align import (
+    AlignedCase,
+    ComparedSession,
+    PairwiseComparison,
+    SessionComparison,
+    widened_between_sessions,
+)
+from benchtui.sessions.report.comparison.naming import all_of, base_name, label, lettered, new_name
+from benchtui.sessions.report.comparison.systems import difference_sentence
+from benchtui.sessions.report.sections.recommendations import OPTIMA
+from benchtui.sessions.stats.results import Result, by_length, varied
+from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
+from benchtui.sessions.text.formatting import count, listed, ratio_text, span
+from benchtui.sessions.text.labels import case_label
+from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.wording import (
+    costs,
+    figure,
+    figure_with_interval,
+    lead_confidence,
+    ratio_cell,
+    ratio_with_interval,
+    unverified_note,
+    why_unsure,
+)
+
+NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy")
+MOST_SENTENCES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The case that a session's own report recommends for a need."""
+
+    letter: str
+    result: Result
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The best session for a need at one sequence length, and the next one."""
+
+    need: Need
+    tokens: str
+    """``128 tokens`` if there are several sequence lengths, else empty."""
+    best: Candidate
+    next: Candidate
+    ahead: Ratio
+    """How many times as good the best one is as the next."""
+    varying: tuple[str, ...]
+    """Options that vary in any of the sessions, to be named in case labels."""
+
+
+def sentences(compared: SessionComparison) -> list[str]:
+    """Describe which setup to run and why: the verdicts, what differs, and what isn't settled."""
+    against = compared.against
+    setups = [setup_sentence(each) for each in against]
+    if len(setups) > MOST_SENTENCES:
+        rest = count(len(setups) - MOST_SENTENCES + 1, "more session")
+        return [*setups[: MOST_SENTENCES - 1], f"{rest} follow below."]
+    differing = [difference_sentence(compared, each) for each in against]
+    unsettled = [found for each in against if (found := unsettled_sentence(each))]
+    return [*setups, *differing, *unsettled][:MOST_SENTENCES]
+
+
+def setup_sentence(against: PairwiseComparison) -> str:
+    """Describe which of two setups to run, by the verdicts on the common cases: those measured in both."""
+    base, new = base_name(against), new_name(against)
+    rows = [row for row in against.compared if row.ratio]
+    if not rows:
+        why = "has a time in both" if against.compared else "was measured in both"
+        return f"{new} can't be compared with {base}: no case {why}."
+    faster, slower = (_of(rows, verdict) for verdict in (Verdict.FASTER, Verdict.SLOWER))
+    if faster and slower:
+        gain, loss = (_extreme(against, row) for row in (against.largest_gain, against.largest_loss))
+        both = f"{new} is faster than {base} in {_share(faster, rows)}, most at {gain}"
+        return f"It depends on the case: {both}; it is slower in {len(slower):,}, most at {loss}."
+    if faster:
+        rest = "" if len(faster) == len(rows) else ", and SLOWER in none"
+        return f"Run {new}: it is {_range(faster)} as fast as {base} in {_share(faster, rows)} (FASTER){rest}."
+    if slower:
+        rest = "" if len(slower) == len(rows) else ", and FASTER in none"
+        return f"Keep {base}: {new} is {_range(slower)} as fast in {_share(slower, rows)} (SLOWER){rest}."
+    return _undecided(against, rows)
+
+
+def _undecided(against: PairwiseComparison, rows: Sequence[AlignedCase]) -> str:
+    base, new = base_name(against), new_name(against)
+    fast = f"{new} is {_range(rows)} as fast as {base} in {_share(rows, rows)}"
+    doubts = {row.ratio.doubt if row.ratio else Doubt.NO_INTERVAL for row in rows}
+    if doubts == {None}:
+        margin = max(row.ratio.same_within for row in rows if row.ratio)
+        return f"Run either: {fast}, which is the same within {100 * margin:g} %."
+    if doubts == {Doubt.NO_INTERVAL}:
+        return f"{fast}, but UNSURE: there is no interval to test it with.{_if_they_hold(against, rows)}"
+    counts = [(verdict, len(_of(rows, verdict))) for verdict in (Verdict.SAME, Verdict.UNSURE)]
+    how = listed([f"{verdict.name} in {amount:,}" for verdict, amount in counts if amount])
+    return f"No difference is established: {fast}, {'UNSURE' if len(rows) == 1 else how}."
+
+
+def _if_they_hold(against: PairwiseComparison, rows: Sequence[AlignedCase]) -> str:
+    """Say which setup to run by the ratios alone; empty if they disagree."""
+    values = [row.ratio.value for row in rows if row.ratio]
+    if min(values) > 1:
+        return f" If these figures hold, run {against.new_letter}."
+    return " If these figures hold, keep A." if max(values) < 1 else ""
+
+
+def unsettled_sentence(against: PairwiseComparison) -> str:
+    """Name the unsure case whose ratio is farthest from 1, and why it has no verdict; empty without one."""
+    found = [(row, row.ratio) for row in _of(against.compared, Verdict.UNSURE) if row.ratio]
+    known = [(row, ratio) for row, ratio in found if ratio.value > 0 and ratio.doubt is not Doubt.NO_INTERVAL]
+    if not known:
+        return ""
+    row, ratio = max(known, key=lambda each: abs(log(each[1].value)))
+    amount = against.count(Verdict.UNSURE)
+    most = f"Of {amount:,} unsure cases, {label(against, row.case)} differs most"
+    lead = most if amount > 1 else f"One case is unsure, {label(against, row.case)}"
+    return f"{lead}: {ratio_text(ratio.value)} ×, but {why_unsure(ratio)}."
+
+
+def tally(against: PairwiseComparison) -> str:
+    """Count the cases of a pair by verdict, and those that the new session lost."""
+    rows = against.compared
+    if not rows:
+        return "No case was measured in both."
+    counted = [f"{amount:,} {verdict.name}" for verdict in Verdict if (amount := against.count(verdict))]
+    lost = sum(row.lost for row in against.rows)
+    more = f" {count(lost, 'case')} measured in A and not in {against.new_letter}." if lost else ""
+    return f"{count(len(rows), 'case')} compared, {listed(counted)}.{more}"
+
+
+def choices(compared: SessionComparison) -> list[Choice]:
+    """Return the best session for each need and each sequence length that at least two sessions measured."""
+    configs = (case.config for side in compared.sides for case in side.session.cases)
+    varying = tuple(name for name in varied(configs) if name not in ("device", "precision"))
+    measured = {letter: by_length(side.results) for letter, side in lettered(compared.sides)}
+    lengths = sorted({length for each in measured.values() for length in each})
+    found = []
+    for need in NEEDS:
+        for length in lengths:
+            tokens = f"{length:,} tokens" if len(lengths) > 1 else ""
+            candidates = list(_candidates(compared.sides, Objective(need, sequence_length=length)))
+            if len(candidates) > 1 and _comparable(need, candidates):
+                found.append(_choice(need, tokens, candidates, varying))
+    return found
+
+
+def choice_table(found: Sequence[Choice]) -> Table | None:
+    """Return a row for each need."""
+    return table(_COLUMNS, found)
+
+
+def _candidates(sides: Sequence[ComparedSession], objective: Objective) -> Iterator[Candidate]:
+    """Yield the case that each session's own report recommends."""
+    for letter, side in lettered(sides):
+        best = decide(side.session, objective, side.results).best
+        if best:
+            yield Candidate(letter, best, total_cost(best, cost_metrics(objective, [best])))
+
+
+def _comparable(need: Need, found: Sequence[Candidate]) -> bool:
+    """Return whether the cases have the same kind of figure: memory and energy differ by kind of device."""
+    return need in ("throughput", "latency") or len({_on_cpu(each.result) for each in found}) == 1
+
+
+def _on_cpu(result: Result) -> bool:
+    return result.config.device == "cpu"
+
+
+def _choice(need: Need, tokens: str, found: Sequence[Candidate], varying: tuple[str, ...]) -> Choice:
+    best, second, *_ = sorted(found, key=lambda each: each.cost)
+    ahead = _ahead(need, second, best)
+    if (
+        ahead.verdict is Verdict.SLOWER
+    ):  # all steps together and typical steps disagree; verdicts are on the latter
+        best, second, ahead = second, best, _ahead(need, best, second)
+    return Choice(need, tokens, best, second, ahead, varying)
+
+
+def _ahead(need: Need, base: Candidate, new: Candidate) -> Ratio:
+    one, other = base.result, new.result
+    ahead = ahead_by(one, other, cost_metrics(Objective(need), [one, other]))
+    return widened_between_sessions(ahead, one, other)
+
+
+def _confidence(found: Choice) -> str:
+    return lead_confidence(found.ahead, longer_tail(found.best.result, found.next.result, found.need))
+
+
+def _costs(found: Choice) -> str | None:
+    best, other = found.best.result, found.next.result
+    return "; ".join(part for part in (costs(best, other), unverified_note(best)) if part) or None
+
+
+def _of(rows: Sequence[AlignedCase], verdict: Verdict) -> list[AlignedCase]:
+    return [row for row in rows if row.verdict is verdict]
+
+
+def _share(some: Sequence[AlignedCase], rows: Sequence[AlignedCase]) -> str:
+    """Count the cases out of those that were measured in both sessions."""
+    if len(some) == len(rows):
+        return all_of(len(rows))
+    return f"{len(some):,} of {len(rows):,} common cases"
+
+
+def _range(rows: Sequence[AlignedCase]) -> str:
+    """Format the range of the ratios; for a single case, its interval."""
+    ratios = [row.ratio for row in rows if row.ratio]
+    if len(ratios) == 1:
+        return ratio_with_interval(ratios[0]) if ratios[0].bounds else f"{ratio_text(ratios[0].value)} ×"
+    values = [ratio.value for ratio in ratios]
+    return f"{span(ratio_text(min(values)), ratio_text(max(values)))} ×"
+
+
+def _extreme(against: PairwiseComparison, row: AlignedCase | None) -> str:
+    return f"{label(against, row.case)}: {ratio_with_interval(row.ratio)}" if row else ""
+
+
+def _named(found: Choice, each: Candidate) -> str:
+    return f"{each.letter}: {case_label(each.result.config, found.varying)}"
+
+
+_COLUMNS: tuple[Column[Choice], ...] = (
+    Column("Need", lambda found: ", ".join(filter(None, (OPTIMA[found.need], found.tokens))), right=False),
+    Column("Run", lambda found: _named(found, found.best), right=False),
+    Column(
+        "Figure (95% interval)", lambda found: figure_with_interval(found.best.result, found.need), right=False
+    ),
+    Column(
+        "Next best session",
+        lambda found: f"{_named(found, found.next)}, {figure(found.next.result, found.need)}",
+        right=False,
+    ),
+    Column("Ahead by (95% interval)", lambda found: ratio_cell(found.ahead), right=False),
+    Column("How sure", _confidence, right=False),
+    Column("Costs", _costs, right=False),
+)

@@ -1,0 +1,110 @@
+"""Systems of a comparison side by side, what differs between them, and what the sessions don't record."""
+
+from benchtui.sessions.compare.align import PairwiseComparison, SessionComparison
+from benchtui.sessions.compare.environment_diff import UNCOMPARED, Difference, missing_groups
+from benchtui.sessions.compare.system_facts import Fact, facts, models, system
+from benchtui.sessions.report.comparison.naming import lettered, several
+from benchtui.sessions.report.overview.short_facts import ELSEWHERE
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import custom_task
+from benchtui.sessions.text.formatting import listed
+from benchtui.sessions.text.tables import Table
+
+LONGEST_VALUE = 24
+"""Maximum length of values that a sentence repeats; it only names what has longer ones."""
+BOTH = 2
+
+
+def side_by_side(compared: SessionComparison) -> Table:
+    """Return a row for each fact about model, machine, software and task, and a column for each session."""
+    known = [dict(_facts(side.session)) for side in compared.sides]
+    titles = ("", *_titles(compared))
+    rows = (
+        (label, *(found.get(label) for found in known))
+        for label in dict.fromkeys(label for found in known for label in found)
+    )
+    return Table(titles, (False,) * len(titles), tuple(rows))
+
+
+def _facts(session: Session) -> tuple[Fact, ...]:
+    start = session.start
+    own = custom_task(start.sweep.task)
+    model = [] if own else [fact for each in models(session)[:1] for fact in each]
+    found = (
+        *facts(("Taken over from", start.source), ("Task", start.sweep.task)),
+        *(model or facts(("Model", None if own else start.sweep.model))),
+        *system(session),
+    )
+    return tuple(each for each in found if each[0] not in (*ELSEWHERE, *UNCOMPARED))
+
+
+def differing(compared: SessionComparison) -> Table | None:
+    """Return a row for each difference, with each session's value. None if nothing differs."""
+    titles = ("", "What", *_titles(compared))
+    rows = tuple((row.group, row.what, *row.values) for row in compared.differences)
+    return Table(titles, (False,) * len(titles), rows) if rows else None
+
+
+def _titles(compared: SessionComparison) -> list[str]:
+    return [f"{letter}: {side.name}" for letter, side in lettered(compared.sides)]
+
+
+def no_differences_text(compared: SessionComparison) -> str:
+    """Describe what is the same and what the sessions don't record, if nothing differs."""
+    unsaid_by = unrecorded_text(compared)
+    if not unsaid_by:
+        return "Same machine, same software, same work, same settings."
+    return f"{unsaid_by.removesuffix('.')}; the rest is the same."
+
+
+def unrecorded_text(compared: SessionComparison) -> str:
+    """Name the sessions that don't record their machine or software; empty if all do."""
+    silent = [(letter, found) for letter, side in lettered(compared.sides) if (found := _missing(side.session))]
+    if not silent:
+        return ""
+    if len(silent) == len(compared.sides) and len({found for _, found in silent}) == 1:
+        none = "Neither session" if len(silent) == BOTH else "None of the sessions"
+        return f"{none} says which {silent[0][1]} it ran on."
+    return " ".join(f"Session {letter} doesn't say which {found} it ran on." for letter, found in silent)
+
+
+def _missing(session: Session) -> str:
+    return " or ".join(missing_groups(session))
+
+
+def difference_sentence(compared: SessionComparison, against: PairwiseComparison) -> str:
+    """Describe in what a session differs from the base: options ignored to match cases first."""
+    place = compared.against.index(against) + 1
+    apart = [each for each in compared.differences if each.values[0] != each.values[place]]
+    first = [each for each in apart if each.what in against.ignored]
+    named = [*first, *(each for each in apart if each not in first)]
+    letter = against.new_letter
+    if not named:
+        return f"{letter} and A don't differ in anything that they record."
+    return f"{letter} differs from A in {several(_difference(each, place) for each in named)}."
+
+
+def _difference(each: Difference, place: int) -> str:
+    old, new = (each.values[at] or "not recorded" for at in (0, place))
+    what = each.what if each.what[1:2].isupper() or each.what.startswith("Py") else _lower(each.what)
+    return f"{what} ({old} → {new})" if max(map(len, (old, new))) <= LONGEST_VALUE else what
+
+
+def _lower(label: str) -> str:
+    return f"{label[:1].lower()}{label[1:]}"
+
+
+def pairing(against: PairwiseComparison) -> str:
+    """Say which options were ignored to match cases; empty if none were."""
+    each = [f"{option}: {_one(against, option)}" for option in against.ignored]
+    return f"Cases are paired ignoring {listed(each)}." if each else ""
+
+
+def _one(against: PairwiseComparison, option: str) -> str:
+    def value(session: Session) -> object:
+        return getattr(
+            session.start.sweep if option in ("model", "weights") else session.cases[0].config, option
+        )
+
+    old, new = value(against.base.session), value(against.new.session)
+    return f"A is {old}, {against.new_letter} is {new}"
