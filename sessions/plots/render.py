@@ -11,6 +11,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output, output_file
 from benchtui.sessions.plots import bars, curves, power_trace, style
 from benchtui.sessions.plots.spec import Plan, SkippedPlot, plot_data
+from benchtui.sessions.plots.values import with_values
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 
@@ -32,6 +33,8 @@ PLOTS = (
 DOTS_PER_INCH = 150
 CAPTION_WIDTH = 125
 """Width of a caption line in characters."""
+CAPTION_IN = 0.45
+"""Height of a title and a caption of one line in inches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,12 @@ class RenderedPlot:
     png: bytes | None
 
 
-def render_plots(session: Session, png: bool = False) -> tuple[list[RenderedPlot], list[SkippedPlot]]:
+def render_plots(
+    session: Session, png: bool = False, *, captioned: bool = True
+) -> tuple[list[RenderedPlot], list[SkippedPlot]]:
     """Render the plots of a session. Also return those that are skipped for lack of data.
+
+    A page sets titles and captions itself; ``captioned`` draws them in the picture.
 
     Raises:
         BenchtuiError: if the session has no first event.
@@ -56,7 +63,7 @@ def render_plots(session: Session, png: bool = False) -> tuple[list[RenderedPlot
     known = plot_data(session)
     plans = [_labeled(make(known), session) for make in PLOTS]
     with style.drawing():
-        drawn = [_drawn(plan, png) for plan in plans if isinstance(plan, Plan)]
+        drawn = [_drawn(plan, png, captioned) for plan in plans if isinstance(plan, Plan)]
     return drawn, [plan for plan in plans if isinstance(plan, SkippedPlot)]
 
 
@@ -91,18 +98,19 @@ def _labeled(plan: Plan | SkippedPlot, session: Session) -> Plan | SkippedPlot:
     return replace(plan, title=labeled(plan.title, session.start)) if isinstance(plan, Plan) else plan
 
 
-def _drawn(plan: Plan, png: bool) -> RenderedPlot:
+def _drawn(plan: Plan, png: bool, captioned: bool) -> RenderedPlot:
     caption = textwrap.fill(plan.caption, CAPTION_WIDTH)
-    figure = style.new_figure(plan.height_in + 0.13 * caption.count("\n"))
-    plan.draw(figure)
-    figure.suptitle(plan.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-    figure.supxlabel(caption, x=0.01, ha="left", fontsize=7.5, color=style.FAINT)
+    figure = style.new_figure(plan.height_in + (0.13 * caption.count("\n") if captioned else -CAPTION_IN))
+    values = plan.draw(figure)
+    if captioned:
+        figure.suptitle(plan.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        figure.supxlabel(caption, x=0.01, ha="left", fontsize=7.5, color=style.FAINT)
     return RenderedPlot(
         plan.name,
         plan.section,
         plan.title,
         plan.caption,
-        _svg(figure, plan.name),
+        with_values(_svg(figure, plan.name), figure, values),
         _png(figure) if png else None,
     )
 

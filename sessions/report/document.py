@@ -36,6 +36,10 @@ MOST_ANOMALIES = 10
 """Anomalies in a report that isn't the full one."""
 
 
+OPEN_SECTIONS = ("Decision", "Caveats", "Results")
+"""Sections that a page doesn't collapse: the first screen and the results."""
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """Everything that the report template renders. Empty parts are omitted there."""

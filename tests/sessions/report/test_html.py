@@ -12,7 +12,7 @@ from benchtui.sessions.events import Message
 from benchtui.sessions.payloads import Model
 from benchtui.sessions.plots.render import render_plots
 from benchtui.sessions.report.document import markdown, report
-from benchtui.sessions.report.html import page
+from benchtui.sessions.report.html import report_page
 from benchtui.sessions.state.session import Session
 
 EVIL = (
@@ -67,14 +67,14 @@ def session_of(bench: Any, text: str) -> Session:
 @pytest.fixture
 def evil(bench: Any) -> Elements:
     session = session_of(bench, EVIL)
-    return Elements("".join(page(report(session, full=True), *render_plots(session))))
+    return Elements("".join(report_page(report(session, full=True), *render_plots(session))))
 
 
 @pytest.mark.parametrize("full", [False, True])
 def test_page_has_the_same_text_as_the_markdown(bench: Any, full: bool) -> None:
     session = session_of(bench, "tiny")
     text = markdown(session, full=full)
-    found = Elements("".join(page(report(session, full=full), [])))
+    found = Elements("".join(report_page(report(session, full=full), [])))
     headings = re.findall(r"^##+ (.*)$", text, re.MULTILINE)
     assert len(headings) > 5
     assert all(heading in found.text for heading in headings)
@@ -100,7 +100,7 @@ def test_page_loads_nothing_and_its_policy_forbids_loading(evil: Elements) -> No
 
 
 def test_content_policy_allows_only_the_script_of_the_page(bench: Any) -> None:
-    text = "".join(page(report(session_of(bench, EVIL))))
+    text = "".join(report_page(report(session_of(bench, EVIL))))
     (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
     assert f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" in text
 
@@ -122,7 +122,7 @@ def test_plots_are_inlined_with_alternative_text(evil: Elements) -> None:
 
 def test_plots_use_the_colors_of_the_page(bench: Any) -> None:
     session = session_of(bench, "tiny")
-    text = "".join(page(report(session, full=True), *render_plots(session)))
+    text = "".join(report_page(report(session, full=True), *render_plots(session)))
     drawings = text[text.index("<figure") :]
     assert "var(--series-0)" in drawings
     assert not re.search(r"#(fefefe|1c1c21|0072b2)", drawings)
@@ -130,4 +130,6 @@ def test_plots_use_the_colors_of_the_page(bench: Any) -> None:
 
 def test_page_is_deterministic(bench: Any) -> None:
     one, other = (session_of(bench, "tiny") for _ in range(2))
-    assert list(page(report(one), render_plots(one)[0])) == list(page(report(other), render_plots(other)[0]))
+    assert list(report_page(report(one), render_plots(one)[0])) == list(
+        report_page(report(other), render_plots(other)[0])
+    )
