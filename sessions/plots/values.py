@@ -33,7 +33,7 @@ class Value:
 
 def value_text(case: str, figure: str | None, low: str | None = None, high: str | None = None) -> str:
     """Describe a value by its case, with the ends of its bar."""
-    bar = span(low, high)
+    bar = span(low, high) if low != high else None
     return f"{case}: {figure}{f' ({bar})' if bar else ''}"
 
 

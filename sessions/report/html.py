@@ -125,15 +125,16 @@ def _text(heading: Token) -> str:
 
 
 def _body(tokens: Sequence[Token], tables: Sequence[Table]) -> Iterator[str]:
-    """Render the tokens, with each table in its place, named by the heading above it."""
+    """Render the tokens, with each table in its place, named by the headings above it."""
     between: list[Token] = []
-    heading = ""
+    headings: dict[str, str] = {}
     for place, token in enumerate(tokens):
         if token.type == "heading_open":
-            heading = _text(tokens[place + 1])
+            above = {tag: heading for tag, heading in headings.items() if tag < token.tag}
+            headings = {**above, token.tag: _text(tokens[place + 1])}
         if token.type == "fence" and token.info == TABLE:
             yield _render(between)
-            yield html(tables[int(token.content)], f"Table: {heading}")
+            yield html(tables[int(token.content)], f"Table: {', '.join(list(headings.values())[1:])}")
             between = []
         else:
             between.append(token)

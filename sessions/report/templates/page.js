@@ -108,7 +108,8 @@ const enableTools = (table) => {
 const showCosts = (table, perHour) => {
   for (const cell of table.querySelectorAll(".cost")) cell.remove();
   if (!(perHour > 0)) return;
-  const heading = element("th", { className: "number cost", scope: "col" }, "Cost of a million samples");
+  const title = `Cost of a million samples at ${perHour} per hour`; // a printed page has no field for the price
+  const heading = element("th", { className: "number cost", scope: "col" }, title);
   table.tHead.rows[0].append(heading);
   for (const row of table.tBodies[0].rows) {
     const rate = Number(row.dataset.samplesPerS);
