@@ -84,7 +84,7 @@ def page(
         style=_data("page.css"),
         script=script,
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),
-        price=per_hour,
+        price="" if per_hour is None else f"{per_hour:.10g}",
     )
 
 
