@@ -1,15 +1,17 @@
 """Plots with one row per case: speedups, compile cost, parts of a step."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.plots import style
 from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, step_counts
+from benchtui.sessions.plots.values import Value, value_text
 from benchtui.sessions.stats.ratios import pairs, throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
+from benchtui.sessions.text.formatting import number, percent, ratio_text, time_ms
 from benchtui.sessions.text.labels import case_label, unverified_options
 
 if TYPE_CHECKING:
@@ -153,7 +155,7 @@ def _rows(axes: "Axes", labels: Sequence[str]) -> None:
     axes.xaxis.set_major_formatter(lambda value, _place: f"{value:,.10g}")
 
 
-def draw_ratios(figure: "Figure", ratios: Sequence[Ratio], labels: Sequence[str], title: str) -> None:
+def draw_ratios(figure: "Figure", ratios: Sequence[Ratio], labels: Sequence[str], title: str) -> list[Value]:
     """Draw a row for each ratio, with its interval; hollow unless it is certainly faster or slower."""
     axes = figure.subplots()
     axes.axvline(1, color=style.FAINT, linewidth=1, linestyle="--")
@@ -169,9 +171,19 @@ def draw_ratios(figure: "Figure", ratios: Sequence[Ratio], labels: Sequence[str]
         axes.set_xscale("log", base=2)
     _rows(axes, labels)
     axes.set_xlabel(f"{title} (×{', log scale' if wide else ''})")
+    return [
+        Value(axes.transData, (ratio.value,) * 2, (row,) * 2, value_text(label, *_ratio(ratio)))
+        for row, (label, ratio) in enumerate(zip(labels, ratios, strict=True))
+    ]
 
 
-def _draw_compiling(figure: "Figure", data: PlotData, rows: Sequence[Result]) -> None:
+def _ratio(ratio: Ratio) -> tuple[str, str | None, str | None]:
+    """Format a ratio and its bounds."""
+    low, high = (None if end is None else ratio_text(end, ratio.value) for end in (ratio.low, ratio.high))
+    return f"{ratio_text(ratio.value)} ×", low, high
+
+
+def _draw_compiling(figure: "Figure", data: PlotData, rows: Sequence[Result]) -> list[Value]:
     left, right = figure.subplots(1, 2, sharey=True)
     for row, result in enumerate(rows):
         compiled = result.config.compile != "off"
@@ -186,28 +198,42 @@ def _draw_compiling(figure: "Figure", data: PlotData, rows: Sequence[Result]) ->
         axes.set_xlim(left=0)
         axes.set_xlabel(unit)
     right.tick_params(axis="y", labelleft=False)
+    return [value for row, result in enumerate(rows) for value in _compile_values(left, right, row, result)]
 
 
-def _draw_parts(figure: "Figure", data: PlotData, rows: Sequence[Result]) -> None:
+def _compile_values(left: "Axes", right: "Axes", row: int, result: Result) -> Iterator[Value]:
+    cost_s, steps, name = (result.metrics.cold_cost_ms or 0) / 1000, result.metrics.latency_ms, result.name
+    step_ms = f"{time_ms(result.typical_ms)} ms"
+    yield Value(left.transData, (0, cost_s), (row - 0.31, row + 0.31), value_text(name, f"{number(cost_s)} s"))
+    text = value_text(name, step_ms, time_ms(steps.low), time_ms(steps.high))
+    yield Value(right.transData, (result.typical_ms,) * 2, (row,) * 2, text)
+
+
+def _draw_parts(figure: "Figure", data: PlotData, rows: Sequence[Result]) -> list[Value]:
     axes = figure.subplots()
     found = [shares(result) for result in rows]
     names = dict.fromkeys(name for row in found for name in row if name != REST)
     if any(REST in row for row in found):
         names[REST] = None
-    starts = [0.0] * len(rows)
+    starts, values = [0.0] * len(rows), list[Value]()
     for place, name in enumerate(names):
         widths = [row.get(name, 0.0) for row in found]
         color, pattern = (style.GRID, "") if name == REST else (style.color(place), style.hatch(place))
         axes.barh(
             range(len(rows)), widths, 0.7, starts, color=color, hatch=pattern, label=style.label(name, 30)
         )
-        starts = [start + width for start, width in zip(starts, widths, strict=True)]
+        ends = [start + width for start, width in zip(starts, widths, strict=True)]
+        for row, (result, start, end) in enumerate(zip(rows, starts, ends, strict=True)):
+            text = value_text(result.name, f"{name} {percent((end - start) / 100)} %")
+            values.append(Value(axes.transData, (start, end), (row - 0.35, row + 0.35), text))
+        starts = ends
     for row, result in enumerate(rows):
         axes.annotate(_time(result), (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=8)
     _rows(axes, [_label(data, result) for result in rows])
     axes.set_xlim(0, max(100.0, *starts))
     axes.set_xlabel("Share of the mean step (%)")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=6, borderaxespad=0.2)
+    return [value for value in values if value.x[0] < value.x[1]]
 
 
 def _time(result: Result) -> str:

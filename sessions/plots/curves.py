@@ -1,6 +1,6 @@
 """Plots over batch size with one line per series. Sizes that ran out of memory are marked at the top."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log2
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 from benchtui.sessions.plots import style
 from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, step_counts
+from benchtui.sessions.plots.values import Value, value_text
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P95
 from benchtui.sessions.stats.results import Result, series_key
 from benchtui.sessions.sweep import Config
+from benchtui.sessions.text.formatting import number
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.wording import SAMPLES_PER_S, headline_rate
 
@@ -199,7 +201,7 @@ def _memory(result: Result) -> Point | None:
     return _point(result, found.peak_reserved_mb if allocated_mb is None else allocated_mb)
 
 
-def _draw(figure: "Figure", found: Sequence[Line], unit: str) -> None:
+def _draw(figure: "Figure", found: Sequence[Line], unit: str) -> list[Value]:
     axes = figure.subplots()
     for place, line in enumerate(found):
         _draw_line(axes, line, place)
@@ -212,6 +214,34 @@ def _draw(figure: "Figure", found: Sequence[Line], unit: str) -> None:
         handles.append(_cross(axes, [], []))
         names.append("out of memory")
     axes.legend(handles, names, loc="upper left", bbox_to_anchor=(0, -0.14), borderaxespad=0, ncols=2)
+    return [
+        *(value for line in found for value in _values(axes, line, unit)),
+        *(value for lane, (_, line) in enumerate(ended) for value in _out_of_memory(axes, line, lane)),
+    ]
+
+
+def _values(axes: "Axes", line: Line, unit: str) -> Iterator[Value]:
+    _, _, short = unit.removesuffix(")").rpartition("(")
+    for place in spread_out([point.batch_size for point in line.points]):
+        each = line.points[place]
+        shown = f"{number(each.value)} {short}"
+        text = value_text(_named(line, each.batch_size), shown, number(each.low), number(each.high))
+        yield Value(axes.transData, (each.batch_size,) * 2, (each.value,) * 2, text)
+
+
+def _out_of_memory(axes: "Axes", line: Line, lane: int) -> Iterator[Value]:
+    for size in (line.out_of_memory[place] for place in spread_out(line.out_of_memory)):
+        text = value_text(_named(line, size), "out of memory")
+        yield Value(axes.get_xaxis_transform(), (size,) * 2, (_lane_height(lane),) * 2, text)
+
+
+def _named(line: Line, batch_size: int) -> str:
+    return f"{line.label} bs={batch_size}"
+
+
+def _lane_height(lane: int) -> float:
+    """Return the height of a lane of out-of-memory marks, as a share of the axis."""
+    return 1 - LANE * (0.5 + lane % MOST_LANES)
 
 
 def _draw_line(axes: "Axes", line: Line, place: int) -> None:
@@ -243,7 +273,7 @@ def spread_out(sizes: Sequence[int]) -> list[int]:
 def _ended(axes: "Axes", line: Line, place: int, lane: int) -> None:
     """Mark each batch size that ran out of memory with the series' marker, hollow and crossed."""
     sizes = [line.out_of_memory[place] for place in spread_out(line.out_of_memory)]
-    heights = [1 - LANE * (0.5 + lane % MOST_LANES)] * len(sizes)
+    heights = [_lane_height(lane)] * len(sizes)
     hollow = style.line_style(place) | {"linestyle": "none", "markersize": 10, "markerfacecolor": style.PAPER}
     axes.plot(sizes, heights, transform=axes.get_xaxis_transform(), **hollow)
     _cross(axes, sizes, heights)

@@ -9,10 +9,13 @@ from math import isfinite
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from benchtui.sessions.payloads import Energy
 from benchtui.sessions.plots import style
 from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot
+from benchtui.sessions.plots.values import Value, value_text
 from benchtui.sessions.state.columns import Trace
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.text.formatting import number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,6 +46,8 @@ class Span:
     start_s: float
     end_s: float
     ran_out: bool
+    text: str = ""
+    """Case and mean power; empty for merged windows."""
 
 
 def power(data: PlotData) -> Plan | SkippedPlot:
@@ -91,7 +96,7 @@ def merged(spans: Sequence[Span]) -> list[Span]:
             if last is None or span.start_s - last.end_s >= gap_s:
                 found.append(last := span)
             elif not ran_out:
-                found[-1] = last = replace(last, end_s=max(last.end_s, span.end_s))
+                found[-1] = last = replace(last, end_s=max(last.end_s, span.end_s), text="")
     return found
 
 
@@ -106,9 +111,16 @@ def _windows(session: Session) -> Iterator[Span]:
         for event in ended:
             if event.measured_s and case.state != "oom":
                 start_s, end_s = event.measured_s
-                yield Span(case.index, start_s, end_s, ran_out=False)
+                yield Span(
+                    case.index, start_s, end_s, ran_out=False, text=_window_text(case.name, event.energy)
+                )
         if case.state == "oom" and case.finished:
             yield Span(case.index, case.finished.t, case.finished.t, ran_out=True)
+
+
+def _window_text(case: str, energy: Energy | None) -> str:
+    mean_w = number(energy.mean_power_w) if energy else None
+    return value_text(case, f"mean power {mean_w} W" if mean_w else "power not measured")
 
 
 def _processors(host: Trace) -> Power:
@@ -140,7 +152,7 @@ def _thinned(curve: Power) -> Power:
     return Power(curve.label, [curve.at_s[place] for place in kept], [curve.power_w[place] for place in kept])
 
 
-def _draw(figure: "Figure", found: Sequence[Power], spans: Sequence[Span], numbered: bool) -> None:
+def _draw(figure: "Figure", found: Sequence[Power], spans: Sequence[Span], numbered: bool) -> list[Value]:
     axes = figure.subplots()
     for span in spans:
         if not span.ran_out:
@@ -160,3 +172,5 @@ def _draw(figure: "Figure", found: Sequence[Power], spans: Sequence[Span], numbe
     axes.set_xlabel("Session time (s)")
     axes.set_ylabel("Power (W)")
     axes.legend(loc="upper left", bbox_to_anchor=(0, -0.17), borderaxespad=0, ncols=LEGEND_COLUMNS)
+    above = axes.get_xaxis_transform()
+    return [Value(above, (span.start_s, span.end_s), (0, 1), span.text) for span in spans if span.text]

@@ -12,6 +12,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output, output_file
 from benchtui.sessions.plots import bars, comparison, curves, power_trace, style
 from benchtui.sessions.plots.spec import Plan, SkippedPlot, plot_data
+from benchtui.sessions.plots.values import with_values
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 
@@ -33,6 +34,8 @@ PLOTS = (
 DOTS_PER_INCH = 150
 CAPTION_WIDTH = 125
 """Width of a caption line in characters."""
+CAPTION_IN = 0.45
+"""Height of a title and a caption of one line in inches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,28 +51,34 @@ class RenderedPlot:
     png: bytes | None
 
 
-def render_plots(session: Session, png: bool = False) -> tuple[list[RenderedPlot], list[SkippedPlot]]:
+def render_plots(
+    session: Session, png: bool = False, *, captioned: bool = True
+) -> tuple[list[RenderedPlot], list[SkippedPlot]]:
     """Render the plots of a session. Also return those that are skipped for lack of data.
+
+    A page sets titles and captions itself; ``captioned`` draws them in the picture.
 
     Raises:
         BenchtuiError: if the session has no first event.
     """
     known = plot_data(session)
-    return _rendered([_labeled(make(known), session) for make in PLOTS], png)
+    return _rendered([_labeled(make(known), session) for make in PLOTS], png, captioned)
 
 
 def render_comparison(
-    compared: SessionComparison, png: bool = False
+    compared: SessionComparison, png: bool = False, *, captioned: bool = True
 ) -> tuple[list[RenderedPlot], list[SkippedPlot]]:
     """Render the plots of a comparison. Also return those that are skipped for lack of data."""
     sessions = [side.session for side in compared.sides]
     labels = next((session for session in sessions if session.simulated), sessions[0])
-    return _rendered([_labeled(plan, labels) for plan in comparison.plans(compared)], png)
+    return _rendered([_labeled(plan, labels) for plan in comparison.plans(compared)], png, captioned)
 
 
-def _rendered(plans: Sequence[Plan | SkippedPlot], png: bool) -> tuple[list[RenderedPlot], list[SkippedPlot]]:
+def _rendered(
+    plans: Sequence[Plan | SkippedPlot], png: bool, captioned: bool
+) -> tuple[list[RenderedPlot], list[SkippedPlot]]:
     with style.drawing():
-        drawn = [_drawn(plan, png) for plan in plans if isinstance(plan, Plan)]
+        drawn = [_drawn(plan, png, captioned) for plan in plans if isinstance(plan, Plan)]
     return drawn, [plan for plan in plans if isinstance(plan, SkippedPlot)]
 
 
@@ -104,18 +113,19 @@ def _labeled(plan: Plan | SkippedPlot, session: Session) -> Plan | SkippedPlot:
     return replace(plan, title=labeled(plan.title, session.start)) if isinstance(plan, Plan) else plan
 
 
-def _drawn(plan: Plan, png: bool) -> RenderedPlot:
+def _drawn(plan: Plan, png: bool, captioned: bool) -> RenderedPlot:
     caption = textwrap.fill(plan.caption, CAPTION_WIDTH)
-    figure = style.new_figure(plan.height_in + 0.13 * caption.count("\n"))
-    plan.draw(figure)
-    figure.suptitle(plan.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-    figure.supxlabel(caption, x=0.01, ha="left", fontsize=7.5, color=style.FAINT)
+    figure = style.new_figure(plan.height_in + (0.13 * caption.count("\n") if captioned else -CAPTION_IN))
+    values = plan.draw(figure)
+    if captioned:
+        figure.suptitle(plan.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        figure.supxlabel(caption, x=0.01, ha="left", fontsize=7.5, color=style.FAINT)
     return RenderedPlot(
         plan.name,
         plan.section,
         plan.title,
         plan.caption,
-        _svg(figure, plan.name),
+        with_values(_svg(figure, plan.name), figure, values),
         _png(figure) if png else None,
     )
 

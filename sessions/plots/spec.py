@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from benchtui.sessions.plots.values import Value
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.results import Result, measured, varied
@@ -35,7 +36,8 @@ class Plan:
     title: str
     caption: str
     """How to read the plot: n, and what bars and marks mean. Shown below it."""
-    draw: Callable[["Figure"], None]
+    draw: Callable[["Figure"], Sequence[Value]]
+    """Draws the plot and returns its values."""
     height_in: float = 4.2
 
 

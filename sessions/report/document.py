@@ -37,6 +37,10 @@ MOST_ANOMALIES = 10
 """Anomalies in a report that isn't the full one."""
 
 
+OPEN_SECTIONS = ("Decision", "Caveats", "Results")
+"""Sections that a page doesn't collapse: the first screen and the results."""
+
+
 class Document(Protocol):
     """A document that can be rendered: the report of a session, or a comparison."""
 

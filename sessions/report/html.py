@@ -1,4 +1,4 @@
-"""Report as one HTML file without network requests: rendered Markdown with inline plots.
+"""A document as one HTML file without network requests: rendered Markdown with inline plots.
 
 Tables are rendered here, not by markdown-it. It needs five objects per cell, and a report of 20,000 cases has a
 million cells.
@@ -6,8 +6,8 @@ million cells.
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache, partial
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -19,12 +19,14 @@ from markdown_it.token import Token
 from benchtui.sessions.plots.render import RenderedPlot
 from benchtui.sessions.plots.spec import SkippedPlot
 from benchtui.sessions.plots.style import COLORS, FAINT, GRID, INK, PAPER
-from benchtui.sessions.report.document import Document, render
+from benchtui.sessions.report.document import OPEN_SECTIONS, Report, render
 from benchtui.sessions.report.figure_links import with_plots
 from benchtui.sessions.report.reproduce import FENCE
 from benchtui.sessions.text.markdown import Markdown
 from benchtui.sessions.text.tables import Table, html
 
+DocumentText = Callable[[Callable[[Table], Markdown]], str]
+"""Renders a document as Markdown, with a function that renders its tables."""
 TABLE = "table"
 """Info string of the fenced block that marks a table's place. Text from a session can't begin a block."""
 FIGURES = "figure"
@@ -38,29 +40,51 @@ _VARIABLES = {
 }
 _COLOR = re.compile("|".join(_VARIABLES))
 _GROUP_ID = re.compile(r'<g id="[^"]*"')
+SECTION_START, SUMMARY_END, SECTION_END = '<details class="section"><summary>', "</summary>\n", "</details>\n"
+GROUP_START, GROUP_END = '<div class="figures">\n', "</div>\n"
+
+
+def report_page(
+    report: Report,
+    plots: Sequence[RenderedPlot] = (),
+    skipped: Sequence[SkippedPlot] = (),
+    per_hour: float | None = None,
+) -> Iterator[str]:
+    """Render a report with its plots as HTML, in pieces. ``per_hour`` is the first price on the page."""
+    return page(partial(render, report), plots, skipped, open_sections=OPEN_SECTIONS, per_hour=per_hour)
 
 
 def page(
-    report: Document, found: Sequence[RenderedPlot] = (), skipped: Sequence[SkippedPlot] = ()
+    text: DocumentText,
+    plots: Sequence[RenderedPlot] = (),
+    skipped: Sequence[SkippedPlot] = (),
+    *,
+    open_sections: Collection[str] | None = None,
+    per_hour: float | None = None,
 ) -> Iterator[str]:
-    """Render a document with its plots as HTML, in pieces. A whole page would be in memory several times."""
+    """Render a document with its plots as HTML, in pieces. A whole page would be in memory several times.
+
+    ``text`` renders the document, whose first heading becomes the title. ``open_sections`` are the headings of
+    the sections that aren't collapsed; None for all. ``per_hour`` is the first price on the page.
+    """
     tables: list[Table] = []
 
     def placeholder(table: Table) -> Markdown:
         tables.append(table)
         return Markdown(f"{FENCE}{TABLE}\n{len(tables) - 1}\n{FENCE}")
 
-    tokens = _parser().parse(with_plots(render(report, placeholder), found, FIGURES, skipped))
-    drawings = {f"{FIGURES}/{picture.name}.svg": picture for picture in found}
+    tokens = _parser().parse(with_plots(text(placeholder), plots, FIGURES, skipped))
+    drawings = {f"{FIGURES}/{picture.name}.svg": picture for picture in plots}
     contents = _number_sections(tokens)
     script = _data("page.js")
     return _template().generate(
-        title=_text(next((tokens[place + 1] for place, each in enumerate(tokens) if each.tag == "h1"), None)),
+        title=next((_text(tokens[place + 1]) for place, each in enumerate(tokens) if each.tag == "h1"), ""),
         contents=contents,
-        body=_body(_inline_plots(tokens, drawings), tables),
+        body=_body(_collapse(_inline_plots(tokens, drawings), open_sections), tables),
         style=_data("page.css"),
         script=script,
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),
+        price="" if per_hour is None else f"{per_hour:.10g}",
     )
 
 
@@ -96,17 +120,21 @@ def _number_sections(tokens: Sequence[Token]) -> list[tuple[str, str]]:
     return found
 
 
-def _text(heading: Token | None) -> str:
-    return "".join(each.content for each in (heading.children if heading else None) or ())
+def _text(heading: Token) -> str:
+    return "".join(each.content for each in heading.children or ())
 
 
 def _body(tokens: Sequence[Token], tables: Sequence[Table]) -> Iterator[str]:
-    """Render the tokens, with each table in its place."""
+    """Render the tokens, with each table in its place, named by the headings above it."""
     between: list[Token] = []
-    for token in tokens:
+    headings: dict[str, str] = {}
+    for place, token in enumerate(tokens):
+        if token.type == "heading_open":
+            above = {tag: heading for tag, heading in headings.items() if tag < token.tag}
+            headings = {**above, token.tag: _text(tokens[place + 1])}
         if token.type == "fence" and token.info == TABLE:
             yield _render(between)
-            yield html(tables[int(token.content)])
+            yield html(tables[int(token.content)], f"Table: {', '.join(list(headings.values())[1:])}")
             between = []
         else:
             between.append(token)
@@ -118,15 +146,39 @@ def _render(tokens: Sequence[Token]) -> str:
     return text
 
 
+def _collapse(tokens: Sequence[Token], open_sections: Collection[str] | None) -> list[Token]:
+    """Put each section that isn't open into a ``details`` element, whose summary is its heading."""
+    found: list[Token] = []
+    inside = False
+    for place, token in enumerate(tokens):
+        opens = token.type == "heading_open" and token.tag == "h2"
+        if opens and inside:
+            found.append(_html_block(SECTION_END))
+        if opens:
+            inside = open_sections is not None and _text(tokens[place + 1]) not in open_sections
+        if opens and inside:
+            found.append(_html_block(SECTION_START))
+        found.append(token)
+        if inside and token.type == "heading_close" and token.tag == "h2":
+            found.append(_html_block(SUMMARY_END))
+    return [*found, _html_block(SECTION_END)] if inside else found
+
+
+def _html_block(content: str) -> Token:
+    return Token("html_block", "", 0, content=content)
+
+
 def _inline_plots(tokens: Sequence[Token], drawings: dict[str, RenderedPlot]) -> list[Token]:
-    """Replace paragraphs that only link a plot with the plot itself."""
+    """Replace paragraphs that only link a plot with the plot itself. Adjacent plots form a group."""
     drawn = {
         place: drawings[link] for place, token in enumerate(tokens) if (link := _source(token)) in drawings
     }
     found: list[Token] = []
     for place, token in enumerate(tokens):
-        if place in drawn:
-            found.append(Token("html_block", "", 0, content=_figure(drawn[place])))
+        if place in drawn:  # a paragraph is three tokens long
+            start = "" if place - 3 in drawn else GROUP_START
+            end = "" if place + 3 in drawn else GROUP_END
+            found.append(_html_block(f"{start}{_figure(drawn[place])}{end}"))
         elif place - 1 not in drawn and place + 1 not in drawn:  # drop the paragraph's open and close tokens
             found.append(token)
     return found
@@ -144,5 +196,9 @@ def _figure(picture: RenderedPlot) -> str:
     svg = picture.svg.decode()
     svg = _GROUP_ID.sub("<g", svg[svg.index("<svg") :])
     svg = _COLOR.sub(lambda color: f"var(--{_VARIABLES[color[0]]})", svg)
-    label = escape(f"{picture.title}. {picture.caption}")
-    return f'<figure role="img" aria-label="{label}">\n{svg}</figure>\n'
+    title, caption = escape(picture.title), escape(picture.caption)
+    svg = svg.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)
+    return (
+        f"<figure>\n<figcaption><strong>{title}</strong> {caption}</figcaption>\n"
+        f'<div class="drawing">{svg}</div>\n</figure>\n'
+    )

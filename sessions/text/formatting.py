@@ -16,16 +16,30 @@ LARGE_RATIO = 10
 """Ratio from which three significant digits are shown."""
 
 
-def number(value: float | None, digits: int | None = None) -> str | None:
+class FormattedNumber(str):
+    """A formatted number with its value before rounding, by which a page sorts."""
+
+    __slots__ = ("value",)
+    value: float
+
+    def __new__(cls, text: str, value: float) -> "FormattedNumber":
+        """Attach a value to its text."""
+        made = super().__new__(cls, text)
+        made.value = value
+        return made
+
+
+def number(value: float | None, digits: int | None = None) -> FormattedNumber | None:
     """Format a number with three significant digits, or with this many decimals; None if it isn't finite.
 
     Thousands are always separated.
     """
     if value is None or not isfinite(value):
         return None
+    rounded = value
     if digits is None:
-        value, digits = _significant(value)
-    return f"{value:z,.{digits}f}"
+        rounded, digits = _significant(value)
+    return FormattedNumber(f"{rounded:z,.{digits}f}", value)
 
 
 def _significant(value: float) -> tuple[float, int]:
@@ -61,7 +75,7 @@ def signed_percent(share: float, digits: int | None = None) -> str | None:
     if not isfinite(share):
         return None
     shown = percent(share, digits) or ""
-    return shown if shown.startswith("-") else f"+{shown}"
+    return FormattedNumber(shown if shown.startswith("-") else f"+{shown}", 100 * share)
 
 
 def _percent_digits(value: float) -> int:

@@ -1,5 +1,6 @@
 """Report tables: columns declared once, cells as text, empty columns left out."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -7,6 +8,7 @@ from typing import Generic, TypeVar, overload
 
 from markdown_it.common.utils import escapeHtml
 
+from benchtui.sessions.text.formatting import FormattedNumber
 from benchtui.sessions.text.markdown import LONGEST_CELL, MISSING, Markdown, in_one_line, plain
 
 T = TypeVar("T")
@@ -17,6 +19,10 @@ MOST_PADDED = 1_000
 """Number of rows up to which a Markdown table is padded. Nobody reads longer ones before they are rendered."""
 MOST_ROWS = 1_000
 """Rows of an HTML table, each cell of which costs a browser much memory. The others follow as plain text."""
+LONG_CELL = 24
+"""Characters above which a cell is kept wide in a page, so that it takes few lines."""
+_NUMERIC, _LONG = ' class="number"', ' class="long"'
+_LEADING_NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,8 @@ class Table:
     titles: tuple[str, ...]
     right: tuple[bool, ...]
     rows: Sequence[Row]
+    samples_per_s: Sequence[float | None] = ()
+    """Throughput of each row, from which a page computes the cost of a million samples. Empty if it doesn't."""
 
 
 class LazyRows(Sequence[Row], Generic[T]):
@@ -59,7 +67,9 @@ class LazyRows(Sequence[Row], Generic[T]):
         return len(self._records)
 
 
-def table(columns: Sequence[Column[T]], records: Iterable[T]) -> Table | None:
+def table(
+    columns: Sequence[Column[T]], records: Iterable[T], samples_per_s: Callable[[T], float | None] | None = None
+) -> Table | None:
     """Build a table of the columns that have data in at least one row; None if there are none."""
     kept = list(records)
     full = [column for column in columns if any(column.cell(record) is not None for record in kept)]
@@ -70,6 +80,7 @@ def table(columns: Sequence[Column[T]], records: Iterable[T]) -> Table | None:
         titles=tuple(column.title for column in full),
         right=tuple(column.right for column in full),
         rows=rows if len(rows) > MOST_PADDED else tuple(rows),
+        samples_per_s=tuple(map(samples_per_s, kept)) if samples_per_s else (),
     )
 
 
@@ -87,30 +98,55 @@ def markdown(shown: Table) -> Markdown:
     return Markdown(frame.to_markdown(index=False, tablefmt="pipe", colalign=align, disable_numparse=True))
 
 
-def html(shown: Table) -> str:
-    """Render the table as markdown-it does, in its own box. Rows beyond ``MOST_ROWS`` follow as text."""
-    styles = ["right" if right else "left" for right in shown.right]
-    titles, rows = [in_one_line(title) for title in shown.titles], shown.rows[:MOST_ROWS]
+def html(shown: Table, label: str) -> str:
+    """Render the table in its own box, which scrolls. Rows beyond ``MOST_ROWS`` follow as text.
+
+    ``label`` names the box for a screen reader. A number keeps its value before rounding, a row its throughput.
+    """
+    rows = shown.rows[:MOST_ROWS]
+    rates = shown.samples_per_s[:MOST_ROWS] or [None] * len(rows)
     lines = [
-        f'<div class="table{" cut" if len(rows) < len(shown.rows) else ""}" role="region" tabindex="0">',
+        f'<div class="table{" cut" if len(rows) < len(shown.rows) else ""}" role="region" tabindex="0"'
+        f' aria-label="{escapeHtml(in_one_line(label))}">',
         "<table>\n<thead>\n<tr>",
-        *_cells("th", styles, titles),
+        *map(_heading, shown.titles, shown.right),
         "</tr>\n</thead>\n<tbody>",
-        *chain.from_iterable(("<tr>", *_cells("td", styles, map(_shown, row)), "</tr>") for row in rows),
+        *chain.from_iterable(
+            (_row_start(rate), *map(_cell, row, shown.right), "</tr>")
+            for row, rate in zip(rows, rates, strict=True)
+        ),
         "</tbody>\n</table>\n</div>\n",
     ]
     return "\n".join(lines) + _rest(shown)
 
 
+def _heading(title: str, right: bool) -> str:
+    return f'<th scope="col"{_NUMERIC if right else ""}>{escapeHtml(in_one_line(title))}</th>'
+
+
+def _row_start(rate: float | None) -> str:
+    return f'<tr data-samples-per-s="{rate!r}">' if rate else "<tr>"
+
+
+def _cell(cell: str | None, right: bool) -> str:
+    shown = _shown(cell)
+    if not right:
+        return f"<td{_LONG if len(shown) > LONG_CELL else ''}>{escapeHtml(shown)}</td>"
+    value = sort_value(cell)
+    attribute = "" if value is None else f' data-value="{value!r}"'
+    return f"<td{_NUMERIC}{attribute}>{escapeHtml(shown)}</td>"
+
+
+def sort_value(cell: str | None) -> float | None:
+    """Return the value before rounding, or the leading number of any other text; None without one."""
+    if isinstance(cell, FormattedNumber):
+        return cell.value
+    found = _LEADING_NUMBER.match(cell or "")
+    return float(found[0].replace(",", "")) if found else None
+
+
 def _shown(cell: str | None) -> str:
     return MISSING if cell is None else in_one_line(cell, LONGEST_CELL)
-
-
-def _cells(tag: str, styles: Iterable[str], texts: Iterable[str]) -> Iterable[str]:
-    return (
-        f'<{tag} style="text-align:{style}">{escapeHtml(text)}</{tag}>'
-        for style, text in zip(styles, texts, strict=True)
-    )
 
 
 def _rest(shown: Table) -> str:

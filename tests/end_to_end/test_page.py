@@ -15,33 +15,59 @@ from typing import Any
 
 import pytest
 
-FIXTURE = Path(__file__).parents[1] / "fixtures" / "comprehensive-report.json"
+SESSION = Path(__file__).parents[2] / "sessions" / "library" / "demo" / "demo-cpu.json"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 PROBE = """<!DOCTYPE html><link rel="icon" href="data:,">
-<iframe src="page.html" width="1200" height="900"></iframe>
+<iframe src="page.html" width="WIDTH" height="900"></iframe>
 <pre></pre><script>
-document.querySelector("iframe").onload = (event) => {
-  const page = event.target.contentDocument;
-  const table = [...page.querySelectorAll("table")].find((each) => each.tBodies[0].rows.length > 3);
-  const column = [...table.tHead.rows[0].cells].findIndex((each) => each.textContent.includes("Throughput"));
-  const cells = () => [...table.tBodies[0].rows].map((row) => row.cells[column].textContent);
-  const heading = table.tHead.rows[0].cells[column];
-  const button = heading.querySelector("button");
-  const [before, asked] = [cells(), [heading.getAttribute("aria-sort")]];
-  button.click();
-  const up = cells();
-  asked.push(heading.getAttribute("aria-sort"));
-  button.click();
-  asked.push(heading.getAttribute("aria-sort"));
-  const boxes = [...page.querySelectorAll("figure svg")].map((each) => each.getBoundingClientRect());
-  document.querySelector("pre").textContent = JSON.stringify({
-    before, up, down: cells(), asked,
-    focusable: button.tabIndex,
-    drawn: boxes.filter((box) => box.width > 300 && box.height > 100).length,
-    figures: boxes.length,
-    broken: page.documentElement.scrollWidth > 1200,
-    evil: String(event.target.contentWindow.evil),
+const probe = (page) => {
+  const input = (box, value) => { box.value = value; box.dispatchEvent(new Event("input")); };
+  const table = [...page.querySelectorAll("table")].find(
+    (each) => each.tHead.textContent.includes("Samples/s"),
+  );
+  const cells = (title) => {
+    const column = [...table.tHead.rows[0].cells].findIndex((each) => each.textContent === title);
+    return [...table.tBodies[0].rows].filter((row) => !row.hidden).map((row) => row.cells[column].textContent);
+  };
+  const heading = [...table.tHead.rows[0].cells].find((each) => each.textContent === "Samples/s");
+  const [before, orders] = [cells("Samples/s"), [heading.getAttribute("aria-sort")]];
+  const sorted = [1, 2, 3].map(() => {
+    heading.querySelector("button").click();
+    orders.push(heading.getAttribute("aria-sort"));
+    return cells("Samples/s");
   });
+  input(page.querySelector(".price input"), "2");
+  const costs = cells("Cost of a million samples at 2 per hour");
+  const tools = table.parentElement.previousElementSibling;
+  input(tools.querySelector("input[type=search]"), cells("Samples/s")[2]);
+  const [filtered, count] = [cells("Samples/s"), tools.querySelector("output").textContent];
+  const box = tools.querySelector("input[type=checkbox]");
+  box.click();
+  const hidden = [...table.rows].every((row) => row.cells[0].hidden && !row.cells[1].hidden);
+  const closed = page.querySelectorAll("details.section:not([open])").length;
+  page.querySelector(".controls button").click();
+  const open = page.querySelectorAll("details.section[open]").length;
+  const figure = page.querySelector(".drawing svg");
+  figure.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }));
+  const value = page.querySelector(".value").textContent;
+  const colors = page.querySelector(".controls select");
+  const papers = ["light", "dark"].map((name) => {
+    colors.value = name;
+    colors.dispatchEvent(new Event("change"));
+    return getComputedStyle(page.body).backgroundColor;
+  });
+  const boxes = [...page.querySelectorAll("figure svg")].map((each) => each.getBoundingClientRect());
+  return {
+    before, sorted, orders, costs, filtered, count, hidden, closed, open, value, papers,
+    drawn: boxes.filter((each) => each.width > 300 && each.height > 100).length,
+    figures: boxes.length,
+    overflow: page.documentElement.scrollWidth > page.documentElement.clientWidth,
+  };
+};
+document.querySelector("iframe").onload = (event) => {
+  const found = probe(event.target.contentDocument);
+  found.evil = String(event.target.contentWindow.evil);
+  document.querySelector("pre").textContent = JSON.stringify(found);
 };
 </script>"""
 
@@ -78,15 +104,15 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 
 @pytest.fixture
-def browse(site: Site, tmp_path: Path) -> Callable[[str], Any]:
+def browse(site: Site, tmp_path: Path) -> Callable[..., Any]:
     """Open a page inside a probe page, and return what the probe found."""
     browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if browser is None:
         pytest.skip(f"no browser: none of {', '.join(BROWSERS)} is installed")
 
-    def run(page: str) -> Any:
+    def run(page: str, width: int = 1200) -> Any:
         (site.folder / "page.html").write_text(page)
-        (site.folder / "probe.html").write_text(PROBE)
+        (site.folder / "probe.html").write_text(PROBE.replace("WIDTH", str(width)))
         done = subprocess.run(
             [
                 browser,
@@ -115,27 +141,40 @@ def browse(site: Site, tmp_path: Path) -> Callable[[str], Any]:
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def test_plots_are_drawn_and_tables_sort_by_value(
-    browse: Callable[[str], Any], site: Site, benchtui: Command
-) -> None:
-    found = browse(benchtui("export", str(FIXTURE), "--format", "html").stdout)
-    values = sorted(float(cell.replace(",", "")) for cell in found["before"])
-    assert [float(cell.replace(",", "")) for cell in found["up"]] == values
-    assert [float(cell.replace(",", "")) for cell in found["down"]] == values[::-1]
-    assert found["asked"] == [None, "ascending", "descending"]
-    assert found["focusable"] == 0
+def value(cell: str) -> float:
+    return float(cell.replace(",", ""))
+
+
+def test_page_works_in_a_browser(browse: Callable[..., Any], site: Site, benchtui: Command) -> None:
+    found = browse(benchtui("export", str(SESSION), "--format", "html").stdout, 390)
+    values = sorted(map(value, found["before"]))
+    up, down, original = found["sorted"]
+    assert [value(cell) for cell in up] == values
+    assert [value(cell) for cell in down] == values[::-1]
+    assert original == found["before"]
+    assert found["orders"] == [None, "ascending", "descending", None]
+    assert [value(cost) for cost in found["costs"]] == pytest.approx(
+        [1e6 / (value(rate) * 3600) * 2 for rate in original], rel=0.01
+    )
+    assert original[2] in found["filtered"]
+    assert found["count"] == f"{len(found['filtered'])} of {len(original)} rows"
+    assert len(found["filtered"]) < len(original)
+    assert found["hidden"]
+    assert found["open"] == found["closed"] > 1
+    assert " bs=" in found["value"]
+    assert found["papers"] == ["rgb(254, 254, 254)", "rgb(23, 23, 27)"]
     assert found["drawn"] == found["figures"] > 2
-    assert not found["broken"]
+    assert not found["overflow"]
     assert set(site.requests) == {"127.0.0.1/probe.html", "127.0.0.1/page.html"}
 
 
 def test_untrusted_text_runs_no_script_and_sends_no_request(
-    browse: Callable[[str], Any], site: Site, benchtui: Command
+    browse: Callable[..., Any], site: Site, benchtui: Command
 ) -> None:
     evil = "<script>window.evil=1</script><img src=http://evil.example/x onerror=window.evil=1>"
-    model = json.loads(FIXTURE.read_text())[0]["sweep"]["model"]
+    model = json.loads(SESSION.read_text())[0]["sweep"]["model"]
     session = site.folder / "evil.json"
-    session.write_text(FIXTURE.read_text().replace(json.dumps(model), json.dumps(evil)))
+    session.write_text(SESSION.read_text().replace(json.dumps(model), json.dumps(evil)))
     page = benchtui("export", str(session), "--format", "html").stdout
     assert "&lt;script&gt;window.evil=1" in page
     assert browse(page)["evil"] == "undefined"

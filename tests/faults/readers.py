@@ -30,7 +30,7 @@ from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
 from benchtui.sessions.report import compare
 from benchtui.sessions.report.compare_json import as_json as comparison_as_json
 from benchtui.sessions.report.document import markdown, report
-from benchtui.sessions.report.html import page
+from benchtui.sessions.report.html import report_page
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import MOST_CASES, cases, toml_writer
@@ -129,7 +129,9 @@ def _report(path: Path, dice: random.Random) -> None:
         _structure(text)
     if dice.random() < 0.3:
         _document(
-            "".join(page(report(session, price, full=full), [])).partition("<body")[2].rpartition("<script")[0]
+            "".join(report_page(report(session, price, full=full), []))
+            .partition("<body")[2]
+            .rpartition("<script")[0]
         )
 
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -117,11 +118,12 @@ def comparison_document(
     from benchtui.sessions.report.figure_links import folder_from, with_plots
     from benchtui.sessions.report.html import page
 
-    plots, skipped = render_comparison(found, png=figures is not None)
+    on_page = form == "html"
+    plots, skipped = render_comparison(found, png=figures is not None and not on_page, captioned=not on_page)
     if figures:
         write(plots, figures, inputs)
-    if form == "html":
-        return "".join(page(document, plots, skipped))
+    if on_page:
+        return "".join(page(partial(render, document), plots, skipped))
     text = render(document)
     return with_plots(text, plots, folder_from(output, figures), skipped) if output and figures else text
 

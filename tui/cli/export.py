@@ -178,12 +178,16 @@ def _export_results(path: Path, wanted: ExportOptions) -> None:
 def _plots(
     session: Session, path: Path, wanted: ExportOptions
 ) -> "tuple[list[RenderedPlot], list[SkippedPlot]]":
-    """Return the plots, written to a folder if one is given. Print those without data to stderr."""
+    """Return the plots, written to a folder if one is given. Print those without data to stderr.
+
+    A page has titles and captions of its own, the files in the folder have them in the picture.
+    """
     from benchtui.sessions.plots import render  # import matplotlib only for plots
 
-    found, skipped = render.render_plots(session, png=wanted.figures is not None)
+    on_page, png = wanted.form == "html", wanted.figures is not None
+    found, skipped = render.render_plots(session, png=png and not on_page, captioned=not on_page)
     if wanted.figures:
-        render.write(found, wanted.figures, (path,))
+        render.write(render.render_plots(session, png)[0] if on_page else found, wanted.figures, (path,))
     if skipped:
         reasons = "; ".join(f"{each.name} ({each.reason})" for each in skipped)
         click.echo(f"figures skipped: {reasons}", err=True)
@@ -201,9 +205,9 @@ def _text_chunks(
     from benchtui.sessions.report.document import markdown, markdown_pieces, report
 
     if wanted.form == "html":
-        from benchtui.sessions.report.html import page
+        from benchtui.sessions.report.html import report_page
 
-        return page(report(session, wanted.price, full=wanted.full), found, skipped)
+        return report_page(report(session, wanted.price, full=wanted.full), found, skipped, wanted.price)
     if wanted.figures and wanted.output:
         from benchtui.sessions.report.figure_links import folder_from, with_plots
 

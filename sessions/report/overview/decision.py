@@ -44,7 +44,7 @@ def decision(session: Session, choices: Sequence[Recommendation]) -> DecisionSec
     lines = (_run(shown, "throughput"), _run(shown, "latency"), completeness(session))
     return DecisionSection(
         sentences=tuple(line for line in lines if line),
-        table=table(_COLUMNS, shown),
+        table=table(_COLUMNS, shown, lambda each: each.best.metrics.samples_per_s),
         facts=(*_baselines(shown), *_legend(shown)),
     )
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchtui.sessions.analysis.roofline import Limit
 from benchtui.sessions.analysis.scaling import Step, scaling
@@ -108,7 +108,8 @@ def _group(rows: Sequence[Row], varying: Sequence[str]) -> Group | None:
     shown = rows if len(rows) <= MOST_ROWS else _fastest(rows)
     config, own = rows[0].result.config, varied(row.result.config for row in shown)
     title = series_title(config, [name for name in varying if name not in own])
-    whole = table((*_keys(config, own), *_figures(shown)), shown)
+    columns = (*_keys(config, own), *_figures(shown))
+    whole = table(columns, shown, lambda row: row.result.metrics.samples_per_s)
     if whole is None:
         return None
     found, same = without_equal(whole, len(own) + 1)
@@ -136,10 +137,11 @@ def without_equal(whole: Table, keys: int) -> tuple[Table, list[str]]:
     }
     kept = [place for place in range(len(columns)) if place not in alike]
     same = [_with_value(whole.titles[place], str(columns[place][0])) for place in sorted(alike)]
-    cut = Table(
-        tuple(whole.titles[place] for place in kept),
-        tuple(whole.right[place] for place in kept),
-        tuple(tuple(row[place] for place in kept) for row in whole.rows),
+    cut = replace(
+        whole,
+        titles=tuple(whole.titles[place] for place in kept),
+        right=tuple(whole.right[place] for place in kept),
+        rows=tuple(tuple(row[place] for place in kept) for row in whole.rows),
     )
     return cut, [each for each in same if each]
 

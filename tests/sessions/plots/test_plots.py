@@ -59,6 +59,11 @@ def texts(picture: RenderedPlot) -> str:
     return "\n".join(text for each in root.iter() if (text := (each.text or "").strip()))
 
 
+def titles(picture: RenderedPlot) -> list[str]:
+    """Return the titles of the values."""
+    return [str(each.text) for each in ElementTree.fromstring(picture.svg).iter() if each.tag.endswith("title")]
+
+
 def named(found: Sequence[RenderedPlot]) -> dict[str, RenderedPlot]:
     return {picture.name: picture for picture in found}
 
@@ -97,6 +102,44 @@ def test_axes_have_units_and_captions_have_n(bench: Any) -> None:
         assert unit in texts(found[name]), name
         assert name == "power" or "n = 30 steps per case" in texts(found[name]).replace("\n", " "), name
     assert "out of memory" in texts(found["throughput"])
+
+
+def test_each_plot_has_its_values_as_titles(bench: Any) -> None:
+    found = {name: titles(picture) for name, picture in named(render_plots(whole(bench))[0]).items()}
+    assert found["throughput"][0] == "cpu fp32 compile=off bs=1: 100 samples/s (99.9 to 100)"
+    assert found["throughput"][-1] == "cpu fp32 compile=default bs=8: out of memory"
+    assert found["latency"][0] == "cpu fp32 compile=off bs=1: 10.0 ms (9.95 to 10.0)"
+    assert found["memory"][0] == "cpu fp32 compile=off bs=1: 500 MB"
+    assert found["speedup"][0] == "cpu fp32 compile=off bs=4: 2.00 × (1.87 to 2.13)"
+    assert found["compile"][0] == "cpu fp32 compile=off bs=1 seq=128: 0.890 s"
+    assert found["parts"][0] == "cpu fp32 compile=off bs=1 seq=128: tokenize 10.0 %"
+    assert found["power"][0] == "cpu fp32 compile=off bs=1 seq=128: mean power 100 W"
+    assert [len(found[name]) for name in ("throughput", "speedup", "compile", "parts")] == [7, 5, 12, 18]
+
+
+def test_values_are_where_the_points_are(bench: Any) -> None:
+    (picture,) = (each for each in render_plots(whole(bench))[0] if each.name == "throughput")
+    root = ElementTree.fromstring(picture.svg)
+    (group,) = (each for each in root.iter() if each.get("class") == "values")
+    marks = {
+        (float(each.get("x", 0)), float(each.get("y", 0))) for each in root.iter() if each.tag.endswith("use")
+    }
+    for circle in group:
+        x, y = float(circle.get("cx", 0)), float(circle.get("cy", 0))
+        assert min(abs(x - at) + abs(y - above) for at, above in marks) < 0.2
+
+
+def test_text_of_a_value_is_escaped(bench: Any) -> None:
+    session = bench.session(bench.case(1, 10.0, device="<b>&", parts={"a</title>": [5.0] * 30}))
+    for picture in render_plots(session)[0]:
+        assert all("<b>&" in text for text in titles(picture))
+
+
+def test_title_and_caption_are_left_to_a_page(bench: Any) -> None:
+    picture = render_plots(whole(bench), captioned=False)[0][1]
+    assert picture.title not in texts(picture)
+    assert "n = 30" in picture.caption
+    assert "n = 30" not in texts(picture)
 
 
 def test_svg_is_reproducible_and_has_no_date(bench: Any) -> None:

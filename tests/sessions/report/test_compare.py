@@ -11,6 +11,7 @@ from benchtui.sessions.payloads import Gpu, Host, Memory, Model, Reported
 from benchtui.sessions.plots.render import render_comparison
 from benchtui.sessions.report.compare import markdown, report, row_markdown
 from benchtui.sessions.report.compare_json import as_json
+from benchtui.sessions.report.document import render
 from benchtui.sessions.report.html import page
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
@@ -298,7 +299,7 @@ def test_session_text_is_escaped_in_a_comparison(bench: Any, read: Any) -> None:
     assert not read(text).kinds & {"html_block", "html_inline", "link_open", "code_inline"}
     sides = compare_sessions([ComparedSession.of(evil, base), ComparedSession.of("b", new)])
     plots, skipped = render_comparison(sides)
-    shown = "".join(page(report(sides), plots, skipped))
+    shown = "".join(page(partial(render, report(sides)), plots, skipped))
     assert "<script>|" not in shown and "\x1b" not in shown
 
 

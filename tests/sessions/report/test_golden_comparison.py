@@ -9,6 +9,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from math import exp, log
 from pathlib import Path
 from statistics import fmean, median
@@ -22,6 +23,7 @@ from benchtui.sessions.export import step_export
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.plots.render import render_comparison
 from benchtui.sessions.report.compare import markdown, report
+from benchtui.sessions.report.document import render
 from benchtui.sessions.report.html import page
 from benchtui.sessions.state.session import Session
 
@@ -161,7 +163,7 @@ def test_ratios_of_an_import_follow_from_its_file(tmp_path: Path, read: Any) -> 
 def test_page_holds_the_document_and_its_plots(named: tuple[str, SessionComparison]) -> None:
     compared = named[1]
     plots, skipped = render_comparison(compared)
-    text = "".join(page(report(compared), plots, skipped))
+    text = "".join(page(partial(render, report(compared)), plots, skipped))
     assert [plot.name for plot in plots] == ["throughput", "latency", "ratios"] and not skipped
     assert text.count("<figure") == 3
     for heading in ("Decision", "Interpretation", "Cases", "Systems", "What differs", "Limitations"):

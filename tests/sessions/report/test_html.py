@@ -4,6 +4,7 @@ import re
 from base64 import b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,8 +13,9 @@ from benchtui.sessions.events import Message
 from benchtui.sessions.payloads import Model
 from benchtui.sessions.plots.render import render_plots
 from benchtui.sessions.report.document import markdown, report
-from benchtui.sessions.report.html import page
+from benchtui.sessions.report.html import page, report_page
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.text.tables import Table
 
 EVIL = (
     "a|b`c`<script>alert(1)</script></title></style><img src=http://evil.example/x onerror=alert(1)>"
@@ -31,11 +33,15 @@ class Elements(HTMLParser):
         self.found: list[tuple[str, dict[str, str | None]]] = []
         self.text = ""
         self.open: list[str] = []
+        self.titled: list[str] = []
+        """Elements with a title inside."""
         self.feed(text)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.found.append((tag, dict(attrs)))
+        if tag == "title":
+            self.titled.append(self.open[-1])
         if tag not in VOID:
             self.open.append(tag)
 
@@ -67,14 +73,14 @@ def session_of(bench: Any, text: str) -> Session:
 @pytest.fixture
 def evil(bench: Any) -> Elements:
     session = session_of(bench, EVIL)
-    return Elements("".join(page(report(session, full=True), *render_plots(session))))
+    return Elements("".join(report_page(report(session, full=True), *render_plots(session))))
 
 
 @pytest.mark.parametrize("full", [False, True])
 def test_page_has_the_same_text_as_the_markdown(bench: Any, full: bool) -> None:
     session = session_of(bench, "tiny")
     text = markdown(session, full=full)
-    found = Elements("".join(page(report(session, full=full), [])))
+    found = Elements("".join(report_page(report(session, full=full), [])))
     headings = re.findall(r"^##+ (.*)$", text, re.MULTILINE)
     assert len(headings) > 5
     assert all(heading in found.text for heading in headings)
@@ -100,7 +106,7 @@ def test_page_loads_nothing_and_its_policy_forbids_loading(evil: Elements) -> No
 
 
 def test_content_policy_allows_only_the_script_of_the_page(bench: Any) -> None:
-    text = "".join(page(report(session_of(bench, EVIL))))
+    text = "".join(report_page(report(session_of(bench, EVIL))))
     (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
     assert f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" in text
 
@@ -108,21 +114,86 @@ def test_content_policy_allows_only_the_script_of_the_page(bench: Any) -> None:
 def test_untrusted_text_is_inert_in_the_page(evil: Elements) -> None:
     tags = {tag for tag, _ in evil.found}
     assert not {"img", "iframe", "object", "form", "foreignobject", "animate", "set"} & tags
-    assert len(evil.tags("script")) == len(evil.tags("title")) == 1
+    assert len(evil.tags("script")) == 1
+    assert evil.titled.count("head") == 1
+    assert set(evil.titled) == {"head", "circle", "rect"}  # the page, and values of plots
     assert len(evil.tags("style")) == 1 + len(evil.tags("figure"))  # matplotlib puts one into each drawing
     assert not [name for _, attributes in evil.found for name in attributes if name.startswith("on")]
     assert "<script>alert(1)</script>" in evil.text
 
 
 def test_plots_are_inlined_with_alternative_text(evil: Elements) -> None:
-    figures = evil.tags("figure")
-    assert len(figures) == len(evil.tags("svg")) == 5
-    assert all(each["role"] == "img" and each["aria-label"] for each in figures)
+    drawings = evil.tags("svg")
+    assert len(drawings) == len(evil.tags("figure")) == len(evil.tags("figcaption")) == 5
+    assert all(each["role"] == "img" and each["aria-label"] for each in drawings)
+
+
+def test_values_of_plots_are_in_the_page_for_a_pointer(bench: Any) -> None:
+    session = session_of(bench, "tiny")
+    found = "".join(report_page(report(session), *render_plots(session, captioned=False)))
+    assert re.search(r"<circle [^>]*><title>cpu fp32 bs=2: 200 samples/s", found)
+
+
+def test_headings_go_down_one_level_at_a_time(evil: Elements) -> None:
+    levels = [int(tag[1]) for tag, _ in evil.found if re.fullmatch(r"h\d", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(later <= earlier + 1 for earlier, later in pairwise(levels))
+
+
+def test_boxes_of_tables_have_different_names(evil: Elements) -> None:
+    names = [each["aria-label"] for each in evil.tags("div") if each.get("role") == "region"]
+    assert len(names) == len(evil.tags("table")) == len(set(names)) > 5
+
+
+def test_sections_after_the_results_are_collapsed(bench: Any) -> None:
+    session = session_of(bench, "tiny")
+    found = "".join(report_page(report(session)))
+    headings = re.findall(r"(<summary>)?<h2[^>]*>(.*?)</h2>", found)
+    assert [title for closed, title in headings if not closed] == ["Decision", "Caveats", "Results"]
+    assert len(headings) > 4
+
+
+def test_document_without_a_choice_of_sections_is_open() -> None:
+    shown = Table(("a",), (True,), (("1",),))
+    found = "".join(page(lambda table: f"# A <b>\n\n## One\n\n{table(shown)}\n\n## Two\n\n<i>x</i>\n"))
+    elements = Elements(found)
+    assert "<title>A &lt;b&gt;</title>" in found
+    assert not elements.tags("details")
+    assert not elements.tags("i")
+    assert 'aria-label="Table: One"' in found
+
+
+def test_price_of_the_report_is_the_first_on_the_page(bench: Any) -> None:
+    whole = report(session_of(bench, "tiny"), 2.5)
+    assert Elements("".join(report_page(whole, per_hour=2.5))).tags("input")[0]["value"] == "2.5"
+    assert "value" not in Elements("".join(report_page(whole))).tags("input")[0]
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of WCAG 2.2."""
+
+    def luminance(color: str) -> float:
+        shares = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        red, green, blue = (x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in shares)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", [0, 1])
+@pytest.mark.parametrize("ink", ["ink", "faint", "accent"])
+@pytest.mark.parametrize("paper", ["paper", "shade"])
+def test_text_has_enough_contrast(ink: str, paper: str, scheme: int) -> None:
+    found = "".join(page(lambda _: "# x\n"))
+    colors = {name: pair for name, *pair in re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", found)}
+    assert contrast(colors[ink][scheme], colors[paper][scheme]) >= 4.5
 
 
 def test_plots_use_the_colors_of_the_page(bench: Any) -> None:
     session = session_of(bench, "tiny")
-    text = "".join(page(report(session, full=True), *render_plots(session)))
+    text = "".join(report_page(report(session, full=True), *render_plots(session)))
     drawings = text[text.index("<figure") :]
     assert "var(--series-0)" in drawings
     assert not re.search(r"#(fefefe|1c1c21|0072b2)", drawings)
@@ -130,4 +201,6 @@ def test_plots_use_the_colors_of_the_page(bench: Any) -> None:
 
 def test_page_is_deterministic(bench: Any) -> None:
     one, other = (session_of(bench, "tiny") for _ in range(2))
-    assert list(page(report(one), render_plots(one)[0])) == list(page(report(other), render_plots(other)[0]))
+    assert list(report_page(report(one), render_plots(one)[0])) == list(
+        report_page(report(other), render_plots(other)[0])
+    )

@@ -1,8 +1,10 @@
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from benchtui.sessions.text.formatting import number
 from benchtui.sessions.text.markdown import LONGEST_CELL
 from benchtui.sessions.text.tables import MOST_PADDED, MOST_ROWS, Column, Table, html, markdown, table
 
@@ -57,7 +59,7 @@ def test_very_long_table_is_complete_and_not_padded(read: Callable[[str], Any]) 
 def test_html_rows_beyond_the_limit_follow_as_text() -> None:
     evil = "<b>\n```</pre>&"
     rows = tuple((str(row), evil) for row in range(MOST_ROWS + 2))
-    text = html(Table(("No.", evil), (True, False), rows))
+    text = html(Table(("No.", evil), (True, False), rows), "x")
     shown, _, rest = text.partition("<details><summary>Rows 1,001 to 1,002, as text</summary>")
     assert shown.count("<tr>") == 1 + MOST_ROWS
     assert shown.startswith('<div class="table cut"')
@@ -65,9 +67,35 @@ def test_html_rows_beyond_the_limit_follow_as_text() -> None:
     assert (
         rest == f'\n<pre class="rows" tabindex="0"> No.  {safe}\n1000  {safe}\n1001  {safe}</pre></details>\n'
     )
-    whole = html(Table(("No.", evil), (True, False), rows[:MOST_ROWS]))
+    whole = html(Table(("No.", evil), (True, False), rows[:MOST_ROWS]), "x")
     assert whole.startswith('<div class="table" role')
     assert "details" not in whole
+
+
+def test_html_cells_keep_the_value_before_rounding() -> None:
+    cells = (number(1234.5678), f"{64:,}", "3 to 4", "none", None)
+    text = html(Table(("",) * 5, (True,) * 5, (cells,)), "x")
+    assert re.findall(r"<td[^>]*>", text) == [
+        '<td class="number" data-value="1234.5678">',
+        '<td class="number" data-value="64.0">',
+        '<td class="number" data-value="3.0">',
+        '<td class="number">',
+        '<td class="number">',
+    ]
+    assert "1,230</td>" in text
+
+
+def test_html_rows_keep_their_throughput() -> None:
+    rates = {1: 2.5, 2: None, 3: 0.0}
+    found = table(COLUMNS, rates, rates.get)
+    assert found is not None
+    assert re.findall(r"<tr.*?>", html(found, "x")) == ["<tr>", '<tr data-samples-per-s="2.5">', "<tr>", "<tr>"]
+
+
+def test_html_box_has_its_label_escaped_and_headings_have_a_scope() -> None:
+    text = html(Table(("a", "b"), (True, False), (("1", "x"),)), '"<b>')
+    assert 'role="region" tabindex="0" aria-label="&quot;&lt;b&gt;"' in text
+    assert text.count('<th scope="col"') == text.count("<th ") == 2
 
 
 def test_the_cells_of_a_long_table_are_formatted_when_they_are_read() -> None:

@@ -23,7 +23,7 @@ from benchtui.sessions.library.summaries import earlier_process_spread
 from benchtui.sessions.payloads import Gpu, Host
 from benchtui.sessions.report import compare, compare_json
 from benchtui.sessions.report.document import markdown, report
-from benchtui.sessions.report.html import page
+from benchtui.sessions.report.html import report_page
 from benchtui.sessions.state.session import Session
 from benchtui.tui.cli.optimal import requested_sweep
 from benchtui.tui.cli.text import compare as compare_text
@@ -73,7 +73,7 @@ def first_line(session: Session) -> str:
 
 TEXTS: dict[str, Callable[[Path], str]] = {
     "report as markdown": lambda path: markdown(Session.load(path)),
-    "report as HTML": lambda path: "".join(page(report(Session.load(path)))),
+    "report as HTML": lambda path: "".join(report_page(report(Session.load(path)))),
     "results as CSV": lambda path: case_export.as_csv(Session.load(path)),
     "results as JSON": lambda path: case_export.as_json(Session.load(path)),
     "steps as CSV": lambda path: step_text(path, step_export.write_csv),
