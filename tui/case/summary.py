@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from benchtui.sessions.analysis.applied_options import belongs_to_other_task, was_applied
 from benchtui.sessions.payloads import CLOCK_LIMITS, Compiling, Environment
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.sweep.options import READ_BACK
 from benchtui.sessions.text.formatting import performance_states
 from benchtui.themes.symbols import Symbols
@@ -406,7 +407,7 @@ def _model(case: CaseState) -> Facts:
     model, data = prepared.model, prepared.data
     parameters = None if model.parameters is None else f"{model.parameters:,}"
     return _non_empty(
-        ("model", model.name),
+        ("model", None if model.name == UNKNOWN else model.name),
         ("architecture", model.architecture),
         ("parameters", parameters),
         ("weights", model.weights),

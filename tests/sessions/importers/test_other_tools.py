@@ -84,7 +84,9 @@ def test_hyperfine_cpu_time_and_parameters_are_imported(imported: Any) -> None:
     session = imported({"results": [command | {"parameters": {"threads": "4"}, "stddev": None, "seed": 3}]})
     (case,) = session.cases
     assert case.name == "work 4 threads=4"
-    assert case.finished.environment.worker_cpu == pytest.approx(2.0)
+    environment = case.finished.environment
+    assert (environment.worker_cpu, environment.user_ms, environment.system_ms) == (2.0, 800.0, 200.0)
+    assert "| User (ms) | System (ms) |" in " ".join(markdown(session).split())
     assert session.messages[-1].text == "ignored fields: results.seed"
 
 
@@ -115,6 +117,7 @@ def test_llama_bench_gpu_build_date_and_options_are_kept(imported: Any) -> None:
     assert session.start.measured == "2025-04-24T11:58:51Z"
     texts = [message.text for message in session.messages[1:]]
     assert texts == [
+        "a sample is one repetition of a test: all of its tokens",
         "options shared by all tests: n_threads=8, n_gpu_layers=-1, n_batch=2048",
         "ignored fields: model_size, samples_ttft_ns",
     ]
@@ -237,7 +240,9 @@ def test_batch_and_new_tokens_are_derived_from_rates_of_a_report(imported: Any) 
     assert row.metrics.new_tokens_per_s == pytest.approx(64.0)
     assert row.metrics.time_per_output_token_ms.median == pytest.approx(900 / 31)
     assert row.case.finished.memory.peak_rss_mb == 7.0
-    assert session.messages[-1].text == "ignored fields: report.load_model, report.per_token (62 latencies)"
+    assert session.messages[-1].text == (
+        "ignored fields: report.load_model, report.per_token (62 latencies, median 30 ms, 30 to 30 ms)"
+    )
 
 
 def test_configured_batch_size_is_used_without_a_sequence_length(imported: Any, optimum_file: Path) -> None:
@@ -314,7 +319,16 @@ def test_invalid_input_is_reported_with_file_place_and_value(
 def test_unknown_format_lists_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(BenchtuiError, match="'hyperfin' is not known \\(did you mean 'hyperfine'"):
         read(tmp_path / "none", "hyperfin")
-    assert set(IMPORTERS) == {"optimum-benchmark", "llama-bench", "hyperfine", "batch-sweep", "training-csv"}
+    assert set(IMPORTERS) == {
+        "optimum-benchmark",
+        "llama-bench",
+        "hyperfine",
+        "pyperf",
+        "pytest-benchmark",
+        "torch-benchmark",
+        "batch-sweep",
+        "training-csv",
+    }
 
 
 def test_existing_file_is_not_overwritten(tmp_path: Path, optimum_file: Path) -> None:

@@ -72,13 +72,14 @@ def metrics_text(result: Result, decision: Decision) -> str:
 
 def document(session: Session, decision: Decision) -> dict[str, object]:
     """Return the decision as JSON values, with each case as a ``CaseRow``."""
-    objective = decision.objective
+    objective, work = decision.objective, decision.objective.work
     return {
         "simulated": simulation_note(session.start),
         "objective": objective.need,
         "constraints": objective.constraints,
         "steps": objective.steps,
-        "sequence_length": objective.sequence_length,
+        "sequence_length": work.sequence_length if work and not work.group else None,
+        "group": work.group if work and work.group else None,
         "best": case_row(decision.best.case, decision.best) if decision.best else None,
         "runner_up": case_row(decision.runner_up.case, decision.runner_up) if decision.runner_up else None,
         "ahead": ratio_json(decision.ahead),
@@ -100,15 +101,15 @@ def document(session: Session, decision: Decision) -> dict[str, object]:
 
 
 def json_text(session: Session, decisions: list[Decision]) -> str:
-    """Encode decisions as a JSON array with one entry per sequence length."""
+    """Encode decisions as a JSON array with one entry for each work."""
     return msgspec.json.format(msgspec.json.encode([document(session, each) for each in decisions])).decode()
 
 
 def _objective_text(decision: Decision) -> str:
     objective = decision.objective
-    length = f" at {objective.sequence_length:,} tokens" if objective.sequence_length else ""
+    work = "" if objective.work is None else f" {'of' if objective.work.group else 'at'} {objective.work}"
     steps = f" over {objective.steps:,} steps" if objective.steps else ""
-    return f"{objective.need}{steps}{length}"
+    return f"{objective.need}{steps}{work}"
 
 
 def _against_next(decision: Decision) -> Iterator[str]:
