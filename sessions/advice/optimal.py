@@ -232,7 +232,7 @@ def _options(result: Result) -> float:
 
 
 def works(session: Session) -> tuple[Work, ...]:
-    """Return the work of the measured cases, such as their sequence lengths, in ascending order."""
+    """Return the work of the measured cases, such as their sequence lengths."""
     return tuple(by_work(measured(session)))
 
 

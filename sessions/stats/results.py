@@ -165,8 +165,8 @@ def varied(configs: Iterable[Config]) -> tuple[str, ...]:
 
 
 def by_work(results: Iterable[Result]) -> dict[Work, tuple[Result, ...]]:
-    """Group the results by their work, such as the sequence length, in ascending order."""
+    """Group the results by their work: by sequence length, and groups of another tool in its order."""
     found: dict[Work, list[Result]] = {}
     for result in results:
         found.setdefault(result.config.work, []).append(result)
-    return {work: tuple(found[work]) for work in sorted(found)}
+    return {work: tuple(found[work]) for work in sorted(found, key=lambda work: work.sequence_length)}

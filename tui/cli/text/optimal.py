@@ -15,6 +15,7 @@ from benchtui.sessions.state.simulation import SIMULATED, simulation_note
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
+from benchtui.sessions.text.formatting import time_ms
 from benchtui.sessions.text.wording import costs, ratio_with_interval, unverified_note, verdict_cell, why_unsure
 
 MOST_LINES = 20
@@ -60,7 +61,7 @@ def metrics_text(result: Result, decision: Decision) -> str:
     parts = [
         _with(found.samples_per_s, "samples/s", ".2f"),
         _with(*result.token_rate),
-        f"{kind} step {result.typical_ms:,.2f} ms",
+        f"{kind} step {time_ms(result.typical_ms)} ms",
         _with(result.case.peak_memory_mb, "MB"),
         _with(*result.per_mb, ".2f") if decision.objective.need == "memory" else None,
         _with(found.energy_per_sample_j, "J/sample", ".4f"),
@@ -126,7 +127,7 @@ def _against_next(decision: Decision) -> Iterator[str]:
         )
     if decision.tail is not None:
         best, other = decision.tail.best_ms, decision.tail.other_ms
-        yield f"  but its {decision.tail.name} is longer: {best:,.2f} ms, compared with {other:,.2f} ms"
+        yield f"  but its {decision.tail.name} is longer: {time_ms(best)} ms, compared with {time_ms(other)} ms"
     if (why := why_unsure(ahead)) is not None:
         yield f"  unsure: {why}"
     others = [result.name for result in decision.ties if result is not second]
