@@ -173,6 +173,10 @@ class Environment(Record, frozen=True, kw_only=True):
 
     worker_cpu: Amount | None = None
     """CPU time of the worker and the processes it started, over wall time; 2 is two full CPUs."""
+    user_ms: Milliseconds | None = None
+    """Mean CPU time of a step in user mode, as an imported tool reports it; null for measured cases."""
+    system_ms: Milliseconds | None = None
+    """Mean CPU time of a step in the kernel, likewise."""
     involuntary_switches: Count | None = None
     """Number of involuntary context switches of the worker."""
     others_cpu_percent: Amount | None = None

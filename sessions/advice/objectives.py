@@ -18,6 +18,7 @@ from benchtui.sessions.stats.ratios import (
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio
+from benchtui.sessions.sweep import Work
 
 Need = Literal["throughput", "latency", "memory", "energy", "steadiness", "balanced"]
 NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy", "steadiness", "balanced")
@@ -31,8 +32,8 @@ class Objective:
     constraints: Constraints = NONE
     steps: int | None = None
     """Length of the job in steps, with the cost of compiling once; None for an endless job."""
-    sequence_length: int | None = None
-    """Sequence length of the cases to choose from, in tokens; None for all, which then must share one."""
+    work: Work | None = None
+    """Work of the cases to choose from; None for all, which then must share one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,11 @@ def cost_metrics(objective: Objective, results: Sequence[Result]) -> tuple[CostM
             return (JITTER,)
         case "balanced":
             return shared_metrics((sample, step, PEAK_MEMORY, ENERGY), results)
+
+
+def is_need_of(need: Need, results: Sequence[Result]) -> bool:
+    """Return whether a need differs from the others: a balance needs more than the step time."""
+    return need != "balanced" or len(cost_metrics(Objective(need), results)) > 1
 
 
 def shared_metrics(metrics: Sequence[CostMetric], results: Sequence[Result]) -> tuple[CostMetric, ...]:

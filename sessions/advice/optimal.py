@@ -29,10 +29,10 @@ from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.results import Result, measured
+from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import MIN_EFFECT, Ratio, Verdict
-from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep
+from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep, Work
 from benchtui.sessions.sweep.options import AXES, CHOICES
 
 NEAR = 0.1
@@ -113,7 +113,7 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
     If several cases can't be distinguished, choose the simplest: see ``simplest``.
     """
     known = measured(session) if results is None else results
-    rows = [row for row in known if objective.sequence_length in (None, row.config.sequence_length)]
+    rows = [row for row in known if objective.work in (None, row.config.work)]
     reasons = [(row, _reasons(row, objective)) for row in rows]
     fit = [row for row, against in reasons if not against]
     metrics = cost_metrics(objective, fit)
@@ -231,9 +231,9 @@ def _options(result: Result) -> float:
     )
 
 
-def lengths(session: Session) -> tuple[int, ...]:
-    """Return the sequence lengths of the measured cases, in tokens. Another length is different work."""
-    return tuple(sorted({row.config.sequence_length for row in measured(session)}))
+def works(session: Session) -> tuple[Work, ...]:
+    """Return the work of the measured cases, such as their sequence lengths."""
+    return tuple(by_work(measured(session)))
 
 
 def front(results: Sequence[Result]) -> tuple[Result, ...]:
@@ -319,7 +319,7 @@ def _missing_metric(result: Result, objective: Objective) -> str | None:
 
 def _not_measured(session: Session, objective: Objective) -> Iterator[RejectedCase]:
     for case in session.cases:
-        if case.state != "ok" and objective.sequence_length in (None, case.config.sequence_length):
+        if case.state != "ok" and objective.work in (None, case.config.work):
             reason = case.finished.reason if case.finished else None
             word = NEVER_ENDED.get(case.state, case.state)
             yield RejectedCase(case, ": ".join(part for part in (word, reason) if part))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from benchtui.sessions.events import Runtime
 from benchtui.sessions.payloads import Gpu, Host, Model
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.formatting import memory, number
 
 Fact = tuple[str, str]
@@ -20,9 +21,12 @@ def facts(*pairs: tuple[str, object]) -> tuple[Fact, ...]:
 
 
 def models(session: Session) -> list[tuple[Fact, ...]]:
-    """Return the facts of every distinct model that was loaded; usually there is just one."""
+    """Return the facts of every distinct model that was loaded; usually there is just one.
+
+    A model of which an imported session knows nothing is left out.
+    """
     found = dict.fromkeys(case.prepared.model for case in session.cases if case.prepared)
-    return [_model(model) for model in found]
+    return [known for model in found if (known := _model(model))]
 
 
 def system(session: Session) -> tuple[Fact, ...]:
@@ -37,7 +41,7 @@ def machine_facts(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
 
 def _model(model: Model) -> tuple[Fact, ...]:
     return facts(
-        ("Model", model.name),
+        ("Model", None if model.name == UNKNOWN else model.name),
         ("Architecture", model.architecture),
         ("Hidden size", model.hidden_size),
         ("Hidden layers", model.hidden_layers),

@@ -18,14 +18,11 @@ from benchtui.sessions.importers.decode import (
     parse_json,
     unknown_fields,
 )
-from benchtui.sessions.importers.imported import Imported, Measurement
+from benchtui.sessions.importers.imported import Imported, Measurement, labeled_case
 from benchtui.sessions.payloads import Environment, Memory, Reported
-from benchtui.sessions.sweep import UNKNOWN, Config
 
 REQUIRED = ("command", "mean")
 """Required keys of a result."""
-LONGEST = 300
-"""Maximum length of a command's label in characters."""
 
 _DERIVED = {f"results.{name}" for name in ("median", "stddev", "min", "max")}
 """Fields that can be computed from the times of the runs."""
@@ -78,13 +75,7 @@ def _measurement(result: _Result) -> Measurement:
     codes = result.exit_codes
     failed = sum(code != 0 for code in codes)
     return Measurement(
-        config=Config(
-            device=UNKNOWN,
-            precision=UNKNOWN,
-            compile=UNKNOWN,
-            padding=UNKNOWN,
-            label=" ".join(_words(result))[:LONGEST],
-        ),
+        config=labeled_case(" ".join(_words(result))),
         wall_ms=[1000 * time_s for time_s in times_s],
         reported=None if times_s else Reported(latency_mean_ms=1000 * result.mean),
         memory=Memory(peak_rss_mb=max(peaks) / 1e6) if peaks else None,
@@ -109,6 +100,10 @@ def _failure(codes: list[int | None]) -> str:
 
 
 def _environment(result: _Result) -> Environment | None:
-    if result.user is None or result.system is None or not result.mean:
+    if result.user is None or result.system is None:
         return None
-    return Environment(worker_cpu=(result.user + result.system) / result.mean)
+    return Environment(
+        worker_cpu=(result.user + result.system) / result.mean if result.mean else None,
+        user_ms=1000 * result.user,
+        system_ms=1000 * result.system,
+    )

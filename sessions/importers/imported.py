@@ -1,10 +1,14 @@
 """Result of an importer: measurements of cases, and what is known of their source."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from benchtui.sessions.events import Runtime
 from benchtui.sessions.payloads import Energy, Environment, Host, Memory, Model, Reported
 from benchtui.sessions.sweep import UNKNOWN, Config
+
+LONGEST_LABEL = 300
+"""Maximum length of a case's label in characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +59,24 @@ class Imported:
     def cases(self) -> tuple[Config, ...]:
         """Distinct cases, in the order of the file."""
         return tuple(dict.fromkeys(each.config for each in self.measurements))
+
+
+def labeled_case(label: str, *, group: str = "", device: str = UNKNOWN, threads: int = 0) -> Config:
+    """Return the configuration of a case of which only its name, and perhaps device and threads, are known."""
+    return Config(
+        device=device,
+        precision=UNKNOWN,
+        compile=UNKNOWN,
+        padding=UNKNOWN,
+        threads=threads,
+        label=label[:LONGEST_LABEL],
+        group=group[:LONGEST_LABEL],
+    )
+
+
+def loops_note(loops: Iterable[int]) -> Iterator[str]:
+    """Yield that steps are means over loops, so that slow runs of single loops can't be seen."""
+    counts = sorted(set(loops))
+    if counts and counts[-1] > 1:
+        span = f"{counts[-1]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+        yield f"a step is the mean of {span} runs of the benchmarked code; percentiles are of these means"

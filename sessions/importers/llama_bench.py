@@ -2,7 +2,8 @@
 
 Times are in nanoseconds. A test has options of its own (GPU layers, cache type, batch in tokens), so a case is
 named in llama-bench's terms: the model, the test as in its table (``pp512``, ``tg128``), and the options that
-differ. Options shared by all tests are listed once, in a note.
+differ. Options shared by all tests are listed once, in a note. Tests are compared with the same test only:
+prompt processing and generation are different work.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,10 +20,10 @@ from benchtui.sessions.importers.decode import (
     parse_json_lines,
     try_parse_json,
 )
-from benchtui.sessions.importers.imported import Imported, Measurement
+from benchtui.sessions.importers.imported import Imported, Measurement, labeled_case
 from benchtui.sessions.payloads import Gpu, Host, Model, Reported
 from benchtui.sessions.sanitize import LONGEST_VALUE, visible
-from benchtui.sessions.sweep import LARGEST, MOST_THREADS, UNKNOWN, Config
+from benchtui.sessions.sweep import LARGEST, MOST_THREADS, UNKNOWN
 
 REQUIRED = ("n_prompt", "n_gen", "avg_ns")
 """Keys that identify a test."""
@@ -117,6 +118,7 @@ def _varied(tests: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 def _notes(tests: Sequence[Mapping[str, Any]], varied: Sequence[str]) -> Iterator[str]:
     """Yield notes on options shared by all tests, differing machines, and ignored fields."""
+    yield "a sample is one repetition of a test: all of its tokens"
     first = tests[0]
     alike = [f"{name}={_value(first.get(name))}" for name in _options(tests) if name not in varied]
     if alike:
@@ -140,14 +142,11 @@ def _measurement(test: _Test, raw: Mapping[str, Any], varied: tuple[str, ...]) -
     tokens = test.n_prompt + test.n_gen
     options = (f"{name}={raw[name]}" for name in varied if name in raw)
     return Measurement(
-        config=Config(
+        config=labeled_case(
+            " ".join([test.model_type, _name(test), *options]),
+            group=_name(test),
             device=_device(test),
-            precision=UNKNOWN,
-            compile=UNKNOWN,
-            padding=UNKNOWN,
             threads=test.n_threads,
-            sequence_length=max(tokens + test.n_depth, 1),
-            label=" ".join([test.model_type, _name(test), *options])[:300],
         ),
         wall_ms=[time_ns / 1e6 for time_ns in test.samples_ns],
         tokens=tokens,

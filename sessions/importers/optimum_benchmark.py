@@ -12,6 +12,7 @@ configuration. A dtype of null leaves the choice to the model's files, so it is 
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any, Literal
 
 import msgspec
@@ -219,10 +220,18 @@ def _ignored_fields(both: object, targets: Mapping[str, _Target], step: str) -> 
 
 def _remarks(targets: Mapping[str, _Target]) -> dict[str, str]:
     return {
-        f"report.{name}": f"{len(target.latency.values):,} latencies"
+        f"report.{name}": _summary(_times_ms(target))
         for name, target in targets.items()
         if target.latency and len(target.latency.values) > 1
     }
+
+
+def _summary(times_ms: Sequence[float]) -> str:
+    """Summarize latencies that belong to no step. Version 0.6 repeats some of those per token."""
+    return (
+        f"{len(times_ms):,} latencies, median {median(times_ms):.3g} ms,"
+        f" {min(times_ms):.3g} to {max(times_ms):.3g} ms"
+    )
 
 
 def _measurement(

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.importers import batch_sweep, hyperfine, llama_bench, optimum_benchmark, training_csv
+from benchtui.sessions.importers import (
+    batch_sweep,
+    hyperfine,
+    llama_bench,
+    optimum_benchmark,
+    pyperf,
+    pytest_benchmark,
+    torch_benchmark,
+    training_csv,
+)
 from benchtui.sessions.importers.decode import parse_json, read_text, try_parse_json
 from benchtui.sessions.importers.imported import Imported
 from benchtui.sessions.sweep import ranges
@@ -37,6 +46,21 @@ IMPORTERS = {
         lambda _, value: hyperfine.matches(value),
         hyperfine.parse,
         lambda _, value: (hyperfine.keys(value), hyperfine.REQUIRED),
+    ),
+    "pyperf": _Kind(
+        lambda _, value: pyperf.matches(value),
+        pyperf.parse,
+        lambda _, value: (pyperf.keys(value), pyperf.REQUIRED),
+    ),
+    "pytest-benchmark": _Kind(
+        lambda _, value: pytest_benchmark.matches(value),
+        pytest_benchmark.parse,
+        lambda _, value: (pytest_benchmark.keys(value), pytest_benchmark.REQUIRED),
+    ),
+    "torch-benchmark": _Kind(
+        lambda _, value: torch_benchmark.matches(value),
+        torch_benchmark.parse,
+        lambda _, value: (torch_benchmark.keys(value), torch_benchmark.REQUIRED),
     ),
     "batch-sweep": _Kind(
         lambda _, value: batch_sweep.matches(value),

@@ -42,7 +42,7 @@ def speedups(data: PlotData) -> Plan | SkippedPlot:
     bases = [base.name for base in data.baselines.values()]
     if not found:
         return SkippedPlot("speedup", "no case other than the baseline has a throughput")
-    against = bases[0] if len(bases) == 1 else "the baseline of its sequence length"
+    against = bases[0] if len(bases) == 1 else "the baseline of the same work"
     shown = found[:MOST_ROWS]
     labels = [_label(data, each.result) for each in shown]
     more = _more(found, "fastest")
@@ -61,7 +61,7 @@ def speedups(data: PlotData) -> Plan | SkippedPlot:
 
 def case_speedups(data: PlotData) -> list[CaseSpeedup]:
     """Return every case except the baselines, fastest first."""
-    held = ((data.baselines.get(result.config.sequence_length), result) for result in data.results)
+    held = ((data.baselines.get(result.config.work), result) for result in data.results)
     ratios = ((result, throughput_ratio(base, result)) for base, result in held if base and base is not result)
     found = [CaseSpeedup(result, ratio) for result, ratio in ratios if ratio]
     return sorted(found, key=lambda place: -place.ratio.value)

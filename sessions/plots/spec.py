@@ -8,6 +8,7 @@ from benchtui.sessions.plots.values import Value
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.results import Result, measured, varied
+from benchtui.sessions.sweep import Work
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,8 +22,8 @@ class PlotData:
     results: tuple[Result, ...]
     kinds: tuple[str, ...]
     """Options that vary in the session."""
-    baselines: dict[int, Result]
-    """Baseline case by sequence length."""
+    baselines: dict[Work, Result]
+    """Baseline case of each work."""
 
 
 @dataclass(frozen=True, slots=True)

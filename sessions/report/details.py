@@ -65,7 +65,7 @@ def details(
     varying = varied(case.config for case in session.cases)
     return Details(
         choices=choices_in_detail(choices),
-        models=None if custom_task(session.start.sweep.task) else models(session),
+        models=_models(session),
         system=system(session),
         nodes=systems(session),
         unlike=differences(session),
@@ -91,13 +91,21 @@ def details(
     )
 
 
+def _models(session: Session) -> list[tuple[Fact, ...]] | None:
+    """Return the facts of each model. None for own steps, and for a source that names no model."""
+    found = models(session)
+    unnamed = session.start.source is not None and not found
+    return None if unnamed or custom_task(session.start.sweep.task) else found
+
+
 def left_out(session: Session, results: Sequence[Result]) -> str:
     """Name what only the full report has."""
     amount = sum(message.level != "info" for message in session.messages)
+    paired = len(results) > 1 and not any(result.config.label for result in results)
     found = (
         "each choice against its runner-up",
         "tables of every case",
-        "every pair of option values" if len(results) > 1 else None,
+        "every pair of option values" if paired else None,
         "each part of a step" if any(result.metrics.parts_ms for result in results) else None,
         "requested against applied options" if any(case.effective for case in session.cases) else None,
         "all facts of model, system and method",

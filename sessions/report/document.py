@@ -27,7 +27,7 @@ from benchtui.sessions.report.sections.steadiness import anomaly_table
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.results import Result, measured, varied
-from benchtui.sessions.sweep import Sweep, custom_task
+from benchtui.sessions.sweep import UNKNOWN, Sweep, custom_task
 from benchtui.sessions.text import tables
 from benchtui.sessions.text.markdown import Markdown, plain
 from benchtui.sessions.text.tables import Table
@@ -154,8 +154,10 @@ def _remarks(
 
 
 def _subject(sweep: Sweep) -> str:
-    """Return what was measured: the model, or the function that makes an own step."""
-    return sweep.task if custom_task(sweep.task) else sweep.model
+    """Return what was measured: the model, the function that makes an own step, or else the sweep's name."""
+    if custom_task(sweep.task):
+        return sweep.task
+    return sweep.name if sweep.model == UNKNOWN else sweep.model
 
 
 def _price(per_hour: float | None) -> tuple[Fact, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.sweep import Baseline, Config
+from benchtui.sessions.sweep import Baseline, Config, Work
 
 NOT_MEASURED = {
     "queued": "hasn't been measured yet",
@@ -35,22 +35,22 @@ T = TypeVar("T", bound=HasConfig)
 def baseline_of(config: Config, cases: Iterable[T], named: Baseline | None) -> T | None:
     """Return the baseline that a case is compared with, or None if there is none.
 
-    It is the first case of the same sequence length that the sweep's baseline matches, or simply the first one
-    if the sweep names no baseline. Another sequence length is different work. ``cases`` are those that were
-    measured, in plan order, without the second case of an A/A pair.
+    It is the first case of the same work (such as the sequence length) that the sweep's baseline matches, or
+    simply the first one if the sweep names no baseline. ``cases`` are those that were measured, in plan order,
+    without the second case of an A/A pair.
     """
     return next((case for case in cases if _fits(case.config, config, named)), None)
 
 
-def baselines(cases: Iterable[T], named: Baseline | None) -> dict[int, T]:
-    """Return the baseline of each sequence length that has one.
+def baselines(cases: Iterable[T], named: Baseline | None) -> dict[Work, T]:
+    """Return the baseline of each work that has one.
 
     One pass over the cases, for callers that need many baselines.
     """
-    found: dict[int, T] = {}
+    found: dict[Work, T] = {}
     for case in cases:
-        if case.config.sequence_length not in found and _fits(case.config, case.config, named):
-            found[case.config.sequence_length] = case
+        if case.config.work not in found and _fits(case.config, case.config, named):
+            found[case.config.work] = case
     return found
 
 
@@ -64,5 +64,5 @@ def explain_missing_baseline(config: Config, planned: Iterable[CaseState], named
 
 
 def _fits(candidate: Config, config: Config, named: Baseline | None) -> bool:
-    same_work = candidate.sequence_length == config.sequence_length and not candidate.repeat
+    same_work = candidate.work == config.work and not candidate.repeat
     return same_work and (named is None or named.matches(candidate))

@@ -13,7 +13,7 @@ from benchtui.sessions.stats import evidence
 from benchtui.sessions.stats.evidence import Evidence, with_noise
 from benchtui.sessions.stats.noise import Noise
 from benchtui.sessions.stats.sampling import Sample
-from benchtui.sessions.sweep import Config
+from benchtui.sessions.sweep import Config, Work
 from benchtui.sessions.sweep.options import AXES
 
 if TYPE_CHECKING:
@@ -164,9 +164,9 @@ def varied(configs: Iterable[Config]) -> tuple[str, ...]:
     return tuple(name for name, column in zip(SERIES_OPTIONS, columns, strict=False) if len(set(column)) > 1)
 
 
-def by_length(results: Iterable[Result]) -> dict[int, tuple[Result, ...]]:
-    """Group the results by sequence length. Another length is different work, not another choice."""
-    found: dict[int, list[Result]] = {}
+def by_work(results: Iterable[Result]) -> dict[Work, tuple[Result, ...]]:
+    """Group the results by their work: by sequence length, and groups of another tool in its order."""
+    found: dict[Work, list[Result]] = {}
     for result in results:
-        found.setdefault(result.config.sequence_length, []).append(result)
-    return {length: tuple(each) for length, each in found.items()}
+        found.setdefault(result.config.work, []).append(result)
+    return {work: tuple(found[work]) for work in sorted(found, key=lambda work: work.sequence_length)}

@@ -31,6 +31,7 @@ from benchtui.sessions.sweep.options import (
     Exclusion,
     Record,
     Size,
+    Work,
 )
 from benchtui.sessions.sweep.plan import (
     cases,
@@ -70,6 +71,7 @@ __all__ = [
     "Train",
     "Weights",
     "WhenLost",
+    "Work",
     "cases",
     "custom_task",
     "exclusion_matcher",

@@ -6,7 +6,7 @@ table: parsers, names, labels, forms, columns, and the check whether the option 
 """
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -178,6 +178,17 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
 
+class Work(NamedTuple):
+    """Work of a step. Cases of different work aren't alternatives to each other."""
+
+    sequence_length: int
+    group: str = ""
+    """``Config.group``."""
+
+    def __str__(self) -> str:
+        return self.group or f"{self.sequence_length:,} tokens"
+
+
 class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     """One cell of a sweep: the requested options of a case."""
 
@@ -208,6 +219,13 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     label: str = ""
     """Name of an imported case in its tool's words, if that tool has other options than these.
     The options here then mean nothing, except for the device."""
+    group: str = ""
+    """Work of a labeled case in its tool's words, such as ``pp512``; empty if that tool compares all cases."""
+
+    @property
+    def work(self) -> Work:
+        """Work of a step: a case is only compared with others of the same work."""
+        return Work(self.sequence_length, self.group)
 
     @property
     def name(self) -> str:

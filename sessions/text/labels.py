@@ -96,7 +96,12 @@ def pair_applied(pair: Comparison, option: str) -> bool | None:
 
 
 def unverified_options(result: Result) -> tuple[tuple[str, bool | None], ...]:
-    """Return the non-default values that weren't certainly applied: False for not applied, None for unknown."""
+    """Return the non-default values that weren't certainly applied: False for not applied, None for unknown.
+
+    Empty for a case of another tool whose options are in its label.
+    """
+    if result.config.label:
+        return ()
     found = (
         (option, value, was_applied(result.case, option))
         for option in READ_BACK

@@ -62,7 +62,8 @@ def figure(result: Result, need: Need) -> str:
             return f"std {number(result.metrics.latency_ms.jitter_percent)} % of the mean step"
         case "balanced":
             peak = memory(result.case.peak_memory_mb)
-            parts = (figure(result, "throughput"), figure(result, "latency"), peak)
+            rates = _rates(result) if result.metrics.samples_per_s else None
+            parts = (rates, figure(result, "latency"), peak)
             return ", ".join(part for part in parts if part)
 
 
@@ -104,7 +105,7 @@ def headline_rate(result: Result) -> tuple[float | None, str]:
         return new, "new tokens/s"
     tokens, unit = result.token_rate
     task = result.session.start.sweep.task if result.session else ""
-    if tokens and task.startswith("lm-"):
+    if tokens and task.startswith(("lm-", "generate")):
         return tokens, unit
     return result.metrics.samples_per_s, SAMPLES_PER_S
 

@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchtui.sessions.advice.objectives import Objective
-from benchtui.sessions.advice.optimal import decide, lengths
+from benchtui.sessions.advice.optimal import decide, works
 from benchtui.sessions.compare.align import compare_sessions, load_sessions
 from benchtui.sessions.events import (
     AnyEvent,
@@ -255,8 +255,8 @@ def ranked(path: Path, judging: VerdictSettings) -> list[int]:
     """Return the indices of the cases in leaderboard order."""
     session = load_with(path, judging)
     found = []
-    for length in lengths(session):
-        rows = [each for each in measured(session) if each.config.sequence_length == length]
+    for work in works(session):
+        rows = [each for each in measured(session) if each.config.work == work]
         rated = [each for each in rows if each.metrics.samples_per_s]
         rated.sort(key=lambda each: each.metrics.samples_per_s or 0.0, reverse=True)
         found += [each.case.index for each in rated] if len(rated) > 1 else []
@@ -393,10 +393,10 @@ def test_optimal_agrees_with_the_table_on_best_versus_next(path: Path) -> None:
 @pytest.mark.parametrize("need", ["throughput", "latency", "balanced"])
 def test_optimal_ties_are_not_distinguished_by_the_table(path: Path, need: Any) -> None:
     session = Session.load(path)
-    for length in lengths(session):
-        choice = decide(session, Objective(need, sequence_length=length))
+    for work in works(session):
+        choice = decide(session, Objective(need, work=work))
         ratio = {"throughput": throughput_ratio, "latency": latency_ratio}.get(need)
-        others = [row for row in measured(session) if row.config.sequence_length == length]
+        others = [row for row in measured(session) if row.config.work == work]
         if choice.best is None or ratio is None:
             continue
         own = next(row for row in others if row.case is choice.best.case)
@@ -415,12 +415,12 @@ def test_the_starred_row_is_the_report_s_clear_decision(path: Path) -> None:
     session = Session.load(path)
     case_rows = CaseRows(session, UNICODE)
     case_rows.refresh(session.cases)
-    for length in lengths(session):
-        choice = decide(session, Objective("throughput", sequence_length=length))
+    for work in works(session):
+        choice = decide(session, Objective("throughput", work=work))
         starred = [
             case.index
             for case in session.cases
-            if case.config.sequence_length == length and case_rows.row(case.index).lead[0] == UNICODE.best
+            if case.config.work == work and case_rows.row(case.index).lead[0] == UNICODE.best
         ]
         best = choice.best.case if choice.best is not None and choice.clear else None
         assert starred == ([best.index] if best is not None and not is_disturbed(best.marks) else [])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from benchtui.sessions.analysis.applied_options import belongs_to_other_task, was_applied
 from benchtui.sessions.payloads import CLOCK_LIMITS, Compiling, Environment
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.sweep.options import READ_BACK
 from benchtui.sessions.text.formatting import performance_states
 from benchtui.themes.symbols import Symbols
@@ -62,7 +63,7 @@ def case_markdown(case: CaseState, known: Metrics | None, reached: Limit | None,
         for option, actual, sign, _ in _read_back(case)
     ]
     tables = [heading(f"{case.name}: {case.state}")]
-    tables.append(pipe_table(("option", "requested", "actual", "applied"), options))
+    tables += [pipe_table(("option", "requested", "actual", "applied"), options)] if options else []
     parts = [(part.name, f"{part.mean_ms:.3f}") for part in _parts(known)]
     facts = {"figures": _figures(known, symbols), "parts of a step, ms": parts, "end": _outcome(case)}
     facts |= {
@@ -106,8 +107,11 @@ def _non_empty(*facts: tuple[str, object]) -> Facts:
 def _options(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
     """Render requested next to actual options. A mismatch has a symbol, a word, and a color."""
     signs = {True: (symbols.ok, "good"), False: (symbols.failed, "bad"), None: (symbols.absent, "muted")}
+    shown = _read_back(case)
+    if not shown:
+        return []
     lines = [crop([(f"  {'':<17} {'requested':<18} actual", "muted")], width, symbols)]
-    for option, actual, so, known in _read_back(case):
+    for option, actual, so, known in shown:
         sign, role = signs[known] if so else (" ", "plain")
         requested = format.clean(str(getattr(case.config, option, "")))
         pieces: list[Span] = [(f"  {option:<17} ", "muted"), (f"{requested:<18} ", "plain")]
@@ -151,6 +155,9 @@ def _read_back(case: CaseState) -> list[tuple[str, str, str, bool | None]]:
 
 
 def _options_of(case: CaseState) -> list[str]:
+    """Return the options that the case has. Those of a case that another tool named are in its name."""
+    if case.config.label:
+        return []
     return [option for option in READ_BACK if not belongs_to_other_task(case, option)]
 
 
@@ -200,9 +207,10 @@ def _rounds(case: CaseState) -> Facts:
 def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
     if known is None:
         return []
-    latency = known.latency_ms
+    latency, amount = known.latency_ms, known.samples_per_step
+    samples = f", {format.amount(amount, 'sample')} each" if amount else ""
     return [
-        ("steps", f"{latency.n:,}, {format.amount(known.samples_per_step, 'sample')} each"),
+        ("steps", f"{latency.n:,}{samples}"),
         *((name, f"{format.milliseconds(value, symbols)} ms") for name, value in percentiles(latency).items()),
         ("interval", _interval(latency, symbols)),
         *_rates(known, symbols),
@@ -313,6 +321,8 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
     slowing = [reason for reason in around.throttle if reason not in CLOCK_LIMITS]
     return _non_empty(
         ("worker CPU", _unit(around.worker_cpu, "of one", 2)),
+        ("user time of a step", _unit(around.user_ms, "ms", 2)),
+        ("system time of a step", _unit(around.system_ms, "ms", 2)),
         ("involuntary context switches", _unit(around.involuntary_switches, "", 0)),
         (
             "used by others",
@@ -406,7 +416,7 @@ def _model(case: CaseState) -> Facts:
     model, data = prepared.model, prepared.data
     parameters = None if model.parameters is None else f"{model.parameters:,}"
     return _non_empty(
-        ("model", model.name),
+        ("model", None if model.name == UNKNOWN else model.name),
         ("architecture", model.architecture),
         ("parameters", parameters),
         ("weights", model.weights),

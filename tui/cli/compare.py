@@ -121,7 +121,7 @@ def comparison_document(
     on_page = form == "html"
     plots, skipped = render_comparison(found, png=figures is not None and not on_page, captioned=not on_page)
     if figures:
-        write(plots, figures, inputs)
+        write(render_comparison(found, png=True)[0] if on_page else plots, figures, inputs)
     if on_page:
         return "".join(page(partial(render, document), plots, skipped))
     text = render(document)

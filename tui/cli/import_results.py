@@ -23,7 +23,8 @@ from benchtui.tui.drawing.format import amount
 def import_results(source: Path, path: Path | None, kind: str | None) -> None:
     """Convert the results of another tool to a session.
 
-    FILE is the output of optimum-benchmark (JSON), llama-bench (-o json or jsonl), hyperfine (--export-json), a
+    FILE is the output of optimum-benchmark (JSON), llama-bench (-o json or jsonl), hyperfine (--export-json),
+    pyperf (JSON), pytest-benchmark (--benchmark-json), torch.utils.benchmark (as JSON, see README), a
     batch-sweep runner (JSONL), or a table of training runs (CSV). Anything it doesn't state stays unknown.
     """
     if path is None:

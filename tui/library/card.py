@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import wrap
 
-from benchtui.sessions.sweep import Axes
+from benchtui.sessions.sweep import UNKNOWN, Axes
 from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, counted, duration, rate
@@ -106,6 +106,9 @@ def _host(item: Item, symbols: Symbols) -> str:
 
 def _sweep(item: Item, symbols: Symbols) -> str:
     sweep = item.entry.started.sweep
+    known = [each for each in (sweep.model, sweep.task) if each != UNKNOWN]
+    if item.entry.started.source:
+        return _joined(symbols, sweep.name, *known)
     weights = f"{sweep.weights} weights"
     return _joined(symbols, sweep.name, sweep.model, weights, sweep.task, f"dataset {sweep.dataset}")
 
@@ -114,7 +117,7 @@ def _axes(axes: Axes, symbols: Symbols) -> str:
     shown = (
         f"{axis.replace('_', ' ')} {_values(getattr(axes, axis))}"
         for axis in AXES
-        if getattr(axes, axis) != getattr(Axes(), axis)
+        if getattr(axes, axis) not in (getattr(Axes(), axis), (UNKNOWN,))
     )
     return _joined(symbols, *shown, "batch size by search" if axes.batch_size_auto else "")
 

@@ -11,7 +11,7 @@ from benchtui.sessions.stats.noise import Noise, kind_of, noise_of
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.sampling import Sample
 from benchtui.sessions.stats.verdicts import Ratio
-from benchtui.sessions.sweep import Baseline
+from benchtui.sessions.sweep import Baseline, Work
 from benchtui.tui.live.step_cache import THREAD_STEPS
 
 
@@ -23,7 +23,7 @@ class CaseVerdicts:
         self._judging = judging
         self._measured: dict[int, CaseState] = {}
         """Successfully measured cases, by index."""
-        self._bases: dict[int, CaseState | None] = {}
+        self._bases: dict[Work, CaseState | None] = {}
         """Baseline per sequence length; computed on demand, cleared when a case ends."""
         self._rounds: dict[int, tuple[Sample, ...]] = {}
         """Summarized rounds per case, computed when the case is first compared."""
@@ -55,11 +55,11 @@ class CaseVerdicts:
 
     def base_of(self, case: CaseState) -> CaseState | None:
         """Return the baseline of a case, chosen by the report's rule (``sessions.stats.baseline``)."""
-        length = case.config.sequence_length
-        if length not in self._bases:
+        work = case.config.work
+        if work not in self._bases:
             measured = (self._measured[index] for index in sorted(self._measured))
-            self._bases[length] = baseline_of(case.config, measured, self._baseline)
-        return self._bases[length]
+            self._bases[work] = baseline_of(case.config, measured, self._baseline)
+        return self._bases[work]
 
     def is_base(self, case: CaseState) -> bool:
         """Return whether this case is a baseline for others."""

@@ -6,6 +6,7 @@ from benchtui.sessions.events import Message
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, labeled
+from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.formatting import ratio_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
@@ -186,6 +187,8 @@ def _device(session: Session) -> str:
 def _about(session: Session) -> str:
     prepared = next((case.prepared for case in session.cases if case.prepared), None)
     name = session.start.sweep.model
+    if name == UNKNOWN:
+        return ""
     if prepared is None or prepared.model.parameters is None:
         return format.clean(name)
     return format.clean(f"{name}  {prepared.model.parameters / 1e6:,.1f} M parameters")

@@ -8,6 +8,7 @@ from benchtui.sessions.advice.objectives import Need
 from benchtui.sessions.compare.system_facts import Fact
 from benchtui.sessions.report.sections.recommendations import BALANCED, OPTIMA, Recommendation
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.formatting import count, listed, number
 from benchtui.sessions.text.labels import STATES, case_label
 from benchtui.sessions.text.tables import Column, Table, table
@@ -26,6 +27,7 @@ from benchtui.sessions.text.wording import (
 
 BILLION = 1000 * MILLION
 SECONDS_A_DAY = 24 * SECONDS_AN_HOUR
+NO_CHOICE = "Nothing to choose between: no two measured cases do the same work."
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,9 @@ class DecisionSection:
 def decision(session: Session, choices: Sequence[Recommendation]) -> DecisionSection:
     """Return what to run for each need. Without a measured case, only how many were measured."""
     shown = _with_alternatives(choices)
-    lines = (_run(shown, "throughput"), _run(shown, "latency"), completeness(session))
+    grouped = any(case.config.group for case in session.cases if case.state == "ok")
+    nothing = NO_CHOICE if grouped and not choices else None
+    lines = (_run(shown, "throughput"), _run(shown, "latency"), nothing, completeness(session))
     return DecisionSection(
         sentences=tuple(line for line in lines if line),
         table=table(_COLUMNS, shown, lambda each: each.best.metrics.samples_per_s),
@@ -50,15 +54,11 @@ def decision(session: Session, choices: Sequence[Recommendation]) -> DecisionSec
 
 
 def _with_alternatives(choices: Sequence[Recommendation]) -> list[Recommendation]:
-    """Drop the further needs of a sequence length with a single case, which is the choice for all of them."""
-    first: dict[int, Need] = {}
+    """Drop the further needs of work with a single case, which is the choice for all of them."""
+    first: dict[Work, Need] = {}
     for each in choices:
-        first.setdefault(each.best.config.sequence_length, each.need)
-    return [
-        each
-        for each in choices
-        if each.choice.runner_up or first[each.best.config.sequence_length] == each.need
-    ]
+        first.setdefault(each.best.config.work, each.need)
+    return [each for each in choices if each.choice.runner_up or first[each.best.config.work] == each.need]
 
 
 def completeness(session: Session) -> str:
@@ -71,13 +71,13 @@ def completeness(session: Session) -> str:
 
 
 def _run(choices: Sequence[Recommendation], need: Need) -> str | None:
-    """Return the cases to run for a need, one per sequence length."""
+    """Return the cases to run for a need, one for each work."""
     chosen = [each for each in choices if each.need == need]
     if not chosen:
         return None
     named = [f"{_label(each)} ({figure(each.best, need)})" for each in chosen[:MOST_NAMES]]
     rest = len(chosen) - len(named)
-    more = [f"see the table for {count(rest, 'more sequence length')}"] if rest else []
+    more = [f"see the table for {rest:,} more"] if rest else []
     return f"For {need}, run {listed([*named, *more])}."
 
 
@@ -86,7 +86,7 @@ def _label(each: Recommendation) -> str:
 
 
 def _baselines(choices: Sequence[Recommendation]) -> tuple[Fact, ...]:
-    """Return the baseline of each sequence length, or why there is none."""
+    """Return the baseline of each work, or why there is none."""
     fastest = (each for each in choices if each.need == "throughput")
     return tuple((f"Baseline{each.where}", _baseline(each)) for each in fastest)
 
@@ -102,7 +102,8 @@ def _legend(choices: Sequence[Recommendation]) -> tuple[Fact, ...]:
 
 
 def _figure(each: Recommendation) -> str:
-    daily = samples_per_day(each.best.metrics.samples_per_s) if each.need == "throughput" else None
+    rate = None if each.best.config.label else each.best.metrics.samples_per_s
+    daily = samples_per_day(rate) if each.need == "throughput" else None
     return ", ".join(part for part in (figure_with_interval(each.best, each.need), daily) if part)
 
 

@@ -184,6 +184,8 @@ def _figures(rows: Sequence[Row]) -> tuple[Column[Row], ...]:
         Column("95% interval", _rate_interval),
         Column("Against linear (×)", lambda row: number(row.step.against_linear) if row.step else None),
         Column("Per doubling (%)", lambda row: percent(row.step.gain_per_doubling) if row.step else None),
+        _processor_time("User (ms)", "user_ms"),
+        _processor_time("System (ms)", "system_ms"),
         _peak(rows),
         Column("Power (W)", lambda row: number(row.result.metrics.mean_power_w)),
         Column("J/sample", lambda row: number(row.result.metrics.energy_per_sample_j)),
@@ -194,6 +196,14 @@ def _figures(rows: Sequence[Row]) -> tuple[Column[Row], ...]:
         Column("Parts of a step (%)", _parts, right=False),
         Column("Marks", lambda row: ", ".join(row.marks) or None, right=False),
     )
+
+
+def _processor_time(title: str, field: str) -> Column[Row]:
+    def cell(row: Row) -> str | None:
+        environment = row.result.case.finished.environment if row.result.case.finished else None
+        return time_ms(getattr(environment, field)) if environment else None
+
+    return Column(title, cell)
 
 
 def _only_means(rows: Sequence[Row]) -> bool:

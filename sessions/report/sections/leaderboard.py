@@ -8,8 +8,9 @@ from benchtui.sessions.report.sections.per_case import rate_interval
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
-from benchtui.sessions.stats.results import Result, by_length
+from benchtui.sessions.stats.results import Result, by_work
 from benchtui.sessions.stats.verdicts import Ratio
+from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.formatting import capitalized, number, signed_percent, span, time_ms
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, table
@@ -32,9 +33,9 @@ class RankedCase:
 def leaderboard(
     session: Session, results: Sequence[Result], varying: tuple[str, ...], per_hour: float | None
 ) -> list[Block]:
-    """Return a block for each sequence length with at least two cases that have a throughput."""
+    """Return a block for each work with at least two cases that have a throughput."""
     found = []
-    for length, rows in sorted(by_length(results).items()):
+    for work, rows in by_work(results).items():
         rated = [row for row in rows if row.metrics.samples_per_s]
         ranked = sorted(rated, key=_rate, reverse=True)
         named = session.start.sweep.measure.baseline
@@ -47,9 +48,13 @@ def leaderboard(
                 if base
                 else f"{explain_missing_baseline(rows[0].config, session.cases, named)}."
             )
-            title = "Ranked" if any(row.config.label for row in rows) else f"Ranked, {length:,} tokens"
-            found.append(Block(title, capitalized(lead), shown))
+            found.append(Block(_title(work, rows), capitalized(lead), shown))
     return found
+
+
+def _title(work: Work, rows: Sequence[Result]) -> str:
+    """Return the heading. The length of cases that another tool named isn't known."""
+    return "Ranked" if not work.group and any(row.config.label for row in rows) else f"Ranked, {work}"
 
 
 def _rate(row: Result) -> float:

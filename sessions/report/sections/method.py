@@ -18,7 +18,7 @@ from benchtui.sessions.stats.ratios import latency_ratio
 from benchtui.sessions.stats.results import Result, aa_pair, series_key, varied
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS
 from benchtui.sessions.stats.verdicts import MIN_EFFECT
-from benchtui.sessions.sweep import SYNTHETIC, Measure, Sweep, custom_task
+from benchtui.sessions.sweep import SYNTHETIC, UNKNOWN, Measure, Sweep, custom_task
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK
 from benchtui.sessions.text.formatting import count, listed, number, signed_percent
 from benchtui.sessions.text.labels import applied, series_title
@@ -54,7 +54,7 @@ def method(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
 def _imported(session: Session) -> tuple[Fact, ...]:
     """Describe what is known of another tool's measurement: the source of its metrics, and little else."""
     return facts(
-        ("Task", session.start.sweep.task),
+        ("Task", None if session.start.sweep.task == UNKNOWN else session.start.sweep.task),
         ("Taken over from", session.start.source),
         ("Timing", "as that tool times; warm-up, stop rule and what a step holds are its own"),
         *(
@@ -343,6 +343,9 @@ def _tally(words: Iterable[str | None]) -> str | None:
 
 def _baseline(session: Session) -> str:
     named = session.start.sweep.measure.baseline
+    if named is None and any(case.config.label for case in session.cases):
+        groups = any(case.config.group for case in session.cases)
+        return f"the first measured case{' of each group' if groups else ''}"
     if named is None:
         return "the first measured case of each sequence length, as the sweep names none"
     wanted = ", ".join(f"{field} = {value}" for field, value in named.named.items()) or "any case"

@@ -171,12 +171,10 @@ def _uneven(results: Sequence[Result]) -> list[Finding]:
     if not found:
         return []
     where = f"{count(len(found), 'case')}, such as {listed([result.name for result in found[:MOST_NAMES]])}"
-    return [
-        Finding(
-            "Uneven steps",
-            f"a few slow steps dominate {where} (mean over {UNEVEN} × the median); throughput includes them.",
-        )
-    ]
+    rated = any(each.metrics.samples_per_s for each in found)
+    included = "; throughput includes them" if rated else ""
+    text = f"a few slow steps dominate {where} (mean over {UNEVEN} × the median){included}."
+    return [Finding("Uneven steps", text)]
 
 
 def _doubt(known: bool | None, where: str) -> Finding:

@@ -15,7 +15,13 @@ from benchtui.sessions.text.wording import verdict_cell
 
 
 def performance(session: Session, results: Sequence[Result], varying: Sequence[str]) -> list[Block]:
-    """Return a block for each series. Its lead lists the planned batch sizes without a row, and why."""
+    """Return a block for each series. Its lead lists the planned batch sizes without a row, and why.
+
+    Cases that another tool named share a block: their batch sizes aren't known.
+    """
+    if any(result.config.label for result in results):
+        named = table((_CASE, *_PERFORMANCE[1:]), results)
+        return [Block("Cases", None, named)] if named else []
     shown = ((each, table(_PERFORMANCE, each.results)) for each in series(results))
     missing: dict[tuple[object, ...], list[CaseState]] = {}
     for case in session.cases:
@@ -41,8 +47,7 @@ def parts(results: Sequence[Result]) -> Table | None:
     """Return the mean time and share of each part of a step. None if no case has parts."""
     rows = [result for result in results if result.metrics.parts_ms]
     names = dict.fromkeys(name for result in rows for name in result.metrics.parts_ms)
-    case: Column[Result] = Column("Case", lambda result: result.name, right=False)
-    return table((case, *(column for name in names for column in _part(name))), rows)
+    return table((_CASE, *(column for name in names for column in _part(name))), rows)
 
 
 def rate_interval(result: Result) -> str | None:
@@ -165,6 +170,7 @@ def _steps(case: CaseState) -> str | None:
     return number(amount, 0)
 
 
+_CASE: Column[Result] = Column("Case", lambda result: result.name, right=False)
 _PERFORMANCE: tuple[Column[Result], ...] = (
     Column("Batch size", _size),
     Column("n", lambda result: number(result.metrics.latency_ms.n or None, 0)),

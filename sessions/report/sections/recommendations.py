@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchtui.sessions.advice.objectives import NEEDS, Need, Objective
+from benchtui.sessions.advice.objectives import NEEDS, Need, Objective, is_need_of
 from benchtui.sessions.advice.optimal import Decision, decide
 from benchtui.sessions.analysis.scaling import Scaling, scaling
 from benchtui.sessions.report.sections.memory_energy import Frontier
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
-from benchtui.sessions.stats.results import Result, Series, by_length, series, series_key
+from benchtui.sessions.stats.results import Result, Series, by_work, series, series_key
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.text.formatting import capitalized, percent, ratio_text
 from benchtui.sessions.text.labels import (
@@ -46,13 +46,13 @@ BALANCED = "lowest time per sample x step time (x peak memory, x energy, where a
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """Best case for a need at one sequence length, with the baseline to compare it with."""
+    """Best case for a need and work, with the baseline to compare it with."""
 
     need: Need
     choice: Decision
     best: Result
     where: str
-    """``, 128 tokens`` if there are several sequence lengths, else empty."""
+    """``, 128 tokens`` if there is other work too, else empty."""
     baseline: Result | None
     no_baseline: str
     """Why there is no baseline; empty if there is one."""
@@ -65,15 +65,17 @@ class Recommendation:
 def recommendations_by_need(
     session: Session, results: Sequence[Result], varying: tuple[str, ...], per_hour: float | None = None
 ) -> list[Recommendation]:
-    """Return the best case for each need and sequence length."""
+    """Return the best case for each need and work, if another tool didn't give the case a group of its own."""
     named = session.start.sweep.measure.baseline
-    lengths, bases = dict(sorted(by_length(results).items())), baselines(results, named)
+    works, bases = by_work(results), baselines(results, named)
     found = []
     for need in NEEDS:
-        for length, rows in lengths.items():
-            choice, base = decide(session, Objective(need, sequence_length=length), rows), bases.get(length)
+        for work, rows in works.items():
+            if (work.group and len(rows) == 1) or not is_need_of(need, rows):
+                continue
+            choice, base = decide(session, Objective(need, work=work), rows), bases.get(work)
             if choice.best:
-                where = f", {length:,} tokens" if len(lengths) > 1 else ""
+                where = f", {work}" if len(works) > 1 else ""
                 why = "" if base else explain_missing_baseline(choice.best.config, session.cases, named)
                 found.append(Recommendation(need, choice, choice.best, where, base, why, varying, per_hour))
     return found

@@ -4,7 +4,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from benchtui.sessions.advice.optimal import works
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.export.case_rows import rows
 from benchtui.sessions.importers.registry import IMPORTERS, read
 from benchtui.sessions.importers.session_writer import write
 from benchtui.sessions.report.document import markdown
@@ -84,7 +86,9 @@ def test_hyperfine_cpu_time_and_parameters_are_imported(imported: Any) -> None:
     session = imported({"results": [command | {"parameters": {"threads": "4"}, "stddev": None, "seed": 3}]})
     (case,) = session.cases
     assert case.name == "work 4 threads=4"
-    assert case.finished.environment.worker_cpu == pytest.approx(2.0)
+    environment = case.finished.environment
+    assert (environment.worker_cpu, environment.user_ms, environment.system_ms) == (2.0, 800.0, 200.0)
+    assert "| User (ms) | System (ms) |" in " ".join(markdown(session).split())
     assert session.messages[-1].text == "ignored fields: results.seed"
 
 
@@ -115,6 +119,7 @@ def test_llama_bench_gpu_build_date_and_options_are_kept(imported: Any) -> None:
     assert session.start.measured == "2025-04-24T11:58:51Z"
     texts = [message.text for message in session.messages[1:]]
     assert texts == [
+        "a sample is one repetition of a test: all of its tokens",
         "options shared by all tests: n_threads=8, n_gpu_layers=-1, n_batch=2048",
         "ignored fields: model_size, samples_ttft_ns",
     ]
@@ -237,7 +242,9 @@ def test_batch_and_new_tokens_are_derived_from_rates_of_a_report(imported: Any) 
     assert row.metrics.new_tokens_per_s == pytest.approx(64.0)
     assert row.metrics.time_per_output_token_ms.median == pytest.approx(900 / 31)
     assert row.case.finished.memory.peak_rss_mb == 7.0
-    assert session.messages[-1].text == "ignored fields: report.load_model, report.per_token (62 latencies)"
+    assert session.messages[-1].text == (
+        "ignored fields: report.load_model, report.per_token (62 latencies, median 30 ms, 30 to 30 ms)"
+    )
 
 
 def test_configured_batch_size_is_used_without_a_sequence_length(imported: Any, optimum_file: Path) -> None:
@@ -272,6 +279,16 @@ BROKEN = [
     ({"device": "cpu", "metrics": {}}, "looks like batch-sweep, but lacks batch_size"),
     ([{"n_prompt": 1, "n_gen": 0}], "looks like llama-bench, but lacks avg_ns"),
     ({"results": [{"mean": 1.0}]}, "looks like hyperfine, but lacks command"),
+    ({"benchmarks": [], "metadata": {}}, "looks like pyperf, but lacks runs"),
+    ({"benchmarks": [{"runs": 1}]}, "benchmarks[0].runs 1: expected `array`, got `int`"),
+    (
+        {"benchmarks": [{"name": "a", "stats": {"mean": "slow"}}]},
+        "benchmarks[0].stats.mean 'slow': expected `float`, got `str`",
+    ),
+    (
+        [{"number_per_run": 0, "raw_times": [1], "task_spec": {"stmt": "x"}}],
+        "[0].number_per_run 0: expected `int` >= 1",
+    ),
     ({"forward": {"latency": None}}, "looks like optimum-benchmark, but lacks memory"),
     ({"results": []}, "results []: expected `array` of length >= 1"),
     ({"results": [{"command": "a", "mean": "slow"}]}, "results[0].mean 'slow': expected `float`, got `str`"),
@@ -314,7 +331,16 @@ def test_invalid_input_is_reported_with_file_place_and_value(
 def test_unknown_format_lists_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(BenchtuiError, match="'hyperfin' is not known \\(did you mean 'hyperfine'"):
         read(tmp_path / "none", "hyperfin")
-    assert set(IMPORTERS) == {"optimum-benchmark", "llama-bench", "hyperfine", "batch-sweep", "training-csv"}
+    assert set(IMPORTERS) == {
+        "optimum-benchmark",
+        "llama-bench",
+        "hyperfine",
+        "pyperf",
+        "pytest-benchmark",
+        "torch-benchmark",
+        "batch-sweep",
+        "training-csv",
+    }
 
 
 def test_existing_file_is_not_overwritten(tmp_path: Path, optimum_file: Path) -> None:
@@ -358,3 +384,82 @@ def test_file_with_all_keys_but_no_results_is_not_said_to_lack_keys(tmp_path: Pa
     (tmp_path / "r.json").write_bytes(b'{"report":{"a":{"latency":null,"memory":null},"b":{"latency":null}}}')
     with pytest.raises(BenchtuiError, match="not a supported format; supported formats:"):
         read(tmp_path / "r.json")
+
+
+def llama_tests(*sizes: tuple[int, int]) -> list[dict[str, Any]]:
+    return [TEST | {"n_prompt": prompt, "n_gen": generated} for prompt, generated in sizes]
+
+
+def test_prompt_processing_and_generation_of_the_same_length_are_not_compared(imported: Any) -> None:
+    session = imported([*llama_tests((128, 0), (0, 128)), TEST | {"n_prompt": 128, "n_batch": 512}])
+    bases = [row.baseline for row, _ in rows(session)]
+    assert bases == [0, 1, 0]
+    assert [str(work) for work in works(session)] == ["pp128", "tg128"]
+    document = markdown(session)
+    assert "Maximum throughput, pp128" in document
+    assert "tg128 |" not in document.partition("## Results")[0]
+
+
+def pyperf_file(*units: str) -> dict[str, Any]:
+    return {
+        "version": "1.0",
+        "metadata": {"hostname": "there"},
+        "benchmarks": [
+            {
+                "metadata": {"name": unit, "unit": unit},
+                "runs": [{"warmups": [[1, 2.0]]}, {"values": [0.5, 0.7]}],
+            }
+            for unit in units
+        ],
+    }
+
+
+def test_pyperf_benchmarks_that_are_not_times_are_named_and_left_out(imported: Any) -> None:
+    session = imported(pyperf_file("second", "byte"))
+    assert [list(case.measured.wall_ms) for case in session.cases] == [[500.0, 700.0]]
+    assert session.messages[-1].text == "ignored benchmarks that aren't times: byte (byte)"
+    with pytest.raises(BenchtuiError, match="no benchmark of times; its unit is byte"):
+        imported(pyperf_file("byte"))
+
+
+def pytest_file(*tests: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"benchmarks": list(tests), **more}
+
+
+def test_pytest_benchmark_file_without_data_has_its_own_statistics(imported: Any) -> None:
+    stats = {"mean": 0.5, "median": 0.4, "stddev": 0.1, "rounds": 12, "iterations": 1, "min": 0.3}
+    test = {"name": "test_a", "fullname": "x.py::test_a", "stats": stats}
+    commit = {"id": "abc", "branch": "main", "dirty": True}
+    session = imported(pytest_file(test, test | {"fullname": "y.py::test_a"}, commit_info=commit))
+    first, second = measured(session)
+    assert (first.name, second.name) == ("x.py::test_a", "y.py::test_a")
+    found = first.metrics.latency_ms
+    assert (found.n, found.mean, found.median, found.std) == (12, 500.0, 400.0, 100.0)
+    assert [message.text for message in session.messages[1:]] == [
+        "measured at commit abc of main, with uncommitted changes",
+        "ignored fields: benchmarks.stats.min",
+    ]
+
+
+TORCH: dict[str, Any] = {
+    "number_per_run": 10,
+    "raw_times": [0.5],
+    "task_spec": {"stmt": "f(\n  x)", "setup": "pass", "num_threads": 2},
+    "metadata": None,
+}
+
+
+def test_single_torch_measurement_is_the_mean_of_its_runs(imported: Any) -> None:
+    session = imported(TORCH)
+    (case,) = session.cases
+    assert (case.name, list(case.measured.wall_ms)) == ("f( x)", [50.0])
+    assert [message.text for message in session.messages[1:]] == [
+        "threads of all measurements: 2",
+        "a step is the mean of 10 runs of the benchmarked code; percentiles are of these means",
+    ]
+
+
+def test_torch_measurements_with_other_threads_are_compared(imported: Any) -> None:
+    session = imported([TORCH, TORCH | {"task_spec": TORCH["task_spec"] | {"num_threads": 4}}])
+    assert [case.name for case in session.cases] == ["f( x) threads=2", "f( x) threads=4"]
+    assert [row.baseline for row, _ in rows(session)] == [0, 0]

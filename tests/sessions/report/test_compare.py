@@ -1,6 +1,7 @@
 """The comparison document, with the values of the reference comparison of CPU and GPU."""
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest

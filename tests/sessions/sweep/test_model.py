@@ -202,6 +202,7 @@ def test_options_are_written_out_with_their_defaults() -> None:
         "tokenizer_threads": 0,
         "padding": "max",
         "label": "",
+        "group": "",
     }
 
 

@@ -13,7 +13,7 @@ from benchtui.sessions.sweep.toml_reader import parse_sweep
 
 
 def test_config_axes_and_baseline_have_a_field_for_every_option_and_no_other() -> None:
-    assert set(Config.__struct_fields__) - {"repeat", "label"} == set(AXES) == set(SHOWN)
+    assert set(Config.__struct_fields__) - {"repeat", "label", "group"} == set(AXES) == set(SHOWN)
     assert Axes.__struct_fields__ == (*AXES, "batch_size_auto")
     assert set(Baseline.__struct_fields__) == set(AXES)
 

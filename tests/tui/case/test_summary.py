@@ -1,14 +1,16 @@
 """Limits section of the case screen."""
 
+import re
 from typing import Any
 
 import pytest
 
 from benchtui.sessions.analysis.roofline import limit
-from benchtui.sessions.events import CaseFinished, CaseStarted, Peaks, SessionStarted, Steps
-from benchtui.sessions.payloads import Compiling, Effective, Environment, Host, Memory, StepCost
+from benchtui.sessions.events import CaseFinished, CasePrepared, CaseStarted, Peaks, SessionStarted, Steps
+from benchtui.sessions.payloads import Compiling, Effective, Environment, Host, Memory, Model, StepCost
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.case.summary import case_markdown, detail_lines, machine_lines
@@ -127,6 +129,18 @@ def test_environment_shows_clocks_performance_states_and_throttling() -> None:
     ]
     unread = section("Environment", CONFIG, environment=Environment(worker_cpu=1.0))
     assert unread == ["worker CPU 1.00 of one"]
+
+
+def test_case_of_another_tool_shows_no_options_and_no_samples() -> None:
+    config = Config(device="unknown", label="sleep 1")
+    around = Environment(worker_cpu=0.5, user_ms=1.25, system_ms=0.5)
+    case = ended(config, environment=around).cases[0]
+    case.prepared = CasePrepared(t=0.0, case=0, model=Model(name="unknown"), samples_per_step=0)
+    lines = ["".join(piece for piece, _ in line) for line in detail_lines(case, metrics(case), 100, UNICODE)]
+    text = "\n".join(lines) + case_markdown(case, metrics(case), None, UNICODE)
+    assert not re.search("precision|threads|unknown|samples each", text)
+    assert "| user time of a step | 1.25 ms |" in text
+    assert "| system time of a step | 0.50 ms |" in text
 
 
 def test_options_of_the_task_show_their_actual_value() -> None:

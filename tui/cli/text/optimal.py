@@ -15,6 +15,7 @@ from benchtui.sessions.state.simulation import SIMULATED, simulation_note
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
+from benchtui.sessions.text.formatting import time_ms
 from benchtui.sessions.text.wording import costs, ratio_with_interval, unverified_note, verdict_cell, why_unsure
 
 MOST_LINES = 20
@@ -60,7 +61,7 @@ def metrics_text(result: Result, decision: Decision) -> str:
     parts = [
         _with(found.samples_per_s, "samples/s", ".2f"),
         _with(*result.token_rate),
-        f"{kind} step {result.typical_ms:,.2f} ms",
+        f"{kind} step {time_ms(result.typical_ms)} ms",
         _with(result.case.peak_memory_mb, "MB"),
         _with(*result.per_mb, ".2f") if decision.objective.need == "memory" else None,
         _with(found.energy_per_sample_j, "J/sample", ".4f"),
@@ -72,13 +73,14 @@ def metrics_text(result: Result, decision: Decision) -> str:
 
 def document(session: Session, decision: Decision) -> dict[str, object]:
     """Return the decision as JSON values, with each case as a ``CaseRow``."""
-    objective = decision.objective
+    objective, work = decision.objective, decision.objective.work
     return {
         "simulated": simulation_note(session.start),
         "objective": objective.need,
         "constraints": objective.constraints,
         "steps": objective.steps,
-        "sequence_length": objective.sequence_length,
+        "sequence_length": work.sequence_length if work and not work.group else None,
+        "group": work.group if work and work.group else None,
         "best": case_row(decision.best.case, decision.best) if decision.best else None,
         "runner_up": case_row(decision.runner_up.case, decision.runner_up) if decision.runner_up else None,
         "ahead": ratio_json(decision.ahead),
@@ -100,15 +102,15 @@ def document(session: Session, decision: Decision) -> dict[str, object]:
 
 
 def json_text(session: Session, decisions: list[Decision]) -> str:
-    """Encode decisions as a JSON array with one entry per sequence length."""
+    """Encode decisions as a JSON array with one entry for each work."""
     return msgspec.json.format(msgspec.json.encode([document(session, each) for each in decisions])).decode()
 
 
 def _objective_text(decision: Decision) -> str:
     objective = decision.objective
-    length = f" at {objective.sequence_length:,} tokens" if objective.sequence_length else ""
+    work = "" if objective.work is None else f" {'of' if objective.work.group else 'at'} {objective.work}"
     steps = f" over {objective.steps:,} steps" if objective.steps else ""
-    return f"{objective.need}{steps}{length}"
+    return f"{objective.need}{steps}{work}"
 
 
 def _against_next(decision: Decision) -> Iterator[str]:
@@ -125,7 +127,7 @@ def _against_next(decision: Decision) -> Iterator[str]:
         )
     if decision.tail is not None:
         best, other = decision.tail.best_ms, decision.tail.other_ms
-        yield f"  but its {decision.tail.name} is longer: {best:,.2f} ms, compared with {other:,.2f} ms"
+        yield f"  but its {decision.tail.name} is longer: {time_ms(best)} ms, compared with {time_ms(other)} ms"
     if (why := why_unsure(ahead)) is not None:
         yield f"  unsure: {why}"
     others = [result.name for result in decision.ties if result is not second]

@@ -134,8 +134,8 @@ NOTES = {
     "Uneven steps": shapes(
         (
             _check_uneven,
-            "a few slow steps dominate {k:num} case[s], such as {such:cases} (mean over 1.25 × the median); "
-            "throughput includes them.",
+            "a few slow steps dominate {k:num} case[s], such as {such:cases} (mean over 1.25 × the median)"
+            "[; throughput includes them].",
         )
     ),
 }
