@@ -46,7 +46,7 @@ IMPORTERS = {
     "training-csv": _Kind(
         lambda text, _: training_csv.matches(text),
         training_csv.parse,
-        lambda text, _: (training_csv.keys(text), training_csv.COLUMNS),
+        lambda text, _: (training_csv.keys(text), training_csv.required(text)),
     ),
 }
 MIN_KEY_SHARE = 0.5
