@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import Measure
 from benchtui.sessions.sweep.toml_reader import load_sweep
 from benchtui.tui.cli.optimal import requested_sweep
 
@@ -108,6 +109,32 @@ def test_sweep_from_a_table_without_a_dataset_is_rejected_unwritten(benchtui: Ru
     assert not (home / "best.toml").exists()
     sweep = requested_sweep(None, ("dataset=sample",), optimal_from=str(home / "gpt2.json"), need="throughput")
     assert (sweep.dataset, sweep.axes.precision) == ("sample", ("amp-fp16",))
+    assert sweep.measure == Measure(min_warmup_s=None, min_time_s=None)  # not the steps of the script
+
+
+def test_sweep_from_lines_without_options_names_all_that_is_missing(benchtui: Run, home: Path) -> None:
+    line = {"device": "cuda", "batch_size": 8, "latency_ms_mean": 1.0, "sequence_length": 128, "model": "gpt2"}
+    (home / "lines.jsonl").write_text(json.dumps(line))
+    assert benchtui("import", "lines.jsonl", "-o", "lines.json").returncode == 0
+    settings = ("--set", "dataset=sample", "--set", "axes.compile=off")
+    ran = benchtui("run", "--optimal-from", "./lines.json", *settings, "-o", "run.json")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "don't include the task, precision and padding; set it with: " in ran.stderr
+    assert "--set task=… --set precision=… --set padding=…" in ran.stderr
+    assert not (home / "run.json").exists()
+
+
+def test_lines_of_the_runner_make_a_complete_sweep(benchtui: Run, home: Path) -> None:
+    runner = str(FIXTURES / "batch-sweep-runner.jsonl")
+    assert benchtui("import", runner, "-o", "runner.json").returncode == 0
+    ran = benchtui("optimal", "./runner.json", "--toml", "best.toml")
+    assert ran.returncode == 0, ran.stderr
+    sweep = load_sweep(str(home / "best.toml"))
+    assert (sweep.model, sweep.dataset, sweep.axes.batch_size) == (
+        "distilbert-base-uncased-finetuned-sst-2-english",
+        "glue:sst2:validation",
+        (32,),
+    )
 
 
 def test_cases_of_another_tool_cannot_become_a_sweep(benchtui: Run, home: Path) -> None:
