@@ -63,6 +63,10 @@ _COMPILE_NOTE = (
 _UTILIZATION_NOTE = "gpu_utilization_avg: {range} %, read by nvidia-smi after steps; kept beside each case"
 
 
+_LoopSeconds = Annotated[float, msgspec.Meta(ge=1e-6, le=LARGEST)]
+"""Time of a loop in seconds. A shorter one could make the time of a step underflow to 0."""
+
+
 class _Run(msgspec.Struct):
     name: str
     precision: str
@@ -72,7 +76,7 @@ class _Run(msgspec.Struct):
     max_length: Size
     steps: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
     avg_step_time: Positive | None = None
-    total_time: Positive | None = None
+    total_time: _LoopSeconds | None = None
     model_name: str = UNKNOWN
     attn_backend: str = UNKNOWN
     compile_mode: str | None = None
@@ -91,10 +95,14 @@ class _Run(msgspec.Struct):
         return 1000 * (self.avg_step_time or (self.total_time or 0.0) / self.steps)
 
     @property
+    def is_padded_to_max(self) -> bool:
+        """Whether every sample has ``max_length`` tokens, so that tokens determine samples."""
+        return _PADDINGS.get(self.padding) == "max"
+
+    @property
     def samples_per_s(self) -> float:
-        """Samples per second: from the tokens if every sample has ``max_length`` of them."""
-        padded = _PADDINGS.get(self.padding) == "max"
-        return self.tokens_per_sec / self.max_length if padded else self.samples_per_step_time
+        """Samples per second: from the tokens if they determine samples, else batch size over step time."""
+        return self.tokens_per_sec / self.max_length if self.is_padded_to_max else self.samples_per_step_time
 
     @property
     def samples_per_step_time(self) -> float:
@@ -137,7 +145,7 @@ class _TimedRun(_Run, kw_only=True):
 
 
 class _LoopRun(_Run, kw_only=True):
-    total_time: Positive
+    total_time: _LoopSeconds
 
 
 def _sampled(row: dict[str, str]) -> dict[str, str]:
@@ -149,8 +157,9 @@ def _notes(runs: Sequence[_Run]) -> Iterator[str]:
     """Yield caveats about the table as a whole."""
     if any(_precision(run) in _AMP.values() for run in runs):
         yield _AMP_NOTE
-    apart = max((abs(run.samples_per_s / run.samples_per_step_time - 1) for run in runs), default=0.0)
-    if apart:
+    padded = [run for run in runs if run.is_padded_to_max]
+    if padded:
+        apart = max(abs(run.samples_per_s / run.samples_per_step_time - 1) for run in padded)
         yield (
             "samples/s: tokens_per_sec over max_length, which differs from batch size over step time"
             f" by up to {100 * apart:.2g} %; last batches are short"

@@ -24,7 +24,8 @@ def import_results(source: Path, path: Path | None, kind: str | None) -> None:
     """Convert the results of another tool to a session.
 
     FILE is the output of optimum-benchmark (JSON), llama-bench (-o json or jsonl), hyperfine (--export-json), a
-    batch-sweep runner (JSONL), or a table of training runs (CSV). Anything it doesn't state stays unknown.
+    batch-sweep runner (JSONL, or its CSV tables), or a table of training runs (CSV). Anything it doesn't state
+    stays unknown.
     """
     if path is None:
         path, found = operations.import_results(source, kind)
