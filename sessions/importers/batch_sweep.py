@@ -19,7 +19,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
@@ -39,8 +38,6 @@ from benchtui.sessions.payloads import Count, Gpu, Host, Memory, Model, Reported
 from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.sweep import UNKNOWN, Config, Size
 
-T = TypeVar("T")
-
 REQUIRED = ("device", "batch_size", "latency_ms_mean")
 """Required keys of a line in the flat form."""
 REQUIRED_NESTED = ("device", "batch_size", "metrics")
@@ -56,6 +53,8 @@ _MEMORY_NOTE = (
 _RATES_NOTE = "throughput: mean of the rates of single steps, not total samples over total time"
 _ENERGY_NOTE = "power and energy: measured on additional batches, not on the timed ones"
 _AUTOCAST_NOTE = "mixed precision: the published runner sets up autocast but never enters it"
+_SHARED = ("dataset", "split", "warmup_runs")
+"""Keys that describe the file as a whole, if all lines agree on them."""
 _QUOTED_FIELDS = ("smoke_test",)
 """Keys without a field in a session, whose values are quoted in a note."""
 
@@ -205,8 +204,8 @@ def parse(text: str, path: Path) -> Imported:
         kind="batch-sweep",
         model=common_value((_name(row) for row in rows), "models", str(path)),
         task="classify" if all(row.of_runner for row in rows) else UNKNOWN,
-        dataset=_only([_dataset(line) for line in nested]) or UNKNOWN,
-        warmup=_only([line.warmup_runs for line in nested]) or 0,
+        dataset=_dataset(nested[0]) if nested and len(_values(nested, "dataset", "split")) == 1 else UNKNOWN,
+        warmup=nested[0].warmup_runs or 0 if len(_values(nested, "warmup_runs")) == 1 else 0,
         measurements=measurements,
         host=_host(machine),
         runtime=_runtime(machine),
@@ -214,6 +213,7 @@ def parse(text: str, path: Path) -> Imported:
         grid=not any(each.config.label for each in measurements),
         notes=(
             *_notes(rows, measurements),
+            *(f"{name}: differs between lines; ignored" for name in _SHARED if len(_values(nested, name)) > 1),
             *unlike,
             *_ignored_note([value for _, value in values], rows),
         ),
@@ -232,16 +232,15 @@ def _table_row(value: object, where: str) -> _Row:
     return _Row(line, convert(value, _Statistics, where, from_text=True))
 
 
-def _only(values: Sequence[T | None]) -> T | None:
-    """Return the value that all lines share, or None."""
-    return values[0] if len(set(values)) == 1 else None
+def _values(lines: Sequence[_Nested], *names: str) -> set[tuple[object, ...]]:
+    return {tuple(getattr(line, name) for name in names) for line in lines}
 
 
-def _dataset(line: _Nested) -> str | None:
+def _dataset(line: _Nested) -> str:
     """Return a line's dataset as a sweep names it: ``repository:configuration:split``."""
     repository, _, configuration = (line.dataset or "").rpartition("/")
     parts = (repository, configuration, line.split)
-    return ":".join(part for part in parts if part) if repository and line.split else None
+    return ":".join(part for part in parts if part) if repository and line.split else UNKNOWN
 
 
 def _measurement(row: _Row) -> Measurement:

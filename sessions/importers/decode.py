@@ -80,7 +80,7 @@ def _line(text: str, number: int, where: str) -> object:
 def csv_columns(text: str) -> tuple[str, ...]:
     """Return the column names of a CSV table. Empty if the first line isn't CSV."""
     try:
-        return tuple(next(csv.reader(text.removeprefix(_BOM).splitlines()), ()))
+        return tuple(next(csv.reader(text.partition("\n")[0].removeprefix(_BOM).splitlines()), ()))
     except csv.Error:
         return ()
 

@@ -43,6 +43,8 @@ AGREES_WITHIN = 0.1
 """Allowed relative difference. A last batch may be short, and a mean of rates is high."""
 MAX_NAMED_SERIES, MAX_NAMED_SIZES = 6, 8
 """Most series with missing combinations to name, and batch sizes of each. The rest are only counted."""
+MAX_NAMED_REPEATS = 3
+"""Most repeated cases to name. The rest are only counted."""
 
 _events_of_sessions: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
@@ -108,15 +110,17 @@ def _by_case(found: Imported) -> dict[Config, list[Measurement]]:
 
 def _repeats(found: Imported) -> Iterator[str]:
     """Name the cases with several mean step times in the file, and how far those are apart."""
+    apart = []
     for config, rows in _by_case(found).items():
         means_ms = [row.reported.latency_mean_ms for row in rows if row.reported]
         known_ms = [mean_ms for mean_ms in means_ms if mean_ms]
         if len(known_ms) > 1:
-            apart = 100 * (max(known_ms) / min(known_ms) - 1)
-            yield (
-                f"{len(known_ms)} rows of {visible(config.name, LONGEST_VALUE)}: mean steps {apart:.2g} %"
-                " apart; imported as rounds of one case, which estimate the noise between runs"
-            )
+            name, percent = visible(config.name, LONGEST_VALUE), 100 * (max(known_ms) / min(known_ms) - 1)
+            apart.append(f"{len(known_ms)} rows of {name} with mean steps {percent:.2g} % apart")
+    if apart:
+        more = len(apart) - MAX_NAMED_REPEATS
+        named = "; ".join([*apart[:MAX_NAMED_REPEATS], *([f"{more:,} more cases"] * (more > 0))])
+        yield f"repeats: {named}: imported as rounds of one case, which estimate the noise between runs"
 
 
 def _missing_combinations(found: Imported) -> Iterator[str]:

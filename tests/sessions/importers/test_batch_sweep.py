@@ -132,6 +132,7 @@ def test_dataset_that_lines_do_not_share_is_unknown(
     first = line_of(runner_file)
     session = imported(lines(first, first | {"batch_size": 16} | other))
     assert session.start.sweep.dataset == "unknown"
+    assert f"{next(iter(other))}: differs between lines; ignored" in [each.text for each in session.messages]
 
 
 def test_misleading_field_names_of_the_runner_are_noted(runner_file: Path) -> None:

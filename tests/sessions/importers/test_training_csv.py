@@ -103,7 +103,7 @@ def test_repeated_row_is_named_as_the_noise_between_runs(imported: Any, csv_file
     session = imported(csv_file)
     texts = [message.text for message in session.messages]
     assert (
-        "2 rows of cuda amp-fp16 compile=default bs=2 seq=768: mean steps 0.043 % apart;"
+        "repeats: 2 rows of cuda amp-fp16 compile=default bs=2 seq=768 with mean steps 0.043 % apart:"
         " imported as rounds of one case, which estimate the noise between runs"
     ) in texts
     assert "clearly ahead of the next" in markdown(session)
