@@ -283,6 +283,10 @@ class Reported(Record, frozen=True, kw_only=True):
     mean_power_w: Amount | None = None
     energy_j: Amount | None = None
     """Energy over the source's own window, which may differ from the measured steps."""
+    gpu_utilization_percent: Amount | None = None
+    """Mean GPU utilization, as the source sampled it."""
+    compile_call_s: Amount | None = None
+    """Time of calling ``torch.compile``, which compiles nothing yet: not the cost of compilation."""
     repeats_mean_ms: tuple[Milliseconds, ...] = ()
     """Mean step time of each repeat, if the source has several; the other metrics cover all of them."""
 

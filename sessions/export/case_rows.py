@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from benchtui.sessions.export.case_schema import ACTUAL, CaseRow, actual_column
-from benchtui.sessions.payloads import Compiling, Effective, Energy, Environment, Memory
+from benchtui.sessions.payloads import Compiling, Effective, Energy, Environment, Memory, Reported
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -17,6 +17,7 @@ from benchtui.sessions.sweep.options import AXES, COVERED_BY_LABEL
 
 Values = dict[str, Any]
 MEMORY = ("peak_allocated_mb", "peak_reserved_mb", "peak_device_mb", "peak_rss_mb", "kv_cache_mb")
+REPORTED = ("gpu_utilization_percent", "compile_call_s")
 COMPILING = ("graphs", "graph_breaks", "recompiles", "cuda_graphs", "cuda_graph_skips")
 
 
@@ -144,6 +145,7 @@ def _resources(case: CaseState) -> Values:
     energy = (finished and finished.energy) or Energy()
     environment = (finished and finished.environment) or Environment()
     compiling: Compiling | None = finished.compiling if finished else None
+    reported = (finished and finished.reported) or Reported()
     return {
         **{name: getattr(memory, name) for name in MEMORY},
         "energy_j": energy.energy_j,
@@ -161,6 +163,7 @@ def _resources(case: CaseState) -> Values:
                 "temperature_c",
             )
         },
+        **{f"reported_{name}": getattr(reported, name) for name in REPORTED},
         **{name: getattr(compiling, name, None) for name in COMPILING},
     }
 

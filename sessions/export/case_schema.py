@@ -131,6 +131,12 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     memory_clock_mhz: A[Figure, Meta(description="Mean clock of the GPU's memory.")]
     processor_mhz: A[Figure, Meta(description="Mean clock of the busy processors.")]
     temperature_c: A[Figure, Meta(description="The GPU's highest.")]
+    reported_gpu_utilization_percent: A[
+        Figure, Meta(description="Mean, as the source of an imported case sampled it.")
+    ]
+    reported_compile_call_s: A[
+        Figure, Meta(description="Of calling torch.compile, which doesn't compile yet; of an imported case.")
+    ]
     graphs: A[Amount, Meta(description="Compiled.")]
     graph_breaks: Amount
     recompiles: A[Amount, Meta(description="Graphs compiled while measuring.")]

@@ -1,5 +1,6 @@
 """Decoding of untrusted files into typed records. Errors name the place, the value and what is allowed."""
 
+import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -29,6 +30,8 @@ MOST_IGNORED = 60
 _PLACE = re.compile(r" - at `(\$[^`]*)`$")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 _BYTE = re.compile(r" \(byte (\d+)\)$")
+_BOM = "\ufeff"
+"""Byte order mark, which spreadsheets write at the start of a CSV file."""
 
 
 def read_text(path: Path) -> str:
@@ -72,6 +75,33 @@ def _line(text: str, number: int, where: str) -> object:
         raise BenchtuiError(f"{where}: not valid JSON: line {number} is nested too deeply") from error
     except msgspec.MsgspecError as error:
         raise BenchtuiError(f"{where}: not valid JSON: {_malformed(text, str(error), number)}") from error
+
+
+def csv_columns(text: str) -> tuple[str, ...]:
+    """Return the column names of a CSV table. Empty if the first line isn't CSV."""
+    try:
+        return tuple(next(csv.reader(text.partition("\n")[0].removeprefix(_BOM).splitlines()), ()))
+    except csv.Error:
+        return ()
+
+
+def parse_csv(text: str, where: str) -> list[tuple[str, dict[str, str]]]:
+    """Parse a CSV table: the non-empty cells of each row by column, with the row's place for messages.
+
+    Raises:
+        BenchtuiError: naming the line that isn't CSV, or has more values than there are columns.
+    """
+    reader = csv.DictReader(text.removeprefix(_BOM).splitlines(), restval="", strict=True)
+    rows = []
+    try:
+        for row in reader:
+            place = f"{where}, line {reader.line_num}"
+            if None in row:
+                raise BenchtuiError(f"{place}: more values than columns ({len(reader.fieldnames or ())})")
+            rows.append((place, {name: cell for name, cell in row.items() if cell}))
+    except csv.Error as error:
+        raise BenchtuiError(f"{where}, line {reader.reader.line_num}: {error}") from error
+    return rows
 
 
 def _malformed(text: str, message: str, first: int = 1) -> str:

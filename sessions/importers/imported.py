@@ -45,6 +45,10 @@ class Imported:
     kind: str
     model: str = UNKNOWN
     task: str = UNKNOWN
+    dataset: str = UNKNOWN
+    """In the syntax of a sweep, such as ``repository:configuration:split``."""
+    warmup: int = 0
+    """Warm-up steps of a case; 0 also if unknown."""
     measurements: tuple[Measurement, ...]
     host: Host = field(default_factory=Host)
     runtime: Runtime | None = None

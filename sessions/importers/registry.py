@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.importers import (
+from benchtui.sessions.importers.decode import parse_json, read_text, try_parse_json
+from benchtui.sessions.importers.formats import (
     batch_sweep,
+    batch_sweep_tables,
     hyperfine,
     llama_bench,
     optimum_benchmark,
@@ -15,7 +17,6 @@ from benchtui.sessions.importers import (
     torch_benchmark,
     training_csv,
 )
-from benchtui.sessions.importers.decode import parse_json, read_text, try_parse_json
 from benchtui.sessions.importers.imported import Imported
 from benchtui.sessions.sweep import ranges
 
@@ -63,14 +64,18 @@ IMPORTERS = {
         lambda _, value: (torch_benchmark.keys(value), torch_benchmark.REQUIRED),
     ),
     "batch-sweep": _Kind(
-        lambda _, value: batch_sweep.matches(value),
+        lambda text, value: batch_sweep.matches(value) or batch_sweep_tables.matches(text),
         batch_sweep.parse,
-        lambda _, value: (batch_sweep.keys(value), batch_sweep.required(value)),
+        lambda text, value: (
+            (batch_sweep_tables.keys(text), batch_sweep_tables.required(text))
+            if value is None
+            else (batch_sweep.keys(value), batch_sweep.required(value))
+        ),
     ),
     "training-csv": _Kind(
         lambda text, _: training_csv.matches(text),
         training_csv.parse,
-        lambda text, _: (training_csv.keys(text), training_csv.COLUMNS),
+        lambda text, _: (training_csv.keys(text), training_csv.required(text)),
     ),
 }
 MIN_KEY_SHARE = 0.5

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 
 import msgspec
@@ -41,8 +41,10 @@ from benchtui.sessions.sweep.options import AXES
 CONTRADICTION = "throughput doesn't agree with batch size over latency"
 AGREES_WITHIN = 0.1
 """Allowed relative difference. A last batch may be short, and a mean of rates is high."""
-MAX_NAMED_GAPS = 3
-"""Most missing combinations to name. The rest are only counted."""
+MAX_NAMED_SERIES, MAX_NAMED_SIZES = 6, 8
+"""Most series with missing combinations to name, and batch sizes of each. The rest are only counted."""
+MAX_NAMED_REPEATS = 3
+"""Most repeated cases to name. The rest are only counted."""
 
 _events_of_sessions: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
@@ -72,8 +74,8 @@ def _validated(event: AnyEvent, kind: str) -> AnyEvent:
 
 
 def notes(found: Imported) -> tuple[str, ...]:
-    """Return the caveats about the file as a whole: ignored fields, and combinations without a row."""
-    return (*found.notes, *_missing_combinations(found))
+    """Return the caveats about the file as a whole: ignored fields, repeats, and combinations without a row."""
+    return (*found.notes, *_repeats(found), *_missing_combinations(found))
 
 
 def _events(found: Imported, path: Path) -> Iterator[AnyEvent]:
@@ -94,27 +96,56 @@ def _events(found: Imported, path: Path) -> Iterator[AnyEvent]:
     yield Message(t=0.0, level="info", text=f"imported from {found.kind}{when}")
     for note in notes(found):
         yield Message(t=0.0, level="info", text=note)
-    rows: dict[Config, list[Measurement]] = {}
-    for each in found.measurements:
-        rows.setdefault(each.config, []).append(each)
-    for case, (config, measurements) in enumerate(rows.items()):
+    for case, (config, measurements) in enumerate(_by_case(found).items()):
         yield from _case(case, config, measurements)
     yield SessionFinished(t=0.0, outcome="completed")
 
 
+def _by_case(found: Imported) -> dict[Config, list[Measurement]]:
+    rows: dict[Config, list[Measurement]] = {}
+    for each in found.measurements:
+        rows.setdefault(each.config, []).append(each)
+    return rows
+
+
+def _repeats(found: Imported) -> Iterator[str]:
+    """Name the cases with several mean step times in the file, and how far those are apart."""
+    apart = []
+    for config, rows in _by_case(found).items():
+        means_ms = [row.reported.latency_mean_ms for row in rows if row.reported]
+        known_ms = [mean_ms for mean_ms in means_ms if mean_ms]
+        if len(known_ms) > 1:
+            name, percent = visible(config.name, LONGEST_VALUE), 100 * (max(known_ms) / min(known_ms) - 1)
+            apart.append(f"{len(known_ms)} rows of {name} with mean steps {percent:.2g} % apart")
+    if apart:
+        more = len(apart) - MAX_NAMED_REPEATS
+        named = "; ".join([*apart[:MAX_NAMED_REPEATS], *([f"{more:,} more cases"] * (more > 0))])
+        yield f"repeats: {named}: imported as rounds of one case, which estimate the noise between runs"
+
+
 def _missing_combinations(found: Imported) -> Iterator[str]:
-    """Name the combinations of options that have no row. The file doesn't say why."""
+    """Name the batch sizes that a series lacks and another one has. The file doesn't say why."""
     if not found.grid:
         return
     sweep, there = _sweep(found, ""), set(found.cases)
-    missing = sweep.axes.count - len(there)
+    series = {config.family for config in there}
+    missing = len(series) * len(sweep.axes.batch_size) - len(there)
     if missing > 0:
-        lacking = (config.name for config in included_configs(sweep) if config not in there)
-        named = [
-            *islice(lacking, MAX_NAMED_GAPS),
-            *([f"{missing - MAX_NAMED_GAPS:,} more"] * (missing > MAX_NAMED_GAPS)),
-        ]
-        yield f"combinations of options missing from the file: {', '.join(named)}"
+        gaps = (config for config in included_configs(sweep) if config not in there)
+        lacking = (config for config in gaps if config.family in series)
+        by_series = groupby(lacking, lambda config: config.family)
+        named = {
+            family: [config.batch_size for config in configs]
+            for family, configs in islice(by_series, MAX_NAMED_SERIES)
+        }
+        parts = [f"{family} at batch size {_shortened(sizes)}" for family, sizes in named.items()]
+        more = missing - sum(map(len, named.values()))
+        yield f"not in the file: {'; '.join([*parts, *([f'{more:,} more'] * (more > 0))])}"
+
+
+def _shortened(sizes: Sequence[int]) -> str:
+    more = len(sizes) - MAX_NAMED_SIZES
+    return ", ".join([*(f"{size:,}" for size in sizes[:MAX_NAMED_SIZES]), *([f"{more:,} more"] * (more > 0))])
 
 
 def _sweep(found: Imported, name: str) -> Sweep:
@@ -127,9 +158,11 @@ def _sweep(found: Imported, name: str) -> Sweep:
         name=name,
         model=found.model,
         task=found.task,
-        dataset=UNKNOWN,
+        dataset=found.dataset,
         axes=axes,
-        measure=Measure(warmup=0, iterations=_most_steps(found.measurements), baseline=_baseline(found.cases)),
+        measure=Measure(
+            warmup=found.warmup, iterations=_most_steps(found.measurements), baseline=_baseline(found.cases)
+        ),
     )
 
 
@@ -185,12 +218,16 @@ def _marks(row: Measurement) -> tuple[str, ...]:
 
 
 def _contradicts(row: Measurement) -> bool:
-    """Return whether the reported rate contradicts samples per step over step time."""
+    """Return whether a reported rate contradicts samples or most tokens per step over step time."""
     reported = row.reported
     samples = row.config.batch_size if row.samples_per_step is None else row.samples_per_step
     if reported is None or not reported.latency_mean_ms or reported.samples_per_s is None or not samples:
         return False
-    return abs(reported.samples_per_s * reported.latency_mean_ms / (1000 * samples) - 1) > AGREES_WITHIN
+    if abs(reported.samples_per_s * reported.latency_mean_ms / (1000 * samples) - 1) > AGREES_WITHIN:
+        return True
+    most = 0 if row.config.label else samples * row.config.sequence_length  # a label leaves the length unknown
+    per_step = (reported.padded_tokens_per_s or 0.0) * reported.latency_mean_ms / 1000
+    return 0 < most * (1 + AGREES_WITHIN) < per_step
 
 
 def _prepared(case: int, row: Measurement) -> CasePrepared:
@@ -261,11 +298,18 @@ _NOT_POOLABLE = (
     "energy_j",
 )
 """Statistics that can't be combined from those of each repeat."""
-_RATES = ("samples_per_s", "tokens_per_s", "padded_tokens_per_s", "mean_power_w")
+_RATES = (
+    "samples_per_s",
+    "tokens_per_s",
+    "padded_tokens_per_s",
+    "mean_power_w",
+    "gpu_utilization_percent",
+    "compile_call_s",
+)
 
 
 def _rate(rates: Sequence[float | None], spans: Sequence[float]) -> float | None:
-    """Return the rate over all time spans together. None if one of them has no rate."""
+    """Return the rate over all time spans together, their weighted mean. None if one of them has no rate."""
     known = [rate for rate in rates if rate is not None]
     if len(known) < len(rates):
         return None

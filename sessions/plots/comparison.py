@@ -15,7 +15,7 @@ def plans(compared: SessionComparison) -> list[Plan | SkippedPlot]:
     results = [result for side in compared.sides for result in side.results]
     return [
         _over_batch(compared, results, *curves.throughput_of(results)),
-        _over_batch(compared, results, *curves.latency_of()),
+        _over_batch(compared, results, *curves.latency_of(results)),
         _ratios(compared, results),
     ]
 

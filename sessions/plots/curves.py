@@ -67,6 +67,8 @@ class Quantity:
     """Why the plot is skipped if no case has a value."""
     best: Literal["highest", "lowest"]
     """Which values are better. If there are too many series, those with the best values are drawn."""
+    bars: str = ""
+    """What bars mean, shown after the caption if there are any."""
 
 
 def throughput(data: PlotData) -> Plan | SkippedPlot:
@@ -81,13 +83,14 @@ def throughput_of(results: Sequence[Result]) -> tuple[ToPoint, Quantity]:
 
 
 def latency(data: PlotData) -> Plan | SkippedPlot:
-    """Plan the plot of the median step over batch size, with its spread."""
-    return _plan(data, *latency_of())
+    """Plan the plot of the median step over batch size, or of the mean if no case has a median."""
+    return _plan(data, *latency_of(data.results))
 
 
-def latency_of() -> tuple[ToPoint, Quantity]:
-    """Return the step time to plot."""
-    return _latency, _LATENCY
+def latency_of(results: Sequence[Result]) -> tuple[ToPoint, Quantity]:
+    """Return the step time to plot: the median, or the mean if no case has a median."""
+    medians = any(result.metrics.latency_ms.median is not None for result in results)
+    return _latency, _LATENCY if medians else replace(_LATENCY, caption="Mean step.")
 
 
 def memory(data: PlotData) -> Plan | SkippedPlot:
@@ -144,11 +147,14 @@ def plan_lines(
         more += (
             f" Each line passes through all batch sizes; markers and bars are at up to {MOST_MARKS} of them."
         )
+    points = [point for line in shown for point in line.points]
+    bars = quantity.bars if any(None not in (point.low, point.high) for point in points) else ""
+    said = (counts, quantity.caption, bars, more.strip())
     return Plan(
         name=quantity.name,
         section=section,
         title=f"{quantity.title} by batch size",
-        caption=f"{counts} {quantity.caption}{more}".strip(),
+        caption=" ".join(text for text in said if text),
         draw=partial(_draw, found=shown, unit=quantity.unit),
         height_in=HEIGHT_IN + 0.09 * len(shown),
     )
@@ -197,8 +203,8 @@ def _memory(result: Result) -> Point | None:
         return None
     if result.config.device == "cpu":
         return _point(result, found.peak_rss_mb)
-    allocated_mb = found.peak_allocated_mb
-    return _point(result, found.peak_reserved_mb if allocated_mb is None else allocated_mb)
+    peaks_mb = (found.peak_allocated_mb, found.peak_reserved_mb, found.peak_device_mb)
+    return _point(result, next((peak_mb for peak_mb in peaks_mb if peak_mb is not None), None))
 
 
 def _draw(figure: "Figure", found: Sequence[Line], unit: str) -> list[Value]:
@@ -335,24 +341,26 @@ _THROUGHPUT = Quantity(
     "throughput",
     "Throughput",
     "Throughput (samples/s)",
-    "Bars: 95% interval, over the rounds if there are at least three, else within one process.",
+    "",
     "no case has a throughput",
     "highest",
+    bars="Bars: 95% interval, over the rounds if there are at least three, else within one process.",
 )
 _LATENCY = Quantity(
     "latency",
     "Latency",
     "Step (ms)",
-    f"Median step; bars from the fastest step to p95, or to the slowest with fewer than {LEAST_FOR_P95} steps.",
+    "Median step.",
     "no case was measured",
     "lowest",
+    bars=f"Bars: from the fastest step to p95, or to the slowest with fewer than {LEAST_FOR_P95} steps.",
 )
 _MEMORY = Quantity(
     "memory",
     "Peak memory",
     "Peak memory (MB)",
-    "GPU: memory allocated by the framework (with CUDA graphs: reserved). CPU: resident memory of the"
-    " worker. 1 MB is 1,000,000 bytes.",
+    "GPU: memory allocated by the framework (with CUDA graphs: reserved), else used on the device. CPU:"
+    " resident memory of the worker. 1 MB is 1,000,000 bytes.",
     "no case has a peak memory",
     "lowest",
 )
@@ -360,9 +368,10 @@ _ENERGY = Quantity(
     "energy",
     "Energy per sample",
     "Energy (J/sample)",
-    "Over all measured steps; bars: 95% interval over the rounds, if there are at least three.",
+    "Over all measured steps.",
     "no case has an energy reading",
     "lowest",
+    bars="Bars: 95% interval over the rounds, if there are at least three.",
 )
 _JITTER = Quantity(
     "jitter",

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import Measure
 from benchtui.sessions.sweep.toml_reader import load_sweep
 from benchtui.tui.cli.optimal import requested_sweep
 
@@ -81,8 +82,8 @@ def test_imported_table_gives_the_answer_of_its_report(benchtui: Run) -> None:
     ran = benchtui("import", CSV, "-o", "gpt2.json")
     assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
     assert "19 cases from training-csv; session gpt2.json" in ran.stderr
-    assert "ignored fields: compile_warmup_time (0 to 0.7619; " in ran.stderr
-    assert "combinations of options missing from the file: " in ran.stderr
+    assert "compile_warmup_time: 0.6994 to 0.7619 s for calling torch.compile" in ran.stderr
+    assert "not in the file: cuda amp-fp16 compile=off seq=768 at batch size 4, 5; " in ran.stderr
     fastest = benchtui("optimal", "./gpt2.json").stdout
     assert fastest.startswith("throughput: cuda amp-fp16 compile=default bs=3 seq=768: 17.06 samples/s, ")
     assert "cuda amp-fp16 compile=reduce-overhead bs=5 seq=768: 17.66 samples/s, 13,564 tokens/s" in fastest
@@ -108,6 +109,32 @@ def test_sweep_from_a_table_without_a_dataset_is_rejected_unwritten(benchtui: Ru
     assert not (home / "best.toml").exists()
     sweep = requested_sweep(None, ("dataset=sample",), optimal_from=str(home / "gpt2.json"), need="throughput")
     assert (sweep.dataset, sweep.axes.precision) == ("sample", ("amp-fp16",))
+    assert sweep.measure == Measure(min_warmup_s=None, min_time_s=None)  # not the steps of the script
+
+
+def test_sweep_from_lines_without_options_names_all_that_is_missing(benchtui: Run, home: Path) -> None:
+    line = {"device": "cuda", "batch_size": 8, "latency_ms_mean": 1.0, "sequence_length": 128, "model": "gpt2"}
+    (home / "lines.jsonl").write_text(json.dumps(line))
+    assert benchtui("import", "lines.jsonl", "-o", "lines.json").returncode == 0
+    settings = ("--set", "dataset=sample", "--set", "axes.compile=off")
+    ran = benchtui("run", "--optimal-from", "./lines.json", *settings, "-o", "run.json")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "don't include the task, precision and padding; set it with: " in ran.stderr
+    assert "--set task=… --set precision=… --set padding=…" in ran.stderr
+    assert not (home / "run.json").exists()
+
+
+def test_lines_of_the_runner_make_a_complete_sweep(benchtui: Run, home: Path) -> None:
+    runner = str(FIXTURES / "batch-sweep-runner.jsonl")
+    assert benchtui("import", runner, "-o", "runner.json").returncode == 0
+    ran = benchtui("optimal", "./runner.json", "--toml", "best.toml")
+    assert ran.returncode == 0, ran.stderr
+    sweep = load_sweep(str(home / "best.toml"))
+    assert (sweep.model, sweep.dataset, sweep.axes.batch_size) == (
+        "distilbert-base-uncased-finetuned-sst-2-english",
+        "glue:sst2:validation",
+        (32,),
+    )
 
 
 def test_cases_of_another_tool_cannot_become_a_sweep(benchtui: Run, home: Path) -> None:

@@ -230,6 +230,8 @@ IMPORTS = (
     b'{"device":"cuda","batch_size":8,"mixed_precision":true,"latency_ms_mean":15.45,"throughput_mean":517.79,'
     b'"cpu_memory_mb_max":1601.3,"gpu_memory_mb_max":746.88,"sequence_length":128}\n'
     b'{"device":"cpu","batch_size":16,"latency_ms_mean":25.45,"precision":"fp32"}\n',
+    (FIXTURES / "gpt2-optimizers.csv").read_bytes(),
+    (FIXTURES / "batch-sweep-precisions.csv").read_bytes(),
 )
 SESSIONS = (written(session()), (FIXTURES / "comprehensive-report.json").read_bytes())
 SWEEPS = (SWEEP, *(path.read_bytes() for path in sorted(PRESETS.glob("*.toml"))))

@@ -21,7 +21,13 @@ from msgspec import inspect
 
 from benchtui import themes
 from benchtui.sessions.events import AnyEvent
-from benchtui.sessions.importers import batch_sweep, hyperfine, llama_bench, optimum_benchmark, training_csv
+from benchtui.sessions.importers.formats import (
+    batch_sweep,
+    hyperfine,
+    llama_bench,
+    optimum_benchmark,
+    training_csv,
+)
 from benchtui.sessions.sweep import TASKS, Sweep, toml_reader
 from benchtui.sessions.sweep.options import ATTENTIONS, COMPILE_MODES, PADDINGS, PRECISIONS
 from benchtui.themes import user_themes
@@ -350,11 +356,12 @@ NESTED = (
 )
 IMPORTS: tuple[tuple[type, bytes, Callable[[Any], bytes]], ...] = (
     (_OptimumBenchmark, corpus.IMPORTS[0], lambda value: json.dumps(value).encode()),
-    (training_csv._Run, corpus.IMPORTS[1], lambda value: _csv_file(value)),
+    (training_csv._TimedRun, corpus.IMPORTS[1], lambda value: _csv_file(value)),
     (hyperfine._Export, corpus.IMPORTS[2], lambda value: json.dumps(value).encode()),
     (llama_bench._Test, corpus.IMPORTS[3], lambda value: json.dumps(value).encode()),
     (_Flat, corpus.IMPORTS[4], lambda value: "\n".join(map(json.dumps, value)).encode()),
     (batch_sweep._Nested, NESTED, lambda value: "\n".join(map(json.dumps, value)).encode()),
+    (training_csv._LoopRun, corpus.IMPORTS[5], lambda value: _csv_file(value)),
 )
 """The record of each tool's results, results that are good, and how they are written."""
 
@@ -373,11 +380,10 @@ def results(dice: random.Random) -> bytes:
 
 @cache
 def _corpus_imports() -> list[Any]:
-    csv_rows = list(csv.DictReader(io.StringIO(corpus.IMPORTS[1].decode())))
     found: list[Any] = []
     for kind, data, _ in IMPORTS:
-        if kind is training_csv._Run:
-            found.append(csv_rows)
+        if issubclass(kind, training_csv._Run):
+            found.append(list(csv.DictReader(io.StringIO(data.decode()))))
         elif kind in (_Flat, batch_sweep._Nested):
             found.append([json.loads(line) for line in data.splitlines()])
         else:

@@ -25,7 +25,8 @@ def import_results(source: Path, path: Path | None, kind: str | None) -> None:
 
     FILE is the output of optimum-benchmark (JSON), llama-bench (-o json or jsonl), hyperfine (--export-json),
     pyperf (JSON), pytest-benchmark (--benchmark-json), torch.utils.benchmark (as JSON, see README), a
-    batch-sweep runner (JSONL), or a table of training runs (CSV). Anything it doesn't state stays unknown.
+    batch-sweep runner (JSONL, or its CSV tables), or a table of training runs (CSV). Anything it doesn't state
+    stays unknown.
     """
     if path is None:
         path, found = operations.import_results(source, kind)

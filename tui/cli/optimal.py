@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 import click
+from msgspec import structs
 
 from benchtui import sessions
 from benchtui.sessions.advice.constraints import Constraints
@@ -14,9 +15,11 @@ from benchtui.sessions.advice.objectives import Need, Objective
 from benchtui.sessions.advice.optimal import decide, single_case_sweep, works
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import UNKNOWN, Sweep, Work, toml_writer
+from benchtui.sessions.sweep import UNKNOWN, Measure, Sweep, Work, toml_writer
+from benchtui.sessions.sweep.options import AXES
 from benchtui.sessions.sweep.quantities import parse_quantity
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
+from benchtui.sessions.text.formatting import listed
 from benchtui.tui.cli.options import (
     baseline_option,
     complete_session,
@@ -170,17 +173,25 @@ def _sweep_text(session: Session, objective: Objective, overrides: tuple[str, ..
     best = decide(session, objective).best
     if best is None:
         raise BenchtuiError("the session has no measured case to choose from")
-    text = toml_writer.toml_of(single_case_sweep(session.start.sweep, best.config))
-    _require_named(session, parse_sweep(text, f"{best.name}: can't be run again", overrides))
+    sweep = single_case_sweep(session.start.sweep, best.config)
+    if session.start.source:
+        _require_known(session.start.source, sweep, overrides)
+        # The other tool's numbers of steps aren't rules for a measurement here.
+        sweep = structs.replace(sweep, measure=Measure(min_warmup_s=None, min_time_s=None))
+    text = toml_writer.toml_of(sweep)
+    parse_sweep(text, f"{best.name}: can't be run again", overrides)
     return text
 
 
-def _require_named(session: Session, sweep: Sweep) -> None:
-    """Raise BenchtuiError for a sweep from imported results that lack its model or dataset."""
-    missing = [key for key in ("model", "dataset") if getattr(sweep, key) == UNKNOWN]
+def _require_known(source: str, sweep: Sweep, overrides: tuple[str, ...]) -> None:
+    """Raise BenchtuiError for a sweep from imported results that lack something needed to run it."""
+    values = {key: getattr(sweep, key) for key in ("model", "task", "dataset")}
+    values |= {axis: getattr(sweep.axes, axis)[0] for axis in AXES}
+    given = {text.partition("=")[0].strip().removeprefix("axes.") for text in overrides}
+    missing = [key for key, value in values.items() if value == UNKNOWN and key not in given]
     if missing:
         settings = " ".join(f"--set {key}=…" for key in missing)
         raise BenchtuiError(
-            f"the results imported from {session.start.source} don't include the {' or '.join(missing)};"
+            f"the results imported from {source} don't include the {listed(missing)};"
             f" set it with: benchtui run --optimal-from SESSION {settings}"
         )

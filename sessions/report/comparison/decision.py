@@ -16,7 +16,7 @@ from benchtui.sessions.compare.align import (
 from benchtui.sessions.report.comparison.naming import all_of, base_name, label, lettered, new_name
 from benchtui.sessions.report.comparison.systems import difference_sentence
 from benchtui.sessions.report.sections.recommendations import OPTIMA
-from benchtui.sessions.stats.results import Result, by_length, varied
+from benchtui.sessions.stats.results import Result, by_work, varied
 from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
 from benchtui.sessions.text.formatting import count, listed, ratio_text, span
 from benchtui.sessions.text.labels import case_label
@@ -140,18 +140,17 @@ def tally(against: PairwiseComparison) -> str:
 
 
 def choices(compared: SessionComparison) -> list[Choice]:
-    """Return the best session for each need and each sequence length that at least two sessions measured."""
+    """Return the best session for each need and work that at least two sessions measured."""
     configs = (case.config for side in compared.sides for case in side.session.cases)
     varying = tuple(name for name in varied(configs) if name not in ("device", "precision"))
-    measured = {letter: by_length(side.results) for letter, side in lettered(compared.sides)}
-    lengths = sorted({length for each in measured.values() for length in each})
+    works = by_work(result for side in compared.sides for result in side.results)
     found = []
     for need in NEEDS:
-        for length in lengths:
-            tokens = f"{length:,} tokens" if len(lengths) > 1 else ""
-            candidates = list(_candidates(compared.sides, Objective(need, sequence_length=length)))
+        for work in works:
+            where = str(work) if len(works) > 1 else ""
+            candidates = list(_candidates(compared.sides, Objective(need, work=work)))
             if len(candidates) > 1 and _comparable(need, candidates):
-                found.append(_choice(need, tokens, candidates, varying))
+                found.append(_choice(need, where, candidates, varying))
     return found
 
 

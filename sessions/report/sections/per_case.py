@@ -145,6 +145,14 @@ def _environment_cell(field: str) -> Callable[[CaseState], str | None]:
     return cell
 
 
+def _reported_cell(field: str) -> Callable[[CaseState], str | None]:
+    def cell(case: CaseState) -> str | None:
+        reported = case.finished.reported if case.finished else None
+        return number(getattr(reported, field)) if reported else None
+
+    return cell
+
+
 def _performance_states(case: CaseState) -> str | None:
     environment = case.finished.environment if case.finished else None
     return performance_states(environment.performance_states) if environment else None
@@ -221,5 +229,7 @@ _ALL_CASES: tuple[Column[CaseState], ...] = (
     Column("Highest temperature (°C)", _environment_cell("temperature_c")),
     Column("Repeated", lambda case: number(len(case.repeated) or None, 0)),
     Column("Graphs", _graphs),
+    Column("GPU utilization, by the source (%)", _reported_cell("gpu_utilization_percent")),
+    Column("Call of torch.compile, before it compiles (s)", _reported_cell("compile_call_s")),
     Column("Markers", lambda case: ", ".join(case.marks) or None, right=False),
 )

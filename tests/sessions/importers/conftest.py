@@ -35,5 +35,10 @@ def csv_file() -> Path:
 
 
 @pytest.fixture
+def optimizer_file() -> Path:
+    return FIXTURES / "gpt2-optimizers.csv"
+
+
+@pytest.fixture
 def optimum_file() -> Path:
     return FIXTURES / "optimum-benchmark.json"

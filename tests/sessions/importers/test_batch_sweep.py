@@ -57,8 +57,8 @@ def test_statistics_besides_the_mean_are_kept(imported: Any, runner_file: Path) 
     row = measured(imported(runner_file))[0]
     assert (row.metrics.latency_ms.n, row.metrics.latency_ms.mean, row.metrics.samples_per_s) == (
         20,
-        15.56,
-        514.72,
+        15.555979700002354,
+        514.7164039926663,
     )
     reported = row.case.finished.reported
     assert (
@@ -67,13 +67,13 @@ def test_statistics_besides_the_mean_are_kept(imported: Any, runner_file: Path) 
         reported.latency_p95_ms,
         reported.latency_p99_ms,
     ) == (
-        15.5444,
-        15.7156,
-        15.8712,
-        16.1824,
+        15.5404,
+        15.7115,
+        15.8671,
+        16.1782,
     )
     assert reported.latency_std_ms == pytest.approx(0.1556 * (20 / 19) ** 0.5)
-    assert (reported.mean_power_w, reported.energy_j) == (216.24, 33.6469)
+    assert (reported.mean_power_w, reported.energy_j) == (216.24, 33.6383)
 
 
 def test_the_runners_memory_is_converted_from_mib(imported: Any, runner_file: Path) -> None:
@@ -81,7 +81,7 @@ def test_the_runners_memory_is_converted_from_mib(imported: Any, runner_file: Pa
     gpu, cpu = rows[0], rows[5]
     memory = gpu.case.finished.memory
     assert memory.peak_rss_mb == pytest.approx(1601.66 * MB_IN_MIB)
-    assert memory.peak_device_mb == pytest.approx(746.88 * MB_IN_MIB)
+    assert memory.peak_device_mb == pytest.approx(746.875 * MB_IN_MIB)
     assert memory.peak_allocated_mb is None
     assert cpu.case.finished.memory.peak_device_mb is None
 
@@ -113,11 +113,26 @@ def test_earliest_timestamp_is_the_measurement_time(imported: Any, runner_file: 
 def test_ignored_fields_are_listed_in_the_log_and_the_report(imported: Any, runner_file: Path) -> None:
     session = imported(runner_file)
     texts = "\n".join(message.text for message in session.messages)
-    assert "ignored fields: dataset (glue/sst2), split (validation), warmup_runs (5), " in texts
+    assert "ignored fields: metrics.data_prep_time_s, " in texts
     assert "metrics.gpu_latency_ms_p95, " in texts
     assert "smoke_test (False), system_info.gpu_info.capability, model_info.intermediate_size" in texts
     assert "metrics.latency_ms_mean" not in texts
-    assert "- **Import**: ignored fields: dataset (glue/sst2)" in markdown(session)
+    assert "- **Import**: ignored fields: metrics.data_prep_time_s" in markdown(session)
+
+
+def test_dataset_and_warm_up_come_from_the_file(imported: Any, runner_file: Path) -> None:
+    sweep = imported(runner_file).start.sweep
+    assert (sweep.dataset, sweep.measure.warmup, sweep.measure.iterations) == ("glue:sst2:validation", 5, 20)
+
+
+@pytest.mark.parametrize("other", [{"split": "train"}, {"dataset": "imdb/"}, {"dataset": None}])
+def test_dataset_that_lines_do_not_share_is_unknown(
+    imported: Any, runner_file: Path, other: dict[str, str | None]
+) -> None:
+    first = line_of(runner_file)
+    session = imported(lines(first, first | {"batch_size": 16} | other))
+    assert session.start.sweep.dataset == "unknown"
+    assert f"{next(iter(other))}: differs between lines; ignored" in [each.text for each in session.messages]
 
 
 def test_misleading_field_names_of_the_runner_are_noted(runner_file: Path) -> None:
@@ -154,8 +169,10 @@ def test_missing_combinations_are_listed_and_not_planned(imported: Any, runner_f
     session = imported(runner_file)
     assert len(session.cases) == 10
     note = session.messages[-1].text
-    assert note.startswith("combinations of options missing from the file: cuda amp-fp16 compile=off bs=64")
-    assert note.endswith("7 more")
+    assert note == (
+        "not in the file: cuda amp-fp16 compile=off seq=128 at batch size 64, 128; "
+        "cpu fp32 compile=off seq=128 at batch size 32, 64, 128"
+    )
 
 
 def test_missing_metric_is_reported_with_its_place(imported: Any, runner_file: Path) -> None:
@@ -222,4 +239,6 @@ def test_models_cannot_be_mixed(imported: Any) -> None:
 def test_many_combinations_are_counted_quickly(imported: Any) -> None:
     session = imported(lines(*(FLAT | {"batch_size": n, "sequence_length": n} for n in range(1, 400))))
     assert len(session.cases) == 399
-    assert session.messages[-1].text.endswith("158,799 more")
+    note = session.messages[-1].text
+    assert "seq=1 at batch size 2, 3, 4, 5, 6, 7, 8, 9, 390 more; " in note
+    assert note.endswith("156,414 more")

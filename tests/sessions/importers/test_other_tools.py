@@ -270,7 +270,7 @@ BROKEN = [
     ("[1, 2]", "not a supported format"),
     (
         "name,precision,compile,batch_size,max_length,tokens_per_sec\n",
-        "looks like training-csv, but lacks avg_step_time; supported",
+        "looks like training-csv, but lacks steps, avg_step_time; supported",
     ),
     (
         {"device": "cpu", "batch_size": 1, "latency_mean": 2},

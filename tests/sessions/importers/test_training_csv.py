@@ -58,8 +58,10 @@ def test_combinations_missing_from_the_table_are_listed(imported: Any, csv_file:
     assert [case.state for case in session.cases] == ["ok"] * 19
     assert session.finished.outcome == "completed"
     assert session.messages[-1].text == (
-        "combinations of options missing from the file: cuda amp-fp16 compile=off bs=4 seq=768, "
-        "cuda amp-fp16 compile=off bs=5 seq=768, cuda fp32 compile=default bs=1 seq=768, 8 more"
+        "not in the file: cuda amp-fp16 compile=off seq=768 at batch size 4, 5; "
+        "cuda fp32 compile=default seq=768 at batch size 1, 5; "
+        "cuda fp32 compile=reduce-overhead seq=768 at batch size 1, 4, 5; "
+        "cuda fp32 compile=off seq=768 at batch size 1, 3, 4, 5"
     )
     assert "skipped" not in markdown(session)
 
@@ -73,21 +75,87 @@ def test_fp16_of_the_script_is_autocast(imported: Any, csv_file: Path) -> None:
     )
 
 
-def test_ignored_columns_are_listed_with_their_range(imported: Any, csv_file: Path) -> None:
+def test_utilization_and_the_call_of_compile_are_kept_with_a_remark(imported: Any, csv_file: Path) -> None:
+    session = imported(csv_file)
+    frame = session.to_frame().set_index("name")
+    best = frame.loc["cuda amp-fp16 compile=default bs=3 seq=768"]
+    assert best["reported_gpu_utilization_percent"] == 95.848
+    assert best["reported_compile_call_s"] == pytest.approx(0.70874245)
+    assert frame["reported_compile_call_s"].isna().sum() == 4  # those that don't compile
+    assert best["cold_cost_ms"] is None or best.isna()["cold_cost_ms"]
+    texts = "\n".join(message.text for message in session.messages)
+    assert "0.6994 to 0.7619 s for calling torch.compile, which compiles nothing yet" in texts
+    assert "gpu_utilization_avg: 81.42 to 99.22 %" in texts
+    assert "ignored fields" not in texts
+    row = next(line for line in markdown(session, full=True).splitlines() if "|     1 | cuda amp" in line)
+    assert ("95.8" in row, "0.709" in row) == (True, True)
+
+
+def test_notes_say_what_a_step_time_and_a_rate_are(imported: Any, csv_file: Path) -> None:
+    session = imported(csv_file)
+    text = markdown(session)
+    assert "differs from batch size over step time by up to 1.1 %; last batches are short" in text
+    assert "mean over all steps without a warm-up, so that the first one counts" in text
+    assert "there is no jitter, percentile, cost of compilation or break-even" in text
+
+
+def test_repeated_row_is_named_as_the_noise_between_runs(imported: Any, csv_file: Path) -> None:
     session = imported(csv_file)
     texts = [message.text for message in session.messages]
     assert (
-        "ignored fields: compile_warmup_time"
-        " (0 to 0.7619; time of calling torch.compile, which compiles nothing yet), "
-        "gpu_utilization_avg (81.42 to 99.22; read by nvidia-smi once after each step)"
+        "repeats: 2 rows of cuda amp-fp16 compile=default bs=2 seq=768 with mean steps 0.043 % apart:"
+        " imported as rounds of one case, which estimate the noise between runs"
     ) in texts
-    assert any(text.startswith("samples/s: tokens_per_sec over max_length") for text in texts)
-    assert "compile_warmup_time (0 to 0.7619" in markdown(session)
+    assert "clearly ahead of the next" in markdown(session)
 
 
-def test_ignored_text_column_is_listed_without_a_range(imported: Any) -> None:
-    session = imported(f"{HEAD},optimizer\na_F_def_,fp32,False,1,5,1,8,8,adamw\n", "training-csv")
-    assert session.messages[-1].text == "ignored fields: optimizer"
+def test_optimizers_are_named_in_the_cases(imported: Any, optimizer_file: Path) -> None:
+    """Figures are those of the script's own summary, round 1."""
+    session = imported(optimizer_file)
+    rows = {row.name.partition("optimizer=")[2].split()[0]: row for row in measured(session)}
+    assert list(rows) == [
+        *("adafactor", "adamw", "adamp", "qhm", "sophiag", "adam8bit", "lion8bit", "fusedadam"),
+    ]
+    lion, adamw = rows["lion8bit"], rows["adamw"]
+    assert lion.name == "cuda amp-fp16 compile=default optimizer=lion8bit bs=6 seq=768"
+    assert (round(lion.metrics.padded_tokens_per_s, 2), lion.metrics.latency_ms.n) == (15_179.04, 500)
+    assert lion.metrics.latency_ms.mean * 500 == pytest.approx(150_422, abs=0.5)
+    assert round(100 * (lion.metrics.samples_per_s / adamw.metrics.samples_per_s - 1), 1) == 6.3
+    memory, saved = lion.case.finished.memory, adamw.case.finished.memory
+    assert (memory.peak_allocated_mb, memory.peak_rss_mb) == (4253.545984, 1715.621888)
+    assert round(100 * (memory.peak_allocated_mb / saved.peak_allocated_mb - 1), 1) == -16.9
+    assert lion.case.marks == ("random weights",)
+    text = markdown(session, full=True)
+    assert "total_time over steps, which includes loading of data and torch's profiler" in text
+    assert "ignored fields: collator_time (0.5568 to 0.5818; of all steps together)" in text
+
+
+def test_readings_that_the_script_could_not_take_are_missing(imported: Any, optimizer_file: Path) -> None:
+    head, first, *_ = optimizer_file.read_text().splitlines()
+    cells = dict(zip(head.split(","), first.split(","), strict=True))
+    cells |= {"gpu_utilization_avg": "-1", "max_cpu_ram": "-1", "max_vram": "0.0"}
+    (case,) = imported("\n".join([head, ",".join(cells.values())]), "training-csv").cases
+    assert case.finished.memory is None
+    assert case.finished.reported.gpu_utilization_percent is None
+    assert case.name.startswith("cpu fp32 compile=off optimizer=adafactor")  # what the script does on a CPU
+
+
+def test_more_tokens_than_fit_in_a_batch_are_marked(imported: Any) -> None:
+    head = f"{HEAD},padding"
+    fine, odd = "a_F_def_,fp32,False,4,5,1,20,8,longest", "b_F_def_,fp32,False,8,5,1,99,8,longest"
+    rows = measured(imported(f"{head}\n{fine}\n{odd}\n", "training-csv"))
+    assert [bool(row.case.marks) for row in rows] == [False, True]
+
+
+def test_missing_attention_column_stays_unknown(imported: Any) -> None:
+    session = imported(f"{HEAD}\na_F_def_,fp32,False,1,5,1,8,8\n", "training-csv")
+    assert session.cases[0].config.attention == "unknown"
+
+
+def test_header_may_be_quoted_and_start_with_a_byte_order_mark(imported: Any) -> None:
+    quoted = ",".join(f'"{name}"' for name in HEAD.split(","))
+    session = imported(f"\ufeff{quoted}\na_F_def_,fp32,False,1,5,1,8,8\n")
+    assert len(session.cases) == 1
 
 
 def test_rate_that_contradicts_batch_size_and_step_is_marked(imported: Any) -> None:
@@ -120,6 +188,7 @@ HEAD = "name,precision,compile,batch_size,steps,avg_step_time,tokens_per_sec,max
         ("a,fp16,maybe,1,5,1,1,8", "line 2: compile 'maybe': expected `bool`"),
         ("a,fp16,True,1,5,1,1", "missing required field `max_length`"),
         ("a,fp16,True,1,5,1,1,8,9", "line 2: more values than columns (8)"),
+        ('a,fp16,True,1,5,1,1,"8', "line 2: unexpected end of data"),
         ("", "contains no measurements"),
     ],
 )

@@ -4,6 +4,7 @@ import logging
 import re
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -11,6 +12,7 @@ import pytest
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Message, Telemetry
+from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.payloads import Energy, GpuReadings, HostReadings, Memory
 from benchtui.sessions.plots import bars, curves, power_trace
 from benchtui.sessions.plots.render import RenderedPlot, render_plots, write
@@ -20,6 +22,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.verdicts import Verdict
 
 PNG = b"\x89PNG\r\n"
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
 def whole(bench: Any, **options: Any) -> Session:
@@ -140,6 +143,24 @@ def test_title_and_caption_are_left_to_a_page(bench: Any) -> None:
     assert picture.title not in texts(picture)
     assert "n = 30" in picture.caption
     assert "n = 30" not in texts(picture)
+
+
+def test_captions_of_imported_means_speak_of_no_median_and_no_bars(tmp_path: Path) -> None:
+    session_writer.write(registry.read(FIXTURES / "gpt2-training-results.csv"), tmp_path / "gpt2.json")
+    data = plot_data(Session.load(tmp_path / "gpt2.json"))
+    captions = [plan(data).caption for plan in (curves.throughput, curves.latency)]
+    assert captions == ["n = 500 to 1,000 steps per case.", "n = 500 to 1,000 steps per case. Mean step."]
+
+
+def test_captions_of_measured_steps_explain_their_bars(bench: Any) -> None:
+    data = plot_data(whole(bench))
+    assert "Median step. Bars: from the fastest step to p95" in curves.latency(data).caption
+
+
+def test_memory_of_the_whole_device_is_drawn_if_nothing_else_is_known(tmp_path: Path) -> None:
+    session_writer.write(registry.read(FIXTURES / "batch-sweep-batches.csv"), tmp_path / "batches.json")
+    memory = curves.memory(plot_data(Session.load(tmp_path / "batches.json")))
+    assert "else used on the device" in memory.caption
 
 
 def test_svg_is_reproducible_and_has_no_date(bench: Any) -> None:

@@ -1,10 +1,11 @@
-"""Importer for JSON lines of a batch-sweep runner: one case per line, with statistics but no steps.
+"""Importer for results of a batch-sweep runner: one case per line, with statistics but no steps.
 
 Each line has one of two forms. The runner itself (``src/runner.py`` and ``src/metrics`` of
 NayanaChandrika99/distilbert-benchmark) nests metrics, machine and model as objects: ``metrics``,
 ``system_info``, ``model_info``. It measures a sequence classifier that it never compiles, on rows padded to
 their full length. Memory is in MiB, on a GPU that of the whole device as the driver sees it. The standard
-deviation is that of a population. Power and energy are those of additional batches.
+deviation is that of a population. Power and energy are those of additional batches. Tables that are computed
+from it (``batch_sweep_tables``) have the same units.
 
 The flat form has the keys of those metrics next to ``device`` and ``batch_size``. ``throughput_mean`` is in
 samples/s. ``cpu_memory_mb_max`` is the worker's peak; ``gpu_memory_mb_max`` is taken as the peak that tensors
@@ -31,6 +32,7 @@ from benchtui.sessions.importers.decode import (
     parse_json_lines,
     unknown_fields,
 )
+from benchtui.sessions.importers.formats import batch_sweep_tables as tables
 from benchtui.sessions.importers.imported import Imported, Measurement
 from benchtui.sessions.payloads import Count, Gpu, Host, Memory, Model, Reported
 from benchtui.sessions.sanitize import LONGEST_VALUE, visible
@@ -45,11 +47,15 @@ _LENGTH_NOTE = (
     "lines without sequence_length: their cases aren't part of a series of batch sizes;"
     " add the key to include them"
 )
-_MEMORY_NOTE = "memory: converted from MiB, the runner's unit, to MB (10⁶ bytes)"
+_MEMORY_NOTE = (
+    "memory: converted from MiB, the runner's unit, to MB (10⁶ bytes); on a GPU that of the whole device"
+)
 _RATES_NOTE = "throughput: mean of the rates of single steps, not total samples over total time"
 _ENERGY_NOTE = "power and energy: measured on additional batches, not on the timed ones"
 _AUTOCAST_NOTE = "mixed precision: the published runner sets up autocast but never enters it"
-_QUOTED_FIELDS = ("dataset", "split", "warmup_runs", "smoke_test")
+_SHARED = ("dataset", "split", "warmup_runs")
+"""Keys that describe the file as a whole, if all lines agree on them."""
+_QUOTED_FIELDS = ("smoke_test",)
 """Keys without a field in a session, whose values are quoted in a note."""
 
 
@@ -115,9 +121,17 @@ class _Line(msgspec.Struct, kw_only=True):
     timestamp: str | None = None
 
 
+class _TableLine(_Line, kw_only=True):
+    """A case from a table of the runner's analysis."""
+
+
 class _Nested(_Line, kw_only=True):
     """A line in the nested form, as the runner writes it."""
 
+    dataset: str | None = None
+    """Hub id and configuration, joined by a slash."""
+    split: str | None = None
+    warmup_runs: Count | None = None
     metrics: _Statistics
     system_info: _SystemInfo | None = None
     model_info: _ModelInfo | None = None
@@ -136,6 +150,11 @@ class _Row:
     def nested(self) -> _Nested | None:
         """The line, if it is in the nested form."""
         return self.line if isinstance(self.line, _Nested) else None
+
+    @property
+    def of_runner(self) -> bool:
+        """Whether the runner's own conventions hold: its units, and that it never compiles."""
+        return isinstance(self.line, (_Nested, _TableLine))
 
     @property
     def on_cpu(self) -> bool:
@@ -172,22 +191,29 @@ def matches(value: object) -> bool:
 
 def parse(text: str, path: Path) -> Imported:
     """Parse every line. Raises BenchtuiError naming the line with an invalid value."""
-    values = parse_json_lines(text, str(path))
-    rows = [_row(value, where) for where, value in values]
+    if tables.matches(text):
+        values: list[tuple[str, object]] = list(tables.lines(text, str(path)))
+        rows = [_table_row(value, where) for where, value in values]
+    else:
+        values = parse_json_lines(text, str(path))
+        rows = [_row(value, where) for where, value in values]
     measurements = tuple(_measurement(row) for row in rows)
     nested = [row.nested for row in rows if row.nested]
     machine, unlike = _common_machine([line.system_info for line in nested if line.system_info])
     return Imported(
         kind="batch-sweep",
         model=common_value((_name(row) for row in rows), "models", str(path)),
-        task="classify" if len(nested) == len(rows) else UNKNOWN,
+        task="classify" if all(row.of_runner for row in rows) else UNKNOWN,
+        dataset=_dataset(nested[0]) if nested and len(_values(nested, "dataset", "split")) == 1 else UNKNOWN,
+        warmup=nested[0].warmup_runs or 0 if len(_values(nested, "warmup_runs")) == 1 else 0,
         measurements=measurements,
         host=_host(machine),
         runtime=_runtime(machine),
         measured=min((row.line.timestamp for row in rows if row.line.timestamp), default=None),
         grid=not any(each.config.label for each in measurements),
         notes=(
-            *_notes(nested, measurements),
+            *_notes(rows, measurements),
+            *(f"{name}: differs between lines; ignored" for name in _SHARED if len(_values(nested, name)) > 1),
             *unlike,
             *_ignored_note([value for _, value in values], rows),
         ),
@@ -199,6 +225,22 @@ def _row(value: object, where: str) -> _Row:
         line = convert(value, _Nested, where)
         return _Row(line, line.metrics)
     return _Row(convert(value, _Line, where), convert(value, _Statistics, where))
+
+
+def _table_row(value: object, where: str) -> _Row:
+    line = convert(value, _TableLine, where, from_text=True)
+    return _Row(line, convert(value, _Statistics, where, from_text=True))
+
+
+def _values(lines: Sequence[_Nested], *names: str) -> set[tuple[object, ...]]:
+    return {tuple(getattr(line, name) for name in names) for line in lines}
+
+
+def _dataset(line: _Nested) -> str:
+    """Return a line's dataset as a sweep names it: ``repository:configuration:split``."""
+    repository, _, configuration = (line.dataset or "").rpartition("/")
+    parts = (repository, configuration, line.split)
+    return ":".join(part for part in parts if part) if repository and line.split else UNKNOWN
 
 
 def _measurement(row: _Row) -> Measurement:
@@ -229,15 +271,15 @@ def _of_a_sample(std_ms: float | None, steps: int | None) -> float | None:
 
 def _options(row: _Row) -> Config:
     """Return the options of a line. Without a sequence length, which a session requires, add a label."""
-    line, nested = row.line, row.nested
+    line, nested, of_runner = row.line, row.nested, row.of_runner
     precision, usual = _precision(row), Config(device=line.device)
     length = row.statistics.sequence_length or (nested.max_length if nested else None)
     known = [*([] if precision == UNKNOWN else [precision]), f"bs={line.batch_size}"]
     return Config(
         device=line.device,
         precision=precision,
-        compile="off" if nested else UNKNOWN,
-        padding="max" if nested else UNKNOWN,
+        compile="off" if of_runner else UNKNOWN,
+        padding="max" if of_runner else UNKNOWN,
         batch_size=line.batch_size,
         sequence_length=length or usual.sequence_length,
         label="" if length else " ".join(known),
@@ -255,7 +297,7 @@ def _precision(row: _Row) -> str:
 
 def _memory(row: _Row) -> Memory:
     peaks = (row.statistics.cpu_memory_mb_max, row.statistics.gpu_memory_mb_max)
-    if not row.nested:
+    if not row.of_runner:
         return Memory(peak_rss_mb=peaks[0], peak_allocated_mb=peaks[1])
     rss_mb, device_mb = (None if peak is None else peak * MB_IN_MIB for peak in peaks)
     return Memory(peak_rss_mb=rss_mb, peak_device_mb=device_mb)
@@ -315,17 +357,19 @@ def _runtime(info: _SystemInfo) -> Runtime | None:
     )
 
 
-def _notes(nested: Sequence[_Nested], measurements: Iterable[Measurement]) -> Iterator[str]:
+def _notes(rows: Sequence[_Row], measurements: Iterable[Measurement]) -> Iterator[str]:
     """Yield caveats about the file as a whole."""
+    ours = [row for row in rows if row.of_runner]
+    statistics = [row.statistics for row in ours]
     if any(each.config.label for each in measurements):
         yield _LENGTH_NOTE
-    if any(row.metrics.cpu_memory_mb_max or row.metrics.gpu_memory_mb_max for row in nested):
+    if any(each.cpu_memory_mb_max or each.gpu_memory_mb_max for each in statistics):
         yield _MEMORY_NOTE
-    if any(row.metrics.throughput_mean for row in nested):
+    if any(each.throughput_mean for each in statistics):
         yield _RATES_NOTE
-    if any(row.metrics.cpu_energy_j or row.metrics.gpu_energy_j for row in nested):
+    if any(each.cpu_energy_j or each.gpu_energy_j for each in statistics):
         yield _ENERGY_NOTE
-    if any(row.mixed_precision for row in nested):
+    if any(row.line.mixed_precision for row in ours):
         yield _AUTOCAST_NOTE
 
 
@@ -336,6 +380,7 @@ def _ignored_note(values: Sequence[object], rows: Sequence[_Row]) -> tuple[str, 
         name: dict.fromkeys(str(value[name]) for value in records if name in value) for name in _QUOTED_FIELDS
     }
     remarks = {name: visible(", ".join(texts), LONGEST_VALUE) for name, texts in quoted.items()}
+    remarks |= dict.fromkeys(tables.DERIVED, "computed from the others")
     pairs = zip(values, rows, strict=True)
     return ignored_fields_note(
         (place for value, row in pairs for place in _ignored_fields(value, row)), remarks

@@ -1,0 +1,1 @@
+"""Formats of other tools: one module reads the results of each."""
