@@ -16,24 +16,24 @@ LARGE_RATIO = 10
 """Ratio from which three significant digits are shown."""
 
 
-def number(value: float | None, digits: int | None = None) -> str | None:
-    """Format a number with three significant digits, or with this many decimals; None if it isn't finite.
+def number(value: float | None, digits: int | None = None, significant: int = SIGNIFICANT) -> str | None:
+    """Format a number with three significant digits (or ``significant``), or with this many decimals.
 
-    Thousands are always separated.
+    Thousands are always separated. None if the number isn't finite.
     """
     if value is None or not isfinite(value):
         return None
     if digits is None:
-        value, digits = _significant(value)
+        value, digits = _significant(value, significant)
     return f"{value:z,.{digits}f}"
 
 
-def _significant(value: float) -> tuple[float, int]:
-    """Round a value to three significant digits. Also return the number of decimals to show."""
-    rounded = float(f"{value:.{SIGNIFICANT}g}")
+def _significant(value: float, significant: int = SIGNIFICANT) -> tuple[float, int]:
+    """Round a value to significant digits. Also return the number of decimals to show."""
+    rounded = float(f"{value:.{significant}g}")
     if not rounded:
         return 0.0, 0
-    return rounded, max(SIGNIFICANT - 1 - floor(log10(abs(rounded))), 0)
+    return rounded, max(significant - 1 - floor(log10(abs(rounded))), 0)
 
 
 def time_ms(value: float | None) -> str | None:

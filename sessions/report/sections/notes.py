@@ -37,6 +37,7 @@ def notes(session: Session, results: Sequence[Result]) -> list[Finding]:
         *_unlike_nodes(session),
         *_marks(session),
         *_doubts(results),
+        *_diverged(results),
         *_uneven(results),
     ]
 
@@ -151,7 +152,9 @@ def _examples_of(name: str, examples: dict[str, str]) -> str:
 
 
 def _share_of_cases(amount: int, all_of: int) -> str:
-    return f"all {count(all_of, 'case')}" if amount == all_of else f"{amount:,} of {count(all_of, 'case')}"
+    if amount < all_of:
+        return f"{amount:,} of {count(all_of, 'case')}"
+    return {1: "the only case", 2: "both cases"}.get(all_of, f"all {count(all_of, 'case')}")
 
 
 def _doubts(results: Sequence[Result]) -> list[Finding]:
@@ -166,17 +169,27 @@ def _doubts(results: Sequence[Result]) -> list[Finding]:
     return [_doubt(state, listed(each)) for state, each in values.items() if each]
 
 
+def _diverged(results: Sequence[Result]) -> list[Finding]:
+    """Report the trainings whose loss isn't finite in the end; none of them is recommended."""
+    found = [each for each in results if each.metrics.diverged]
+    if not found:
+        return []
+    return [Finding("Diverged", f"{_cases(found)}; the loss isn't finite, and such a case isn't recommended.")]
+
+
+def _cases(found: Sequence[Result]) -> str:
+    """Name a single case; of several, count them and name some."""
+    if len(found) == 1:
+        return found[0].name
+    return f"{count(len(found), 'case')}, such as {listed([result.name for result in found[:MOST_NAMES]])}"
+
+
 def _uneven(results: Sequence[Result]) -> list[Finding]:
     found = [each for each in results if each.metrics.latency_ms.mean > UNEVEN * each.typical_ms]
     if not found:
         return []
-    where = f"{count(len(found), 'case')}, such as {listed([result.name for result in found[:MOST_NAMES]])}"
-    return [
-        Finding(
-            "Uneven steps",
-            f"a few slow steps dominate {where} (mean over {UNEVEN} × the median); throughput includes them.",
-        )
-    ]
+    text = f"a few slow steps dominate {_cases(found)} (mean over {UNEVEN} × the median)"
+    return [Finding("Uneven steps", f"{text}; throughput includes them.")]
 
 
 def _doubt(known: bool | None, where: str) -> Finding:

@@ -209,7 +209,13 @@ def test_training_says_whether_the_loss_is_finite_and_falls(bench: Any, read: An
         "Mean loss, first to second half", "Loss of the last step", "Trend", "Memory, allocated", "Reserved"
     )
     assert shown[0] == ["3.65 to 2.9", "2.55", "falls", "900 MB", "1.10 GB"]
-    assert "a loss that isn't finite" in read(markdown(training(bench))).need("Maximum throughput")["Costs"]
+    document = read(markdown(training(bench)))
+    assert document.need("Maximum throughput")["Run"] == "cuda:0 fp32 bs=8"
+    assert document["What each option brings"].columns("Option", "Advice")[0] == [
+        "precision",
+        "loss not finite",
+    ]
+    assert "Diverged: 4 cases, such as cuda:0 amp-bf16 compile=off bs=1" in document["Caveats"].text
     assert shown[-1] == ["–", "not finite", "not finite", "7.20 GB", "8.80 GB"]
 
 
