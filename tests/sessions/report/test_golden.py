@@ -18,7 +18,7 @@ from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
 
-from .test_sentences import objections_to
+from .test_sentences import TASKS, objections_to
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 GOLDEN = Path(__file__).parent / "golden"
@@ -137,6 +137,7 @@ REPORTS: dict[str, Callable[[Any, Path], Session]] = {
     "generate": lambda bench, tmp_path: generating(bench),
     "lm-train": lambda bench, tmp_path: training(bench),
     "own-steps": lambda bench, tmp_path: own_steps(bench),
+    **{f"recorded-{task}": recorded(FIXTURES / "recorded" / f"{task}.json") for task in TASKS},
 }
 
 
