@@ -13,6 +13,9 @@ from benchtui.sessions.text.labels import outcome, series_title
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import verdict_cell
 
+LEAST_SHARE = 0.00005
+"""Share of a step below which it would be shown as zero."""
+
 
 def performance(session: Session, results: Sequence[Result], varying: Sequence[str]) -> list[Block]:
     """Return a block for each series. Its lead lists the planned batch sizes without a row, and why."""
@@ -52,8 +55,13 @@ def rate_interval(result: Result) -> str | None:
 
 
 def every_case(session: Session) -> Table | None:
-    """Return one row for each planned case, whatever its outcome."""
-    return table(_ALL_CASES, session.cases)
+    """Return one row for each planned case, whatever its outcome, without the marks that all of them have."""
+    shared = set.intersection(*(set(case.marks) for case in session.cases)) if len(session.cases) > 1 else set()
+
+    def marks(case: CaseState) -> str | None:
+        return ", ".join(mark for mark in case.marks if mark not in shared) or None
+
+    return table((*_ALL_CASES, Column("Markers", marks, right=False)), session.cases)
 
 
 def _unmeasured(missing: Sequence[CaseState]) -> str | None:
@@ -81,11 +89,12 @@ def _part(name: str) -> tuple[Column[Result], Column[Result]]:
 
     def share(result: Result) -> float | None:
         time, whole = mean(result), result.metrics.latency_ms.mean
-        return time / whole if time is not None and whole > 0 else None
+        found = time / whole if time is not None and whole > 0 else 0.0
+        return found if found >= LEAST_SHARE else None
 
     return (
         Column(f"{name} (ms)", lambda result: time_ms(mean(result))),
-        Column(f"{name} (%)", lambda result: percent(share(result), 1)),
+        Column(f"{name} (%)", lambda result: percent(share(result))),
     )
 
 
@@ -215,5 +224,4 @@ _ALL_CASES: tuple[Column[CaseState], ...] = (
     Column("Highest temperature (°C)", _environment_cell("temperature_c")),
     Column("Repeated", lambda case: number(len(case.repeated) or None, 0)),
     Column("Graphs", _graphs),
-    Column("Markers", lambda case: ", ".join(case.marks) or None, right=False),
 )

@@ -43,12 +43,15 @@ def _kv_cache(row: Result) -> str | None:
 def _loss(row: Result) -> str | None:
     if row.metrics.diverged:
         return "not finite"
-    return None if row.metrics.loss is None else f"{row.metrics.loss:.{LOSS_DIGITS}g}"
+    return number(row.metrics.loss, significant=LOSS_DIGITS)
 
 
 def _halves(row: Result) -> str | None:
     halves = row.metrics.loss_halves
-    return None if halves is None else f"{halves[0]:.{LOSS_DIGITS}g} to {halves[1]:.{LOSS_DIGITS}g}"
+    if halves is None:
+        return None
+    first, second = (number(half, significant=LOSS_DIGITS) for half in halves)
+    return f"{first} to {second}"
 
 
 def _trend(row: Result) -> str | None:
