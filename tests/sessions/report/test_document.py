@@ -152,7 +152,7 @@ def test_report_when_all_cases_failed(bench: Any, read: Read) -> None:
     document = read(full_report(bench.session(*cases)))
     check(document)
     assert document["Decision"].paragraphs == ["Measured: 0 of 2 planned cases; 2 failed."]
-    assert document["Model information"].text == "No case came as far as loading the model."
+    assert document["Model information"].text == "No case got as far as loading the model."
     assert document.titles[-1] == "Every case"
 
 

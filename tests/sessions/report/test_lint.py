@@ -85,9 +85,8 @@ def table_problems(text: str) -> list[str]:
         found.append("a row has more or fewer cells than its header")
     for header, *rows in parsed:
         for title, *cells in zip(header, *rows, strict=True):
-            if not any(re.search(r"[1-9a-zA-Z]", cell) for cell in cells) and not re.search(
-                ZERO_IS_NEWS, title
-            ):
+            says_something = any(re.search(r"[1-9a-zA-Z]", cell) for cell in cells)
+            if not says_something and not re.search(ZERO_IS_NEWS, title):
                 found.append(f"column {title!r} of {header} has only {set(cells)}")
     return found
 
