@@ -154,13 +154,13 @@ def _resources(case: CaseState) -> Values:
         **{
             name: getattr(environment, name)
             for name in (
-                "others_cpu_percent",
                 "sm_clock_mhz",
                 "memory_clock_mhz",
                 "processor_mhz",
                 "temperature_c",
             )
         },
+        "others_cpu_percent": case.others_cpu_percent,
         **{name: getattr(compiling, name, None) for name in COMPILING},
     }
 

@@ -124,7 +124,7 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     energy_per_sample_high_j: Figure
     energy_source: A[Text, Meta(description="counter, sampled power or averaged power.")]
     energy_absent: A[Text, Meta(description="Why there is no energy.")]
-    others_cpu_percent: A[Figure, Meta(description="Processors used by others; 100 is one whole.")]
+    others_cpu_percent: A[Figure, Meta(description="Processors used by others in the worst round; 100 is one.")]
     sm_clock_mhz: A[Figure, Meta(description="Mean clock of the GPU.")]
     memory_clock_mhz: A[Figure, Meta(description="Mean clock of the GPU's memory.")]
     processor_mhz: A[Figure, Meta(description="Mean clock of the busy processors.")]

@@ -61,6 +61,8 @@ class Quantity:
     unit: str
     """Label of the y axis."""
     caption: str
+    bars: str
+    """What the error bars show, if there are any."""
     missing_reason: str
     """Why the plot is skipped if no case has a value."""
     best: Literal["highest", "lowest"]
@@ -75,7 +77,8 @@ def throughput(data: PlotData) -> Plan | SkippedPlot:
 
 def latency(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of the median step over batch size, with its spread."""
-    return _plan(data, _latency, _LATENCY)
+    means = all(result.metrics.latency_ms.median is None for result in data.results)
+    return _plan(data, _latency, replace(_LATENCY, caption="Mean step.") if means else _LATENCY)
 
 
 def memory(data: PlotData) -> Plan | SkippedPlot:
@@ -120,8 +123,10 @@ def _plan(data: PlotData, to_point: ToPoint, quantity: Quantity) -> Plan | Skipp
     if not any(line.points for line in found):
         return SkippedPlot(quantity.name, quantity.missing_reason)
     shown, more = _best(found, quantity.best), ""
+    if any(point.low is not None for line in shown for point in line.points):
+        more = f" {quantity.bars}"
     if len(found) > MOST_LINES:
-        more = f" The {MOST_LINES} of {len(found):,} series with the {quantity.best} values."
+        more += f" The {MOST_LINES} of {len(found):,} series with the {quantity.best} values."
     if any(len(line.points) > MOST_MARKS for line in shown):
         more += (
             f" Each line passes through all batch sizes; markers and bars are at up to {MOST_MARKS} of them."
@@ -130,7 +135,7 @@ def _plan(data: PlotData, to_point: ToPoint, quantity: Quantity) -> Plan | Skipp
         name=quantity.name,
         section="Results",
         title=f"{quantity.title} by batch size",
-        caption=f"{step_counts(data.results)} {quantity.caption}{more}".strip(),
+        caption=" ".join(f"{step_counts(data.results)} {quantity.caption}{more}".split()),
         draw=partial(_draw, found=shown, unit=quantity.unit),
         height_in=HEIGHT_IN + 0.09 * len(shown),
     )
@@ -289,6 +294,7 @@ _THROUGHPUT = Quantity(
     "throughput",
     "Throughput",
     "Throughput (samples/s)",
+    "",
     "Bars: 95% interval, over the rounds if there are at least three, else within one process.",
     "no case has a throughput",
     "highest",
@@ -297,7 +303,8 @@ _LATENCY = Quantity(
     "latency",
     "Latency",
     "Step (ms)",
-    f"Median step; bars from the fastest step to p95, or to the slowest with fewer than {LEAST_FOR_P95} steps.",
+    "Median step.",
+    f"Bars: from the fastest step to p95, or to the slowest with fewer than {LEAST_FOR_P95} steps.",
     "no case was measured",
     "lowest",
 )
@@ -307,6 +314,7 @@ _MEMORY = Quantity(
     "Peak memory (MB)",
     "GPU: memory allocated by the framework (with CUDA graphs: reserved). CPU: resident memory of the"
     " worker. 1 MB is 1,000,000 bytes.",
+    "",
     "no case has a peak memory",
     "lowest",
 )
@@ -314,7 +322,8 @@ _ENERGY = Quantity(
     "energy",
     "Energy per sample",
     "Energy (J/sample)",
-    "Over all measured steps; bars: 95% interval over the rounds, if there are at least three.",
+    "Over all measured steps.",
+    "Bars: 95% interval over the rounds.",
     "no case has an energy reading",
     "lowest",
 )
@@ -323,6 +332,7 @@ _JITTER = Quantity(
     "Jitter",
     "Jitter (%)",
     "Standard deviation of the steps over their mean.",
+    "",
     "no case has a jitter",
     "lowest",
 )

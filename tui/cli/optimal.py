@@ -113,6 +113,7 @@ def optimal(
     """
     loaded = sessions.load(session)
     loaded.judge_by(verdict_settings({"baseline": baseline, "same_within": same_within}))
+    _require_length(loaded, length)
     objective = Objective(need, Constraints(**limits), steps, length)
     objectives = [objective] if toml_path else _by_length(objective, lengths(loaded))
     decisions = [decide(loaded, each) for each in objectives]
@@ -147,6 +148,14 @@ def requested_sweep(sweep: str | None, overrides: tuple[str, ...], **options: Un
         raise BenchtuiError(f"{session}: a simulated session says nothing about which case is best here")
     text = _sweep_text(loaded, Objective(options["need"]), overrides)
     return parse_sweep(text, f"best case of {session}", overrides)
+
+
+def _require_length(session: Session, length: int | None) -> None:
+    """Raise BenchtuiError for a sequence length that no measured case has."""
+    known = lengths(session)
+    if length is not None and known and length not in known:
+        named = ", ".join(map(str, known))
+        raise BenchtuiError(f"--sequence-length: no measured case has {length} tokens; there are {named}")
 
 
 def _by_length(objective: Objective, lengths: tuple[int, ...]) -> list[Objective]:

@@ -137,8 +137,7 @@ def _marked(name: str, amount: int, ran: Sequence[CaseState], examples: dict[str
 
 def _others_used(cases: Sequence[CaseState]) -> str:
     """Describe the highest processor use by other processes."""
-    ends = (end.environment for case in cases for end in case.ends if end.environment)
-    used = max((each.others_cpu_percent or 0.0 for each in ends), default=0.0)
+    used = max((case.others_cpu_percent or 0.0 for case in cases), default=0.0)
     return (
         f"; other processes used up to {number(used / 100, 1)} processors"
         if used >= LEAST_OTHERS_PERCENT

@@ -216,7 +216,7 @@ _ALL_CASES: tuple[Column[CaseState], ...] = (
     _finish_column("stderr_line"),
     Column("Ended by", _stop_rule, right=False),
     Column("Outliers", _outliers),
-    Column("Others' processors (%)", _environment_cell("others_cpu_percent")),
+    Column("Others' processors (%)", lambda case: number(case.others_cpu_percent, 0)),
     Column("Lowest SM clock (MHz)", _environment_cell("sm_clock_least_mhz")),
     Column("Memory clock (MHz)", _environment_cell("memory_clock_mhz")),
     Column("Performance state", _performance_states),
