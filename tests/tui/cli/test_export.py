@@ -150,7 +150,7 @@ def test_conflicting_options_are_rejected(
 
 
 def test_price_that_is_no_number_is_refused() -> None:
-    with pytest.raises(BenchtuiError, match="^--price: nan is not a price per hour"):
+    with pytest.raises(BenchtuiError, match=r"^--price: nan is not a price per hour"):
         export(FIXTURE, "--price", "nan")
 
 
