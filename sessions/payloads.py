@@ -113,6 +113,10 @@ class Data(Record, frozen=True, kw_only=True):
     samples: Count
     """Available texts, or rows of synthetic tokens; steps read them in order and wrap around."""
     tokenizer: str | None = None
+    checked: Count | None = None
+    """Number of the first texts whose length in tokens was checked; null for synthetic tokens."""
+    truncated: Count | None = None
+    """How many of these are longer than the case's sequence length, and so are truncated."""
 
 
 class Effective(Record, frozen=True, kw_only=True):

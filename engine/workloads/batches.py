@@ -24,6 +24,8 @@ Side = Literal["left", "right"]
 
 SEARCH_S = 1.0
 """Time limit for finding a step of a given size."""
+CHECKED_TEXTS = 256
+"""Number of texts from whose lengths the share of truncated ones is estimated."""
 ROWS = 256
 """Rows of random tokens, or the batch size if that is larger."""
 
@@ -78,7 +80,14 @@ class TextBatches:
             "return_tensors": "pt",
         }
         self._masks_full_rows = config.compile != "off" and self._may_pad(config)
-        self.data = Data(dataset=texts.name, samples=len(texts.texts), tokenizer=type(self._tokenizer).__name__)
+        checked = texts.texts[:CHECKED_TEXTS]
+        self.data = Data(
+            dataset=texts.name,
+            samples=len(texts.texts),
+            tokenizer=type(self._tokenizer).__name__,
+            checked=len(checked),
+            truncated=self._count_longer(checked, config.sequence_length),
+        )
         self.marks: tuple[str, ...] = texts.marks
         self.rewind()
 
@@ -100,6 +109,11 @@ class TextBatches:
             return False
         length, shortest = config.sequence_length, min(self._texts, key=len)
         return len(self._tokenizer(shortest, truncation=True, max_length=length)["input_ids"]) < length
+
+    def _count_longer(self, texts: list[str], length: int) -> int:
+        """Count the texts that have more tokens than this."""
+        rows = self._tokenizer(texts, truncation=True, max_length=length + 1)["input_ids"]
+        return sum(len(row) > length for row in rows)
 
     def rewind(self) -> None:
         """Return to the first text."""

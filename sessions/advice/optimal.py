@@ -1,7 +1,7 @@
 """Optimal case: which one to run for an objective, and whether it clearly beats the next."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 from operator import mul
@@ -71,23 +71,23 @@ class Decision:
     """The case to run, or why there is none."""
 
     objective: Objective
-    best: Result | None
-    runner_up: Result | None
-    ahead: Ratio | None
+    best: Result | None = None
+    runner_up: Result | None = None
+    ahead: Ratio | None = None
     """How many times as good the best case is as the runner-up."""
-    ties: tuple[Result, ...]
+    ties: tuple[Result, ...] = ()
     """Other cases that can't be distinguished from the best, nearest first: the same, or a small lead that
     isn't established."""
-    leader: Result | None
+    leader: Result | None = None
     """The case with the best metric, if a simpler one was chosen instead; else None."""
-    unsure: int
+    unsure: int = 0
     """Number of further cases whose difference from the best is uncertain."""
-    tail: Tail | None
+    tail: Tail | None = None
     """Percentile at which the best case's slow steps are longer than the runner-up's, if they are."""
-    fit: tuple[Result, ...]
+    fit: tuple[Result, ...] = ()
     """Cases that meet the constraints."""
-    rejected: tuple[RejectedCase, ...]
-    relaxations: tuple[Relaxation, ...]
+    rejected: tuple[RejectedCase, ...] = ()
+    relaxations: tuple[Relaxation, ...] = ()
     """Constraints that alone exclude all cases, the nearest miss first. Empty if there is a best case."""
 
     @property
@@ -115,25 +115,31 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
     known = measured(session) if results is None else results
     rows = [row for row in known if objective.work in (None, row.config.work)]
     reasons = [(row, _reasons(row, objective)) for row in rows]
-    fit = [row for row, against in reasons if not against]
+    rejected = (*_unfit(reasons), *_not_measured(session, objective))
+    fit = tuple(row for row, against in reasons if not against)
+    if not fit:
+        return Decision(objective, rejected=rejected, relaxations=_relaxations(rows, objective))
+    return replace(_choose(fit, objective), rejected=rejected)
+
+
+def _choose(fit: Sequence[Result], objective: Objective) -> Decision:
+    """Choose from the cases that meet the constraints, of which there is at least one."""
     metrics = cost_metrics(objective, fit)
     costs = sorted(((total_cost(row, metrics), row) for row in fit), key=lambda each: each[0])
     ranked = [row for _, row in costs]
     near = _undecided(_near_the_leader(costs, metrics), metrics)
-    best = simplest(near) if near else None
+    best = simplest(near)
     runner_up = next((row for row in ranked if row is not best), None)
     return Decision(
-        objective=objective,
+        objective,
         best=best,
         runner_up=runner_up,
-        ahead=ahead_by(runner_up, best, metrics) if best and runner_up else None,
+        ahead=ahead_by(runner_up, best, metrics) if runner_up else None,
         ties=tuple(row for row in near if row is not best),
-        leader=next((row for row in ranked[:1] if row is not best), None),
-        unsure=_unsure(ranked, near, best, metrics) if best else 0,
-        tail=longer_tail(best, runner_up, objective.need) if best and runner_up else None,
+        leader=None if ranked[0] is best else ranked[0],
+        unsure=_unsure(ranked, near, best, metrics),
+        tail=longer_tail(best, runner_up, objective.need) if runner_up else None,
         fit=tuple(fit),
-        rejected=(*_unfit(reasons), *_not_measured(session, objective)),
-        relaxations=() if ranked else _relaxations(rows, objective),
     )
 
 
@@ -310,7 +316,9 @@ def _relaxations(rows: Iterable[Result], objective: Objective) -> tuple[Relaxati
 
 
 def _missing_metric(result: Result, objective: Objective) -> str | None:
-    """Return which metric a case lacks to be ranked, or None."""
+    """Return which metric a case lacks to be ranked, or None. A diverged training is no choice at all."""
+    if result.metrics.diverged:
+        return "loss not finite: its steps train nothing"
     if objective.steps is not None and job_ms(result, objective.steps) is None:
         return "cold cost unknown: the source has no steps"
     needed = cost_metrics(objective, [result])

@@ -156,13 +156,13 @@ def _resources(case: CaseState) -> Values:
             for name in (
                 "user_ms",
                 "system_ms",
-                "others_cpu_percent",
                 "sm_clock_mhz",
                 "memory_clock_mhz",
                 "processor_mhz",
                 "temperature_c",
             )
         },
+        "others_cpu_percent": case.others_cpu_percent,
         **{f"reported_{name}": getattr(reported, name) for name in REPORTED},
         **{name: getattr(compiling, name, None) for name in COMPILING},
     }

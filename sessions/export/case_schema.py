@@ -126,7 +126,7 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     energy_absent: A[Text, Meta(description="Why there is no energy.")]
     user_ms: A[Figure, Meta(description="Mean CPU time of a step in user mode; of imported cases only.")]
     system_ms: A[Figure, Meta(description="Mean CPU time of a step in the kernel, likewise.")]
-    others_cpu_percent: A[Figure, Meta(description="Processors used by others; 100 is one whole.")]
+    others_cpu_percent: A[Figure, Meta(description="Processors used by others in the worst round; 100 is one.")]
     sm_clock_mhz: A[Figure, Meta(description="Mean clock of the GPU.")]
     memory_clock_mhz: A[Figure, Meta(description="Mean clock of the GPU's memory.")]
     processor_mhz: A[Figure, Meta(description="Mean clock of the busy processors.")]

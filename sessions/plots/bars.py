@@ -46,9 +46,10 @@ def speedups(data: PlotData) -> Plan | SkippedPlot:
     shown = found[:MOST_ROWS]
     labels = [_label(data, each.result) for each in shown]
     more = _more(found, "fastest")
+    bars = " Bars: 95% interval." if any(each.ratio.bounds for each in shown) else ""
     caption = (
         f"Samples per second at the typical step, over {style.label(against)}. {step_counts(data.results)}"
-        f" Bars: 95% interval. Hollow: same or unsure.{_doubtful(labels)}{_out_of_memory_note(data)}{more}"
+        f"{bars} Hollow: same or unsure.{_doubtful(labels)}{_out_of_memory_note(data)}{more}"
     )
     draw = partial(
         draw_ratios,

@@ -64,6 +64,13 @@ class CaseState:
         return (*self.rounds, self.finished) if self.finished else self.rounds
 
     @property
+    def others_cpu_percent(self) -> float | None:
+        """Processor use by others in the round with the most of it; 100 is one processor."""
+        around = (end.environment for end in self.ends if end.environment)
+        known = (each.others_cpu_percent for each in around)
+        return max((used for used in known if used is not None), default=None)
+
+    @property
     def warmup(self) -> Columns:
         """Warm-up steps, which don't count."""
         return self.columns("warmup")

@@ -112,6 +112,8 @@ class Metrics:
     """Tokens of the prompts, padding not counted, over the time of the prefills."""
     loss: float | None = None
     """Loss of the last measured training step; None if it wasn't finite."""
+    diverged: bool = False
+    """Whether that loss wasn't finite, after which a step trains nothing."""
     loss_halves: tuple[float, float] | None = None
     """Mean loss of the first and of the second half of the training steps; None if one wasn't finite."""
     loss_error: float | None = None
@@ -191,6 +193,7 @@ def _with_times(case: CaseState) -> Metrics:
         time_to_first_token_ms=parts.get("prefill") if new_tokens else None,
         time_per_output_token_ms=_per_output_token(steps, new_tokens),
         loss=_last_loss(steps),
+        diverged=bool(steps.loss) and not isfinite(steps.loss[-1]),
         loss_halves=halves and (float(halves[0].mean()), float(halves[1].mean())),
         loss_error=halves and float(np.sqrt(sum(half.var(ddof=1) / len(half) for half in halves))),
         warmup_steps=len(case.warmup),

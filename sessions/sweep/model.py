@@ -145,7 +145,7 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     name: str
     model: str
-    """Hub id, local folder, or name of a bundled architecture."""
+    """Hub id, local folder, or name of a bundled architecture; the task, if a user-defined step names none."""
     weights: Weights = "pretrained"
     task: str = "classify"
     """One of ``TASKS``, or ``file.py:function`` for a user-defined step."""

@@ -162,6 +162,8 @@ def typed(text: str) -> object:
 
 def sweep_of(table: Table, where: str) -> Sweep:
     """Build a sweep from the entries of a TOML file; raises BenchtuiError."""
+    if "model" not in table and custom_task(str(table.get("task"))):
+        table = {"model": table["task"], **table}
     if "model" not in table:
         raise BenchtuiError(f"{where}: model is missing; name a hub id, a folder or a bundled architecture")
     sweep = Sweep(**_entries({"measure": {}} | table, _TOP, f"{where}: "))

@@ -98,6 +98,8 @@ def toml_of(sweep: Sweep) -> str:
             value = _without_implied(value)
         if value not in (default[key], {}):
             said[key] = value
+    if sweep.model == sweep.task:  # a user-defined step that names no model
+        del said["model"]
     return rewrite_toml("", texts_of(said), {}, sweep.exclude)
 
 

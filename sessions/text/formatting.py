@@ -29,25 +29,27 @@ class FormattedNumber(str):
         return made
 
 
-def number(value: float | None, digits: int | None = None) -> FormattedNumber | None:
-    """Format a number with three significant digits, or with this many decimals; None if it isn't finite.
+def number(
+    value: float | None, digits: int | None = None, significant: int = SIGNIFICANT
+) -> FormattedNumber | None:
+    """Format a number with three significant digits (or ``significant``), or with this many decimals.
 
-    Thousands are always separated.
+    Thousands are always separated. None if the number isn't finite.
     """
     if value is None or not isfinite(value):
         return None
     rounded = value
     if digits is None:
-        rounded, digits = _significant(value)
+        rounded, digits = _significant(value, significant)
     return FormattedNumber(f"{rounded:z,.{digits}f}", value)
 
 
-def _significant(value: float) -> tuple[float, int]:
-    """Round a value to three significant digits. Also return the number of decimals to show."""
-    rounded = float(f"{value:.{SIGNIFICANT}g}")
+def _significant(value: float, significant: int = SIGNIFICANT) -> tuple[float, int]:
+    """Round a value to significant digits. Also return the number of decimals to show."""
+    rounded = float(f"{value:.{significant}g}")
     if not rounded:
         return 0.0, 0
-    return rounded, max(SIGNIFICANT - 1 - floor(log10(abs(rounded))), 0)
+    return rounded, max(significant - 1 - floor(log10(abs(rounded))), 0)
 
 
 def time_ms(value: float | None) -> str | None:

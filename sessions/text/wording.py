@@ -307,8 +307,8 @@ def lead_confidence(ratio: Ratio, tail: Tail | None) -> str:
 
 
 def costs(result: Result, baseline: Result | None) -> str | None:
-    """List what a case costs beyond its baseline: memory, compile time, results that may differ or are void."""
-    found = (_more_memory(result, baseline), _compiling(result), _accuracy(result), _loss(result))
+    """List what a case costs beyond its baseline: memory, compile time, results that may differ."""
+    found = (_more_memory(result, baseline), _compiling(result), _accuracy(result))
     return ", ".join(part for part in found if part) or None
 
 
@@ -405,13 +405,6 @@ def _accuracy(result: Result) -> str | None:
     if not changes:
         return None
     return f"possibly accuracy ({result.config.precision}: accuracy not measured here)"
-
-
-def _loss(result: Result) -> str | None:
-    """Warn of a training whose loss isn't finite: its steps train nothing."""
-    trains = result.session is not None and result.session.start.sweep.task == "lm-train"
-    lost = trains and result.case.steps_measured and result.metrics.loss is None
-    return "a loss that isn't finite" if lost else None
 
 
 def _ratio(base: Result, new: Result, need: Need) -> Ratio | None:

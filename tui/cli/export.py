@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar, Unpack
 
@@ -121,6 +122,7 @@ def check_options(wanted: ExportOptions, sessions: int) -> None:
         (several and steps, single),
         (steps and form not in STEP_FORMS, step_form),
         (steps and wanted.figures, "--figures can't be combined with --steps; export them separately"),
+        (wanted.price is not None and isnan(wanted.price), "--price: nan is not a price per hour"),
         (wanted.price and (form not in REPORTS or several), no_price),
         (wanted.full and (form not in REPORTS or several), no_full),
         (form == "parquet" and not wanted.output, "--format parquet is binary: name an output file with -o"),

@@ -116,6 +116,7 @@ def optimal(
     """
     loaded = sessions.load(session)
     loaded.judge_by(verdict_settings({"baseline": baseline, "same_within": same_within}))
+    _require_length(loaded, length)
     objective = Objective(need, Constraints(**limits), steps, None if length is None else Work(length))
     objectives = [objective] if toml_path else _by_work(objective, works(loaded))
     decisions = [decide(loaded, each) for each in objectives]
@@ -150,6 +151,14 @@ def requested_sweep(sweep: str | None, overrides: tuple[str, ...], **options: Un
         raise BenchtuiError(f"{session}: a simulated session says nothing about which case is best here")
     text = _sweep_text(loaded, Objective(options["need"]), overrides)
     return parse_sweep(text, f"best case of {session}", overrides)
+
+
+def _require_length(session: Session, length: int | None) -> None:
+    """Raise BenchtuiError for a sequence length that no measured case has."""
+    known = sorted({work.sequence_length for work in works(session)})
+    if length is not None and known and length not in known:
+        named = ", ".join(map(str, known))
+        raise BenchtuiError(f"--sequence-length: no measured case has {length} tokens; there are {named}")
 
 
 def _by_work(objective: Objective, works: tuple[Work, ...]) -> list[Objective]:

@@ -172,6 +172,8 @@ def _break_even(each: Effect) -> str | None:
 
 def _advice(each: Effect) -> str | None:
     """Return the advice on a value, if all pairs agree and no recommendation contradicts it."""
+    if each.option != "batch_size" and any(pair.new.metrics.diverged for pair in each.pairs):
+        return "loss not finite"
     words = {verdict_word(pair, each.option) for pair in each.pairs}
     word = next(iter(words)) if len(words) == 1 else ""
     return None if each.option == "batch_size" or _contradicts(word, each) else _ADVICE.get(word)

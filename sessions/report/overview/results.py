@@ -262,7 +262,7 @@ def _rate_of_operations(row: Row) -> str | None:
 
 
 def _share(row: Row) -> str | None:
-    return percent(row.limit.shares.arithmetic, 1) if row.limit else None
+    return percent(row.limit.shares.arithmetic) if row.limit else None
 
 
 def _parts(row: Row) -> str | None:

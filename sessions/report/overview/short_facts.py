@@ -8,7 +8,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import custom_task
 
 SOFTWARE = ("GPU driver", "CUDA", "HIP (ROCm)", "cuDNN", "Python", "PyTorch", "Transformers", "Torch threads")
-ELSEWHERE = ("Environment variables", "Other packages", "RAPL")
+ELSEWHERE = ("Environment variables", "Other packages")
 """Facts of the system that the short form leaves out or has in another place."""
 METHOD = (
     "Taken over from",
@@ -36,7 +36,8 @@ def short_facts(session: Session, method: Sequence[Fact]) -> tuple[Fact, ...]:
     """Return a line each for model, machine, GPUs and software, and the most important facts of the method."""
     found = system(session)
     gpus = Counter(text for label, text in found if _is_gpu(label))
-    rest = [each for each in found if not _is_gpu(each[0]) and each[0] not in ELSEWHERE]
+    unread = {name.upper() for name in session.start.host.absent} - {"GPU"}
+    rest = [each for each in found if not _is_gpu(each[0]) and each[0] not in {*ELSEWHERE, *unread}]
     return (
         *facts(
             *(("Model", text) for text in _models(session)),

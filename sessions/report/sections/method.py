@@ -1,5 +1,6 @@
 """Measurement method as labeled facts, and requested versus applied options."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
@@ -20,7 +21,7 @@ from benchtui.sessions.stats.sampling import LEAST_ROUNDS
 from benchtui.sessions.stats.verdicts import MIN_EFFECT
 from benchtui.sessions.sweep import SYNTHETIC, UNKNOWN, Measure, Sweep, custom_task
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK
-from benchtui.sessions.text.formatting import count, listed, number, signed_percent
+from benchtui.sessions.text.formatting import count, listed, number, percent, signed_percent
 from benchtui.sessions.text.labels import applied, series_title
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import verdict_cell
@@ -39,7 +40,7 @@ def method(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
         *(_timing(session, cases, noise) if cases else (("Timing", _imported_note(session)),)),
         ("Warm-up", _warm_up(session)),
         ("Stop rule", _stop_rule(sweep.measure, _minimum(sweep, lambda rules: rules.min_time_s))),
-        ("Measuring ended by", _tally(case.finished.stop for case in cases if case.finished)),
+        ("Measuring ended by", _tally(_ending(case.finished.stop) for case in cases if case.finished)),
         ("Rounds", _rounds(session)),
         ("Noise floor", _noise_floor(session, noise)),
         ("Environment variables", ", ".join(f"{name}={text}" for name, text in sweep.env.items()) or None),
@@ -237,20 +238,34 @@ def _texts(session: Session) -> str | None:
     sweep = session.start.sweep
     if custom_task(sweep.task):
         return None
-    found = dict.fromkeys(case.prepared.data for case in session.cases if case.prepared)
-    texts = [_text(data) for data in found if data]
+    prepared = (case.prepared.data for case in session.cases if case.prepared and case.prepared.data)
+    texts = dict.fromkeys(_text(data) for data in prepared)
     return ", ".join(part for part in (*(texts or [sweep.dataset]), _truncation(session)) if part)
 
 
 def _truncation(session: Session) -> str:
-    lengths = sorted({case.config.sequence_length for case in session.cases})
+    lengths = {case.config.sequence_length: "" for case in session.cases}
     if not lengths:
         return ""
-    tokens = f"{listed([f'{length:,}' for length in lengths])} tokens"
+    for case in session.cases:
+        if case.prepared and case.prepared.data:
+            lengths[case.config.sequence_length] = _truncated_share(case.prepared.data)
+    unit = " tokens" if any(lengths.values()) else ""
+    shown = listed([f"{length:,}{unit}{share}" for length, share in sorted(lengths.items())])
+    tokens = shown if unit else f"{shown} tokens"
     if session.start.sweep.dataset == SYNTHETIC:
         return f"every row of {tokens}"
     longest = any(case.config.padding == "longest" for case in session.cases)
     return f"{'truncated' if longest else 'truncated and padded'} to {tokens}"
+
+
+def _truncated_share(data: Data) -> str:
+    """Describe which share of the texts is truncated. Empty if it isn't recorded."""
+    if data.truncated is None or not data.checked:
+        return ""
+    texts = "texts" if data.checked == data.samples else f"first {data.checked:,} texts"
+    share = f"{percent(data.truncated / data.checked)} %" if data.truncated else "none"
+    return f" ({share} of the {texts} are longer)"
 
 
 def _text(data: Data) -> str:
@@ -285,7 +300,7 @@ def _rounds(session: Session) -> str | None:
         if case.state == "ok" and (figures := metrics(case))
         if (spread := figures.between_rounds_percent) is not None
     ]
-    worst = f"; their medians differ by up to {number(max(spreads), 1)}%" if spreads else ""
+    worst = f"; their medians differ by up to {number(max(spreads))}%" if spreads else ""
     return f"{measure.rounds:,} of every case, in alternating order{worst}"
 
 
@@ -333,6 +348,14 @@ def _energy(cases: Iterable[CaseState]) -> str | None:
     sources = _tally(f"from {energy.source}" for energy in known if energy.source)
     reasons = _tally(f"absent: {energy.absent}" for energy in known if energy.absent)
     return "; ".join(part for part in (sources, reasons) if part) or None
+
+
+def _ending(stop: str | None) -> str | None:
+    """Return why measuring ended, without the number of steps, which differs in every case."""
+    if stop is None:
+        return None
+    by_time = re.fullmatch(r"\d+ steps, for at least (.+ s)", stop)
+    return f"the minimum time of {by_time[1]}" if by_time else re.sub(r" after \d+ steps$", "", stop)
 
 
 def _tally(words: Iterable[str | None]) -> str | None:

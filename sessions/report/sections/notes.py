@@ -37,6 +37,7 @@ def notes(session: Session, results: Sequence[Result]) -> list[Finding]:
         *_unlike_nodes(session),
         *_marks(session),
         *_doubts(results),
+        *_diverged(results),
         *_uneven(results),
     ]
 
@@ -136,8 +137,7 @@ def _marked(name: str, amount: int, ran: Sequence[CaseState], examples: dict[str
 
 def _others_used(cases: Sequence[CaseState]) -> str:
     """Describe the highest processor use by other processes."""
-    ends = (end.environment for case in cases for end in case.ends if end.environment)
-    used = max((each.others_cpu_percent or 0.0 for each in ends), default=0.0)
+    used = max((case.others_cpu_percent or 0.0 for case in cases), default=0.0)
     return (
         f"; other processes used up to {number(used / 100, 1)} processors"
         if used >= LEAST_OTHERS_PERCENT
@@ -151,7 +151,9 @@ def _examples_of(name: str, examples: dict[str, str]) -> str:
 
 
 def _share_of_cases(amount: int, all_of: int) -> str:
-    return f"all {count(all_of, 'case')}" if amount == all_of else f"{amount:,} of {count(all_of, 'case')}"
+    if amount < all_of:
+        return f"{amount:,} of {count(all_of, 'case')}"
+    return {1: "the only case", 2: "both cases"}.get(all_of, f"all {count(all_of, 'case')}")
 
 
 def _doubts(results: Sequence[Result]) -> list[Finding]:
@@ -166,14 +168,28 @@ def _doubts(results: Sequence[Result]) -> list[Finding]:
     return [_doubt(state, listed(each)) for state, each in values.items() if each]
 
 
+def _diverged(results: Sequence[Result]) -> list[Finding]:
+    """Report the trainings whose loss isn't finite in the end; none of them is recommended."""
+    found = [each for each in results if each.metrics.diverged]
+    if not found:
+        return []
+    return [Finding("Diverged", f"{_cases(found)}; the loss isn't finite, and such a case isn't recommended.")]
+
+
+def _cases(found: Sequence[Result]) -> str:
+    """Name a single case; of several, count them and name some."""
+    if len(found) == 1:
+        return found[0].name
+    return f"{count(len(found), 'case')}, such as {listed([result.name for result in found[:MOST_NAMES]])}"
+
+
 def _uneven(results: Sequence[Result]) -> list[Finding]:
     found = [each for each in results if each.metrics.latency_ms.mean > UNEVEN * each.typical_ms]
     if not found:
         return []
-    where = f"{count(len(found), 'case')}, such as {listed([result.name for result in found[:MOST_NAMES]])}"
     rated = any(each.metrics.samples_per_s for each in found)
     included = "; throughput includes them" if rated else ""
-    text = f"a few slow steps dominate {where} (mean over {UNEVEN} × the median){included}."
+    text = f"a few slow steps dominate {_cases(found)} (mean over {UNEVEN} × the median){included}."
     return [Finding("Uneven steps", text)]
 
 

@@ -13,6 +13,9 @@ from benchtui.sessions.text.labels import outcome, series_title
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import verdict_cell
 
+LEAST_SHARE = 0.00005
+"""Share of a step below which it would be shown as zero."""
+
 
 def performance(session: Session, results: Sequence[Result], varying: Sequence[str]) -> list[Block]:
     """Return a block for each series. Its lead lists the planned batch sizes without a row, and why.
@@ -57,8 +60,13 @@ def rate_interval(result: Result) -> str | None:
 
 
 def every_case(session: Session) -> Table | None:
-    """Return one row for each planned case, whatever its outcome."""
-    return table(_ALL_CASES, session.cases)
+    """Return one row for each planned case, whatever its outcome, without the marks that all of them have."""
+    shared = set.intersection(*(set(case.marks) for case in session.cases)) if len(session.cases) > 1 else set()
+
+    def marks(case: CaseState) -> str | None:
+        return ", ".join(mark for mark in case.marks if mark not in shared) or None
+
+    return table((*_ALL_CASES, Column("Markers", marks, right=False)), session.cases)
 
 
 def _unmeasured(missing: Sequence[CaseState]) -> str | None:
@@ -86,11 +94,12 @@ def _part(name: str) -> tuple[Column[Result], Column[Result]]:
 
     def share(result: Result) -> float | None:
         time, whole = mean(result), result.metrics.latency_ms.mean
-        return time / whole if time is not None and whole > 0 else None
+        found = time / whole if time is not None and whole > 0 else 0.0
+        return found if found >= LEAST_SHARE else None
 
     return (
         Column(f"{name} (ms)", lambda result: time_ms(mean(result))),
-        Column(f"{name} (%)", lambda result: percent(share(result), 1)),
+        Column(f"{name} (%)", lambda result: percent(share(result))),
     )
 
 
@@ -221,7 +230,7 @@ _ALL_CASES: tuple[Column[CaseState], ...] = (
     _finish_column("stderr_line"),
     Column("Ended by", _stop_rule, right=False),
     Column("Outliers", _outliers),
-    Column("Others' processors (%)", _environment_cell("others_cpu_percent")),
+    Column("Others' processors (%)", lambda case: number(case.others_cpu_percent, 0)),
     Column("Lowest SM clock (MHz)", _environment_cell("sm_clock_least_mhz")),
     Column("Memory clock (MHz)", _environment_cell("memory_clock_mhz")),
     Column("Performance state", _performance_states),
@@ -231,5 +240,4 @@ _ALL_CASES: tuple[Column[CaseState], ...] = (
     Column("Graphs", _graphs),
     Column("GPU utilization, by the source (%)", _reported_cell("gpu_utilization_percent")),
     Column("Call of torch.compile, before it compiles (s)", _reported_cell("compile_call_s")),
-    Column("Markers", lambda case: ", ".join(case.marks) or None, right=False),
 )

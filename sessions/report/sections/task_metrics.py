@@ -40,19 +40,24 @@ def _kv_cache(row: Result) -> str | None:
     return number(found.kv_cache_mb) if found else None
 
 
-def _loss(row: Result) -> str:
-    return "not finite" if row.metrics.loss is None else f"{row.metrics.loss:.{LOSS_DIGITS}g}"
+def _loss(row: Result) -> str | None:
+    if row.metrics.diverged:
+        return "not finite"
+    return number(row.metrics.loss, significant=LOSS_DIGITS)
 
 
 def _halves(row: Result) -> str | None:
     halves = row.metrics.loss_halves
-    return None if halves is None else f"{halves[0]:.{LOSS_DIGITS}g} to {halves[1]:.{LOSS_DIGITS}g}"
+    if halves is None:
+        return None
+    first, second = (number(half, significant=LOSS_DIGITS) for half in halves)
+    return f"{first} to {second}"
 
 
 def _trend(row: Result) -> str | None:
     """Say whether the loss falls: both halves of the steps differ by more than twice the standard error."""
     halves, error = row.metrics.loss_halves, row.metrics.loss_error
-    if row.metrics.loss is None:
+    if row.metrics.diverged:
         return "not finite"
     if halves is None or error is None:
         return None

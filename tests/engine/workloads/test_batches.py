@@ -52,6 +52,16 @@ def test_only_padded_rows_have_an_attention_mask(
     assert int(batch.mask.sum()) == 4
 
 
+def test_texts_that_are_longer_than_a_row_are_counted(tiny_gpt2: Path, tmp_path: Path) -> None:
+    (tmp_path / "texts.txt").write_text("good\ngood film\ngood film once\ngood film once more\n")
+    place, counts = loading.locate(str(tiny_gpt2), "random"), {}
+    for length in (3, 4, 5, 6):  # of the texts: 3, 4, 5 and 6
+        config = Config(device="cpu", sequence_length=length)
+        counts[length] = TextBatches(place, str(tmp_path / "texts.txt"), config, "right").data
+    assert [data.truncated for data in counts.values()] == [3, 2, 1, 0]
+    assert {data.checked for data in counts.values()} == {4}
+
+
 def test_compiled_network_gets_a_mask_with_every_batch_of_unequal_texts(
     tiny_gpt2: Path, tmp_path: Path
 ) -> None:

@@ -48,6 +48,20 @@ def test_each_need_has_its_own_best_case(bench: Any) -> None:
     }
 
 
+@pytest.mark.parametrize("need", NEEDS)
+def test_diverged_training_is_never_chosen(bench: Any, need: Need) -> None:
+    made = [
+        bench.case(1, 10.0, columns={"loss": [2.0] * 30}, end={**rss(400.0), "energy": Energy(energy_j=9.0)}),
+        bench.case(8, 9.0, columns={"loss": [2.0] * 29 + [float("nan")]}, end=rss(100.0)),
+        bench.case(4, 9.5, columns={"loss": [2.0] * 29 + [None]}, end=rss(100.0)),
+    ]
+    decision = decide(bench.session(*made), Objective(need))
+    assert decision.best.config.batch_size == 1
+    assert [each.reason for each in decision.rejected] == ["loss not finite: its steps train nothing"] * 2
+    alone = decide(bench.session(made[1]), Objective(need))
+    assert (alone.best, alone.runner_up, alone.fit) == (None, None, ())
+
+
 def test_runner_up_has_a_ratio_with_interval_and_verdict(bench: Any) -> None:
     decision = decide(bench.session(bench.case(1, 10.0), bench.case(8, 40.0), bench.case(4, 25.0)), Objective())
     assert decision.runner_up.config.batch_size == 4

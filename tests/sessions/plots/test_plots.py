@@ -13,7 +13,7 @@ import pytest
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Message, Telemetry
 from benchtui.sessions.importers import registry, session_writer
-from benchtui.sessions.payloads import Energy, GpuReadings, HostReadings, Memory
+from benchtui.sessions.payloads import Energy, GpuReadings, HostReadings, Memory, Reported
 from benchtui.sessions.plots import bars, curves, power_trace
 from benchtui.sessions.plots.render import RenderedPlot, render_plots, write
 from benchtui.sessions.plots.spec import plot_data
@@ -372,3 +372,17 @@ def test_matplotlib_warnings_are_suppressed() -> None:
     with drawing():
         assert not logging.getLogger("matplotlib.font_manager").isEnabledFor(logging.WARNING)
         warnings.warn("constrained_layout not applied because axes sizes collapsed to zero.", stacklevel=1)
+
+
+def test_captions_name_medians_and_bars_only_where_there_are_some(bench: Any) -> None:
+    def caption_of(session: Session) -> dict[str, str]:
+        return {name: plot.caption for name, plot in named(render_plots(session)[0]).items()}
+
+    known = caption_of(bench.session(bench.case(1, 10.0), bench.case(2, 15.0)))
+    assert "Median step. Bars: from the fastest step to p95" in known["latency"]
+    assert "Bars: 95% interval" in known["throughput"] and "Bars: 95% interval." in known["speedup"]
+    reported = Reported(steps=20, latency_mean_ms=5.0, samples_per_s=200.0)
+    imported = (bench.case(size, outcome="ok", end={"reported": reported}) for size in (1, 2))
+    means = caption_of(bench.session(*imported))
+    assert "Mean step." in means["latency"]
+    assert not any("Bars" in caption for caption in means.values())

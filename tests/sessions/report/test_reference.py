@@ -167,3 +167,26 @@ def test_fixture_matches_the_output_of_its_script(tmp_path: Path) -> None:
     spec.loader.exec_module(made)
     made.write(tmp_path / "again.json")
     assert read(tmp_path / "again.json") == read(FIXTURES / "comprehensive-report.json")
+
+
+QUOTED = {
+    "comprehensive-report": (
+        "616 samples/s",
+        "about 53.3 million samples/day",
+        "28.9 to 35.3",
+        "within 0.66 %",
+    ),
+    "gpt2-training": ("4.24 tokens/s", "tokens/s with padding"),
+    "demo-cpu": ("14.9 s",),
+    "recorded-classify": ("truncated and padded to", "46.7 % of the texts are longer"),
+}
+"""What the page on the reference reports quotes of each golden report."""
+
+
+@pytest.mark.parametrize("name", QUOTED)
+def test_page_on_the_reference_reports_quotes_golden_reports(name: str) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference-reports.md").read_text().lower()
+    golden = (Path(__file__).parent / "golden" / f"{name}.md").read_text().lower()
+    for text in map(str.lower, QUOTED[name]):
+        assert text in golden
+        assert text in page

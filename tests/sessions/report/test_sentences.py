@@ -1,5 +1,6 @@
 """No report contains a sentence that its results contradict: random sessions, and planted faults."""
 
+import io
 import json
 import random
 import re
@@ -26,6 +27,7 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
 )
+from benchtui.sessions.export import step_export
 from benchtui.sessions.export.case_export import as_json
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.payloads import Effective, Energy, Environment, Host, Memory, Model, Reported, StepCost
@@ -42,12 +44,16 @@ from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep, Work
 from benchtui.sessions.text import wording
 from benchtui.sessions.text.tables import Column
 
+from .checker.case_tables import BY_BATCH_SIZE, BY_CASE
 from .checker.cases import OPTIONS
+from .checker.recording import Recording
 from .checker.sections import objections
 
 ROOT = Path(__file__).parents[3]
 SEEDS = 300
 AT_EACH_CHECK = 60
+TASKS = ("classify", "generate", "lm-forward", "lm-train", "own-step")
+"""Recorded sweeps of a tiny model, one for each task."""
 JUDGED = ("Decision", "Results", "What each option brings", "Choices in detail")
 COMPILED = Effective(weights_dtype="float32", output_dtype="float32", compiled=True)
 WORDS_OF_RANKING = ("Batch size matters", "Compiling matters")
@@ -72,12 +78,20 @@ def results_for_each_baseline(session: Session, results: dict[str, Any]) -> list
     return found
 
 
-def objections_to(session: Session, report: str | None = None) -> list[str]:
+def objections_to(session: Session, report: str | None = None, recording: Recording | None = None) -> list[str]:
     """Return the checker's objections to both reports of a session, or to another text."""
     results = results_of(session)
     others = results_for_each_baseline(session, results)
     reports = [report] if report else [markdown(session), markdown(session, full=True)]
-    return [objection for each in reports for objection in objections(results, each, others)]
+    found = (objections(results, each, others, recording=recording) for each in reports)
+    return [objection for each in found for objection in each]
+
+
+def recording_of(path: Path) -> Recording:
+    """Return the steps of a session file, as ``benchtui export --steps`` writes them, and its events."""
+    steps = io.BytesIO()
+    step_export.write_csv(step_export.load_steps(path), steps)
+    return Recording.parse(steps.getvalue().decode(), path.read_text())
 
 
 # --- drawn sessions
@@ -354,17 +368,19 @@ def test_drawn_session_has_no_sentence_that_its_results_contradict(seed: int) ->
     assert objections_to(Drawn(seed).session()) == []
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "sessions/library/demo/demo.json",
-        "sessions/library/demo/demo-cpu.json",
-        "tests/fixtures/quick-cpu.json",
-        "tests/fixtures/comprehensive-report.json",
-    ],
+RECORDED = (
+    "sessions/library/demo/demo.json",
+    "sessions/library/demo/demo-cpu.json",
+    "tests/fixtures/quick-cpu.json",
+    "tests/fixtures/comprehensive-report.json",
+    *(f"tests/fixtures/recorded/{name}.json" for name in TASKS),
 )
+
+
+@pytest.mark.parametrize("path", RECORDED)
 def test_recorded_session_has_no_sentence_that_its_results_contradict(path: str) -> None:
-    assert objections_to(Session.load(ROOT / path, keep_steps=False)) == []
+    session = Session.load(ROOT / path, keep_steps=False)
+    assert objections_to(session, recording=recording_of(ROOT / path)) == []
 
 
 @pytest.mark.parametrize(
@@ -645,3 +661,74 @@ def test_checker_notices_any_changed_number_in_a_sentence() -> None:
             unnoticed.append(f"{report[max(0, start - 60) : start]}$ {report[end : end + 20]}")
     assert len(numbers) > 300
     assert unnoticed == []
+
+
+# --- every cell is compared with something
+
+
+def cells(report: str) -> list[tuple[int, int]]:
+    """Return the positions of the numbers in the tables with a row for each case, past the case's name."""
+    found, place, section, header = [], 0, "", []
+    for line in report.splitlines(keepends=True):
+        section = line[3:].strip() if line.startswith("## ") else section
+        titles = [cell.strip() for cell in line.split("|")[1:-1]]
+        if line.startswith("|") and section in COMPARED and not titles[0].startswith((":-", "-")):
+            header = header if report[:place].endswith("|\n") else titles
+            start = place
+            for title, cell in zip(header, line.split("|")[1:-1], strict=True):
+                start += 1
+                if titles != header and title not in NOT_COMPARED:
+                    found += [
+                        (start + match.start(), start + match.end())
+                        for match in re.finditer(r"[-+]?\d[\d,]*(?:\.\d+)?", cell)
+                    ]
+                start += len(cell)
+        place += len(line)
+    return found
+
+
+COMPARED = (*BY_CASE, *BY_BATCH_SIZE, "Parts of a step")
+NOT_COMPARED = (
+    "Case",
+    "Batch size",
+    "Share of the measured bandwidth, from above (%)",
+    "Why not known",
+    "Against the size before",
+    "Ended by",
+    "Markers",
+)
+"""Columns that name the row, or that quote a fact or a judgment."""
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_checker_notices_any_changed_cell(task: str) -> None:
+    path = ROOT / f"tests/fixtures/recorded/{task}.json"
+    session = Session.load(path, keep_steps=False)
+    report, results, recording = markdown(session, full=True), results_of(session), recording_of(path)
+    known, numbers = set(objections(results, report, recording=recording)), cells(report)
+    unnoticed = []
+    for start, end in numbers[:: max(1, len(numbers) // 100)]:
+        changed = report[:start] + altered(report[start:end]) + report[end:]
+        if set(objections(results, changed, recording=recording)) <= known:
+            unnoticed.append(f"{report[max(0, start - 90) : start]}$ {report[end : end + 20]}")
+    assert len(numbers) > 100
+    assert unnoticed == []
+
+
+def test_checker_rejects_a_table_or_column_that_it_does_not_know(bench: Any) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(2, 15.0))
+    report, results = markdown(session, full=True), results_of(session)
+    more = "\n## Loot\n\n| Case | Gold |\n| :- | -: |\n| cpu fp32 compile=off bs=1 seq=128 | 3 |\n"
+    assert any("a table that no check knows" in each for each in objections(results, report + more))
+    renamed = report.replace("Std over mean (%)", "Wobble (%)        ")
+    assert any("unknown column: Wobble" in each for each in objections(results, renamed))
+
+
+def test_checker_rejects_results_that_do_not_follow_from_the_steps() -> None:
+    path = ROOT / "tests/fixtures/recorded/lm-train.json"
+    session = Session.load(path, keep_steps=False)
+    report, results, recording = markdown(session), results_of(session), recording_of(path)
+    for name in ("latency_p50_ms", "samples_per_s", "tokens_per_s", "loss"):
+        changed = {**results, "cases": [{**results["cases"][0], name: 1.5}, *results["cases"][1:]]}
+        found = objections(changed, report, recording=recording)
+        assert any(f": {name} is " in each for each in found)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Axes, Baseline, Config, Generate, Measure, Run, Sweep, Train, cases
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep, preset_names, validate_config
+from benchtui.sessions.sweep.toml_writer import toml_of
 
 FULL = """
 name = "mine"
@@ -240,6 +241,13 @@ def test_what_is_no_width_is_refused(text: str) -> None:
 def test_a_sweep_without_a_model_is_refused() -> None:
     with pytest.raises(BenchtuiError, match=r"^my\.toml: model is missing; name a hub id"):
         parse_sweep('name = "x"', "my.toml")
+
+
+def test_a_step_of_ones_own_needs_no_model() -> None:
+    sweep = parse_sweep('name = "x"\ntask = "own.py:make"', "my.toml")
+    assert sweep.model == sweep.task
+    text = toml_of(sweep)
+    assert "model" not in text and parse_sweep(text, "my.toml") == sweep
 
 
 def test_too_many_cases_are_refused_before_they_are_made() -> None:

@@ -161,3 +161,14 @@ def test_conflicting_options_are_rejected(
     told = str(done.exception) if isinstance(done.exception, BenchtuiError) else done.output
     assert said in told
     assert "\n" not in str(done.exception)
+
+
+def test_price_that_is_no_number_is_refused() -> None:
+    with pytest.raises(BenchtuiError, match=r"^--price: nan is not a price per hour"):
+        export(FIXTURE, "--price", "nan")
+
+
+def test_sequence_length_that_was_not_measured_is_refused() -> None:
+    command = ["optimal", str(FIXTURE), "--sequence-length", "999"]
+    with pytest.raises(BenchtuiError, match="no measured case has 999 tokens; there are 128"):
+        CliRunner().invoke(app, command, catch_exceptions=False)

@@ -15,7 +15,7 @@ from benchtui.sessions.state.simulation import SIMULATED, simulation_note
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
-from benchtui.sessions.text.formatting import time_ms
+from benchtui.sessions.text.formatting import memory, number, time_ms
 from benchtui.sessions.text.wording import costs, ratio_with_interval, unverified_note, verdict_cell, why_unsure
 
 MOST_LINES = 20
@@ -59,12 +59,12 @@ def metrics_text(result: Result, decision: Decision) -> str:
     found = result.metrics
     kind = "mean" if found.latency_ms.median is None else "median"
     parts = [
-        _with(found.samples_per_s, "samples/s", ".2f"),
+        _with(found.samples_per_s, "samples/s"),
         _with(*result.token_rate),
         f"{kind} step {time_ms(result.typical_ms)} ms",
-        _with(result.case.peak_memory_mb, "MB"),
-        _with(*result.per_mb, ".2f") if decision.objective.need == "memory" else None,
-        _with(found.energy_per_sample_j, "J/sample", ".4f"),
+        memory(result.case.peak_memory_mb),
+        _with(*result.per_mb) if decision.objective.need == "memory" else None,
+        _with(found.energy_per_sample_j, "J/sample"),
         _job_text(result, decision.objective.steps),
         f"n {found.latency_ms.n:,}",
     ]
@@ -127,7 +127,8 @@ def _against_next(decision: Decision) -> Iterator[str]:
         )
     if decision.tail is not None:
         best, other = decision.tail.best_ms, decision.tail.other_ms
-        yield f"  but its {decision.tail.name} is longer: {time_ms(best)} ms, compared with {time_ms(other)} ms"
+        shown = f"{time_ms(best)} ms, compared with {time_ms(other)} ms"
+        yield f"  but its {decision.tail.name} is longer: {shown}"
     if (why := why_unsure(ahead)) is not None:
         yield f"  unsure: {why}"
     others = [result.name for result in decision.ties if result is not second]
@@ -183,8 +184,8 @@ def _job_text(result: Result, steps: int | None) -> str | None:
     if total_ms is None:
         return None
     cold_s = (result.metrics.cold_cost_ms or 0.0) / 1000
-    return f"{steps:,} steps in {total_ms / 1000:,.2f} s, including {cold_s:,.2f} s for cold steps"
+    return f"{steps:,} steps in {number(total_ms / 1000)} s, including {number(cold_s)} s for cold steps"
 
 
-def _with(value: float | None, unit: str, form: str = ".0f") -> str | None:
-    return None if value is None else f"{value:,{form}} {unit}"
+def _with(value: float | None, unit: str) -> str | None:
+    return None if value is None else f"{number(value)} {unit}"

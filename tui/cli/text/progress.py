@@ -38,7 +38,7 @@ from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.case_metrics import Metrics, metrics
 from benchtui.sessions.stats.results import by_work, measured
 from benchtui.sessions.text.wording import confidence, figure
-from benchtui.tui.drawing.format import amount
+from benchtui.tui.drawing.format import amount, counted
 from benchtui.tui.replay.player import ReplayTarget
 
 MAX_INTERVAL_PERCENT = 100.0
@@ -144,8 +144,9 @@ def _texts(session: Session, event: AnyRecord, markers: Sequence[TimelineEvent])
 
 
 def _machine_text(host: Host) -> str:
-    gpus = [gpu.name for gpu in host.gpus] or [host.absent.get("gpu", "no GPU")]
-    parts = (host.hostname, host.processor, f"{host.cpu_count} processors" if host.cpu_count else None, *gpus)
+    gpus = counted(gpu.name for gpu in host.gpus) or host.absent.get("gpu", "no GPU")
+    processors = amount(host.cpu_count, "processor") if host.cpu_count else None
+    parts = (host.hostname, host.processor, processors, gpus)
     return f"on {', '.join(part for part in parts if part)}"
 
 

@@ -101,6 +101,11 @@ def without_steps(row: Row) -> bool:
     return row["outliers"] is None
 
 
+def diverged(task: str, row: Row) -> bool:
+    """Whether the loss of a training wasn't finite in the end; the JSON of such a case has none."""
+    return task == "lm-train" and row["loss"] is None and not without_steps(row)
+
+
 def typical(row: Row) -> float:
     """Return the typical step in milliseconds: the geometric mean of the rounds' medians."""
     rounds: Sequence[float] = row["rounds_p50_ms"]

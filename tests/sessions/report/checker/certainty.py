@@ -16,7 +16,6 @@ from .cases import (
     longer_tail,
     peak_mb,
     simplest,
-    without_steps,
 )
 from .claims import Claim, shapes
 from .needs import check_margin, check_metrics, check_without_baseline
@@ -213,8 +212,6 @@ def check_all_costs(claim: Claim, text: str, row: Row, base: Row | None) -> None
         claim.require("s of compile time" in text, "the time of compiling isn't told")
     if row["precision"] not in DEFAULTS:
         claim.require(f"{row['precision']}: accuracy not measured here" in text, "nothing is said of accuracy")
-    if claim.facts.session["task"] == "lm-train" and row["loss"] is None and not without_steps(row):
-        claim.require("a loss that isn't finite" in text, "nothing is said of its loss")
     peaks = peak_mb(row), peak_mb(base) if base and comparable_memory(row, base) else None
     more = peaks[0] and peaks[1] and peaks[0] / peaks[1] - 1 >= MIN_EXTRA_MEMORY
     claim.require(not more or "peak memory" in text, "the cost in memory isn't told")
@@ -251,10 +248,6 @@ def _check_memory_cost(claim: Claim, shown: Groups, row: Row, base: Row) -> None
 def _check_compile_cost(claim: Claim, shown: Groups, row: Row, _: Row) -> None:
     claim.require(row["compile"] not in DEFAULTS, "it isn't compiled")
     claim.require_value(shown["s"], row["cold_cost_ms"] / 1000, "the time of compiling")
-
-
-def _check_loss(claim: Claim, _: Groups, row: Row, __: Row) -> None:
-    claim.require(claim.facts.session["task"] == "lm-train" and row["loss"] is None, "its loss is finite")
 
 
 def _check_accuracy_note(claim: Claim, shown: Groups, row: Row, _: Row) -> None:
@@ -337,6 +330,5 @@ CERTAINTY = shapes(
 COSTS = shapes(
     (_check_memory_cost, "{change:num} % peak memory ({theirs:memory} to {mine:memory})"),
     (_check_compile_cost, "{s:num} s of compile time"),
-    (_check_loss, "a loss that isn't finite"),
     (_check_accuracy_note, "possibly accuracy ({precision:word}: accuracy not measured here)"),
 )

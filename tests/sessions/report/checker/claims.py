@@ -7,6 +7,7 @@ from typing import Any
 
 from .cases import Groups, Row
 from .facts import Facts, Pair
+from .recording import Recording
 from .report_text import Part, rounds_to, shape
 
 Check = Callable[..., None]
@@ -102,8 +103,8 @@ class Claim:
 class Reader:
     """A report being read: its sections, and what was found in them so far."""
 
-    def __init__(self, facts: Facts, parts: list[Part]) -> None:
-        self.facts, self.parts = facts, parts
+    def __init__(self, facts: Facts, parts: list[Part], recording: Recording | None = None) -> None:
+        self.facts, self.parts, self.recording = facts, parts, recording
         self.objections: list[str] = []
         self.chosen: dict[tuple[str, int | None], set[int]] = {}
         """Numbers of the recommended cases by need and sequence length."""

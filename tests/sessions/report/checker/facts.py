@@ -14,6 +14,7 @@ from .cases import (
     Row,
     balanced_figures,
     cost,
+    diverged,
     has_own_label,
     key,
     label,
@@ -163,7 +164,8 @@ class Facts:
     def fit(self, need: str, length: int | None) -> list[Row]:
         """Return the cases to choose from, the best first."""
         if (need, length) not in self._fits:
-            able = [row for row in self.of_length(length) if need == "balanced" or cost(need, row)]
+            sound = [row for row in self.of_length(length) if not diverged(self.session["task"], row)]
+            able = [row for row in sound if need == "balanced" or cost(need, row)]
             self._fits[need, length] = sorted(able, key=lambda row: self.costs(need, row, able))
         return self._fits[need, length]
 

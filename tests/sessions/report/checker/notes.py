@@ -3,7 +3,18 @@
 import re
 from math import log
 
-from .cases import MAX_MARGIN, UNEVEN_RATIO, VERIFIED, Groups, applied_states, mark_kind, step_ms, typical
+from .cases import (
+    MAX_MARGIN,
+    UNEVEN_RATIO,
+    VERIFIED,
+    Groups,
+    Row,
+    applied_states,
+    diverged,
+    mark_kind,
+    step_ms,
+    typical,
+)
 from .claims import Claim, Reader, shapes
 from .report_text import NUMBER, Part, parse_number, split_list
 from .summary import check_counts
@@ -52,7 +63,8 @@ def _check_session_note(claim: Claim, shown: Groups, _: str) -> None:
 def _check_mark_count(claim: Claim, name: str) -> None:
     """Check how many cases have a mark."""
     bearing = sum(name in map(mark_kind, row["marks"]) for row in claim.facts.rows)
-    match = re.search(rf"(?:all ({NUMBER}) cases?|({NUMBER}) of ({NUMBER}) cases?|the only case)", claim.text)
+    text = claim.text.replace("both cases", "all 2 cases")
+    match = re.search(rf"(?:all ({NUMBER}) cases?|({NUMBER}) of ({NUMBER}) cases?|the only case)", text)
     if match is None:
         claim.add_objection("no number of cases")
         return
@@ -85,9 +97,19 @@ def _check_unverified_counts(claim: Claim, shown: Groups, lead: str) -> None:
 
 def _check_uneven(claim: Claim, shown: Groups, _: str) -> None:
     found = [row for row in claim.facts.measured if row["latency_mean_ms"] > UNEVEN_RATIO * step_ms(row)]
-    claim.require_value(shown["k"], len(found), "number of uneven cases")
+    _check_named(claim, shown, found)
+
+
+def _check_diverged(claim: Claim, shown: Groups, _: str) -> None:
+    task = claim.facts.session["task"]
+    _check_named(claim, shown, [row for row in claim.facts.measured if diverged(task, row)])
+
+
+def _check_named(claim: Claim, shown: Groups, found: list[Row]) -> None:
+    """Check a count of cases, and that those named are among them."""
+    claim.require_value(shown["k"] or "1", len(found), "number of such cases")
     named = [claim.row(number) for number in re.findall(r"⟦(\d+)⟧", shown["such"])]
-    claim.require(all(row in found for row in named), "a case that is even")
+    claim.require(named and all(row in found for row in named), "another case is named")
 
 
 def check_method(reader: Reader, part: Part) -> None:
@@ -122,6 +144,7 @@ NOISE_FLOOR = shapes(
     )
 )
 _MEASURED = "{n:num} of {m:num}[ planned] case[s] measured."
+_SUCH = "[{k:num} case[s], such as ]{such:cases}"
 NOTES = {
     "Cut off": shapes(
         (_check_session_note, "the record ends after {s:num} s without the session's end; " + _MEASURED)
@@ -134,9 +157,11 @@ NOTES = {
     "Uneven steps": shapes(
         (
             _check_uneven,
-            "a few slow steps dominate {k:num} case[s], such as {such:cases} (mean over 1.25 × the median)"
-            "[; throughput includes them].",
+            f"a few slow steps dominate {_SUCH} (mean over 1.25 × the median)[; throughput includes them].",
         )
+    ),
+    "Diverged": shapes(
+        (_check_diverged, f"{_SUCH}; the loss isn't finite, and such a case isn't recommended.")
     ),
 }
 FACTS_IN_NOTES = ("Resumed elsewhere", "Unlike nodes", "Random weights")

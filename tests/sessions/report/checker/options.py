@@ -9,6 +9,7 @@ from .cases import (
     SPEED,
     Groups,
     Row,
+    diverged,
     has_own_label,
     key,
     matches_title,
@@ -138,21 +139,25 @@ def _check_effect(claim: Claim, row: dict[str, str], pairs: Pairs) -> None:
         least, most = allowed.count({word}), sum(word in each for each in allowed)
         claim.require(least <= told.get(word, 0) <= most, f"{word} are {least} to {most}")
     claim.require(sum(told.values()) == len(pairs), "the words don't add up")
-    _check_advice(claim, row, set(told))
+    _check_advice(claim, row, pairs, set(told))
     if cell := row.get("Pays off after (steps)"):
         _check_break_even(claim, cell, pairs, told)
 
 
-def _check_advice(claim: Claim, row: dict[str, str], told: set[str]) -> None:
+def _check_advice(claim: Claim, row: dict[str, str], pairs: Pairs, told: set[str]) -> None:
     advice = row.get("Advice")
-    if advice:
+    lost = [new for _, new in pairs if diverged(claim.facts.session["task"], new)]
+    if lost or advice == "loss not finite":
+        claim.require(lost and advice in ("loss not finite", None), f"{len(lost)} of them diverged")
+    elif advice:
         word = ADVICE.get(advice, "")
         claim.require(told == {word}, f"that needs all to be {word}")
         device = row.get("On", row["Value"]).rpartition(" ")[2]
         claim.reader.advice.append((word, claim.option, row["Value"], device))
-        return
-    silent = len(told) == 1 and told <= set(ADVICE.values()) and claim.option != "batch_size"
-    claim.require(not silent or _contradicts_choice(claim, row), "nothing is made of what all pairs agree in")
+    else:
+        silent = len(told) == 1 and told <= set(ADVICE.values()) and claim.option != "batch_size"
+        made = not silent or _contradicts_choice(claim, row)
+        claim.require(made, "nothing is made of what all pairs agree in")
 
 
 def _contradicts_choice(claim: Claim, row: dict[str, str]) -> bool:

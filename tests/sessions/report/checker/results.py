@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from math import log2
 
+from .case_tables import Cell, operations_per_s, peak_rate
 from .cases import OPTIONS, Row, mark_kind, matches_title, peak_mb
 from .claims import Claim, Reader
 from .facts import Facts
@@ -117,11 +118,20 @@ def _check_cells(claim: Claim, case: Row, row: dict[str, str]) -> None:
         if title in COLUMNS:
             claim.require_value(cell, COLUMNS[title](claim.facts, case), f"{case['name']}: {title}")
         elif title in LIMIT_TITLES:
-            continue  # facts that no JSON has
+            _check_limit(claim, Cell(claim.facts, case, claim.reader.recording), title, cell)
         elif title in WORDS:
             WORDS[title](claim, case, cell)
         else:
             claim.require(title in TITLES or title == "Case", f"unknown column: {title}")
+
+
+def _check_limit(claim: Claim, cell: Cell, title: str, shown: str) -> None:
+    """Check the rate of operations, and its share of the peak. No JSON has these, nor what limits a case."""
+    if cell.recording is None or title not in ("GFLOP/s", "Of the measured peak (%)"):
+        return
+    rate, peak = operations_per_s(cell), peak_rate("flops_per_s")(cell)
+    value = rate if title == "GFLOP/s" else 100 * rate / peak if rate and peak else None
+    claim.require_value(shown, value, f"{cell.row['name']}: {title}")
 
 
 def _peak(size: float) -> Callable[[Facts, Row], float | None]:

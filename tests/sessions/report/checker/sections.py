@@ -12,12 +12,14 @@ verdict on some metrics, such as memory and energy. Only what follows from the m
 
 from collections.abc import Callable, Sequence
 
+from .case_tables import check_tables
 from .cases import DEFAULTS, SAME_WITHIN, SPEED, Row, key
 from .claims import Claim, Reader
 from .decision import check_decision
 from .facts import Facts
 from .notes import check_caveats, check_head, check_method
 from .options import check_frontier, check_options
+from .recording import Recording, objections_to_results
 from .report_text import Part, parse_report
 from .results import check_results
 from .summary import check_choice
@@ -88,12 +90,23 @@ SECTIONS_OF_FACTS = (
 
 
 def objections(
-    results: Row, report: str, others: Sequence[Row] = (), *, same_within: float = SAME_WITHIN
+    results: Row,
+    report: str,
+    others: Sequence[Row] = (),
+    *,
+    same_within: float = SAME_WITHIN,
+    recording: Recording | None = None,
 ) -> list[str]:
-    """Return what is wrong with a report's sentences; empty if each agrees with the results."""
-    reader = Reader(Facts(results, others, same_within), parse_report(report))
+    """Return what is wrong with a report; empty if each sentence and table agrees with the results.
+
+    With the recording, the results themselves have to follow from its steps.
+    """
+    reader = Reader(Facts(results, others, same_within), parse_report(report), recording)
+    if recording:
+        reader.objections += objections_to_results(recording, reader.facts.rows)
     for part in reader.parts:
         _check_part(reader, part)
+        check_tables(reader, part)
     _check_consistency(reader)
     return reader.objections
 

@@ -22,6 +22,43 @@ def test_method_describes_text_with_its_length(bench: Any) -> None:
     assert text == "sample (64 samples), truncated and padded to 16 tokens"
 
 
+@pytest.mark.parametrize(
+    ("samples", "truncated", "shown"),
+    [(64, 16, "25.0 % of the texts"), (64, 0, "none of the texts"), (900, 1, "1.56 % of the first 64 texts")],
+)
+def test_method_says_how_many_texts_are_truncated(bench: Any, samples: int, truncated: int, shown: str) -> None:
+    data = Data(dataset="imdb", samples=samples, checked=64, truncated=truncated)
+    text = facts(bench, Sweep(name="a", model="tiny"), data)["Text"]
+    assert text == f"imdb ({samples} samples), truncated and padded to 16 tokens ({shown} are longer)"
+
+
+def test_truncation_of_each_length_is_reported(bench: Any) -> None:
+    def case(length: int, truncated: int) -> Any:
+        data = Data(dataset="imdb", samples=64, checked=64, truncated=truncated)
+        return bench.case(1, 4.0, sequence_length=length, prepared={"data": data})
+
+    session = bench.session(case(128, 16), case(32, 64))
+    text = dict(method(session, measured(session)))["Text"]
+    assert text == (
+        "imdb (64 samples), truncated and padded to 32 tokens (100 % of the texts are longer)"
+        " and 128 tokens (25.0 % of the texts are longer)"
+    )
+
+
+def test_ends_of_measuring_are_counted_without_their_numbers_of_steps(bench: Any) -> None:
+    stops = (
+        "183 steps, for at least 2.5 s",
+        "97 steps, for at least 2.5 s",
+        "interval of the median within ±1% after 40 steps",
+        "interval of the median within ±1% after 60 steps",
+        "20 steps",
+    )
+    session = bench.session(*(bench.case(1 + n, 4.0, end={"stop": stop}) for n, stop in enumerate(stops)))
+    assert dict(method(session, measured(session)))["Measuring ended by"] == (
+        "the minimum time of 2.5 s (2 cases); interval of the median within ±1% (2 cases); 20 steps (1 case)"
+    )
+
+
 def test_synthetic_rows_are_full_and_not_truncated(bench: Any) -> None:
     text = facts(bench, Sweep(name="a", model="tiny", dataset="synthetic"), DRAWN)["Text"]
     assert text == "synthetic (64 samples), every row of 16 tokens"

@@ -1,10 +1,13 @@
 """Leaderboard, memory, energy, jitter, anomalies and disturbed rows, read as a renderer would."""
 
+import json
 from typing import Any
 
 import pytest
 
-from benchtui.sessions.payloads import Energy, Memory
+from benchtui.sessions.events import CaseFinished, RoundFinished
+from benchtui.sessions.export.case_export import as_json
+from benchtui.sessions.payloads import Energy, Environment, Memory
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
@@ -128,3 +131,20 @@ def test_each_need_has_an_optimum(bench: Any, read: Any, need: str, size: int) -
     (detail,) = [text for text in document["Choices in detail"].paragraphs if text.startswith(f"{need}: ")]
     assert f"{need}: cuda:0 fp32 bs={size}: " in detail
     assert "The next" in detail
+
+
+def test_use_of_processors_by_others_is_that_of_the_worst_round(bench: Any, read: Any) -> None:
+    def event(kind: Any, used: float, **more: Any) -> Any:
+        return kind(t=1.0, case=0, environment=Environment(others_cpu_percent=used, processors=2), **more)
+
+    made = bench.case(1, 10.0)
+    worst, last = event(RoundFinished, 146.0, round=0), event(CaseFinished, 4.0, outcome="ok")
+    session = bench.session(made)
+    session.apply_all([worst, last])
+    assert read(full_report(session))["Every case"].columns("Others' processors (%)") == [["146"]]
+    assert json.loads(as_json(session))["cases"][0]["others_cpu_percent"] == 146.0
+
+
+def test_mark_of_all_cases_is_not_repeated_in_each(bench: Any, read: Any) -> None:
+    made = [bench.case(1, 10.0, marks=("sample text",)), bench.case(2, 15.0, marks=("sample text", "odd"))]
+    assert read(full_report(bench.session(*made)))["Every case"].columns("Markers") == [["–"], ["odd"]]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.payloads import Gpu, Host
 from benchtui.sessions.state.session import Session
 from benchtui.tui.cli.text import progress
 
@@ -29,6 +30,14 @@ def test_recorded_session_is_printed_as_lines_with_times(story: Any) -> None:
     assert "starts: cuda:0 fp32 compile=off bs=2" in said[6]
     assert said[7] == "      4.2 s  [2/3] cuda:0 fp32 compile=off bs=2 seq=128  oom: full"
     assert said[8:] == ["      4.2 s  warning: larger ones are skipped"]
+
+
+def test_equal_gpus_are_counted() -> None:
+    gpus = tuple(Gpu(index=index, name="Test GPU") for index in range(8))
+    assert (
+        progress._machine_text(Host(hostname="box", cpu_count=1, gpus=gpus))
+        == "on box, 1 processor, 8 x Test GPU"
+    )
 
 
 def test_lines_start_at_the_given_time(story: Any) -> None:

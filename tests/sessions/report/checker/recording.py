@@ -1,0 +1,103 @@
+"""A session file read without benchtui's code: its events, and its steps as ``export --steps`` writes them."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite, sqrt
+from statistics import fmean, stdev, variance
+
+from .cases import Row
+
+LEAST_FOR_P90, LEAST_FOR_P99 = 20, 100
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Measured steps by case, and the events."""
+
+    steps: dict[int, list[dict[str, str]]]
+    events: list[Row]
+
+    @classmethod
+    def parse(cls, steps_csv: str, session_json: str) -> "Recording":
+        found: dict[int, list[dict[str, str]]] = {}
+        for row in csv.DictReader(io.StringIO(steps_csv)):
+            if row["phase"] == "measure":
+                found.setdefault(int(row["case"]), []).append(row)
+        return cls(found, json.loads(session_json))
+
+    def column(self, case: int, name: str) -> list[float]:
+        """Return a column of a case's steps, without empty cells."""
+        return [float(row[name]) for row in self.steps.get(case, ()) if row.get(name)]
+
+    def finished(self, case: int) -> Row:
+        """Return the event that ended a case."""
+        return next(e for e in self.events if e["event"] == "case_finished" and e["case"] == case)
+
+    def peaks(self, row: Row) -> Row | None:
+        """Return the peaks that were measured for a case's device, precision and threads."""
+        precision = row["precision"].removeprefix("amp-")
+        known = [
+            each
+            for each in self.events
+            if each["event"] == "peaks" and (each["device"], each["precision"]) == (row["device"], precision)
+        ]
+        return next((each for each in known if each.get("threads", 0) in (row["threads"], 0)), None)
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """Return a percentile by linear interpolation."""
+    ordered = sorted(values)
+    place = (len(ordered) - 1) * percent / 100
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+def loss_halves(losses: Sequence[float]) -> tuple[float, float, float] | None:
+    """Return the mean loss of both halves, and the standard error of their difference."""
+    if len(losses) < 4 or not all(map(isfinite, losses)):
+        return None
+    halves = losses[: len(losses) // 2], losses[len(losses) // 2 :]
+    error = sqrt(sum(variance(half) / len(half) for half in halves))
+    return fmean(halves[0]), fmean(halves[1]), error
+
+
+def objections_to_results(recording: Recording, rows: Sequence[Row]) -> list[str]:
+    """Return which results don't follow from the steps."""
+    found = []
+    for row in rows:
+        if row["outcome"] != "ok" or not recording.steps.get(row["case"]):
+            continue
+        for name, value in _metrics(recording, row).items():
+            shown = row["parts_ms"][name[5:]]["mean"] if name.startswith("part:") else row[name]
+            if (shown is None) != (value is None) or (
+                value is not None and abs(shown - value) > 1e-6 * max(abs(value), 1e-9)
+            ):
+                found.append(f"{row['name']}: {name} is {value}, not {shown}")
+    return found
+
+
+def _metrics(recording: Recording, row: Row) -> dict[str, float | None]:
+    """Compute the metrics of a case from its steps."""
+    case, samples = row["case"], row["samples_per_step"]
+    times = recording.column(case, "wall_ms")
+    tokens, losses = recording.column(case, "tokens"), recording.column(case, "loss")
+    n, seconds = len(times), sum(times) / 1000
+    return {
+        "n": n,
+        "latency_mean_ms": fmean(times),
+        "latency_p50_ms": percentile(times, 50),
+        "latency_p90_ms": percentile(times, 90) if n >= LEAST_FOR_P90 else None,
+        "latency_p99_ms": percentile(times, 99) if n >= LEAST_FOR_P99 else None,
+        "latency_std_ms": stdev(times) if n > 1 else None,
+        "jitter_percent": 100 * stdev(times) / fmean(times) if n > 1 else None,
+        "latency_least_ms": min(times),
+        "latency_most_ms": max(times),
+        "samples_per_s": n * samples / seconds,
+        "tokens_per_s": sum(tokens) / seconds if tokens else None,
+        "loss": losses[-1] if losses and isfinite(losses[-1]) else None,
+        **{f"part:{name}": fmean(recording.column(case, f"part_{name}_ms")) for name in row["parts_ms"]},
+    }
