@@ -17,6 +17,7 @@ from benchtui.tui.drawing import format
 from benchtui.tui.drawing.markdown_table import heading, pipe_table
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line
 from benchtui.tui.panels.case_panel import Part, part_table
+from benchtui.tui.table.case_names import case_name
 
 if TYPE_CHECKING:
     from benchtui.sessions.analysis.roofline import Limit
@@ -61,7 +62,7 @@ def case_markdown(case: CaseState, known: Metrics | None, reached: Limit | None,
         (option, str(getattr(case.config, option, "")), actual, sign)
         for option, actual, sign, _ in _read_back(case)
     ]
-    tables = [heading(f"{case.name}: {case.state}")]
+    tables = [heading(f"{case_name(case)}: {case.state}")]
     tables.append(pipe_table(("option", "requested", "actual", "applied"), options))
     parts = [(part.name, f"{part.mean_ms:.3f}") for part in _parts(known)]
     facts = {"figures": _figures(known, symbols), "parts of a step, ms": parts, "end": _outcome(case)}

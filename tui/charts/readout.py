@@ -2,6 +2,7 @@
 
 from benchtui.sessions.analysis.chart_series import PlotMetric, Value
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.sweep.options import BY_NAME
 from benchtui.sessions.text.formatting import ratio_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
@@ -9,6 +10,7 @@ from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.model.row_cells import VERDICT_ROLES, ratio_cell
+from benchtui.tui.table.case_names import case_name
 
 
 def format_metric(figure: PlotMetric, value: float | None, symbols: Symbols) -> str:
@@ -28,6 +30,11 @@ def title(figure: PlotMetric) -> str:
 def option_words(axis: str) -> str:
     """Return an option's name in words."""
     return axis.replace("_", " ")
+
+
+def option_word(axis: str) -> str:
+    """Return an option in one word, as case names have it."""
+    return BY_NAME[axis].prefix.rstrip("=") or axis
 
 
 def state_span(case: CaseState, symbols: Symbols) -> Span:
@@ -55,7 +62,7 @@ def verdict_spans(case: CaseState, judge: CaseVerdicts) -> list[Span]:
         return [("   the baseline", "muted")]
     found = judge.verdict(case)
     if found is None:
-        why = format.clean(judge.missing_base_reason(case))
+        why = format.clean(judge.missing_base_reason(case, case_name))
         return [(f"   {why}", "muted")] if why else []
     word = (f"   {found.verdict}", VERDICT_ROLES[found.verdict])
     return [word, (f": {ratio_text(found.value)}x the baseline", "muted")]

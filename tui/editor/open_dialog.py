@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import Screen
@@ -19,7 +19,7 @@ from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, fit
-from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line
+from benchtui.tui.drawing.styled_text import Line, crop, line
 from benchtui.tui.shell import keymap
 from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.input_field import Field
@@ -108,18 +108,30 @@ class Choices:
 
 def choice_lines(choices: Choices, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
     """Render the groups, scrolled so that the selected sweep is visible."""
-    rows: list[Line] = []
-    at = 0
+    rows = [
+        _offer(choices.offers[row], row == choices.chosen, width, symbols)
+        if isinstance(row, int)
+        else line((row, "muted"))
+        for row in _shown_rows(choices, height)
+    ]
+    return rows or [line(("no name matches; enter opens the text as a path", "muted"))]
+
+
+def choice_at(choices: Choices, y: int, height: int) -> int | None:
+    """Return the index of the sweep at a line of the rendered list; None if there is none."""
+    rows = _shown_rows(choices, height)
+    found = rows[y] if y < len(rows) else None
+    return found if isinstance(found, int) else None
+
+
+def _shown_rows(choices: Choices, height: int) -> Sequence[int | str]:
+    """Return the visible lines: indices of sweeps, headings of their groups, and blanks between those."""
+    rows: list[int | str] = []
     for place, offer in enumerate(choices.offers):
         if place == 0 or offer.group != choices.offers[place - 1].group:
-            rows += [*([BLANK] if rows else []), line((offer.group, "muted"))]
-        if place == choices.chosen:
-            at = len(rows)
-        rows.append(_offer(offer, place == choices.chosen, width, symbols))
-    return _window(rows, at, height) or [line(("no name matches; enter opens the text as a path", "muted"))]
-
-
-def _window(rows: Sequence[Line], at: int, height: int) -> Sequence[Line]:
+            rows += [*([""] if rows else []), offer.group]
+        rows.append(place)
+    at = rows.index(choices.chosen) if choices.offers else 0
     top = max(0, min(at - height // 2, len(rows) - height))
     return rows[top : top + max(height, 0)]
 
@@ -179,6 +191,17 @@ class OpenDialog(Screen[str | None]):
         """Place the input after its label."""
         region = self._panel("prompt").region
         self.query_one(Field).place(region.x + len(PROMPT), region.y, region.width - len(PROMPT))
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the clicked sweep. A double click opens it."""
+        panel = self._panel("choices")
+        at = event.get_content_offset(panel) if event.widget is panel else None
+        choices = Choices(self._offers, self._chosen)
+        row = choice_at(choices, at.y, panel.size.height) if at is not None else None
+        if row is not None:
+            self.action_move(row - self._chosen)
+            if event.chain == 2:
+                self.dismiss(self._offers[row].source)
 
     @on(Input.Changed)
     def _narrow(self, event: Input.Changed) -> None:

@@ -364,7 +364,7 @@ class View:
         return Rows(
             count=len(order),
             row=lambda place: self.case_rows.row(order[place]),
-            case_width=self.case_rows.names.width,
+            names=self.case_rows.names,
             chosen=table_order.place(table_order.chosen),
             running=table_order.place(session.current.index) if session.current else None,
             columns=self._columns(table_order.columns),

@@ -626,3 +626,17 @@ async def test_esc_returns_to_the_previous_place(opened: Any) -> None:
         assert "▸1 Sweep" in seen.panel("places")[0]
         await seen.press("escape")
         assert "▸1 Sweep" in seen.panel("places")[0]
+
+
+async def test_click_selects_a_sweep_to_open_and_a_double_click_opens_it(opened: Any) -> None:
+    async with opened() as seen:
+        await seen.press("o")
+        await seen.pilot.pause()
+        row = next(at for at, line in enumerate(seen.panel("choices")) if "gpt2-train" in line)
+        await seen.pilot.click("#choices", offset=(5, row))
+        assert seen.panel("choices")[row].startswith("▸")
+        await seen.press(*"gpt2")  # the input keeps the focus
+        row = next(at for at, line in enumerate(seen.panel("choices")) if "gpt2-train" in line)
+        await seen.pilot.click("#choices", offset=(5, row), times=2)
+        await seen.pilot.pause()
+        assert "gpt2-train" in seen.panel("title")[0]
