@@ -10,13 +10,12 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.heat_cells import ColorScale, heat_cell, legend
 from benchtui.tui.charts.line_chart import ChartSelection
 from benchtui.tui.charts.readout import (
+    case_facts,
     format_metric,
     option_word,
     option_words,
     ratio_span,
     title,
-    value_spans,
-    verdict_spans,
 )
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.heat_grid import HeatGrid, Heatmap
@@ -24,7 +23,7 @@ from benchtui.tui.drawing.listing import Listing
 from benchtui.tui.drawing.markdown_table import heading, pipe_table
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts
-from benchtui.tui.table.case_names import case_name, matches, short_names
+from benchtui.tui.table.case_names import matches, short_names
 
 REACH = 100
 """Rows around the selected one that a list may show; a verdict for each of thousands takes too long."""
@@ -124,14 +123,13 @@ class HeatmapChart:
         colors = ["log colors"] if scale and scale.logarithmic else []
         return [*kept, *colors, f"{ended}/{len(cases)} cases"]
 
-    def readout(self) -> list[Span]:
+    def readout(self) -> list[list[Span]]:
         """Render the selected case, its value, and its verdict."""
         cell = self._cell
         if cell is None:
-            return [("no case was planned here", "muted")]
-        name = f"{format.clean(case_name(cell.case))}   "
-        value = value_spans(cell.case, cell.value, self._choice.metric, self._symbols)
-        return [(name, "plain"), *value, *verdict_spans(cell.case, self._judge)]
+            return [[("no case was planned here", "muted")]]
+        name = (format.clean(self._labels[cell.case.index]), "plain")
+        return [[name], *case_facts(cell.case, cell.value, self._choice.metric, self._judge, self._symbols)]
 
     def plot(self) -> Heatmap:
         """Build the grids."""

@@ -20,13 +20,12 @@ from benchtui.sessions.state.judging import SWEEP_DEFAULTS
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.readout import (
+    case_facts,
     format_metric,
     option_word,
     option_words,
     state_span,
     title,
-    value_spans,
-    verdict_spans,
 )
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.listing import Listing
@@ -36,7 +35,7 @@ from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.shell.keymap import key
-from benchtui.tui.table.case_names import case_name, matches, short_names
+from benchtui.tui.table.case_names import differing, matches, short_name, short_names
 
 LINE_ROLES = tuple(f"line{number}" for number in range(6))
 """Color roles of the first lines. Later ones are gray, and have their letters alone."""
@@ -163,17 +162,14 @@ class LineChart:
         scale = ["logarithmic"] if choice.logarithmic else []
         return [*(kept if choice.filter_text else []), *undrawn, *scale]
 
-    def readout(self) -> list[Span]:
+    def readout(self) -> list[list[Span]]:
         """Render the selected point, its value, and its verdict."""
         line, point = self.line, self.point
         if line is None or point is None:
             return []
-        value = value_spans(point.case, point.value, self.choice.metric, self._symbols)
-        return [
-            (f"{format.clean(case_name(point.case))}   ", "plain"),
-            *value,
-            *verdict_spans(point.case, self._judge),
-        ]
+        shown = (*differing([each.config for each in self.chart.lines], self.choice.axis), self.choice.axis)
+        name = (format.clean(short_name(point.case.config, shown)), "plain")
+        return [[name], *case_facts(point.case, point.value, self.choice.metric, self._judge, self._symbols)]
 
     def plot(self) -> Plot:
         """Build the plot."""

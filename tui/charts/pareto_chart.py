@@ -13,7 +13,7 @@ from benchtui.tui.drawing.markdown_table import heading, pipe_table
 from benchtui.tui.drawing.plot import Curve, Dot, Plot
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.shell.keymap import key
-from benchtui.tui.table.case_names import case_name, matches, short_names
+from benchtui.tui.table.case_names import matches, short_names
 
 
 class ParetoChart:
@@ -95,18 +95,19 @@ class ParetoChart:
         filtered = [f"filter {self._filter_text}"] if self._filter_text else []
         return [*filtered, *each, count, *(["logarithmic"] if self._logarithmic else [])]
 
-    def readout(self) -> list[Span]:
+    def readout(self) -> list[list[Span]]:
         """Render the selected case with its throughput and cost."""
         trade = self._selected
         if trade is None:
             return []
-        return [
-            (f"{format.clean(case_name(trade.case))}   ", "plain"),
+        values: list[Span] = [
             (format_metric(SAMPLES, trade.gain.middle, self._symbols), "bright"),
             (" samples/s at ", "muted"),
             (format_metric(self._cost, trade.cost.middle, self._symbols), "bright"),
-            (f" {self._cost.unit}{'' if self._beside is None else ', not on the front'}", "muted"),
+            (f" {self._cost.unit}", "muted"),
         ]
+        name = (format.clean(self._labels[trade.case.index]), "plain")
+        return [[name], values, *([] if self._beside is None else [[("not on the front", "muted")]])]
 
     def plot(self) -> Plot:
         """Build the plot."""

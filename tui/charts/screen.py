@@ -21,7 +21,7 @@ from benchtui.tui.charts.pareto_chart import ParetoChart
 from benchtui.tui.drawing.heat_grid import Heatmap, full_width, heatmap_lines, map_case_at
 from benchtui.tui.drawing.listing import Listing, list_case_at, listing_lines
 from benchtui.tui.drawing.plot import Plot, plot_case_at, plot_lines
-from benchtui.tui.drawing.styled_text import Line, Span, crop, justify
+from benchtui.tui.drawing.styled_text import GAP, Line, Span, crop, fitting_facts, justify
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.metrics_worker import CaseMetrics
@@ -43,8 +43,8 @@ LIST_MARGIN = 4
 MAX_LIST_HEIGHT = 8
 """Lines of the lists below the plot."""
 
-Heading = tuple[tuple[Span, ...], ...]
-"""Chart title, active filter and scale, and the selected point."""
+Heading = tuple[str, tuple[str, ...], tuple[tuple[Span, ...], ...]]
+"""Chart title, active filter and scale, the most important last, and facts of the selected point."""
 View = Literal["map", "lines", "front"]
 
 
@@ -362,16 +362,15 @@ class Charts(Screen[None]):
 
 
 def _heading_of(shown: Shown, session: Session) -> Heading:
-    return (
-        ((labeled(shown.title, session.start), "strong"),),
-        (("   ".join(shown.notes), "muted"),),
-        tuple(shown.readout()),
-    )
+    return labeled(shown.title, session.start), tuple(shown.notes), tuple(map(tuple, shown.readout()))
 
 
 def _heading(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
     title, notes, readout = heading
-    return [justify(title, notes, width, symbols), crop(readout, width, symbols)]
+    while notes and len(title) + len(GAP) + len(GAP.join(notes)) > width:
+        notes = notes[1:]
+    head = justify([(title, "strong")], [(GAP.join(notes), "muted")], width, symbols)
+    return [head, fitting_facts(readout, width)]
 
 
 def _word(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:

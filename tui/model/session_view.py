@@ -93,8 +93,8 @@ def summary_of(feed: Feed, best: tuple[str, ...], symbols: Symbols, name: str) -
     remark = format.clean(reason) or (best[0] if best else "nothing was measured")
     resume = (f"{session.left} left: benchtui run --resume {name}",) if session.left else ()
     report = (f"{key('monitor.copy_report')} copies the report", f"benchtui export {name}")
-    hint = f" {symbols.dot} ".join((*resume, *(best[1:] if not reason else ()), *report))
-    return Current(counts, f"in {format.duration(session.now_s)}", word, role, remark=remark, hint=hint)
+    hints = (*resume, *(best[1:] if not reason else ()), *report)
+    return Current(counts, f"in {format.duration(session.now_s)}", word, role, remark=remark, hints=hints)
 
 
 def phase_of(case: CaseState) -> str:
@@ -137,7 +137,7 @@ def _running(
         needed=needed,
         left=remaining.case_left(case, case_rows.steps_needed(case), feed.now_s),
         remark=format.duration(max(0.0, feed.now_s - since)),
-        hint=_expected_memory(case_rows, case),
+        hints=(_expected_memory(case_rows, case),),
         metrics=metrics,
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
-from benchtui.sessions.sweep.options import AXES, BY_NAME, SHOWN
+from benchtui.sessions.sweep.options import AXES, BY_NAME
 
 ALWAYS = ("device", "precision", "batch_size")
 """Options that every name has."""
@@ -49,15 +49,24 @@ def option_name(option: str, value: str | int) -> str:
     return _word(option, value) or f"{BY_NAME[option].prefix.replace('=', ' ')}{value}"
 
 
+def differing(configs: Sequence[Config], *axes: str) -> list[str]:
+    """Return the options that differ between configurations, except the axes; else device and precision."""
+    others = [option for option in AXES if option not in axes]
+    found = [option for option in others if len({getattr(each, option) for each in configs}) > 1]
+    return found or ["device", "precision"]
+
+
+def short_name(config: Config, options: Collection[str]) -> str:
+    """Return a configuration's values of some options; defaults only if there is nothing else."""
+    known = [(option, getattr(config, option)) for option in AXES if option in options]
+    words = [word for option, value in known if (word := _word(option, value))]
+    return " ".join(words or (option_name(option, value) for option, value in known if value != ""))
+
+
 def short_names(configs: Sequence[Config], *axes: str) -> list[str]:
-    """Name configurations by the options that differ, except the axes; else by device and precision."""
-    differing = [
-        option
-        for option in SHOWN
-        if option not in axes and len({getattr(each, option) for each in configs}) > 1
-    ]
-    shown = differing or ["device", "precision"]
-    return [each.name if each.label and not axes else _short_name(each, shown) for each in configs]
+    """Name each configuration by the options that differ, except the axes; an imported case by its label."""
+    shown = differing(configs, *axes)
+    return [each.name if each.label and not axes else short_name(each, shown) for each in configs]
 
 
 def matches(name: str, filter_text: str) -> bool:
@@ -143,13 +152,6 @@ class CaseNames:
                 yield CaseNames(parts)
         for first in range(1, len(parts)):
             yield CaseNames(parts[first:], cut=True)
-
-
-def _short_name(config: Config, options: Sequence[str]) -> str:
-    """Return the values of some options; defaults only if there is nothing else."""
-    known = [(option, getattr(config, option)) for option in options]
-    words = [word for option, value in known if (word := _word(option, value))]
-    return " ".join(words or (option_name(option, value) for option, value in known if value != ""))
 
 
 def _value(config: Config, option: str) -> str | int:
