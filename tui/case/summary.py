@@ -295,7 +295,7 @@ def _energy(case: CaseState) -> Facts:
         ("energy", _unit(energy.energy_j, "J", 1)),
         ("source", energy.source),
         ("memory modules", _unit(energy.dram_j, "J", 1)),
-        ("none because", energy.absent),
+        ("not measured", energy.absent),
     )
 
 

@@ -151,12 +151,14 @@ def _expected_memory(case_rows: CaseRows, case: CaseState) -> str:
 def _ended(case: CaseState, case_rows: CaseRows, position: str) -> Current:
     finished = case.finished
     reason = format.clean((finished.reason or finished.stop or "") if finished else "")
+    state = case_rows.row(case.index).cells["state"]
+    marks = case_rows.own_marks(case) if case.state == "ok" else ()
     return Current(
         title=format.clean(case_name(case)),
         position=position,
-        phase=case.state,
-        role=ROLES[case.state],
-        remark=reason,
+        phase=state[0] if marks else case.state,
+        role=state[1] if marks else ROLES[case.state],
+        remark=", ".join(marks) or reason,
         metrics=case_rows.metrics(case),
     )
 

@@ -640,3 +640,30 @@ async def test_click_selects_a_sweep_to_open_and_a_double_click_opens_it(opened:
         await seen.pilot.click("#choices", offset=(5, row), times=2)
         await seen.pilot.pause()
         assert "gpt2-train" in seen.panel("title")[0]
+
+
+async def test_an_entry_is_found_by_a_part_of_its_name(opened: Any) -> None:
+    """Also one of a folded group; esc and enter end the search, and the entry stays selected."""
+    async with opened() as seen:
+        await seen.press("slash", *"bat")
+        assert line_of(seen, "batch_size").startswith("▸") and "find an entry: bat" in seen.text
+        await seen.press("enter", "enter", "ctrl+u", *"1,8", "enter")
+        assert editor(seen).state.sweep.axes.batch_size == (1, 8)
+        await seen.press("slash", *"time")
+        assert line_of(seen, "timeout").startswith("▸")
+        await seen.press(*"zz")
+        assert "no entry has this name" in seen.text
+        await seen.press("escape", "down")
+        assert "find an entry" not in seen.text and "no entry" not in seen.text
+        assert not line_of(seen, "timeout").startswith("▸")
+
+
+async def test_weights_of_a_local_model_are_not_ignored_without_a_word(opened: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "my-model"
+    folder.mkdir()
+    async with opened() as seen:
+        for has_weights in (False, True):
+            if has_weights:
+                (folder / "model.safetensors").write_bytes(b"")
+            await seen.press("slash", *"model", "enter", "enter", "ctrl+u", *str(folder), "enter")
+            assert ("weights = random ignores" in seen.panel("hint")[0]) == has_weights

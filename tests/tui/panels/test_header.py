@@ -25,6 +25,6 @@ def test_progress_is_100_percent_only_at_the_end(progress: float, text: str) -> 
 def test_marks_are_shortened_but_never_cut() -> None:
     """In 80 columns there is no room for "shared GPU with 1 other process, in 1 of 2 rounds"."""
     heading = replace(HEADING, marks=("random weights", "shared GPU with 1 other process, in 1 of 2 rounds"))
-    for width, text in ((130, "2 rounds"), (80, "⚑ random   ⚑ shared GPU"), (64, "⚑ 2 marks"), (52, "Compare")):
+    for width, text in ((130, "2 rounds"), (80, "⚑ random   ⚑ shared GPU"), (64, "⚑ 2 marks"), (60, "Compare")):
         second = "".join(piece for piece, _ in heading_lines(heading, width, 2, UNICODE)[1])
         assert second.rstrip().endswith(text) and len(second) <= width
