@@ -275,6 +275,7 @@ class BenchtuiApp(App[ExitReason]):
     def _set_initial_theme(self, theme: str) -> None:
         """Set the initial theme directly: assigning it later makes Textual parse all styles again."""
         self.set_reactive(App.theme, theme)
+        self._watch_ansi_color(self.ansi_color)  # no public API either; the filter is that of Textual's theme
         dark = self.current_theme.dark
         self.set_class(dark, "-dark-mode", update=False).set_class(not dark, "-light-mode", update=False)
         self.stylesheet.set_variables(self.get_css_variables())

@@ -2,12 +2,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
 
+from benchtui import themes
 from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.state.session import Session
+from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.case.screen import CaseScreen
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.palette import Palette
+from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import PLACES, Opened
 
 
@@ -126,3 +132,15 @@ async def test_help_says_which_lines_are_shown(story: Any, engine: Any, opened: 
     async with opened(story.path, engine, size=(80, 24)) as seen:
         await seen.press("question_mark")
         assert "scroll 1 to " in seen.panel("keys")[0] and "/ search" in seen.panel("keys")[0]
+
+
+@pytest.mark.parametrize("theme", ["terminal", themes.DEFAULT])
+def test_the_terminals_own_colors_are_sent_as_such_from_the_start(app_context: AppContext, theme: str) -> None:
+    """Not as those of Textual's stand-in palette."""
+    segments = [Segment("text", Style.parse("cyan"))]
+    for each in BenchtuiApp(app_context, theme=theme)._filters:
+        if each.enabled:
+            segments = each.apply(segments, Color(0, 0, 0))
+    style = segments[0].style
+    assert style is not None and style.color is not None
+    assert style.color.is_system_defined == (theme == "terminal")
