@@ -94,11 +94,15 @@ class EditorState:
 
     def undo(self) -> None:
         """Undo the last change."""
-        self.show_message("undone" if self.draft.undo() else "nothing to undo")
+        newer = self.draft.state
+        undone = self.draft.undo()
+        self.show_message(f"undone: {changed_words(self.draft.state, newer)}" if undone else "nothing to undo")
 
     def redo(self) -> None:
         """Redo the last undone change."""
-        self.show_message("redone" if self.draft.redo() else "nothing to redo")
+        older = self.draft.state
+        redone = self.draft.redo()
+        self.show_message(f"redone: {changed_words(older, self.draft.state)}" if redone else "nothing to redo")
 
     def move(self, lines: int) -> None:
         """Move the cursor by rows."""
@@ -200,6 +204,14 @@ class EditorState:
         except BenchtuiError as error:
             self.show_message(str(error), "warning")
             return Draft.of(DEFAULT_PRESET)
+
+
+def changed_words(older: State, newer: State) -> str:
+    """Name the entries in which two states differ, or the opened sweep; else cases were turned on or off."""
+    if older.origin != newer.origin:
+        return f"opened {newer.origin.title}"
+    found = [key for key in {**older.texts, **newer.texts} if older.texts.get(key) != newer.texts.get(key)]
+    return ", ".join(key.rpartition(".")[2] for key in found) or "cases"
 
 
 def ignores_weights(sweep: Sweep) -> bool:

@@ -235,9 +235,9 @@ async def test_changes_can_be_undone_and_redone(opened: Any) -> None:
         await seen.press("u")
         assert hint(seen) == "nothing to undo"
         await seen.press("j", "right", "space", "u")
-        assert sweep_of(seen) == load_sweep("quick") and hint(seen) == "undone"
+        assert sweep_of(seen) == load_sweep("quick") and hint(seen) == "undone: precision"
         await seen.press("ctrl+r")
-        assert sweep_of(seen).axes.precision == ("fp32", "tf32") and hint(seen) == "redone"
+        assert sweep_of(seen).axes.precision == ("fp32", "tf32") and hint(seen) == "redone: precision"
         await seen.press("ctrl+r")
         assert hint(seen) == "nothing to redo"
 
@@ -437,7 +437,7 @@ async def test_opening_another_sweep_can_be_undone(app_context: AppContext, open
         assert sweep_of(seen).model == "tiny-bert"
         assert seen.panel("title")[0] == f" mine  {app_context.folder / 'mine.toml'}"
         await seen.press("u")
-        assert sweep_of(seen).axes.precision == ("fp32", "tf32")
+        assert sweep_of(seen).axes.precision == ("fp32", "tf32") and hint(seen).startswith("undone: opened ")
 
 
 async def test_open_dialog_can_be_navigated_and_closed(opened: Any) -> None:
