@@ -108,7 +108,8 @@ class BenchtuiApp(App[ExitReason]):
         self._theme_set = user_themes.load_all()
         self._theme_names = list(self._theme_set.themes)
         signs = symbols.MONOCHROME if self.no_color else symbols.UNICODE
-        self._symbols = symbols.ASCII if ascii_only else signs
+        console = os.environ.get("TERM") == "linux"  # its font has 256 or 512 characters
+        self._symbols = symbols.ASCII if ascii_only or console else signs
         self._link = TerminalHandle(self)
         self.key_queue = KeyQueue(self)
         self._place: Place = "monitor" if self._feed else "sweep"

@@ -144,3 +144,12 @@ def test_the_terminals_own_colors_are_sent_as_such_from_the_start(app_context: A
     style = segments[0].style
     assert style is not None and style.color is not None
     assert style.color.is_system_defined == (theme == "terminal")
+
+
+@pytest.mark.parametrize(("terminal", "is_ascii"), [("linux", True), ("xterm", False)])
+async def test_the_linux_console_has_no_font_for_more_than_ascii(
+    opened: Any, monkeypatch: pytest.MonkeyPatch, terminal: str, is_ascii: bool
+) -> None:
+    monkeypatch.setenv("TERM", terminal)
+    async with opened() as seen:
+        assert seen.text.isascii() == is_ascii
