@@ -93,3 +93,24 @@ def _excess(sizes: Sequence[int], words: int, width: int) -> int:
     """Return by how many cells the columns overflow with the text column at its minimum."""
     least = min(sizes[words], MIN_TEXT_WIDTH)
     return sum(sizes) - sizes[words] + least + GAP * (len(sizes) - 1) + 1 - width
+
+
+def grouped_rows(groups: Sequence[str], chosen: int, height: int) -> Sequence[int | str]:
+    """Return the visible lines of a list in groups, scrolled to the selected entry.
+
+    ``groups`` has the group of each entry. A line is the index of an entry, a group's title, or empty.
+    """
+    rows: list[int | str] = []
+    for place, group in enumerate(groups):
+        if place == 0 or group != groups[place - 1]:
+            rows += [*([""] if rows else []), group]
+        rows.append(place)
+    at = rows.index(chosen) if groups else 0
+    top = max(0, min(at - height // 2, len(rows) - height))
+    return rows[top : top + max(height, 0)]
+
+
+def entry_at(rows: Sequence[int | str], y: int) -> int | None:
+    """Return the index of the entry at a line of ``grouped_rows``; None if there is none."""
+    found = rows[y] if y < len(rows) else None
+    return found if isinstance(found, int) else None

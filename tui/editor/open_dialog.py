@@ -19,6 +19,7 @@ from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, fit
+from benchtui.tui.drawing.listing import entry_at, grouped_rows
 from benchtui.tui.drawing.styled_text import Line, crop, line
 from benchtui.tui.shell import keymap
 from benchtui.tui.widgets import role_styles
@@ -112,28 +113,14 @@ def choice_lines(choices: Choices, width: int, height: int, symbols: Symbols) ->
         _offer(choices.offers[row], row == choices.chosen, width, symbols)
         if isinstance(row, int)
         else line((row, "muted"))
-        for row in _shown_rows(choices, height)
+        for row in choice_rows(choices, height)
     ]
     return rows or [line(("no name matches; enter opens the text as a path", "muted"))]
 
 
-def choice_at(choices: Choices, y: int, height: int) -> int | None:
-    """Return the index of the sweep at a line of the rendered list; None if there is none."""
-    rows = _shown_rows(choices, height)
-    found = rows[y] if y < len(rows) else None
-    return found if isinstance(found, int) else None
-
-
-def _shown_rows(choices: Choices, height: int) -> Sequence[int | str]:
-    """Return the visible lines: indices of sweeps, headings of their groups, and blanks between those."""
-    rows: list[int | str] = []
-    for place, offer in enumerate(choices.offers):
-        if place == 0 or offer.group != choices.offers[place - 1].group:
-            rows += [*([""] if rows else []), offer.group]
-        rows.append(place)
-    at = rows.index(choices.chosen) if choices.offers else 0
-    top = max(0, min(at - height // 2, len(rows) - height))
-    return rows[top : top + max(height, 0)]
+def choice_rows(choices: Choices, height: int) -> Sequence[int | str]:
+    """Return the visible lines: indices of sweeps, the titles of their groups, and blanks."""
+    return grouped_rows([offer.group for offer in choices.offers], choices.chosen, height)
 
 
 def _offer(offer: SweepFile, chosen: bool, width: int, symbols: Symbols) -> Line:
@@ -196,8 +183,8 @@ class OpenDialog(Screen[str | None]):
         """Select the clicked sweep. A double click opens it."""
         panel = self._panel("choices")
         at = event.get_content_offset(panel) if event.widget is panel else None
-        choices = Choices(self._offers, self._chosen)
-        row = choice_at(choices, at.y, panel.size.height) if at is not None else None
+        rows = choice_rows(Choices(self._offers, self._chosen), panel.size.height)
+        row = entry_at(rows, at.y) if at is not None else None
         if row is not None:
             self.action_move(row - self._chosen)
             if event.chain == 2:

@@ -1,7 +1,8 @@
 from pathlib import Path
 
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.editor.open_dialog import Choices, SweepFile, choice_at, choice_lines, list_sweeps
+from benchtui.tui.drawing.listing import entry_at
+from benchtui.tui.editor.open_dialog import Choices, SweepFile, choice_lines, choice_rows, list_sweeps
 
 SWEEP = 'model = "tiny-bert"\n[axes]\nbatch_size = [1, 2]\n'
 
@@ -33,8 +34,8 @@ def test_each_line_of_the_list_gives_its_sweep() -> None:
         choices = Choices(offers, chosen)
         drawn = ["".join(text for text, _ in line) for line in choice_lines(choices, 60, height, UNICODE)]
         for y, row in enumerate(drawn):
-            at = choice_at(choices, y, height)
+            at = entry_at(choice_rows(choices, height), y)
             assert (at is None) == ("sweep" not in row)
             assert at is None or offers[at].name in row
-        assert choice_at(choices, len(drawn), height) is None
-    assert choice_at(Choices((), 0), 0, 7) is None
+        assert entry_at(choice_rows(choices, height), len(drawn)) is None
+    assert entry_at(choice_rows(Choices((), 0), 7), 0) is None
