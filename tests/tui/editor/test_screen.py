@@ -666,4 +666,4 @@ async def test_weights_of_a_local_model_are_not_ignored_without_a_word(opened: A
             if has_weights:
                 (folder / "model.safetensors").write_bytes(b"")
             await seen.press("slash", *"model", "enter", "enter", "ctrl+u", *str(folder), "enter")
-            assert ("weights = random ignores" in seen.panel("hint")[0]) == has_weights
+            assert ("weights = random ignores" in hint(seen)) == has_weights
