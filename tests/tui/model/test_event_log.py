@@ -14,7 +14,7 @@ async def test_log_shows_when_cases_start_and_end_with_their_metrics(
     story.start(2)
     async with opened(story.path, engine) as seen:
         lines = [(line.level, line.text) for line in seen.app.screen.view.messages()]
-        assert [text.partition(":")[0] for _, text in lines] == [
+        assert [text.partition(": ")[0] for _, text in lines] == [
             "case 1 finished",
             "case 2 out of memory",
             "looking for a free GPU",
