@@ -108,7 +108,8 @@ class BenchtuiApp(App[ExitReason]):
         self._theme_set = user_themes.load_all()
         self._theme_names = list(self._theme_set.themes)
         signs = symbols.MONOCHROME if self.no_color else symbols.UNICODE
-        self._symbols = symbols.ASCII if ascii_only else signs
+        console = os.environ.get("TERM") == "linux"  # its font has 256 or 512 characters
+        self._symbols = symbols.ASCII if ascii_only or console else signs
         self._link = TerminalHandle(self)
         self.key_queue = KeyQueue(self)
         self._place: Place = "monitor" if self._feed else "sweep"
@@ -275,6 +276,7 @@ class BenchtuiApp(App[ExitReason]):
     def _set_initial_theme(self, theme: str) -> None:
         """Set the initial theme directly: assigning it later makes Textual parse all styles again."""
         self.set_reactive(App.theme, theme)
+        self._watch_ansi_color(self.ansi_color)  # no public API either; the filter is that of Textual's theme
         dark = self.current_theme.dark
         self.set_class(dark, "-dark-mode", update=False).set_class(not dark, "-light-mode", update=False)
         self.stylesheet.set_variables(self.get_css_variables())

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
-from benchtui.sessions.sweep.options import BY_NAME, NUMERIC, SHOWN
+from benchtui.sessions.sweep.options import NUMERIC, SHOWN
 
 if TYPE_CHECKING:  # importing numpy would delay the first frame
     from benchtui.sessions.stats.case_metrics import Distribution, Metrics
 
 AXES = tuple(reversed(NUMERIC))
 """Numeric options, the batch size first."""
-
-WORDS = {name: BY_NAME[name].prefix for name in SHOWN}
-"""Options in the order of a case's name, each with its prefix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +108,8 @@ class Line:
 
     key: tuple[object, ...]
     """Options that the cases share."""
-    label: str
+    config: Config
+    """Configuration of its first case."""
     points: tuple[Point, ...]
 
 
@@ -152,30 +150,15 @@ def chart(cases: Iterable[CaseState], known: MetricsLookup, metric: PlotMetric, 
     for case in cases:
         if not case.config.repeat:
             groups.setdefault(_others(case.config, axis), []).append(case)
-    labels = line_labels(tuple(members[0].config for members in groups.values()), axis)
     lines = (
-        Line(key, label, _points([_point(case, known, metric, axis) for case in members]))
-        for (key, members), label in zip(groups.items(), labels, strict=True)
+        Line(key, members[0].config, _points([_point(case, known, metric, axis) for case in members]))
+        for key, members in groups.items()
     )
     return Chart(metric, axis, tuple(lines))
 
 
-def line_labels(configs: Sequence[Config], *axes: str) -> list[str]:
-    """Label each configuration by the options that differ, except the axes; else by device and precision."""
-    names = [name for name in WORDS if name not in axes]
-    shown = [name for name in names if len({getattr(config, name) for config in configs}) > 1]
-    shown = shown or ["device", "precision"]
-    return [" ".join(_words(config, shown)) for config in configs]
-
-
-def _words(config: Config, shown: Iterable[str]) -> Iterator[str]:
-    """Return the values of the options, each after its prefix. Empty values are skipped."""
-    values = ((WORDS[name], getattr(config, name)) for name in shown)
-    return (f"{word}{value}" for word, value in values if value != "")
-
-
 def _others(config: Config, axis: str) -> tuple[object, ...]:
-    return tuple(getattr(config, name) for name in WORDS if name != axis)
+    return tuple(getattr(config, name) for name in SHOWN if name != axis)
 
 
 def _point(case: CaseState, known: MetricsLookup, metric: PlotMetric, axis: str) -> Point:

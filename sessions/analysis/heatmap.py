@@ -5,15 +5,13 @@ from dataclasses import dataclass
 
 from benchtui.sessions.analysis.chart_series import (
     COUNTED_STATES,
-    WORDS,
     MetricsLookup,
     PlotMetric,
     Value,
-    line_labels,
 )
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
-from benchtui.sessions.sweep.options import CHOICES, NUMERIC
+from benchtui.sessions.sweep.options import CHOICES, NUMERIC, SHOWN
 
 FIRST_AXES = (*reversed(NUMERIC), *CHOICES)
 """Options in the order in which they become axes: batch size, sequence length, then how the work is done."""
@@ -32,8 +30,8 @@ class HeatValue:
 class Grid:
     """Cases that differ only along the two axes."""
 
-    label: str
-    """Options that set it apart from the other grids; empty if it is the only one."""
+    config: Config
+    """Configuration of its first case."""
     cells: dict[tuple[object, object], HeatValue]
     """Cells by column value and row value; combinations that weren't planned are missing."""
 
@@ -83,15 +81,11 @@ def heatmap_data(
 ) -> HeatmapData:
     """Arrange cases by two options. The second case of an A/A pair is left out."""
     shown = [case for case in cases if not case.config.repeat]
-    others = [name for name in WORDS if name not in axes]
+    others = [name for name in SHOWN if name not in axes]
     groups: dict[tuple[object, ...], list[CaseState]] = {}
     for case in shown:
         groups.setdefault(tuple(getattr(case.config, name) for name in others), []).append(case)
-    labels = line_labels([each[0].config for each in groups.values()], *axes) if len(groups) > 1 else [""]
-    grids = (
-        Grid(label, _cells(members, known, metric, axes))
-        for label, members in zip(labels, groups.values(), strict=True)
-    )
+    grids = (Grid(members[0].config, _cells(members, known, metric, axes)) for members in groups.values())
     columns, rows = (_values([getattr(case.config, name) for case in shown]) for name in axes)
     return HeatmapData(metric, columns, rows, tuple(grids))
 

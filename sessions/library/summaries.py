@@ -28,9 +28,10 @@ from benchtui.sessions.stats.evidence import rounds_of
 from benchtui.sessions.stats.noise import KINDS, kind_of, spread_between
 from benchtui.sessions.stats.quantiles import per_second
 from benchtui.sessions.stats.sampling import Statistic
-from benchtui.sessions.sweep import Record
+from benchtui.sessions.sweep import Config, Record
 
-VERSION = 2
+VERSION = 3
+# 3  2026-11: configuration of the best case.
 # 2  2026-11: process-to-process variation.
 # 1  2026-11: initial version. A file of another version is discarded and rebuilt.
 
@@ -48,7 +49,7 @@ MOST_CACHE_BYTES = 16_000_000
 class Best(Record, frozen=True, kw_only=True):
     """Case with the highest throughput of a session."""
 
-    case: str
+    config: Config
     samples_per_s: float
 
 
@@ -245,7 +246,7 @@ def _summary_of(session: Session, rates: dict[int, float]) -> Summary:
         outcome=finished.outcome if finished else "cut off",
         reason=finished.reason if finished else None,
         counts=counts,
-        best=None if best is None else Best(case=session.cases[best].name, samples_per_s=rates[best]),
+        best=None if best is None else Best(config=session.cases[best].config, samples_per_s=rates[best]),
         duration_s=session.now_s,
         marks=tuple(dict.fromkeys(marks)),
         torch=session.runtime.torch if session.runtime else None,

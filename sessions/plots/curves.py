@@ -380,7 +380,6 @@ _JITTER = Quantity(
     "Jitter",
     "Jitter (%)",
     "Standard deviation of the steps over their mean.",
-    "",
     "no case has a jitter",
     "lowest",
 )

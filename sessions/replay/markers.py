@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -141,7 +142,9 @@ class Markers:
         self.all.append(TimelineEvent(session.now_s, "resumed", text=text))
 
 
-def marker_text(mark: TimelineEvent, session: Session) -> str:
+def marker_text(
+    mark: TimelineEvent, session: Session, name_of: Callable[[CaseState], str] = lambda case: case.name
+) -> str:
     """Format a marker as text, which may include text from the record."""
     if mark.case is None:
         return f"{mark.kind}: {mark.text}" if mark.kind in ("throttled", "resumed") else mark.text
@@ -152,7 +155,7 @@ def marker_text(mark: TimelineEvent, session: Session) -> str:
     if mark.kind == "outlier":
         verb = f"has {mark.text}"
     detail = f": {mark.text}" if mark.text and mark.kind != "outlier" else ""
-    return f"case {mark.case + 1} of {len(session.cases)} {verb}{detail}  ({case.name})"
+    return f"case {mark.case + 1} of {len(session.cases)} {verb}{detail}  ({name_of(case)})"
 
 
 def _outliers(case: CaseState, progress: list[tuple[int, float]]) -> list[tuple[int, float]]:

@@ -3,7 +3,7 @@
 One rule for the screen, the report and its ranking, and every export.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
 from benchtui.sessions.state.case import CaseState
@@ -54,13 +54,18 @@ def baselines(cases: Iterable[T], named: Baseline | None) -> dict[Work, T]:
     return found
 
 
-def explain_missing_baseline(config: Config, planned: Iterable[CaseState], named: Baseline | None) -> str:
+def explain_missing_baseline(
+    config: Config,
+    planned: Iterable[CaseState],
+    named: Baseline | None,
+    name_of: Callable[[CaseState], str] = lambda case: case.name,
+) -> str:
     """Explain why a case has no baseline: none was planned, or it has no metrics."""
     wanted = next((case for case in planned if _fits(case.config, config, named)), None)
     if wanted is None:
         options = ", ".join(f"{option}={value}" for option, value in named.named.items()) if named else "any"
         return f"no case with {options} was planned at {config.sequence_length:,} tokens"
-    return f"the baseline, {wanted.name}, {NOT_MEASURED.get(wanted.state, 'has no figures')}"
+    return f"the baseline, {name_of(wanted)}, {NOT_MEASURED.get(wanted.state, 'has no figures')}"
 
 
 def _fits(candidate: Config, config: Config, named: Baseline | None) -> bool:

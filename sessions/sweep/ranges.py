@@ -96,13 +96,15 @@ def _expand(item: object, where: str, bounds: Bounds) -> Iterable[int]:
 def _range(item: str, where: str, ends: tuple[int, int], operator: str, by: int) -> Iterable[int]:
     first, last = ends
     if last < first:
-        raise BenchtuiError(f"{where}: {quoted(item)} ends before it begins; the smaller number comes first")
+        raise BenchtuiError(f"{where}: {quoted(item)}: start is larger than end")
     if by < (2 if operator == "*" else 1):
-        raise BenchtuiError(f"{where}: {quoted(item)} never gets on; a step is at least 1, a factor at least 2")
+        raise BenchtuiError(
+            f"{where}: {quoted(item)} never advances; a step is at least 1, a factor at least 2"
+        )
     if operator == "+":
         return range(first, last + 1, by)
     if first == 0:
-        raise BenchtuiError(f"{where}: {quoted(item)} never gets on; a factor leaves 0 as it is")
+        raise BenchtuiError(f"{where}: {quoted(item)} never advances; a factor leaves 0 as it is")
     return _powers(first, last, by)
 
 

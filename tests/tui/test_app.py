@@ -2,12 +2,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
 
+from benchtui import themes
 from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.state.session import Session
+from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.case.screen import CaseScreen
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.palette import Palette
+from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import PLACES, Opened
 
 
@@ -126,3 +132,35 @@ async def test_help_says_which_lines_are_shown(story: Any, engine: Any, opened: 
     async with opened(story.path, engine, size=(80, 24)) as seen:
         await seen.press("question_mark")
         assert "scroll 1 to " in seen.panel("keys")[0] and "/ search" in seen.panel("keys")[0]
+
+
+@pytest.mark.parametrize("theme", ["terminal", themes.DEFAULT])
+def test_the_terminals_own_colors_are_sent_as_such_from_the_start(app_context: AppContext, theme: str) -> None:
+    """Not as those of Textual's stand-in palette."""
+    segments = [Segment("text", Style.parse("cyan"))]
+    for each in BenchtuiApp(app_context, theme=theme)._filters:
+        if each.enabled:
+            segments = each.apply(segments, Color(0, 0, 0))
+    style = segments[0].style
+    assert style is not None and style.color is not None
+    assert style.color.is_system_defined == (theme == "terminal")
+
+
+@pytest.mark.parametrize(("terminal", "is_ascii"), [("linux", True), ("xterm", False)])
+async def test_the_linux_console_has_no_font_for_more_than_ascii(
+    opened: Any, monkeypatch: pytest.MonkeyPatch, terminal: str, is_ascii: bool
+) -> None:
+    monkeypatch.setenv("TERM", terminal)
+    async with opened() as seen:
+        assert seen.text.isascii() == is_ascii
+
+
+async def test_click_selects_a_command_of_the_palette_and_a_double_click_runs_it(opened: Any) -> None:
+    async with opened() as seen:
+        await seen.press("colon")
+        row = next(at for at, line in enumerate(seen.panel("choices")) if line.strip().startswith("Library"))
+        await seen.pilot.click("#choices", offset=(5, row))
+        assert seen.panel("choices")[row].startswith("▸")
+        await seen.pilot.click("#choices", offset=(5, row), times=2)
+        await seen.pilot.pause()
+        assert "▸4 Library" in seen.panel("places")[0]

@@ -235,9 +235,9 @@ def chart_verdicts(path: Path, judging: VerdictSettings) -> Words:
     for line in chart.chart.lines:
         for point in line.points:
             chart.choice.line, chart.choice.x = line.key, point.x
-            said = [text.strip() for text, _ in chart.readout()]
+            said = [text.strip() for fact in chart.readout() for text, _ in fact]
             word = next((each for each in said if each in MIRRORED), None)
-            found[point.case.index] = word or ("base" if said[-1] == "the baseline" else None)
+            found[point.case.index] = word or ("base" if "the baseline" in said else None)
     return {index: word for index, word in found.items() if not session.cases[index].config.repeat}
 
 

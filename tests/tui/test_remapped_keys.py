@@ -11,7 +11,7 @@ from benchtui.sessions.library.summaries import SummaryCache
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.compare.panels import hint_lines
 from benchtui.tui.drawing.styled_text import Line
-from benchtui.tui.editor.title_bar import running_text
+from benchtui.tui.editor.title_bar import running_texts
 from benchtui.tui.library.card import Card, card_lines
 from benchtui.tui.library.header import Heading, empty_lines, heading_lines, unmatched_lines
 from benchtui.tui.library.rows import Item
@@ -43,7 +43,8 @@ def mapped() -> None:
 
 @pytest.mark.parametrize("running", [("trial",), ("one", "two")])
 def test_the_editors_title_names_the_mapped_key_of_the_monitor(running: tuple[str, ...]) -> None:
-    assert ": f7 opens" in running_text(running)
+    full, *short = running_texts(running)
+    assert ": f7 opens" in full and all(each.endswith(": f7") for each in short)
 
 
 def test_an_empty_library_names_the_mapped_keys() -> None:

@@ -18,6 +18,7 @@ from benchtui.tui.drawing import format
 from benchtui.tui.drawing.markdown_table import heading, pipe_table
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line
 from benchtui.tui.panels.case_panel import Part, part_table
+from benchtui.tui.table.case_names import case_name
 
 if TYPE_CHECKING:
     from benchtui.sessions.analysis.roofline import Limit
@@ -62,7 +63,7 @@ def case_markdown(case: CaseState, known: Metrics | None, reached: Limit | None,
         (option, str(getattr(case.config, option, "")), actual, sign)
         for option, actual, sign, _ in _read_back(case)
     ]
-    tables = [heading(f"{case.name}: {case.state}")]
+    tables = [heading(f"{case_name(case)}: {case.state}")]
     tables += [pipe_table(("option", "requested", "actual", "applied"), options)] if options else []
     parts = [(part.name, f"{part.mean_ms:.3f}") for part in _parts(known)]
     facts = {"figures": _figures(known, symbols), "parts of a step, ms": parts, "end": _outcome(case)}
@@ -302,7 +303,7 @@ def _energy(case: CaseState) -> Facts:
         ("energy", _unit(energy.energy_j, "J", 1)),
         ("source", energy.source),
         ("memory modules", _unit(energy.dram_j, "J", 1)),
-        ("none because", energy.absent),
+        ("not measured", energy.absent),
     )
 
 

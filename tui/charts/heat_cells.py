@@ -53,14 +53,17 @@ class ColorScale:
 
 def heat_cell(cell: HeatValue, scale: ColorScale | None, best: bool, symbols: Symbols) -> HeatCell:
     """Render a case as a cell: its value on a color step, or its state."""
-    state = cell.case.state
+    state, index = cell.case.state, cell.case.index
     if cell.value is None or scale is None:
         if state == "oom":
-            return HeatCell(symbols.hatch, "OOM", ROLES[state], symbols.hatch)
-        return HeatCell(getattr(symbols, state) if state != "ok" else symbols.absent, "", ROLES[state])
+            return HeatCell(symbols.hatch, "OOM", ROLES[state], symbols.hatch, index)
+        sign = getattr(symbols, state) if state != "ok" else symbols.absent
+        return HeatCell(sign, "", ROLES[state], case=index)
     step = scale.step(cell.value.middle)
     running = symbols.running if state == "running" else _level(step, symbols)
-    return HeatCell(symbols.best if best else running, format.compact(cell.value.middle), HEAT[step])
+    return HeatCell(
+        symbols.best if best else running, format.compact(cell.value.middle), HEAT[step], case=index
+    )
 
 
 def legend(

@@ -1,6 +1,8 @@
 """Heatmap chart: the whole sweep over two options, and the selected cell. Independent of Textual."""
 
-from benchtui.sessions.analysis.chart_series import WORDS, MetricsLookup, line_labels
+from collections.abc import Sequence
+
+from benchtui.sessions.analysis.chart_series import MetricsLookup
 from benchtui.sessions.analysis.heatmap import Grid, HeatmapData, HeatValue, axis_pairs, heatmap_data
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -8,12 +10,12 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.heat_cells import ColorScale, heat_cell, legend
 from benchtui.tui.charts.line_chart import ChartSelection
 from benchtui.tui.charts.readout import (
+    case_facts,
     format_metric,
+    option_word,
     option_words,
     ratio_span,
     title,
-    value_spans,
-    verdict_spans,
 )
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.heat_grid import HeatGrid, Heatmap
@@ -21,6 +23,7 @@ from benchtui.tui.drawing.listing import Listing
 from benchtui.tui.drawing.markdown_table import heading, pipe_table
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts
+from benchtui.tui.table.case_names import matches, short_names
 
 REACH = 100
 """Rows around the selected one that a list may show; a verdict for each of thousands takes too long."""
@@ -61,12 +64,10 @@ class HeatmapChart:
         self._axes = pairs[self._pair] if pairs else ("", "")
         self._labels = {
             case.index: text
-            for case, text in zip(cases, line_labels([case.config for case in cases]), strict=True)
+            for case, text in zip(cases, short_names([case.config for case in cases]), strict=True)
         }
-        words = self._choice.filter_text.lower().split()
-        self._shown = {
-            index for index, text in self._labels.items() if all(word in text.lower() for word in words)
-        }
+        wanted = self._choice.filter_text
+        self._shown = {index for index, text in self._labels.items() if matches(text, wanted)}
         self._move(0, 0)
 
     @property
@@ -122,14 +123,13 @@ class HeatmapChart:
         colors = ["log colors"] if scale and scale.logarithmic else []
         return [*kept, *colors, f"{ended}/{len(cases)} cases"]
 
-    def readout(self) -> list[Span]:
+    def readout(self) -> list[list[Span]]:
         """Render the selected case, its value, and its verdict."""
         cell = self._cell
         if cell is None:
-            return [("no case was planned here", "muted")]
-        name = f"{format.clean(self._labels[cell.case.index])}   "
-        value = value_spans(cell.case, cell.value, self._choice.metric, self._symbols)
-        return [(name, "plain"), *value, *verdict_spans(cell.case, self._judge)]
+            return [[("no case was planned here", "muted")]]
+        name = (format.clean(self._labels[cell.case.index]), "plain")
+        return [[name], *case_facts(cell.case, cell.value, self._choice.metric, self._judge, self._symbols)]
 
     def plot(self) -> Heatmap:
         """Build the grids."""
@@ -141,9 +141,12 @@ class HeatmapChart:
         return Heatmap(
             rows=tuple(map(_value_text, data.rows)),
             columns=tuple(map(_value_text, data.columns)),
-            row_title=WORDS[self._axes[1]].rstrip("=") or self._axes[1],
+            row_title=option_word(self._axes[1]),
             column_title=option_words(self._axes[0]),
-            grids=tuple(self._drawn(data, grid, scale, best) for grid in data.grids),
+            grids=tuple(
+                self._drawn(data, grid, name, scale, best)
+                for grid, name in zip(data.grids, self._grid_names(data.grids), strict=True)
+            ),
             chosen=self._at,
             legend=legend(data.metric, scale, len(data.best()), states, self._symbols),
         )
@@ -169,7 +172,13 @@ class HeatmapChart:
             self._ranked_row(case, abs(value), case.index in best, near=abs(place - (at or 0)) <= reach)
             for place, (_, value, _, case) in enumerate(ranked)
         )
-        return Listing(("", "best first", title(data.metric), "vs base"), rows, 1, at)
+        return Listing(
+            ("", "best first", title(data.metric), "vs base"),
+            rows,
+            1,
+            at,
+            tuple(index for *_, index, _ in ranked),
+        )
 
     def markdown(self) -> str:
         """Return the ranking as a Markdown table; empty if nothing was measured."""
@@ -193,7 +202,13 @@ class HeatmapChart:
     def _matches(self, case: CaseState) -> bool:
         return case.index in self._shown
 
-    def _drawn(self, data: HeatmapData, grid: Grid, scale: ColorScale | None, best: set[int]) -> HeatGrid:
+    def _grid_names(self, grids: Sequence[Grid]) -> list[str]:
+        """Name the grids by the options that set them apart."""
+        return short_names([grid.config for grid in grids], *self._axes) if len(grids) > 1 else [""]
+
+    def _drawn(
+        self, data: HeatmapData, grid: Grid, name: str, scale: ColorScale | None, best: set[int]
+    ) -> HeatGrid:
         """Render a grid; cells that don't match the filter are blank."""
         cells = {
             at: heat_cell(cell, scale, cell.case.index in best, self._symbols)
@@ -201,7 +216,7 @@ class HeatmapChart:
             if self._matches(cell.case)
         }
         rows = (tuple(cells.get((column, row)) for column in data.columns) for row in data.rows)
-        return HeatGrid(format.clean(grid.label), tuple(rows))
+        return HeatGrid(format.clean(name), tuple(rows))
 
     def _move(self, down: int, right: int) -> None:
         """Move the selection. Rows of consecutive grids follow each other."""

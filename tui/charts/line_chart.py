@@ -5,7 +5,6 @@ from string import ascii_letters
 
 from benchtui.sessions.analysis.chart_series import (
     SAMPLES,
-    WORDS,
     Chart,
     MetricsLookup,
     PlotMetric,
@@ -21,12 +20,12 @@ from benchtui.sessions.state.judging import SWEEP_DEFAULTS
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.readout import (
+    case_facts,
     format_metric,
+    option_word,
     option_words,
     state_span,
     title,
-    value_spans,
-    verdict_spans,
 )
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.listing import Listing
@@ -36,6 +35,7 @@ from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.shell.keymap import key
+from benchtui.tui.table.case_names import differing, matches, short_name, short_names
 
 LINE_ROLES = tuple(f"line{number}" for number in range(6))
 """Color roles of the first lines. Later ones are gray, and have their letters alone."""
@@ -53,7 +53,7 @@ class ChartSelection:
     x: int | None = None
     logarithmic: bool = False
     filter_text: str = ""
-    """Words that a line's label must contain, all of them."""
+    """Words that a line's name must contain, all of them."""
 
 
 class LineChart:
@@ -68,6 +68,8 @@ class LineChart:
         self._judge = judge or CaseVerdicts(session, SWEEP_DEFAULTS)
         self.choice = ChartSelection()
         self._letters: dict[tuple[object, ...], int] = {}
+        self._names: dict[tuple[object, ...], str] = {}
+        """Letter, as an index, and name of each line by its key."""
         self._all = 0
         """Number of lines before filtering."""
         self.chart = Chart(SAMPLES, self.choice.axis, ())
@@ -80,9 +82,10 @@ class LineChart:
         choice.axis = choice.axis if choice.axis in axes else axes[0]
         found = chart(self._session.cases, self._known, choice.metric, choice.axis)
         self._letters = {line.key: place for place, line in enumerate(found.lines)}
+        names = short_names([line.config for line in found.lines], choice.axis)
+        self._names = {line.key: name for line, name in zip(found.lines, names, strict=True)}
         self._all = len(found.lines)
-        wanted = choice.filter_text.lower().split()
-        kept = tuple(line for line in found.lines if all(word in line.label.lower() for word in wanted))
+        kept = tuple(line for line in found.lines if matches(self._names[line.key], choice.filter_text))
         self.chart = Chart(choice.metric, choice.axis, kept)
         if kept and self.line is None:
             choice.line = kept[0].key
@@ -97,8 +100,7 @@ class LineChart:
     @property
     def point(self) -> Point | None:
         """Selected point; None if there is none."""
-        points = self.line.points if self.line else ()
-        return next((point for point in points if point.x == self.choice.x), None)
+        return self._at_x(self.line) if self.line else None
 
     @property
     def case(self) -> CaseState | None:
@@ -160,14 +162,14 @@ class LineChart:
         scale = ["logarithmic"] if choice.logarithmic else []
         return [*(kept if choice.filter_text else []), *undrawn, *scale]
 
-    def readout(self) -> list[Span]:
+    def readout(self) -> list[list[Span]]:
         """Render the selected point, its value, and its verdict."""
         line, point = self.line, self.point
         if line is None or point is None:
             return []
-        name = f"{line.label} {WORDS[self.choice.axis]}{point.x:,}"
-        value = value_spans(point.case, point.value, self.choice.metric, self._symbols)
-        return [(f"{format.clean(name)}   ", "plain"), *value, *verdict_spans(point.case, self._judge)]
+        shown = (*differing([each.config for each in self.chart.lines], self.choice.axis), self.choice.axis)
+        name = (format.clean(short_name(point.case.config, shown)), "plain")
+        return [[name], *case_facts(point.case, point.value, self.choice.metric, self._judge, self._symbols)]
 
     def plot(self) -> Plot:
         """Build the plot."""
@@ -191,29 +193,32 @@ class LineChart:
         """List all lines with their letters and their values at the selected x."""
         choice = self.choice
         rows = tuple(
-            (self._letter(line), (format.clean(line.label), "plain"), self._at(line))
+            (self._letter(line), (format.clean(self._names[line.key]), "plain"), self._at(line))
             for line in self.chart.lines
         )
         keys = [line.key for line in self.chart.lines]
         at = keys.index(choice.line) if choice.line in keys else None
-        return Listing(("", "line", f"at {choice.x}" if choice.x is not None else ""), rows, 1, at)
+        found = (self._at_x(line) or line.points[0] for line in self.chart.lines)
+        titles = ("", "line", f"at {choice.x}" if choice.x is not None else "")
+        return Listing(titles, rows, 1, at, tuple(point.case.index for point in found))
 
     def points(self) -> Listing:
         """List the points of the selected line in numbers."""
         points = self.line.points if self.line else ()
         at = next((place for place, point in enumerate(points) if point.x == self.choice.x), None)
-        return Listing(self._titles(), tuple(self._row(point) for point in points), 2, at)
+        cases = tuple(point.case.index for point in points)
+        return Listing(self._titles(), tuple(self._row(point) for point in points), 2, at, cases)
 
     def markdown(self) -> str:
         """Return the selected line as a Markdown table; empty if none is selected."""
         if self.line is None:
             return ""
         rows = [[said for said, _ in self._row(point)] for point in self.line.points]
-        return f"{heading(f'{self.title}: {self.line.label}')}\n\n{pipe_table(self._titles(), rows, 2)}\n"
+        name = self._names[self.line.key]
+        return f"{heading(f'{self.title}: {name}')}\n\n{pipe_table(self._titles(), rows, 2)}\n"
 
     def _titles(self) -> tuple[str, ...]:
-        short = WORDS[self.choice.axis].rstrip("=")
-        return (short, title(self.choice.metric), "state", "from", "to", "n")
+        return (option_word(self.choice.axis), title(self.choice.metric), "state", "from", "to", "n")
 
     def _row(self, point: Point) -> tuple[Span, ...]:
         figure, value, symbols = self.choice.metric, point.value or Value(0), self._symbols
@@ -233,8 +238,11 @@ class LineChart:
             (f"{n:,}" if n else symbols.absent, "muted"),
         )
 
+    def _at_x(self, line: ChartLine) -> Point | None:
+        return next((point for point in line.points if point.x == self.choice.x), None)
+
     def _at(self, line: ChartLine) -> Span:
-        point = next((point for point in line.points if point.x == self.choice.x), None)
+        point = self._at_x(line)
         if point is None:
             return (self._symbols.absent, "muted")
         if point.value is None:
@@ -289,4 +297,4 @@ def letter_of(place: int) -> Span:
 
 def _dot(point: Point) -> Dot | None:
     value = point.value
-    return None if value is None else Dot(float(point.x), value.middle, value.low, value.high)
+    return None if value is None else Dot(float(point.x), value.middle, value.low, value.high, point.case.index)

@@ -1,6 +1,6 @@
 """Pareto chart: throughput of every case against a cost, with the front. Independent of Textual."""
 
-from benchtui.sessions.analysis.chart_series import SAMPLES, MetricsLookup, line_labels
+from benchtui.sessions.analysis.chart_series import SAMPLES, MetricsLookup
 from benchtui.sessions.analysis.pareto import COSTS, ParetoPoint, fronts, pareto_points
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -14,7 +14,7 @@ from benchtui.tui.drawing.markdown_table import heading, pipe_table
 from benchtui.tui.drawing.plot import Curve, Dot, Plot
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.shell.keymap import key
-from benchtui.tui.table.case_names import case_name
+from benchtui.tui.table.case_names import matches, short_names
 
 
 class ParetoChart:
@@ -26,6 +26,8 @@ class ParetoChart:
         self._symbols = symbols
         self._cost = COSTS[0]
         self._chosen = 0
+        self._beside: int | None = None
+        """Selected case that isn't on a front; None if the selected case is."""
         self._filter_text = ""
         self._logarithmic = False
         self._all: tuple[ParetoPoint, ...] = ()
@@ -40,10 +42,9 @@ class ParetoChart:
         """Rebuild the front from the current session, with a filter and a scale."""
         self._filter_text, self._logarithmic = filter_text, logarithmic
         cases = self._session.cases
-        labels = line_labels([case.config for case in cases])
-        words = filter_text.lower().split()
+        labels = short_names([case.config for case in cases])
         self._labels = {case.index: label for case, label in zip(cases, labels, strict=True)}
-        kept = [case for case in cases if all(word in self._labels[case.index].lower() for word in words)]
+        kept = [case for case in cases if matches(self._labels[case.index], filter_text)]
         self._works = sorted({case.config.work for case in cases})
         self._all = pareto_points(kept, self._known, self._cost)
         self._fronts = fronts(self._all)
@@ -53,7 +54,15 @@ class ParetoChart:
     @property
     def case(self) -> CaseState | None:
         """Selected case; None if the front is empty."""
-        return self._front[self._chosen].case if self._front else None
+        return self._selected.case if self._selected else None
+
+    def select(self, case: CaseState) -> None:
+        """Select the point of a case, if it has one."""
+        front = [trade.case.index for trade in self._front]
+        if case.index in front:
+            self._chosen, self._beside = front.index(case.index), None
+        elif any(trade.case is case for trade in self._all):
+            self._beside = case.index
 
     def next_axis(self) -> str:
         """Switch to the next measured cost. Return a message if there is no other."""
@@ -62,7 +71,7 @@ class ParetoChart:
         found = next((cost for cost in others if pareto_points(self._session.cases, self._known, cost)), None)
         if found is None:
             return f"no cost other than {self._cost.name} has been measured"
-        self._cost, self._chosen = found, 0
+        self._cost, self._chosen, self._beside = found, 0, None
         return ""
 
     def move_point(self, by: int) -> None:
@@ -71,7 +80,7 @@ class ParetoChart:
 
     def move_line(self, by: int) -> None:
         """Select another case of the front."""
-        self._chosen = min(max(self._chosen + by, 0), max(len(self._front) - 1, 0))
+        self._chosen, self._beside = min(max(self._chosen + by, 0), max(len(self._front) - 1, 0)), None
 
     @property
     def title(self) -> str:
@@ -89,36 +98,34 @@ class ParetoChart:
         filtered = [f"filter {self._filter_text}"] if self._filter_text else []
         return [*filtered, *each, count, *(["logarithmic"] if self._logarithmic else [])]
 
-    def readout(self) -> list[Span]:
+    def readout(self) -> list[list[Span]]:
         """Render the selected case with its throughput and cost."""
-        if not self._front:
+        trade = self._selected
+        if trade is None:
             return []
-        trade = self._front[self._chosen]
-        return [
-            (f"{format.clean(case_name(trade.case))}   ", "plain"),
+        values: list[Span] = [
             (format_metric(SAMPLES, trade.gain.middle, self._symbols), "bright"),
             (" samples/s at ", "muted"),
             (format_metric(self._cost, trade.cost.middle, self._symbols), "bright"),
             (f" {self._cost.unit}", "muted"),
         ]
+        name = (format.clean(self._labels[trade.case.index]), "plain")
+        return [[name], values, *([] if self._beside is None else [[("not on the front", "muted")]])]
 
     def plot(self) -> Plot:
         """Build the plot."""
         best = {trade.case.index: place for place, trade in enumerate(self._front)}
         others = tuple(_dot(trade) for trade in self._all if trade.case.index not in best)
-        chosen = self._front[self._chosen] if self._front else None
-        named = [
-            Curve(*self._letter(work), tuple(map(_dot, row)))
-            for work, row in self._fronts.items()
-            if chosen not in row
-        ]
-        last = [
-            Curve(*self._letter(work), tuple(map(_dot, row)))
-            for work, row in self._fronts.items()
-            if chosen in row
+        chosen = self._selected
+        named = {work: Curve(*self._letter(work), tuple(map(_dot, row))) for work, row in self._fronts.items()}
+        last = [work for work, row in self._fronts.items() if chosen in row]
+        curves = [
+            Curve(self._symbols.dot, "muted", others, joined=False),
+            *(curve for work, curve in named.items() if work not in last),
+            *(named[work] for work in last),
         ]
         return Plot(
-            curves=(Curve(self._symbols.dot, "muted", others, joined=False), *named, *last),
+            curves=tuple(curves[1:] + curves[:1] if self._beside is not None else curves),
             lost=(),
             title="samples/s",
             x_title=title(self._cost),
@@ -139,12 +146,19 @@ class ParetoChart:
             )
             for trade in self._front
         )
-        return Listing(self._titles(), rows, 1, self._chosen)
+        chosen = self._chosen if self._beside is None else None
+        return Listing(self._titles(), rows, 1, chosen, tuple(trade.case.index for trade in self._front))
 
     def markdown(self) -> str:
         """Return the front as a Markdown table; empty if there is none."""
         rows = [[said for said, _ in row] for row in self.lines().rows]
         return f"{heading(self.title)}\n\n{pipe_table(self._titles(), rows, 1)}\n" if rows else ""
+
+    @property
+    def _selected(self) -> ParetoPoint | None:
+        """Selected point; of the front, unless one beside it was clicked."""
+        beside = next((trade for trade in self._all if trade.case.index == self._beside), None)
+        return beside or (self._front[self._chosen] if self._front else None)
 
     def _letter(self, work: Work) -> Span:
         """Return the letter and color role of the front of a sequence length."""
@@ -164,4 +178,4 @@ class ParetoChart:
 
 
 def _dot(trade: ParetoPoint) -> Dot:
-    return Dot(trade.cost.middle, trade.gain.middle)
+    return Dot(trade.cost.middle, trade.gain.middle, case=trade.case.index)

@@ -2,6 +2,7 @@
 
 from benchtui.sessions.analysis.chart_series import PlotMetric, Value
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.sweep.options import BY_NAME
 from benchtui.sessions.text.formatting import ratio_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
@@ -9,6 +10,7 @@ from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.model.row_cells import VERDICT_ROLES, ratio_cell
+from benchtui.tui.table.case_names import case_name
 
 
 def format_metric(figure: PlotMetric, value: float | None, symbols: Symbols) -> str:
@@ -30,34 +32,39 @@ def option_words(axis: str) -> str:
     return axis.replace("_", " ")
 
 
+def option_word(axis: str) -> str:
+    """Return an option in one word, as case names have it."""
+    return BY_NAME[axis].prefix.rstrip("=") or axis
+
+
 def state_span(case: CaseState, symbols: Symbols) -> Span:
     """Return a case's state with its sign."""
     return (f"{getattr(symbols, case.state)} {case.state}", ROLES[case.state])
 
 
-def value_spans(case: CaseState, value: Value | None, figure: PlotMetric, symbols: Symbols) -> list[Span]:
-    """Render a case's value with its unit and interval, or its state if it has none."""
+def case_facts(
+    case: CaseState, value: Value | None, figure: PlotMetric, judge: CaseVerdicts, symbols: Symbols
+) -> list[list[Span]]:
+    """Render a case's value, or its state if it has none, its verdict and the value's interval."""
     if value is None:
-        return [state_span(case, symbols)]
-    bounds = ""
+        return [[state_span(case, symbols)], _verdict(case, judge)]
+    bounds: list[Span] = []
     if value.low is not None and value.high is not None:
         low, high = (format_metric(figure, bound, symbols) for bound in (value.low, value.high))
-        bounds = f"   95 %: {low} to {high}"
-    return [
-        (format_metric(figure, value.middle, symbols), "bright"),
-        (f" {figure.unit_words}{bounds}", "muted"),
-    ]
+        bounds = [(f"95 %: {low} to {high}", "muted")]
+    middle = (format_metric(figure, value.middle, symbols), "bright")
+    return [[middle, (f" {figure.unit_words}", "muted")], _verdict(case, judge), bounds]
 
 
-def verdict_spans(case: CaseState, judge: CaseVerdicts) -> list[Span]:
+def _verdict(case: CaseState, judge: CaseVerdicts) -> list[Span]:
     """Render a case's verdict and its ratio to the baseline, worded as in the report."""
     if judge.is_base(case):
-        return [("   the baseline", "muted")]
+        return [("the baseline", "muted")]
     found = judge.verdict(case)
     if found is None:
-        why = format.clean(judge.missing_base_reason(case))
-        return [(f"   {why}", "muted")] if why else []
-    word = (f"   {found.verdict}", VERDICT_ROLES[found.verdict])
+        why = format.clean(judge.missing_base_reason(case, case_name))
+        return [(why, "muted")] if why else []
+    word = (str(found.verdict), VERDICT_ROLES[found.verdict])
     return [word, (f": {ratio_text(found.value)}x the baseline", "muted")]
 
 

@@ -1,6 +1,7 @@
 """Charts view: metrics over the axes of a sweep, and its Pareto front. Updated while the sweep is running."""
 
 import time
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 from textual import events, on
@@ -17,10 +18,10 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.heatmap import HeatmapChart
 from benchtui.tui.charts.line_chart import LineChart
 from benchtui.tui.charts.pareto_chart import ParetoChart
-from benchtui.tui.drawing.heat_grid import Heatmap, full_width, heatmap_lines
-from benchtui.tui.drawing.listing import Listing, listing_lines
-from benchtui.tui.drawing.plot import Plot, plot_lines
-from benchtui.tui.drawing.styled_text import Line, Span, crop, justify
+from benchtui.tui.drawing.heat_grid import Heatmap, full_width, heatmap_lines, map_case_at
+from benchtui.tui.drawing.listing import Listing, list_case_at, listing_lines
+from benchtui.tui.drawing.plot import Plot, plot_case_at, plot_lines
+from benchtui.tui.drawing.styled_text import GAP, Line, Span, crop, fitting_facts, justify
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.metrics_worker import CaseMetrics
@@ -42,12 +43,19 @@ LIST_MARGIN = 4
 MAX_LIST_HEIGHT = 8
 """Lines of the lists below the plot."""
 
-Heading = tuple[tuple[Span, ...], ...]
-"""Chart title, active filter and scale, and the selected point."""
+Heading = tuple[str, tuple[str, ...], tuple[tuple[Span, ...], ...]]
+"""Chart title, active filter and scale, the most important last, and facts of the selected point."""
 View = Literal["map", "lines", "front"]
 
 
 Shown = LineChart | ParetoChart | HeatmapChart
+CASE_AT: dict[str, Callable[[Any, tuple[int, int], tuple[int, int], Symbols], int | None]] = {
+    "map": map_case_at,
+    "plot": plot_case_at,
+    "lines": list_case_at,
+    "points": list_case_at,
+}
+"""Function of each panel that finds the case at a position."""
 
 
 class Charts(Screen[None]):
@@ -137,6 +145,19 @@ class Charts(Screen[None]):
     def on_screen_resume(self) -> None:
         """Catch up on changes made while another screen was shown."""
         self.tick()
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the case of the clicked cell, point or row. A double click opens it."""
+        panel = event.widget
+        at = event.get_content_offset(panel) if panel is not None and panel.id in CASE_AT else None
+        if at is None or not isinstance(panel, Panel) or panel.snapshot is None:
+            return
+        index = CASE_AT[panel.id or ""](panel.snapshot, at, panel.size, self._symbols)
+        if index is not None:
+            self._shown.select(self._session.cases[index])
+            self._draw("")
+            if event.chain == 2:
+                self.action_detail()
 
     def tick(self) -> None:
         """Compute metrics that are new since the last tick, and redraw."""
@@ -341,16 +362,15 @@ class Charts(Screen[None]):
 
 
 def _heading_of(shown: Shown, session: Session) -> Heading:
-    return (
-        ((labeled(shown.title, session.start), "strong"),),
-        (("   ".join(shown.notes), "muted"),),
-        tuple(shown.readout()),
-    )
+    return labeled(shown.title, session.start), tuple(shown.notes), tuple(map(tuple, shown.readout()))
 
 
 def _heading(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
     title, notes, readout = heading
-    return [justify(title, notes, width, symbols), crop(readout, width, symbols)]
+    while notes and len(title) + len(GAP) + len(GAP.join(notes)) > width:
+        notes = notes[1:]
+    head = justify([(title, "strong")], [(GAP.join(notes), "muted")], width, symbols)
+    return [head, fitting_facts(readout, width)]
 
 
 def _word(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:

@@ -140,7 +140,7 @@ def _row(entry: "SessionFile", summary: "Summary | None") -> SessionRow:
         measured=summary.measured if summary else None,
         left=summary.left if summary and not started.source and started.simulated is None else None,
         best_samples_per_s=best.samples_per_s if best else None,
-        best_case=best.case if best else None,
+        best_case=best.config.name if best else None,
         note=operations.note_of(entry.path),
     )
 

@@ -29,6 +29,8 @@ class HeatCell:
     role: str
     fill: str = " "
     """Character that fills the rest of the cell."""
+    case: int | None = None
+    """Index of the case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +76,53 @@ class _Layout:
         return self.label + 1 + (self.last - self.first) * self.cell
 
 
+@dataclass(frozen=True, slots=True)
+class _View:
+    """All lines of the grids, and which of them are shown."""
+
+    layout: _Layout
+    lines: list[Line]
+    top: int
+    room: int
+    """First line shown, and the number of lines for the grids."""
+    legend: Sequence[Line]
+
+
 def heatmap_lines(heatmap: Heatmap, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
     """Render the grids, scrolled to the selected cell, with the legend below."""
     if heatmap.hint:
         return [BLANK] * max(0, height // 2 - 1) + [line(("  ", "plain"), (heatmap.hint, "muted"))]
     if width < MIN_WIDTH or height < MIN_HEIGHT:
         return []
+    view = _view(heatmap, width, height, symbols)
+    return [*view.lines[view.top : view.top + view.room], BLANK, *view.legend]
+
+
+def map_case_at(heatmap: Heatmap, at: tuple[int, int], size: tuple[int, int], symbols: Symbols) -> int | None:
+    """Return the case of the cell at a column and line of the rendered heatmap; None if there is none."""
+    if heatmap.hint or size[0] < MIN_WIDTH or size[1] < MIN_HEIGHT:
+        return None
+    view, rows = _view(heatmap, *size, symbols), len(heatmap.rows)
+    layout = view.layout
+    beside, x = divmod(at[0], layout.width + GAP)
+    group, y = divmod(at[1] + view.top, 2 + rows * layout.tall + 1)
+    grid, row = group * layout.beside + beside, (y - 2) // layout.tall
+    column = layout.first + (x - layout.label - 1) // layout.cell
+    inside = beside < layout.beside and layout.first <= column < layout.last and 0 <= row < rows
+    if not inside or at[1] >= view.room or grid >= len(heatmap.grids):
+        return None
+    cell = heatmap.grids[grid].cells[row][column]
+    return cell.case if cell else None
+
+
+def _view(heatmap: Heatmap, width: int, height: int, symbols: Symbols) -> _View:
     legend = wrap_facts(heatmap.legend, width)
     layout = _layout(heatmap, width, height - len(legend) - 1)
     lines, at = _all_lines(heatmap, layout, symbols)
     hidden = _hidden(heatmap, layout, len(lines) > height - len(legend) - 1, symbols)
     legend = wrap_facts([*hidden, *heatmap.legend], width)
     room = max(1, height - len(legend) - 1)
-    top = max(0, min(at - room // 2, len(lines) - room))
-    return [*lines[top : top + room], BLANK, *legend]
+    return _View(layout, lines, max(0, min(at - room // 2, len(lines) - room)), room, legend)
 
 
 def full_width(heatmap: Heatmap) -> int:

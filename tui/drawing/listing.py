@@ -23,17 +23,30 @@ class Listing:
     words: int
     """Index of the text column, which is left-aligned and shortened if needed."""
     chosen: int | None = None
+    cases: tuple[int, ...] = ()
+    """Index of the case of each row."""
 
 
 def listing_lines(listing: Listing, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render header and rows. If some are hidden, the header shows the position and row count."""
     room = height - 1
-    top = max(0, min((listing.chosen or 0) - room // 2, len(listing.rows) - room))
+    top = _first_row(listing, room)
     shown = listing.rows[top : top + max(room, 0)]
     header = _header(listing, room)
     sizes = _sizes(listing, header, width)
     head = _line(header, sizes, listing.words, width, symbols, " ")
     return [head, *(_row(listing, top + at, row, sizes, width, symbols) for at, row in enumerate(shown))]
+
+
+def list_case_at(listing: Listing, at: tuple[int, int], size: tuple[int, int], symbols: Symbols) -> int | None:
+    """Return the case of the row at a column and line of the rendered table; None if there is none."""
+    row = at[1] - 1 + _first_row(listing, size[1] - 1)
+    return listing.cases[row] if at[1] and row < len(listing.cases) else None
+
+
+def _first_row(listing: Listing, room: int) -> int:
+    """Return the first row shown in a number of lines."""
+    return max(0, min((listing.chosen or 0) - room // 2, len(listing.rows) - room))
 
 
 def _header(listing: Listing, room: int) -> tuple[Span, ...]:
@@ -80,3 +93,24 @@ def _excess(sizes: Sequence[int], words: int, width: int) -> int:
     """Return by how many cells the columns overflow with the text column at its minimum."""
     least = min(sizes[words], MIN_TEXT_WIDTH)
     return sum(sizes) - sizes[words] + least + GAP * (len(sizes) - 1) + 1 - width
+
+
+def grouped_rows(groups: Sequence[str], chosen: int, height: int) -> Sequence[int | str]:
+    """Return the visible lines of a list in groups, scrolled to the selected entry.
+
+    ``groups`` has the group of each entry. A line is the index of an entry, a group's title, or empty.
+    """
+    rows: list[int | str] = []
+    for place, group in enumerate(groups):
+        if place == 0 or group != groups[place - 1]:
+            rows += [*([""] if rows else []), group]
+        rows.append(place)
+    at = rows.index(chosen) if groups else 0
+    top = max(0, min(at - height // 2, len(rows) - height))
+    return rows[top : top + max(height, 0)]
+
+
+def entry_at(rows: Sequence[int | str], y: int) -> int | None:
+    """Return the index of the entry at a line of ``grouped_rows``; None if there is none."""
+    found = rows[y] if y < len(rows) else None
+    return found if isinstance(found, int) else None

@@ -15,6 +15,8 @@ MIN_TITLED_HEIGHT = 14
 """Height in lines from which the horizontal axis has a title."""
 MARGIN = 3
 """Cells between an edge of the plot and the first or last value."""
+REACH = (2, 1)
+"""Columns and lines by which a click may miss a point."""
 WIDE_RANGE = 10.0
 """Max/min ratio from which a continuous axis is logarithmic."""
 
@@ -28,6 +30,8 @@ class Dot:
     low: float | None = None
     high: float | None = None
     """Interval of ``y``, from ``low`` to ``high``."""
+    case: int | None = None
+    """Index of the case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,11 @@ class Plot:
     hint: str = ""
     """Why there is nothing to draw."""
 
+    @property
+    def single(self) -> bool:
+        """Whether there is a single x value, so that points are drawn as bars."""
+        return self.x_values is not None and len(self.x_values) == 1
+
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
@@ -100,16 +109,12 @@ def plot_lines(plot: Plot, width: int, height: int, symbols: Symbols) -> Sequenc
     """Render the plot: title, canvas with scale, axis with outcome markers, labels."""
     if plot.hint:
         return [BLANK] * max(0, height // 2 - 1) + [line(("  ", "plain"), (plot.hint, "muted"))]
-    titled = height >= MIN_TITLED_HEIGHT
-    rows = height - 3 - titled
-    if plot.x_values is not None and len(plot.x_values) == 1:
+    if plot.single:
         return _bars(plot, width, height, symbols)
-    dots = [dot for curve in plot.curves for dot in curve.dots]
-    if rows < 3 or width < 24 or not dots:
+    frame = _frame(plot, width, height, symbols)
+    if frame is None:
         return []
-    y = _vertical(dots, rows, plot.logarithmic)
-    room = max(len(tick_text(tick)) for tick in y.ticks)
-    frame = _Frame(Canvas(width - room - 2, rows, symbols), _horizontal(plot, dots), y)
+    room = width - frame.canvas.width - 2
     for curve in plot.curves:
         _draw(frame, curve, symbols)
     _count_covered(frame, plot)
@@ -117,7 +122,45 @@ def plot_lines(plot: Plot, width: int, height: int, symbols: Symbols) -> Sequenc
         _highlight_chosen(frame, plot)
     title = crop([(" " * (room + 2), "plain"), (plot.title, "muted")], width, symbols)
     lines = [title, *_canvas_lines(frame, room, symbols), *_x_axis_lines(frame, plot, room, symbols)]
+    titled = height >= MIN_TITLED_HEIGHT
     return [*lines, line((f"{plot.x_title:>{width}}", "muted"))] if titled else lines
+
+
+def plot_case_at(plot: Plot, at: tuple[int, int], size: tuple[int, int], symbols: Symbols) -> int | None:
+    """Return the case of the point nearest to a column and line of the rendered plot; None if none is near."""
+    if plot.hint:
+        return None
+    if plot.single:
+        bars = _sorted_dots(plot)
+        return bars[at[1] - 2][1].case if 0 <= at[1] - 2 < len(bars) else None
+    frame = _frame(plot, *size, symbols)
+    if frame is None:
+        return None
+    column, row = at[0] - (size[0] - frame.canvas.width), at[1] - 1
+    found = [
+        ((abs(frame.column(dot.x) - column), abs(frame.row(dot.y) - row)), dot.case)
+        for curve in reversed(plot.curves)
+        for dot in curve.dots
+    ]
+    near = [(sum(miss), case) for miss, case in found if miss[0] <= REACH[0] and miss[1] <= REACH[1]]
+    return min(near, key=lambda each: each[0])[1] if near else None
+
+
+def _frame(plot: Plot, width: int, height: int, symbols: Symbols) -> _Frame | None:
+    """Return the empty canvas with its scales; None without room or points."""
+    rows = height - 3 - (height >= MIN_TITLED_HEIGHT)
+    dots = [dot for curve in plot.curves for dot in curve.dots]
+    if rows < 3 or width < 24 or not dots:
+        return None
+    y = _vertical(dots, rows, plot.logarithmic)
+    room = max(len(tick_text(tick)) for tick in y.ticks)
+    return _Frame(Canvas(width - room - 2, rows, symbols), _horizontal(plot, dots), y)
+
+
+def _sorted_dots(plot: Plot) -> list[tuple[Curve, Dot]]:
+    """Return the points of a plot with a single x value in the order of their bars."""
+    curves = sorted(plot.curves, key=lambda curve: curve.letter)
+    return [(curve, dot) for curve in curves for dot in curve.dots]
 
 
 def _bars(plot: Plot, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
@@ -125,8 +168,7 @@ def _bars(plot: Plot, width: int, height: int, symbols: Symbols) -> Sequence[Lin
     most = linear(0.0, max(dot.y for curve in plot.curves for dot in curve.dots), 5).high
     bars = [
         line((f" {curve.letter} ", curve.role), *bar(dot.y / most, width - 4, symbols, curve.role))
-        for curve in sorted(plot.curves, key=lambda curve: curve.letter)
-        for dot in curve.dots
+        for curve, dot in _sorted_dots(plot)
     ]
     return [line((f" {plot.title}, from 0 to {tick_text(most)}", "muted")), BLANK, *bars][:height]
 

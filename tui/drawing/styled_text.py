@@ -62,6 +62,16 @@ def wrap_facts(facts: Sequence[Sequence[Span]], width: int) -> list[Line]:
     return [line(*pieces) for pieces in lines]
 
 
+def fitting_facts(facts: Sequence[Sequence[Span]], width: int) -> Line:
+    """Put the facts that fit in one line, the first ones first, without splitting any of them."""
+    kept: list[Span] = []
+    for fact in facts:
+        beside = [(GAP if kept and fact else "", "plain"), *fact]
+        if width_of([*kept, *beside]) <= width:
+            kept += beside
+    return line(*kept)
+
+
 def justify(left: Sequence[Span], right: Sequence[Span], width: int, symbols: Symbols) -> Line:
     """Align spans to both ends of a line. The left ones are shortened if space is short."""
     room = width - width_of(right)

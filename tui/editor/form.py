@@ -234,6 +234,18 @@ class Cursor:
         self.entry = row.entry
         self.value = next((place for place, (_, on) in enumerate(row.values) if on), 0)
 
+    def find(self, state: State, text: str) -> bool:
+        """Move to the first entry whose name begins with a text, else contains it. False if there is none."""
+        wanted = text.strip().lower().replace(" ", "_")
+        usable = [each for each in ENTRIES if not unused(each, state.sweep) or each.key in state.texts]
+        found = [each for each in usable if wanted in each.label]
+        if not wanted or not found:
+            return not wanted
+        self.entry = min(found, key=lambda each: not each.label.startswith(wanted))
+        self.opened |= {self.entry.group} & FOLD_ROWS.keys()
+        self.move(self.form(state, focused=True), 0)
+        return True
+
     def turn(self, form: Form, by: int) -> None:
         """Move to another value of the row, wrapping around."""
         self.value = (self.value + by) % max(len(form.row.values), 1)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import Screen
@@ -19,7 +19,8 @@ from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, fit
-from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line
+from benchtui.tui.drawing.listing import entry_at, grouped_rows
+from benchtui.tui.drawing.styled_text import Line, crop, line
 from benchtui.tui.shell import keymap
 from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.input_field import Field
@@ -108,20 +109,18 @@ class Choices:
 
 def choice_lines(choices: Choices, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
     """Render the groups, scrolled so that the selected sweep is visible."""
-    rows: list[Line] = []
-    at = 0
-    for place, offer in enumerate(choices.offers):
-        if place == 0 or offer.group != choices.offers[place - 1].group:
-            rows += [*([BLANK] if rows else []), line((offer.group, "muted"))]
-        if place == choices.chosen:
-            at = len(rows)
-        rows.append(_offer(offer, place == choices.chosen, width, symbols))
-    return _window(rows, at, height) or [line(("no name matches; enter opens the text as a path", "muted"))]
+    rows = [
+        _offer(choices.offers[row], row == choices.chosen, width, symbols)
+        if isinstance(row, int)
+        else line((row, "muted"))
+        for row in choice_rows(choices, height)
+    ]
+    return rows or [line(("no name matches; enter opens the text as a path", "muted"))]
 
 
-def _window(rows: Sequence[Line], at: int, height: int) -> Sequence[Line]:
-    top = max(0, min(at - height // 2, len(rows) - height))
-    return rows[top : top + max(height, 0)]
+def choice_rows(choices: Choices, height: int) -> Sequence[int | str]:
+    """Return the visible lines: indices of sweeps, the titles of their groups, and blanks."""
+    return grouped_rows([offer.group for offer in choices.offers], choices.chosen, height)
 
 
 def _offer(offer: SweepFile, chosen: bool, width: int, symbols: Symbols) -> Line:
@@ -179,6 +178,17 @@ class OpenDialog(Screen[str | None]):
         """Place the input after its label."""
         region = self._panel("prompt").region
         self.query_one(Field).place(region.x + len(PROMPT), region.y, region.width - len(PROMPT))
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the clicked sweep. A double click opens it."""
+        panel = self._panel("choices")
+        at = event.get_content_offset(panel) if event.widget is panel else None
+        rows = choice_rows(Choices(self._offers, self._chosen), panel.size.height)
+        row = entry_at(rows, at.y) if at is not None else None
+        if row is not None:
+            self.action_move(row - self._chosen)
+            if event.chain == 2:
+                self.dismiss(self._offers[row].source)
 
     @on(Input.Changed)
     def _narrow(self, event: Input.Changed) -> None:

@@ -20,7 +20,7 @@ from benchtui.tui.editor.estimates import HistoryCache
 from benchtui.tui.editor.form import Form
 from benchtui.tui.editor.form_lines import entry_lines, row_at, value_place
 from benchtui.tui.editor.grid_pane import CasesPane
-from benchtui.tui.editor.state import SAVE_AS, EditorState, Typing, hint_of, keys_of
+from benchtui.tui.editor.state import LABELS, EditorState, Typing, hint_of, keys_of
 from benchtui.tui.editor.title_bar import TitleBar
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import ANOTHER_SWEEP_RUNNING, AppContext
@@ -48,6 +48,7 @@ KEYS = keymap.table(
     ("delete,backspace", "reset", "change('reset')", "Reset to the default"),
     ("o", "open", "open", "Open another sweep", "a preset, a TOML file, or the sweep of a session"),
     ("w,ctrl+s", "save", "save", "Save as a TOML file", "comments are kept"),
+    ("slash", "find", "find", "Find an entry", "by a part of its name"),
     ("u", "undo", "change('undo')", "Undo", "including opening a sweep"),
     ("U,ctrl+r", "redo", "change('redo')", "Redo"),
     ("tab,shift+tab", "cases", "other_pane", "Switch between entries and cases"),
@@ -139,6 +140,9 @@ class Editor(Screen[None]):
     def _try_text(self, event: Input.Changed) -> None:
         if self._typing == "entry":
             self.state.preview(event.value)
+        elif self._typing == "find":
+            self.state.find(event.value)
+            self._put_field()
         elif self._typing == "path" and self.state.message:
             self.state.show_message("")
             self._put_field()
@@ -151,8 +155,8 @@ class Editor(Screen[None]):
                 self._stop_typing()
             else:
                 self._put_field()
-        elif self._typing == "entry":
-            self._accept()
+        else:
+            self._finish_typing()
         self.draw()
 
     async def action_leave(self) -> None:
@@ -208,16 +212,22 @@ class Editor(Screen[None]):
         folder = self._app_context.folder
         self.app.push_screen(OpenDialog(folder, self._app_context.recorded, self._symbols), self._open_choice)
 
+    def action_find(self) -> None:
+        """Ask for the name of an entry, and move to it at each keystroke."""
+        self.state.in_cases = False
+        self._type("find", "")
+        self.draw()
+
     def action_save(self) -> None:
         """Ask for a path, and save. Apply the typed value first."""
-        if self._typing == "path" or (self._typing and not self._accept()):
+        if not self._finish_typing():
             return
         self._type("path", self.state.suggested_path(self._app_context.folder))
         self.draw()
 
     def action_other_pane(self) -> None:
         """Switch between entries and cases. Apply the typed value first."""
-        if self._typing != "path" and (not self._typing or self._accept()):
+        if self._finish_typing():
             self.state.in_cases = not self.state.in_cases
             self.state.show_message("")
         self.draw()
@@ -241,7 +251,7 @@ class Editor(Screen[None]):
 
     def action_move(self, rows: int) -> None:
         """Move to another entry or case. Apply the typed value first."""
-        if self._typing == "path" or (self._typing and not self._accept()):
+        if not self._finish_typing():
             return
         if self.state.in_cases:
             self._cases.move(rows)
@@ -305,7 +315,7 @@ class Editor(Screen[None]):
     def _put_field(self) -> None:
         """Place the input over the text that it edits."""
         panel = self._panel("entries" if self._typing == "entry" else "hint").region
-        column, row = len(SAVE_AS), panel.height - (2 if self.state.message else 1)
+        column, row = len(LABELS.get(self._typing, "")), panel.height - (2 if self.state.message else 1)
         if self._typing == "entry":
             column, row = value_place(self.state.form, panel.width, panel.height, self._symbols)
         self.query_one(Field).place(panel.x + column, panel.y + row, panel.width - column)
@@ -317,6 +327,14 @@ class Editor(Screen[None]):
             self._stop_typing()
         self.draw()
         return accepted
+
+    def _finish_typing(self) -> bool:
+        """Apply the text being typed, if any. Return False if it isn't allowed, or is a path."""
+        if self._typing == "entry":
+            return self._accept()
+        if self._typing == "find":
+            self._stop_typing()
+        return not self._typing
 
     def _stop_typing(self) -> None:
         self._typing, self.state.trial = "", None

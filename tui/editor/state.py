@@ -94,16 +94,25 @@ class EditorState:
 
     def undo(self) -> None:
         """Undo the last change."""
-        self.show_message("undone" if self.draft.undo() else "nothing to undo")
+        newer = self.draft.state
+        undone = self.draft.undo()
+        self.show_message(f"undone: {changed_words(self.draft.state, newer)}" if undone else "nothing to undo")
 
     def redo(self) -> None:
         """Redo the last undone change."""
-        self.show_message("redone" if self.draft.redo() else "nothing to redo")
+        older = self.draft.state
+        redone = self.draft.redo()
+        self.show_message(f"redone: {changed_words(older, self.draft.state)}" if redone else "nothing to redo")
 
     def move(self, lines: int) -> None:
         """Move the cursor by rows."""
         self.cursor.move(self.form, lines)
         self.show_message("")
+
+    def find(self, text: str) -> None:
+        """Move to the entry whose name contains a text."""
+        found = self.cursor.find(self.draft.state, text)
+        self.show_message("" if found else "no entry has this name", "warning")
 
     def turn(self, by: int) -> None:
         """Move to another value. For a single-value entry, set the next one."""
@@ -140,7 +149,12 @@ class EditorState:
         except BenchtuiError as error:
             self.refuse(str(error))
             return False
-        self.show_message(f"listed twice, kept once: {', '.join(repeated)}" if repeated else "")
+        if repeated:
+            self.show_message(f"listed twice, kept once: {', '.join(repeated)}")
+        elif entry == "model" and ignores_weights(self.sweep):
+            self.show_message("weights = random ignores the weights in this folder", "warning")
+        else:
+            self.show_message("")
         return True
 
     def reset(self) -> None:
@@ -192,14 +206,33 @@ class EditorState:
             return Draft.of(DEFAULT_PRESET)
 
 
+def changed_words(older: State, newer: State) -> str:
+    """Name the entries in which two states differ, or the opened sweep; else cases were turned on or off."""
+    if older.origin != newer.origin:
+        return f"opened {newer.origin.title}"
+    found = [key for key in {**older.texts, **newer.texts} if older.texts.get(key) != newer.texts.get(key)]
+    return ", ".join(key.rpartition(".")[2] for key in found) or "cases"
+
+
+def ignores_weights(sweep: Sweep) -> bool:
+    """Return whether the model is a local folder with weights that the sweep doesn't load."""
+    if sweep.weights != "random":
+        return False
+    try:
+        return any(path.suffix in (".safetensors", ".bin") for path in Path(sweep.model).iterdir())
+    except OSError:
+        return False
+
+
 def _welcome() -> str:
     more = f"{key('sweep.type')} edits a value, {key('sweep.open')} opens presets, recent sweeps and the demo"
     return f"{key('sweep.start')} starts this sweep. {more}, {key('sweep.help')} shows all keys."
 
 
-Typing = Literal["", "entry", "path"]
-"""What is being typed: an entry's value or a path to save to; empty if nothing."""
-SAVE_AS = "save as: "
+Typing = Literal["", "entry", "path", "find"]
+"""What is being typed: an entry's value, a path to save to, or the name of an entry; empty if nothing."""
+LABELS: dict[Typing, str] = {"path": "save as: ", "find": "find an entry: "}
+"""Labels of the input below the form."""
 BASES = {
     "measured": "measured in an earlier session on this machine",
     "near": "estimated from cases with other options in earlier sessions on this machine",
@@ -212,8 +245,8 @@ RAN_OUT = "a case with these options and no larger size ran out of memory"
 
 def hint_of(state: EditorState, cell: GridCase | None, typing: Typing) -> Log:
     """Return the hint line: save prompt, question, message, or a description of the selection."""
-    if typing == "path":
-        return Log(word=SAVE_AS, role="bright", error=state.message)
+    if typing in LABELS:
+        return Log(word=LABELS[typing], role="bright", error=state.message)
     if state.question is not None:
         yes = f"{key('sweep.yes')}: {state.question.yes}"
         return Log(word=f"{state.question.text}  {yes}.  esc: back.", role="warning")

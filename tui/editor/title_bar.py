@@ -9,7 +9,7 @@ from textual import work
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.drawing.styled_text import Line, justify
+from benchtui.tui.drawing.styled_text import Line, justify, width_of
 from benchtui.tui.editor.draft import Draft
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.keymap import key
@@ -34,15 +34,23 @@ def title_lines(title: Title, width: int, height: int, symbols: Symbols) -> list
     left = [(f" {title.name}", "strong"), (f"  {title.origin}", "muted")]
     if title.changed:
         left += [(f" {symbols.dot} ", "muted"), ("not saved", "warning")]
-    right = [(running_text(title.running), "accent"), (" ", "plain")] if title.running else []
-    return [justify(left, right, width, symbols)]
+    forms = running_texts(title.running)
+    right = next((form for form in forms if width_of(left) + len(form) + 2 <= width), forms[-1])
+    return [justify(left, [(right, "accent"), (" ", "plain")] if right else [], width, symbols)]
 
 
-def running_text(running: tuple[str, ...]) -> str:
-    """Format the sessions running on this machine, and the key that shows them."""
-    if len(running) == 1:
-        return f"{running[0]} is running on this machine: {key('app.monitor')} opens it"
-    return f"{len(running)} sweeps are running on this machine: {key('app.monitor')} opens the newest"
+def running_texts(running: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what is running on this machine and the key that shows it, in full and in few words."""
+    if not running:
+        return ("",)
+    which, newest = key("app.monitor"), "it" if len(running) == 1 else "the newest"
+    name = f"{running[0]} is" if len(running) == 1 else f"{len(running)} sweeps are"
+    count = "a sweep is" if len(running) == 1 else name
+    return (
+        f"{name} running on this machine: {which} opens {newest}",
+        f"{count} running on this machine: {which}",
+        f"{count} running: {which}",
+    )
 
 
 POLL_S = 3.0

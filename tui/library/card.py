@@ -11,6 +11,7 @@ from benchtui.tui.drawing.format import clean, counted, duration, rate
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line
 from benchtui.tui.library.rows import ROLES, Item
 from benchtui.tui.shell.keymap import key
+from benchtui.tui.table.case_names import config_name
 
 Fact = tuple[str, str, str]
 """Label, text, and the text's color role."""
@@ -89,7 +90,7 @@ def _left(item: Item) -> str:
 
 def _best(item: Item, symbols: Symbols) -> str:
     best = item.summary.best if item.summary else None
-    return f"{rate(best.samples_per_s, symbols)} samples/s: {clean(best.case)}" if best else ""
+    return f"{rate(best.samples_per_s, symbols)} samples/s: {clean(config_name(best.config))}" if best else ""
 
 
 def _marks(item: Item, symbols: Symbols) -> str:

@@ -1,5 +1,7 @@
 """Case verdicts against the baseline, by the report's rules, while cases are still ending."""
 
+from collections.abc import Callable
+
 from msgspec import structs
 
 from benchtui.sessions.state.case import CaseState
@@ -65,11 +67,12 @@ class CaseVerdicts:
         """Return whether this case is a baseline for others."""
         return self.base_of(case) is case
 
-    def missing_base_reason(self, case: CaseState) -> str:
-        """Return why a case that ended well has no ratio. Empty if it has one."""
+    def missing_base_reason(self, case: CaseState, name_of: Callable[[CaseState], str]) -> str:
+        """Return why a case that ended well has no ratio, with the baseline's name. Empty if it has one."""
         if case.state != "ok" or case.config.repeat or self.base_of(case) is not None:
             return ""
-        return f"no ratio: {explain_missing_baseline(case.config, self._session.cases, self._baseline)}"
+        planned = self._session.cases
+        return f"no ratio: {explain_missing_baseline(case.config, planned, self._baseline, name_of)}"
 
     def rounds(self, case: CaseState) -> tuple[Sample, ...]:
         """Return a case's summarized rounds. Empty while its steps are left to the worker thread."""

@@ -30,7 +30,7 @@ from benchtui.tui.panels.histogram import Histogram
 from benchtui.tui.panels.signs import Signs
 from benchtui.tui.panels.step_axis import Axis, Scale, Spread
 from benchtui.tui.panels.step_band import Band
-from benchtui.tui.table.case_names import CaseNames
+from benchtui.tui.table.case_names import CaseNames, case_name
 from benchtui.tui.table.columns import (
     BY_KEY,
     FORMATS,
@@ -110,7 +110,6 @@ class CaseRows:
         if self._named != len(self._session.cases):
             self._names = CaseNames.of([case.config for case in self._session.cases])
             self._named = len(self._session.cases)
-            self._rows.clear()
         return self._names
 
     def stats(self, case: CaseState) -> RunningStats | SummaryStats:
@@ -321,7 +320,8 @@ class CaseRows:
         role = {"queued": "muted", "skipped": "muted", "running": "bright"}.get(case.state, "plain")
         without = case.state not in PENDING and self.metrics(case) is None
         return TableRow(
-            case=(format.clean(self.names.text(case.config)), role),
+            case=("", role),
+            config=case.config,
             cells=Cells(partial(self._cell, case)),
             instead=self._note(case) if without else "",
             graph=partial(self._graph, case),
@@ -368,7 +368,7 @@ class CaseRows:
         return VALUES[key](case, self.stats(case))
 
     def _note(self, case: CaseState) -> str:
-        known = (self.verdicts.missing_base_reason(case), note(case, self._common or frozenset()))
+        known = (self.verdicts.missing_base_reason(case, case_name), note(case, self._common or frozenset()))
         return ", ".join(format.clean(part) for part in known if part)
 
     def _state(self, case: CaseState) -> Span:
@@ -383,7 +383,7 @@ class CaseRows:
         """Format the ratio to the baseline with the sign and color of its verdict."""
         if self.verdicts.is_base(case):
             return ("base", "muted")
-        if self.verdicts.missing_base_reason(case):
+        if self.verdicts.missing_base_reason(case, case_name):
             return ("no base", "muted")
         found = self.verdicts.verdict(case)
         value = found.value if found else self._ratio(case)

@@ -4,6 +4,8 @@ from collections import deque
 from collections.abc import Iterable
 from heapq import merge
 
+from msgspec.structs import replace
+
 from benchtui.sessions.events import Level, Message, Outcome
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -12,6 +14,8 @@ from benchtui.tui.drawing import format
 from benchtui.tui.model.case_rows import CaseRows
 from benchtui.tui.table.case_names import case_name
 
+MAX_RENAMED = 10_000
+"""Most cases of a session whose names in messages are looked up, so that the screen never waits for that."""
 MAX_ENDS = 2000
 """Number of ended cases that the log keeps."""
 LEVELS: dict[Outcome, Level] = {"ok": "info", "skipped": "info", "oom": "warning", "failed": "error"}
@@ -29,6 +33,8 @@ class EventLog:
         self._ends: deque[CaseState] = deque(maxlen=MAX_ENDS)
         self._seen: object = None
         self._lines: tuple[Message, ...] = ()
+        self._names: tuple[int, dict[str, str]] = (0, {})
+        """Number of cases, and the name on the screen of each, by its name in files."""
 
     def add_ended(self, cases: Iterable[CaseState]) -> None:
         """Record cases that have ended, in this order."""
@@ -42,9 +48,21 @@ class EventLog:
         if seen != self._seen:
             self._seen = seen
             ended = sorted(self._ended(), key=lambda each: each.t)
-            kinds = (ended, self._session.messages, _started(running))  # the order at the same moment
+            messages = map(self._renamed, self._session.messages)
+            kinds = (ended, messages, _started(running))  # the order at the same moment
             self._lines = tuple(merge(*kinds, key=lambda each: each.t))
         return self._lines
+
+    def _renamed(self, message: Message) -> Message:
+        """Replace the name in front of an engine's message by the one that the screen has for that case."""
+        name, colon, rest = message.text.partition(": ")
+        if not colon or " bs=" not in name or len(self._session.cases) > MAX_RENAMED:
+            return message
+        known, names = self._names
+        if known != len(self._session.cases):
+            names = {case.name: case_name(case) for case in self._session.cases}
+            self._names = len(self._session.cases), names
+        return replace(message, text=f"{names.get(name, name)}: {rest}")
 
     def _ended(self) -> Iterable[Message]:
         for case in self._ends:

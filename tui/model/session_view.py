@@ -94,8 +94,8 @@ def summary_of(feed: Feed, best: tuple[str, ...], symbols: Symbols, name: str) -
     remark = format.clean(reason) or (best[0] if best else "nothing was measured")
     resume = (f"{session.left} left: benchtui run --resume {name}",) if session.left else ()
     report = (f"{key('monitor.copy_report')} copies the report", f"benchtui export {name}")
-    hint = f" {symbols.dot} ".join((*resume, *(best[1:] if not reason else ()), *report))
-    return Current(counts, f"in {format.duration(session.now_s)}", word, role, remark=remark, hint=hint)
+    hints = (*resume, *(best[1:] if not reason else ()), *report)
+    return Current(counts, f"in {format.duration(session.now_s)}", word, role, remark=remark, hints=hints)
 
 
 def phase_of(case: CaseState) -> str:
@@ -138,7 +138,7 @@ def _running(
         needed=needed,
         left=remaining.case_left(case, case_rows.steps_needed(case), feed.now_s),
         remark=format.duration(max(0.0, feed.now_s - since)),
-        hint=_expected_memory(case_rows, case),
+        hints=(_expected_memory(case_rows, case),),
         metrics=metrics,
     )
 
@@ -152,12 +152,14 @@ def _expected_memory(case_rows: CaseRows, case: CaseState) -> str:
 def _ended(case: CaseState, case_rows: CaseRows, position: str) -> Current:
     finished = case.finished
     reason = format.clean((finished.reason or finished.stop or "") if finished else "")
+    state = case_rows.row(case.index).cells["state"]
+    marks = case_rows.own_marks(case) if case.state == "ok" else ()
     return Current(
         title=format.clean(case_name(case)),
         position=position,
-        phase=case.state,
-        role=ROLES[case.state],
-        remark=reason,
+        phase=state[0] if marks else case.state,
+        role=state[1] if marks else ROLES[case.state],
+        remark=", ".join(marks) or reason,
         metrics=case_rows.metrics(case),
     )
 
@@ -367,7 +369,7 @@ class View:
         return Rows(
             count=len(order),
             row=lambda place: self.case_rows.row(order[place]),
-            case_width=self.case_rows.names.width,
+            names=self.case_rows.names,
             chosen=table_order.place(table_order.chosen),
             running=table_order.place(session.current.index) if session.current else None,
             columns=self._columns(table_order.columns),

@@ -10,6 +10,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.model.case_rows import CaseRows
+from benchtui.tui.table.case_names import case_name
 from benchtui.tui.table.columns import COLUMNS
 
 EXPORT = "from benchtui.tui.cli import main; main()"
@@ -25,7 +26,10 @@ def row_markdown(case: CaseState, case_rows: CaseRows, keys: tuple[str, ...]) ->
     values = [state if key == "state" else cells.get(key, ("", ""))[0] for key in keys]
     head = ["case", *(titles[key] for key in keys)]
     rule = ["---"] * len(head)
-    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in (head, rule, [case.name, *values])) + "\n"
+    return (
+        "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in (head, rule, [case_name(case), *values]))
+        + "\n"
+    )
 
 
 def report_markdown(path: Path, judging: VerdictSettings = SWEEP_DEFAULTS) -> str:

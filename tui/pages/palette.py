@@ -5,14 +5,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Input
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, fit
-from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line
+from benchtui.tui.drawing.listing import entry_at, grouped_rows
+from benchtui.tui.drawing.styled_text import Line, crop, line
 from benchtui.tui.shell import keymap
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.panel import Panel, PanelScreen
@@ -63,16 +64,17 @@ def search(commands: Sequence[Command], text: str) -> tuple[Command, ...]:
 
 def palette_lines(found: Found, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
     """Render the matching commands by group, scrolled to the selected one."""
-    rows: list[Line] = []
-    at = 0
-    for place, command in enumerate(found.commands):
-        if place == 0 or command.group != found.commands[place - 1].group:
-            rows += [*([BLANK] if rows else []), line((command.group, "muted"))]
-        if place == found.chosen:
-            at = len(rows)
-        rows.append(_row(command, place == found.chosen, width, symbols))
-    top = max(0, min(at - height // 2, len(rows) - height))
-    return rows[top : top + height] or [line(("nothing matches", "muted"))]
+    lines = [
+        _row(found.commands[row], row == found.chosen, width, symbols)
+        if isinstance(row, int)
+        else line((row, "muted"))
+        for row in _rows(found, height)
+    ]
+    return lines or [line(("nothing matches", "muted"))]
+
+
+def _rows(found: Found, height: int) -> Sequence[int | str]:
+    return grouped_rows([command.group for command in found.commands], found.chosen, height)
 
 
 def _row(command: Command, chosen: bool, width: int, symbols: Symbols) -> Line:
@@ -121,6 +123,17 @@ class Palette(PanelScreen[Command | None]):
         self._search()
         self._commands += await asyncio.to_thread(self._more)
         self._search()
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the clicked command. A double click runs it."""
+        panel = self._panel("choices")
+        at = event.get_content_offset(panel) if event.widget is panel else None
+        rows = _rows(Found(self._found, self._chosen), panel.size.height)
+        row = entry_at(rows, at.y) if at is not None else None
+        if row is not None:
+            self.action_move(row - self._chosen)
+            if event.chain == 2:
+                self.dismiss(self._found[row])
 
     @on(Input.Changed)
     def narrow(self, event: Input.Changed) -> None:

@@ -7,7 +7,17 @@ from benchtui.themes import LINES
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import gauge_bar, partial_cells
-from benchtui.tui.drawing.styled_text import GAP, Line, Span, crop, justify, line, width_of, wrap_facts
+from benchtui.tui.drawing.styled_text import (
+    GAP,
+    Line,
+    Span,
+    crop,
+    fitting_facts,
+    justify,
+    line,
+    width_of,
+    wrap_facts,
+)
 from benchtui.tui.panels.header import time_left
 
 SHARE_WIDTH = 6
@@ -58,8 +68,8 @@ class Current:
     left: Estimate | None = None
     remark: str = ""
     """Why the case ended, or how long the phase has lasted."""
-    hint: str = ""
-    """What to do next, if there are no metrics."""
+    hints: tuple[str, ...] = ()
+    """What to know and to do next if there are no metrics, the most important first."""
     metrics: PanelMetrics | None = None
 
 
@@ -149,14 +159,10 @@ def _needs(current: Current, symbols: Symbols) -> str:
 
 def _metrics_or_hint(current: Current, width: int, symbols: Symbols) -> Line:
     if current.metrics is None:
-        return crop([(current.hint, "plain")], width, symbols)
-    facts = [*_metrics(current.metrics, symbols), [(_needs(current, symbols), "plain")]]
-    kept: list[Span] = []
-    for fact in (fact for fact in facts if width_of(fact)):
-        piece = [(GAP if kept else "", "plain"), *fact]
-        if width_of([*kept, *piece]) <= width:
-            kept += piece
-    return line(*kept)
+        return fitting_facts([[(hint, "plain")] for hint in current.hints], width)
+    needs = _needs(current, symbols)
+    facts = [*_metrics(current.metrics, symbols), *([[(needs, "plain")]] if needs else [])]
+    return fitting_facts(facts, width)
 
 
 def _metrics(metrics: PanelMetrics, symbols: Symbols) -> list[list[Span]]:

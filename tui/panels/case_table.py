@@ -10,8 +10,9 @@ from textual.strip import Strip
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, changes
+from benchtui.tui.table.case_names import CaseNames
 from benchtui.tui.table.columns import columns_of
-from benchtui.tui.table.layout import LEAD, Arrangement, Rows, TableRow
+from benchtui.tui.table.layout import Arrangement, Rows, TableRow
 from benchtui.tui.widgets import role_styles
 
 
@@ -21,7 +22,7 @@ class PlainBar(ScrollBarRender):
     VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
 
 
-NOTHING = Rows(0, lambda index: TableRow(("", "plain"), {}), 0, None, None)
+NOTHING = Rows(0, lambda index: TableRow(("", "plain"), {}), CaseNames(()), None, None)
 
 
 class CaseTable(ScrollView):
@@ -45,7 +46,7 @@ class CaseTable(ScrollView):
     def show(self, rows: Rows) -> None:
         """Apply a snapshot and redraw what changed. The selected or running row stays in view."""
         before, self._rows = self._rows, rows
-        if any(getattr(rows, each) != getattr(before, each) for each in ("columns", "hidden", "case_width")):
+        if any(getattr(rows, each) != getattr(before, each) for each in ("columns", "hidden", "names")):
             self._drawn.clear()
             self.refresh()
         if self.virtual_size.height != rows.count:
@@ -80,7 +81,7 @@ class CaseTable(ScrollView):
         """Return the columns that fit, leaving room for the scroll bar."""
         rows = self._rows
         columns = [column for column in columns_of(rows.columns) if column.key not in rows.hidden]
-        return Arrangement.of(self._room.width - 1, rows.case_width, columns, rows.sorting, LEAD)
+        return Arrangement.of_cases(self._room.width - 1, rows.names, columns, rows.sorting)
 
     @property
     def _room(self) -> Size:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from rich.cells import cell_len
+
 from benchtui.themes.symbols import UNICODE, Symbols
 from benchtui.tui.drawing.bars import history
 from benchtui.tui.drawing.styled_text import (
@@ -206,8 +208,9 @@ def _unlabeled(gauge: Gauge, beside: Iterable[Gauge]) -> Gauge:
 
 
 def _rest(machines: Machines, host: Machine, width: int, span: str) -> list[Line]:
-    """Render what has no gauge, the span of the sparklines, and why there is no GPU."""
-    words = ((machines.why, "muted"), (span, "muted"), *host.readings)
+    """Render what has no gauge, the span of the sparklines, and why there is no GPU, in brief if it is long."""
+    why = machines.why if cell_len(machines.why) < width else machines.why.partition(";")[0].partition(" (")[0]
+    words = ((why, "muted"), (span, "muted"), *host.readings)
     facts: list[list[Span]] = [[word] for word in words if word[0]]
     every, most = wrap_facts(facts, width - 1), wrap_facts(facts[:-1], width - 1)
     lines = every if len(every) == len(most) else most  # the last fact is not worth a line

@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass
 
+from rich.cells import cell_len
+
 from benchtui.sessions.estimates.eta import Estimate
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.bars import gauge_bar
 from benchtui.tui.drawing.format import duration
 from benchtui.tui.drawing.styled_text import Line, Span, justify, width_of
+from benchtui.tui.table.mark_words import kind_word
 from benchtui.tui.widgets.nav_bar import place_pieces
 
 ROUNDING = 1e-9
@@ -48,8 +51,16 @@ def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -
     first = justify(_place(heading, width - width_of(right) - 2, symbols), right, width, symbols)
     notes: list[Span] = [heading.light or ("", "plain"), ("   ".join(("", *heading.notes)), "muted")]
     places = place_pieces("monitor", symbols)
-    marks: list[Span] = [(f" {symbols.flag} {mark}  ", "warning") for mark in heading.marks]
-    return [first, justify([*places, *marks], notes, width, symbols)][:height]
+    marks = _marks(heading.marks, width - width_of([*places, *notes]) - 1, symbols)
+    return [first, justify([*places, (marks, "warning")], notes, width, symbols)][:height]
+
+
+def _marks(marks: tuple[str, ...], room: int, symbols: Symbols) -> str:
+    """Format the marks in full, in short words, or as a number, whichever fits; none is cut."""
+    short = tuple(map(kind_word, marks))
+    count = (f"{len(marks)} mark{'s' * (len(marks) != 1)}",)
+    forms = ("  ".join(f" {symbols.flag} {mark}" for mark in form) for form in (marks, short, count))
+    return next((form for form in forms if cell_len(form) <= room), "") if marks else ""
 
 
 def _place(heading: Heading, width: int, symbols: Symbols) -> list[Span]:

@@ -20,6 +20,7 @@ from benchtui.tui.shell import keymap
 from benchtui.tui.shell.navigation import How, Opened
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.terminal import TerminalHandle
+from benchtui.tui.table.case_names import case_name
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.panel import Panel
 
@@ -122,7 +123,8 @@ class ReplayMonitor(Monitor):
         if mark is None:
             self.show_message("no event after this moment" if direction > 0 else "no event before this moment")
         else:
-            self.show_message(f"{clock_text(mark.t)}  {marker_text(mark, self._replay.timeline.whole)}")
+            text = marker_text(mark, self._replay.timeline.whole, case_name)
+            self.show_message(f"{clock_text(mark.t)}  {text}")
         self.tick()
 
     def action_speed(self, direction: int) -> None:

@@ -69,7 +69,7 @@ MEANINGS: dict[str, Meaning] = {
     "escape": Meaning("back", ("back",)),
     "tab": Meaning("next panel or section", ("panel", "cases", "section")),
     "shift+tab": Meaning("previous panel or section", ("panel_before", "cases", "section_before")),
-    "slash": Meaning("filter", ("filter",)),
+    "slash": Meaning("filter, or find an entry", ("filter", "find")),
     "question_mark": Meaning("help", ("help", "back")),
     "left_square_bracket": Meaning("previous recorded moment", ("step_back",)),
     "right_square_bracket": Meaning("next recorded moment", ("step",)),

@@ -1,7 +1,10 @@
-"""Case names on the screen: one spelling for the table, headings, the editor, charts and comparisons."""
+"""Case names on the screen: one spelling for the table, headings, the editor, charts and comparisons.
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+Files and commands have ``Config.name`` and the report's labels, where an option is one word, such as ``bs=64``.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
@@ -18,8 +21,11 @@ PREFIXES = {
     "batch_size": "bs ",
 }
 """Words in front of values that don't explain themselves."""
-COMPILED = "compiled"
-"""Word for the compile mode ``default``, whose own name says nothing."""
+MODES = {"default": "compiled"}
+"""Words for compile modes whose own name says nothing."""
+SHORT_PREFIXES = {"threads": "thr ", "tokenizer_threads": "tok ", "sequence_length": "s", "batch_size": "b"}
+SHORT_MODES = {"default": "comp", "reduce-overhead": "reduce", "max-autotune": "autotune"}
+"""Prefixes and compile modes in a table without room for the whole words."""
 AGAIN = "again"
 """Last word of the second case of an A/A pair."""
 
@@ -34,38 +40,118 @@ def config_name(config: Config, shown: Collection[str] = AXES) -> str:
     """Return a configuration's name, with the options in ``shown`` and those that every name has."""
     if config.label:
         return config.name
-    words = (_word(config, name) for name in AXES if name in shown or name in ALWAYS)
+    words = (_word(option, getattr(config, option)) for option in AXES if option in shown or option in ALWAYS)
     return " ".join(word for word in (*words, AGAIN if config.repeat else "") if word)
+
+
+def option_name(option: str, value: str | int) -> str:
+    """Return one option as names have it, such as ``seq 512``; a default is spelled out (``compile off``)."""
+    return _word(option, value) or f"{BY_NAME[option].prefix.replace('=', ' ')}{value}"
+
+
+def differing(configs: Sequence[Config], *axes: str) -> list[str]:
+    """Return the options that differ between configurations, except the axes; else device and precision."""
+    others = [option for option in AXES if option not in axes]
+    found = [option for option in others if len({getattr(each, option) for each in configs}) > 1]
+    return found or ["device", "precision"]
+
+
+def short_name(config: Config, options: Collection[str]) -> str:
+    """Return a configuration's values of some options; defaults only if there is nothing else."""
+    known = [(option, getattr(config, option)) for option in AXES if option in options]
+    words = [word for option, value in known if (word := _word(option, value))]
+    return " ".join(words or (option_name(option, value) for option, value in known if value != ""))
+
+
+def short_names(configs: Sequence[Config], *axes: str) -> list[str]:
+    """Name each configuration by the options that differ, except the axes; an imported case by its label."""
+    shown = differing(configs, *axes)
+    return [each.name if each.label and not axes else short_name(each, shown) for each in configs]
+
+
+def matches(name: str, filter_text: str) -> bool:
+    """Return whether a name contains all words of a filter; ``bs=4``, as files have it, is ``bs 4`` here."""
+    text = name.lower()
+    return all(word in text or word.replace("=", " ") in text for word in filter_text.lower().split())
+
+
+@dataclass(frozen=True, slots=True)
+class NamePart:
+    """Format of one option in aligned names."""
+
+    option: str
+    digits: int
+    """Width of the widest value; numbers are right-aligned in it."""
+    width: int
+    short_width: int
+    """Width in cells, in whole words and in short ones."""
+    differs: bool
+    short: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CaseNames:
     """Format of aligned case names: the options that differ, each as wide as its widest value."""
 
-    widths: tuple[tuple[str, int, int], ...]
-    """Each option with the width of its values, and of the whole column, in cells."""
+    parts: tuple[NamePart, ...]
+    cut: bool = False
+    """Whether the first options are replaced by an ellipsis."""
 
     @classmethod
     def of(cls, plan: Sequence[Config]) -> "CaseNames":
         """Select a plan's options: always device, precision and batch size; labels replace all options."""
         labeled = any(config.label for config in plan)
-        widths = []
+        parts = []
         for option in ("name",) if labeled else (*AXES, "repeat"):
-            samples = {_value(config, option): config for config in plan}
-            if len(samples) > 1 or option in (*ALWAYS, "name"):
-                size = max((len(str(value)) for value in samples), default=0)
-                words = (len(_word(config, option, size)) for config in samples.values())
-                widths.append((option, size, max(words, default=0)))
-        return cls(tuple(widths))
+            values = {_value(config, option) for config in plan}
+            if len(values) > 1 or option in (*ALWAYS, "name"):
+                digits = max((len(str(value)) for value in values), default=0)
+                whole, short = (
+                    max((len(_word(option, value, digits, short)) for value in values), default=0)
+                    for short in (False, True)
+                )
+                parts.append(NamePart(option, digits, whole, short, len(values) > 1))
+        return cls(tuple(parts))
 
     @property
     def width(self) -> int:
         """Width of a case name in cells."""
-        return sum(width + 1 for _, _, width in self.widths) - 1
+        return max(sum(part.width + 1 for part in self.parts) - 1, 0) + 2 * self.cut
 
-    def text(self, config: Config) -> str:
+    def fitted(self, width: int) -> "CaseNames":
+        """Shorten the names to a width in cells, one option at a time and no more than needed.
+
+        Options that all cases share are left out, then words are shortened, then the first options left out.
+        """
+        names = self
+        for names in self._shortened():
+            if names.width <= width:
+                break
+        return names
+
+    def text(self, config: Config, ellipsis: str = "") -> str:
         """Format a case's options, aligned: names left, numbers right."""
-        return " ".join(_word(config, option, size).ljust(width) for option, size, width in self.widths)
+        words = (
+            _word(part.option, _value(config, part.option), part.digits, part.short).ljust(part.width)
+            for part in self.parts
+        )
+        return " ".join((*([ellipsis] if self.cut else []), *words))
+
+    def _shortened(self) -> Iterator["CaseNames"]:
+        """Yield the names in shorter and shorter forms."""
+        parts = self.parts
+        yield self
+        for part in parts:
+            if not part.differs and len(parts) > 1:
+                parts = tuple(each for each in parts if each is not part)
+                yield CaseNames(parts)
+        for place, part in enumerate(parts):
+            if part.short_width < part.width:
+                short = replace(part, width=part.short_width, short=True)
+                parts = (*parts[:place], short, *parts[place + 1 :])
+                yield CaseNames(parts)
+        for first in range(1, len(parts)):
+            yield CaseNames(parts[first:], cut=True)
 
 
 def _value(config: Config, option: str) -> str | int:
@@ -73,14 +159,14 @@ def _value(config: Config, option: str) -> str | int:
     return value
 
 
-def _word(config: Config, option: str, size: int = 0) -> str:
-    """Return an option as names show it, a number right-aligned in ``size`` cells; empty for the default."""
-    value = _value(config, option)
+def _word(option: str, value: str | int, digits: int = 0, short: bool = False) -> str:
+    """Return an option as names have it, a number right-aligned in ``digits`` cells; empty for the default."""
     if option == "repeat":
         return AGAIN if value else ""
     if option == "name":
         return str(value)
     if option not in (*ALWAYS, "sequence_length") and value == BY_NAME[option].default:
         return ""
-    text = COMPILED if (option, value) == ("compile", "default") else str(value)
-    return PREFIXES.get(option, "") + (text.rjust(size) if BY_NAME[option].numeric else text)
+    text = (SHORT_MODES if short else MODES).get(str(value), str(value)) if option == "compile" else str(value)
+    prefix = (SHORT_PREFIXES if short else PREFIXES).get(option, "")
+    return prefix + (text.rjust(digits) if BY_NAME[option].numeric else text)

@@ -1,17 +1,22 @@
 """Layout of the case table: which columns fit, and cells as lines; independent of Textual."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
+from benchtui.sessions.sweep import Config
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import fit
+from benchtui.tui.drawing.format import clean, fit
 from benchtui.tui.drawing.styled_text import Line, Span, crop
+from benchtui.tui.table.case_names import CaseNames
 from benchtui.tui.table.columns import DEFAULT_COLUMN_SET, DEFAULT_COLUMNS, GRAPH_RANK, KEYS, Column
 
 GAP = 2
 LEAD = 2
 """Cells in front of the case's name in a table that marks the best case."""
+MIN_NAME = 16
+"""Cells that the case's name always has; columns are left out before it gets shorter."""
 Graph = Callable[[str, int], Sequence[Span]]
 """Draw the graph of a column, by key, in a width in cells. Empty if there is none."""
 
@@ -26,12 +31,15 @@ class TableRow:
     """Case in the table: text and role of each cell, by column."""
 
     case: Span
+    """Name and role. A row with a ``config`` needs no name."""
     cells: Mapping[str, Span]
     instead: str = ""
     """Text shown in place of metrics: why there are none."""
     graph: Graph = field(default=no_graph, compare=False)
     lead: Span = (" ", "plain")
     """Sign in front of the name, such as that of the best case."""
+    config: Config | None = None
+    """Options of a case whose name is as long as there is room for."""
 
 
 class Cells(Mapping[str, Span]):
@@ -69,7 +77,7 @@ class Rows:
     count: int
     row: Callable[[int], TableRow]
     """Return the row at an index, from 0."""
-    case_width: int
+    names: CaseNames
     chosen: int | None
     """Row selected by the user."""
     running: int | None
@@ -93,6 +101,8 @@ class Arrangement:
     sorting: Sorting | None = None
     lead: int = 0
     """Cells in front of the name."""
+    names: CaseNames | None = None
+    """Format of the names of rows that have a ``config``."""
 
     @classmethod
     def of(
@@ -115,6 +125,16 @@ class Arrangement:
         shown = (graphs.get(each.key, each) for each in columns if each in (*chosen, *chosen_late))
         return cls(case_width, tuple(shown), sorting, lead)
 
+    @classmethod
+    def of_cases(
+        cls, width: int, names: CaseNames, columns: Sequence[Column], sorting: Sorting | None = None
+    ) -> "Arrangement":
+        """Shorten the names until the most important columns fit, then select the columns."""
+        needed = sum(column.width + GAP for column in most_important(columns))
+        fitted = names.fitted(max(width - 1 - LEAD - needed, MIN_NAME))
+        case_width = min(fitted.width, max(width - 1 - LEAD - needed, MIN_NAME))
+        return replace(cls.of(width, case_width, columns, sorting, LEAD), names=fitted)
+
     @property
     def hides_sorting(self) -> bool:
         """Whether the rows are sorted by a column that isn't shown."""
@@ -123,11 +143,12 @@ class Arrangement:
 
     def key_at(self, cell: int) -> str:
         """Return the key of the column at a cell of the header; ``case`` for the case's options."""
-        end, found = 1 + self.case_width, "case"
+        end, found = 1 + self.lead + self.case_width, "case"
         for column in self.columns:
             if cell < end:
                 break
-            end, found = end + GAP + column.width, column.key
+            graph = column.graph + 1 if column.graph else 0
+            end, found = end + GAP + graph + column.width, column.key
         return found
 
     def header(self, width: int, symbols: Symbols) -> Line:
@@ -145,6 +166,8 @@ class Arrangement:
     def line(self, row: TableRow, width: int, symbols: Symbols, mark: str = " ") -> Line:
         """Render a row. A number wider than its column is never cut; it shifts the rest."""
         text, role = row.case
+        if row.config is not None and self.names is not None:
+            text = clean(self.names.text(row.config, symbols.ellipsis))
         lead = (row.lead[0].ljust(self.lead)[: self.lead], row.lead[1])
         pieces: list[Span] = [(mark, "accent"), lead, (fit(text, self.case_width, symbols), role)]
         for column in self.columns:
@@ -164,6 +187,12 @@ class Arrangement:
         drawn = graph(column.key, column.graph)
         width = column.width + (0 if drawn else column.graph)
         return ((" " * GAP, "plain"), *drawn, (text.rjust(width + 1), role))
+
+
+def most_important(columns: Sequence[Column]) -> list[Column]:
+    """Return the columns that names make room for: median and throughput, and what has space before them."""
+    last = max((column.rank for column in columns if column.key in ("p50", "samples")), default=-math.inf)
+    return [column for column in columns if column.rank <= last]
 
 
 def _fitting(columns: Iterable[Column], room: int) -> tuple[list[Column], int]:

@@ -28,7 +28,7 @@ def mark_word(marks: Iterable[str], shared: Collection[str] = frozenset()) -> st
     if not kinds:
         return None
     gravest = min(kinds, key=lambda kind: KINDS.index(kind) if kind in KINDS else len(KINDS))
-    word = WORDS.get(gravest, gravest)
+    word = kind_word(gravest)
     return word if len(word) <= MOST_LETTERS else "ok"
 
 
@@ -37,4 +37,10 @@ def merge_by_kind(marks: Sequence[str]) -> tuple[str, ...]:
     texts: dict[str, set[str]] = {}
     for mark in marks:
         texts.setdefault(mark_kind(mark), set()).add(mark)
-    return tuple(next(iter(same)) if len(same) == 1 else WORDS.get(kind, kind) for kind, same in texts.items())
+    return tuple(next(iter(same)) if len(same) == 1 else kind_word(kind) for kind, same in texts.items())
+
+
+def kind_word(mark: str) -> str:
+    """Return the short words for a mark, or for its kind."""
+    kind = mark_kind(mark)
+    return WORDS.get(kind, kind)

@@ -47,6 +47,11 @@ class Panel(Widget, Generic[Snapshot]):
         if regions:
             self.refresh(*regions)
 
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """Content that is shown; None before the first."""
+        return self._snapshot
+
     def lines(self) -> list[str]:
         """Return the panel's content as text."""
         return ["".join(text for text, _ in drawn).rstrip() for drawn in self._lines]

@@ -9,7 +9,6 @@ from benchtui.sessions.analysis.chart_series import (
     available_metrics,
     axes_of,
     chart,
-    line_labels,
 )
 from benchtui.sessions.stats.case_metrics import metrics
 
@@ -22,7 +21,7 @@ def test_each_combination_of_the_other_options_has_a_line(bench: Any) -> None:
         bench.case(2, 6.0, precision="bf16"),
     ).cases
     found = chart(cases, metrics, LATENCY, "batch_size")
-    assert [line.label for line in found.lines] == ["fp32", "bf16"]
+    assert [line.config.precision for line in found.lines] == ["fp32", "bf16"]
     assert [[point.x for point in line.points] for line in found.lines] == [[1, 4], [1, 2]]
     first = found.lines[0].points[0].value
     assert first is not None and first.middle == pytest.approx(5.0, rel=0.01)
@@ -32,7 +31,7 @@ def test_another_axis_groups_cases_into_other_lines(bench: Any) -> None:
     made = [bench.case(size, 1.0, sequence_length=length) for size in (1, 8) for length in (32, 128)]
     cases = bench.session(*made).cases
     found = chart(cases, metrics, SAMPLES, "sequence_length")
-    assert [line.label for line in found.lines] == ["bs=1", "bs=8"]
+    assert [line.config.batch_size for line in found.lines] == [1, 8]
     assert axes_of(case.config for case in cases) == ("batch_size", "sequence_length")
     assert axes_of([cases[0].config]) == ("batch_size",)
 
@@ -86,9 +85,3 @@ def test_only_metrics_that_some_case_has_are_listed(bench: Any) -> None:
     assert "time to first token" in [figure.name for figure in available_metrics(generated, metrics)]
     assert [figure.name for figure in available_metrics([], metrics)] == ["samples/s"]
     assert len({figure.name for figure in PLOT_METRICS}) == len(PLOT_METRICS)
-
-
-def test_labels_name_the_options_that_differ(bench: Any) -> None:
-    configs = [bench.case(1).config, bench.case(1, compile="default").config]
-    assert line_labels(configs) == ["compile=off", "compile=default"]
-    assert line_labels(configs[:1]) == ["cpu fp32"]

@@ -39,7 +39,7 @@ def test_one_varying_option_and_imported_labels_give_no_heatmap() -> None:
 def test_other_options_are_grids_of_their_own(bench: Any) -> None:
     found = heatmap_data(cases_of(bench), metrics, SAMPLES, BY_SIZE_AND_LENGTH)
     assert (found.columns, found.rows) == ((1, 8), (32, 128))
-    assert [(grid.label, len(grid.cells)) for grid in found.grids] == [("fp32", 4), ("bf16", 1)]
+    assert [(grid.config.precision, len(grid.cells)) for grid in found.grids] == [("fp32", 4), ("bf16", 1)]
     assert found.grids[0].cells[8, 128].value is None
 
 

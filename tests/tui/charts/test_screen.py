@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from benchtui.themes.symbols import UNICODE
 from benchtui.tui.case.screen import CaseScreen
 from benchtui.tui.charts.line_chart import letter_of
 from benchtui.tui.charts.screen import Charts
@@ -54,9 +55,9 @@ async def test_arrows_select_line_and_point(story: Any, engine: Any, opened: Any
     record_sweep(story)
     async with opened(story.path, engine) as seen:
         await press(seen, "3", "tab")
-        assert "fp32" in seen.panel("heading")[1] and "bs=1 " in seen.panel("heading")[1]
+        assert "fp32" in seen.panel("heading")[1] and "bs 1 " in seen.panel("heading")[1]
         await press(seen, "down", "right")
-        assert "fp16" in seen.panel("heading")[1] and "bs=2 " in seen.panel("heading")[1]
+        assert "fp16" in seen.panel("heading")[1] and "bs 2 " in seen.panel("heading")[1]
         assert next(row for row in seen.panel("lines") if row.startswith("▸")).split()[1] == "fp16"
         assert next(row for row in seen.panel("points") if row.startswith("▸")).split()[1] == "2"
         await press(seen, "k", "left", "G")
@@ -88,7 +89,7 @@ async def test_sequence_length_is_an_axis(story: Any, engine: Any, opened: Any) 
     async with opened(story.path, engine) as seen:
         await press(seen, "3", "tab", "v")
         assert "over sequence length" in seen.panel("heading")[0]
-        assert any("bs=2" in row for row in seen.panel("lines"))
+        assert any("bs 2" in row for row in seen.panel("lines"))
 
 
 async def test_pareto_front_lists_the_nondominated_cases(story: Any, engine: Any, opened: Any) -> None:
@@ -210,7 +211,7 @@ async def test_arrows_select_a_cell_and_enter_opens_its_case(story: Any, engine:
     record_sweep(story)
     async with opened(story.path, engine) as seen:
         await press(seen, "3", "down", "right")
-        assert "fp16 bs=2" in seen.panel("heading")[1]
+        assert "fp16 bs 2" in seen.panel("heading")[1]
         await seen.pilot.press("enter")
         await seen.pilot.pause()
         assert isinstance(seen.app.screen, CaseScreen)
@@ -221,9 +222,9 @@ async def test_view_key_keeps_the_selected_case(story: Any, engine: Any, opened:
     record_sweep(story)
     async with opened(story.path, engine) as seen:
         await press(seen, "3", "down", "right", "tab")
-        assert "fp16 bs=2" in seen.panel("heading")[1] and "over batch size" in seen.panel("heading")[0]
+        assert "fp16 bs 2" in seen.panel("heading")[1] and "over batch size" in seen.panel("heading")[0]
         await press(seen, "right", "tab")
-        assert "fp16 bs=4" in seen.panel("heading")[1]
+        assert "fp16 bs 4" in seen.panel("heading")[1]
 
 
 async def test_axis_key_shows_another_pair_of_options(story: Any, engine: Any, opened: Any) -> None:
@@ -245,7 +246,7 @@ async def test_down_goes_from_the_last_row_to_the_next_grid(story: Any, engine: 
         story.case(number)
     async with opened(story.path, engine) as seen:
         await press(seen, "3", "down", "down")
-        assert "fp16 seq=32 bs=1" in seen.panel("heading")[1]
+        assert "fp16 seq 32 bs 1" in seen.panel("heading")[1]
 
 
 async def test_cells_without_a_value_show_why(story: Any, engine: Any, opened: Any) -> None:
@@ -274,11 +275,11 @@ async def test_each_sequence_length_has_its_own_front(story: Any, engine: Any, o
         await press(seen, "3", "p")
         assert "Pareto fronts:" in seen.panel("heading")[0]
         assert "a front per sequence length" in seen.panel("heading")[0]
-        assert [row.lstrip(" ▸").split()[:2] for row in seen.panel("lines")[1:5]] == [
-            ["a", "seq=32"],
-            ["a", "seq=32"],
-            ["b", "seq=64"],
-            ["b", "seq=64"],
+        assert [row.lstrip(" ▸").split()[:3] for row in seen.panel("lines")[1:5]] == [
+            ["a", "seq", "32"],
+            ["a", "seq", "32"],
+            ["b", "seq", "64"],
+            ["b", "seq", "64"],
         ]
 
 
@@ -318,3 +319,50 @@ async def test_heatmap_is_ascii_in_ascii_mode(story: Any, engine: Any, opened: A
     async with opened(story.path, engine, ascii_only=True) as seen:
         await press(seen, "3", "right")
         assert seen.text.isascii() and "/OOM/" in seen.text
+
+
+async def test_click_on_a_cell_reads_its_case_out_and_a_double_click_opens_it(
+    story: Any, engine: Any, opened: Any
+) -> None:
+    record_sweep(story)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3")
+        lines = seen.panel("map")
+        row = next(at for at, line in enumerate(lines) if line.strip().startswith("fp16"))
+        await seen.pilot.click("#map", offset=(lines[row].index("★"), row))
+        assert "fp16 bs 4" in seen.panel("heading")[1]
+        await seen.pilot.click("#map", offset=(lines[row].index("★"), row), times=2)
+        assert isinstance(seen.app.screen, CaseScreen)
+        assert "cuda:0 fp16 seq 128 bs 4" in seen.text
+
+
+async def test_click_on_a_point_or_a_row_selects_its_case(story: Any, engine: Any, opened: Any) -> None:
+    record_sweep(story)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3", "tab")
+        row, line = next((at, line) for at, line in enumerate(seen.panel("plot")) if "b" in line and at)
+        await seen.pilot.click("#plot", offset=(line.rindex("b"), row))
+        assert "fp16 bs 4" in seen.panel("heading")[1]
+        await seen.pilot.click("#lines", offset=(5, 1))
+        assert "fp32 bs 4" in seen.panel("heading")[1]
+        await seen.pilot.click("#points", offset=(5, 2))
+        assert "fp32 bs 2" in seen.panel("heading")[1]
+
+
+async def test_click_reads_out_a_point_that_is_not_on_the_front(story: Any, engine: Any, opened: Any) -> None:
+    record_sweep(story)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3", "p")
+        row, line = next((at, line) for at, line in enumerate(seen.panel("plot")) if UNICODE.dot in line)
+        await seen.pilot.click("#plot", offset=(line.index(UNICODE.dot), row))
+        assert "fp32" in seen.panel("heading")[1] and "not on the front" in seen.panel("heading")[1]
+        await press(seen, "down")
+        assert "fp16" in seen.panel("heading")[1] and "not on" not in seen.panel("heading")[1]
+
+
+async def test_filter_takes_the_spelling_of_files_as_well(story: Any, engine: Any, opened: Any) -> None:
+    record_sweep(story)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3", "slash", *"bs=2", "enter")
+        rows = [row for row in seen.panel("lines")[1:] if row]
+        assert len(rows) == 2 and all("bs 2" in row for row in rows)

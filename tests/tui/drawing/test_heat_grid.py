@@ -1,6 +1,8 @@
+import re
+
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
 from benchtui.tui.drawing.format import compact
-from benchtui.tui.drawing.heat_grid import HeatCell, HeatGrid, Heatmap, full_width, heatmap_lines
+from benchtui.tui.drawing.heat_grid import HeatCell, HeatGrid, Heatmap, full_width, heatmap_lines, map_case_at
 from benchtui.tui.drawing.styled_text import width_of
 
 SIZES = tuple(2**power for power in range(12))
@@ -8,7 +10,10 @@ SIZES = tuple(2**power for power in range(12))
 
 def made(grids: int = 1, chosen: tuple[int, int, int] = (0, 0, 0)) -> Heatmap:
     rows = ("128", "512")
-    cells = tuple(tuple(HeatCell("_", f"{row}{size}", "heat0") for size in SIZES) for row in (1, 2))
+    cells = tuple(
+        tuple(HeatCell("_", f"{row}{size}", "heat0", case=10_000 * row + size) for size in SIZES)
+        for row in (1, 2)
+    )
     return Heatmap(
         rows=rows,
         columns=tuple(map(str, SIZES)),
@@ -61,3 +66,17 @@ def test_compact_numbers_have_three_digits() -> None:
     assert [compact(value) for value in values] == [
         "0.123", "5.61", "27.9", "637", "9,999", "12.3k", "1,000k", "2.50M",
     ]  # fmt: skip
+
+
+def test_each_cell_gives_its_case_at_its_position() -> None:
+    """In grids side by side and below each other, scrolled, and with columns left out."""
+    for heatmap, width, height in ((made(), 90, 12), (made(2), 190, 12), (made(6, (5, 1, 11)), 60, 14)):
+        found = 0
+        for y, row in enumerate(text(heatmap, width, height)):
+            for cell in re.finditer(r"_ *(\d+)", row):
+                case = map_case_at(heatmap, (cell.end() - 1, y), (width, height), UNICODE)
+                assert case is not None and f"{case // 10_000}{case % 10_000}" == cell[1]
+                found += 1
+        assert found >= 8
+    for outside in ((0, 0), (2, 2), (40, 1), (40, 11), (89, 9)):
+        assert map_case_at(made(), outside, (90, 12), UNICODE) is None

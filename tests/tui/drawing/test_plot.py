@@ -1,5 +1,5 @@
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
-from benchtui.tui.drawing.plot import Curve, Dot, OutcomeMarker, Plot, plot_lines
+from benchtui.tui.drawing.plot import Curve, Dot, OutcomeMarker, Plot, plot_case_at, plot_lines
 from benchtui.tui.drawing.styled_text import Line, width_of
 
 A = Curve("a", "line0", (Dot(1, 100), Dot(2, 180, 150, 210), Dot(4, 300)))
@@ -94,3 +94,22 @@ def test_covered_points_are_counted_beside_the_letter() -> None:
     same = Curve("c", "line2", A.dots)
     assert "".join(text(made(curves=(A, same)))).count("c+1") == 3
     assert "+1" not in "".join(text(made()))
+
+
+def test_each_point_gives_its_case_at_and_beside_its_letter() -> None:
+    a = Curve("a", "line0", (Dot(1, 100, case=0), Dot(2, 180, case=1), Dot(4, 300, case=2)))
+    b = Curve("b", "line1", (Dot(1, 50, case=3), Dot(4, 60, case=4)))
+    plot = made(curves=(a, b))
+    for width, height in ((60, 16), (110, 30), (40, 10)):
+        found = set()
+        for y, row in enumerate(text(plot, width, height)[1 : height - 3], start=1):
+            for x, letter in enumerate(row):
+                if letter in "ab":
+                    case = plot_case_at(plot, (x, y), (width, height), UNICODE)
+                    assert case in ((0, 1, 2) if letter == "a" else (3, 4))
+                    assert plot_case_at(plot, (x + 1, y), (width, height), UNICODE) == case
+                    found.add(case)
+        assert found == {0, 1, 2, 3, 4}
+    assert plot_case_at(plot, (30, 1), (110, 30), UNICODE) is None
+    bars = made(curves=(Curve("a", "line0", (Dot(1, 5, case=7),)),), x_values=(1.0,))
+    assert [plot_case_at(bars, (9, y), (60, 16), UNICODE) for y in (1, 2, 3)] == [None, 7, None]

@@ -43,7 +43,7 @@ def test_session_without_its_first_event_is_rejected(tmp_path: Path) -> None:
     ("entry", "text", "told"),
     [
         ("axes.precision", "fp61", "precision: 'fp61' is not known (did you mean 'fp16'?); allowed: fp32"),
-        ("axes.batch_size", "8..1", "batch_size: '8..1' ends before it begins"),
+        ("axes.batch_size", "8..1", "batch_size: '8..1': start is larger than end"),
         ("measure.warmup", "-1", "warmup: -1 is not a whole number"),
         ("measure.baseline", "precision", "baseline: 'precision' is no pair"),
         ("model", "", "model is missing; name a hub id"),

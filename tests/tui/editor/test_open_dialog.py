@@ -1,6 +1,8 @@
 from pathlib import Path
 
-from benchtui.tui.editor.open_dialog import list_sweeps
+from benchtui.themes.symbols import UNICODE
+from benchtui.tui.drawing.listing import entry_at
+from benchtui.tui.editor.open_dialog import Choices, SweepFile, choice_lines, choice_rows, list_sweeps
 
 SWEEP = 'model = "tiny-bert"\n[axes]\nbatch_size = [1, 2]\n'
 
@@ -24,3 +26,16 @@ def test_sweeps_in_the_folder_are_listed_with_their_errors(tmp_path: Path) -> No
     assert [bool(offer.problem) for offer in listed] == [True, True, False]
     assert "not valid TOML" in listed[1].problem and "\x1b" not in listed[0].problem
     assert listed[2].source == str(tmp_path / "mine.toml")
+
+
+def test_each_line_of_the_list_gives_its_sweep() -> None:
+    offers = tuple(SweepFile(f"group {at // 4}", f"sweep-{at}", "") for at in range(20))
+    for chosen, height in ((0, 30), (0, 7), (11, 7), (19, 7)):
+        choices = Choices(offers, chosen)
+        drawn = ["".join(text for text, _ in line) for line in choice_lines(choices, 60, height, UNICODE)]
+        for y, row in enumerate(drawn):
+            at = entry_at(choice_rows(choices, height), y)
+            assert (at is None) == ("sweep" not in row)
+            assert at is None or offers[at].name in row
+        assert entry_at(choice_rows(choices, height), len(drawn)) is None
+    assert entry_at(choice_rows(Choices((), 0), 7), 0) is None

@@ -235,9 +235,9 @@ async def test_changes_can_be_undone_and_redone(opened: Any) -> None:
         await seen.press("u")
         assert hint(seen) == "nothing to undo"
         await seen.press("j", "right", "space", "u")
-        assert sweep_of(seen) == load_sweep("quick") and hint(seen) == "undone"
+        assert sweep_of(seen) == load_sweep("quick") and hint(seen) == "undone: precision"
         await seen.press("ctrl+r")
-        assert sweep_of(seen).axes.precision == ("fp32", "tf32") and hint(seen) == "redone"
+        assert sweep_of(seen).axes.precision == ("fp32", "tf32") and hint(seen) == "redone: precision"
         await seen.press("ctrl+r")
         assert hint(seen) == "nothing to redo"
 
@@ -437,7 +437,7 @@ async def test_opening_another_sweep_can_be_undone(app_context: AppContext, open
         assert sweep_of(seen).model == "tiny-bert"
         assert seen.panel("title")[0] == f" mine  {app_context.folder / 'mine.toml'}"
         await seen.press("u")
-        assert sweep_of(seen).axes.precision == ("fp32", "tf32")
+        assert sweep_of(seen).axes.precision == ("fp32", "tf32") and hint(seen).startswith("undone: opened ")
 
 
 async def test_open_dialog_can_be_navigated_and_closed(opened: Any) -> None:
@@ -626,3 +626,44 @@ async def test_esc_returns_to_the_previous_place(opened: Any) -> None:
         assert "▸1 Sweep" in seen.panel("places")[0]
         await seen.press("escape")
         assert "▸1 Sweep" in seen.panel("places")[0]
+
+
+async def test_click_selects_a_sweep_to_open_and_a_double_click_opens_it(opened: Any) -> None:
+    async with opened() as seen:
+        await seen.press("o")
+        await seen.pilot.pause()
+        row = next(at for at, line in enumerate(seen.panel("choices")) if "gpt2-train" in line)
+        await seen.pilot.click("#choices", offset=(5, row))
+        assert seen.panel("choices")[row].startswith("▸")
+        await seen.press(*"gpt2")  # the input keeps the focus
+        row = next(at for at, line in enumerate(seen.panel("choices")) if "gpt2-train" in line)
+        await seen.pilot.click("#choices", offset=(5, row), times=2)
+        await seen.pilot.pause()
+        assert "gpt2-train" in seen.panel("title")[0]
+
+
+async def test_an_entry_is_found_by_a_part_of_its_name(opened: Any) -> None:
+    """Also one of a folded group; esc and enter end the search, and the entry stays selected."""
+    async with opened() as seen:
+        await seen.press("slash", *"bat")
+        assert line_of(seen, "batch_size").startswith("▸") and "find an entry: bat" in seen.text
+        await seen.press("enter", "enter", "ctrl+u", *"1,8", "enter")
+        assert editor(seen).state.sweep.axes.batch_size == (1, 8)
+        await seen.press("slash", *"time")
+        assert line_of(seen, "timeout").startswith("▸")
+        await seen.press(*"zz")
+        assert "no entry has this name" in seen.text
+        await seen.press("escape", "down")
+        assert "find an entry" not in seen.text and "no entry" not in seen.text
+        assert not line_of(seen, "timeout").startswith("▸")
+
+
+async def test_weights_of_a_local_model_are_not_ignored_without_a_word(opened: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "my-model"
+    folder.mkdir()
+    async with opened() as seen:
+        for has_weights in (False, True):
+            if has_weights:
+                (folder / "model.safetensors").write_bytes(b"")
+            await seen.press("slash", *"model", "enter", "enter", "ctrl+u", *str(folder), "enter")
+            assert ("weights = random ignores" in hint(seen)) == has_weights

@@ -8,7 +8,7 @@ from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.library.summaries import Best, Summary
 from benchtui.sessions.payloads import Host
-from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep import Config, Sweep
 from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.library.rows import ORDERS, Item, row, shown
 from benchtui.tui.library.selection import LibrarySelection
@@ -25,7 +25,9 @@ def item(
         plan=(),
         host=Host(hostname=host),
     )
-    summary = Summary(outcome="completed", counts={"ok": day}, best=Best(case="c", samples_per_s=rate))
+    summary = Summary(
+        outcome="completed", counts={"ok": day}, best=Best(config=Config(device="cpu"), samples_per_s=rate)
+    )
     entry = SessionFile(Path(f"/lib/{name}.json"), started, finished=True)
     return Item(entry, name, **{"note": "", "summary": summary} | more)
 

@@ -74,7 +74,7 @@ def test_a_row_without_a_baseline_of_its_length_says_why(story: Any) -> None:
     _, made = case_rows(story.end().path)
     cells = made.row(places[32, 4]).cells
     assert cells["base"] == ("no base", "muted")
-    assert cells["notes"][0] == "no ratio: the baseline, cuda:0 fp32 compile=off bs=1 seq=32, was skipped"
+    assert cells["notes"][0] == "no ratio: the baseline, cuda:0 fp32 seq 32 bs 1, was skipped"
     assert made.row(places[16, 1]).cells["base"][0] == "base"
     assert made.row(places[16, 4]).cells["base"][0] == "1.001x?"
     assert made.row(places[32, 1]).cells["base"][0] == "–"
@@ -141,12 +141,12 @@ def test_memory_is_that_of_the_device_the_case_ran_on(story: Any) -> None:
 def test_name_column_grows_for_an_added_case(story: Any) -> None:
     story.begin().case(0, 10.0)
     session, made = case_rows(story.path)
-    width, first = made.names.width, made.row(0).case[0]
+    width, first = made.names.width, made.names.text(session.cases[0].config)
     config = msgspec.structs.replace(session.cases[0].config, batch_size=51_200)
     session.apply(CaseAdded(t=99.0, case=len(session.cases), config=config, why="auto: doubling"))
     assert made.names.width > width
-    assert made.row(len(session.cases) - 1).case[0].endswith("bs 51200")
-    assert made.row(0).case[0] != first and made.row(0).case[0].endswith("bs     1")
+    last, grown = (made.names.text(session.cases[index].config) for index in (-1, 0))
+    assert last.endswith("bs 51200") and grown != first and grown.endswith("bs     1")
 
 
 def test_the_axis_of_a_running_case_is_chosen_after_the_warm_up_and_then_only_grows(story: Any) -> None:

@@ -214,7 +214,7 @@ async def test_the_row_is_copied_as_markdown(story: Any, engine: Any, opened: An
         await seen.press("g", "y")
         head, rule, row = seen.app.clipboard.strip().split("\n")
         assert head.startswith("| case | state | p50 ms |") and set(rule) <= set("|- ")
-        assert row.startswith("| cuda:0 fp32 compile=off bs=1 seq=128 | ok | 30.02 |")
+        assert row.startswith("| cuda:0 fp32 seq 128 bs 1 | ok | 30.02 |")
 
 
 async def test_the_report_is_copied_and_exported(story: Any, opened: Any, tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ async def test_a_finished_session_shows_its_outcome_and_next_steps(story: Any, o
         current = seen.panel("current")
         assert current[0].startswith("2 ok · 1 skipped")
         assert current[1] == "completed      best: cuda:0 fp32 seq 128 bs 2"
-        assert current[2].startswith("200 samples/s · 2.00x base · ")
+        assert current[2].startswith("200 samples/s   2.00x base   ")
         assert "Y copies the report" in current[2]
         assert seen.panel("heading")[0].endswith("completed")
         await seen.press("q")
@@ -187,7 +187,7 @@ async def test_a_vanished_engine_is_reported(story: Any, engine: Any, opened: An
         seen.clock.now_s += 2
         await seen.look()
         assert seen.panel("log")[-1].strip() == "engine gone; resume with: benchtui run --resume trial"
-        assert seen.panel("current")[2].startswith("2 left: benchtui run --resume trial · ")
+        assert seen.panel("current")[2].startswith("2 left: benchtui run --resume trial   ")
         assert seen.panel("heading")[0].endswith("cut off")
         assert "■ cut short" in seen.table[1]
         await seen.press("q")
@@ -620,3 +620,13 @@ async def test_click_selects_a_case_sorts_and_a_double_click_opens_it(
         assert type(seen.app.screen).__name__ == "CaseScreen"
         await seen.pilot.click("#heading", offset=(seen.panel("heading")[1].index("Telemetry"), 1))
         assert "▸Telemetry" in seen.panel("heading")[1]
+
+
+async def test_a_noisy_case_says_why_as_soon_as_it_is_selected(story: Any, engine: Any, opened: Any) -> None:
+    mark = "disturbed: others used 120% of a processor"
+    story.begin().case(0).case(1, 10.0, 20, mark).start(2)
+    async with opened(story.path, engine) as seen:
+        await seen.press("g")
+        assert seen.panel("current")[1] == "ok"
+        await seen.press("down")
+        assert seen.panel("current")[1].split(maxsplit=2) == ["⚑", "noisy", mark]

@@ -201,3 +201,12 @@ def test_many_nodes_stand_side_by_side_before_any_is_hidden() -> None:
     wide, narrow = drawn(machines, 196, 6), drawn(machines, 76, 6)
     assert "box-11" in wide[-1] and not any("more" in row for row in wide)
     assert narrow[-1] == " 7 more nodes: z"
+
+
+def test_a_long_reason_for_no_gpu_is_given_in_brief_and_shares_its_row() -> None:
+    long = "no NVIDIA driver on this machine (libnvidia-ml.so.1 not found); install the driver, or start again"
+    machines = wall(why=long)
+    assert gauge_height(machines, 76) == gauge_height(wall(why="no NVIDIA driver on this machine"), 76)
+    narrow, wide = (drawn(machines, width, 20) for width in (76, 150))
+    assert any("no NVIDIA driver on this machine" in row and "libnvidia" not in row for row in narrow)
+    assert any(long in row for row in wide)

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.panels.header import Heading, count_text, percent_text
+from benchtui.tui.panels.header import Heading, count_text, heading_lines, percent_text
 
 HEADING = Heading(
     name="s", host="", device="", done=3, total=10, progress=0.3, state="running", left=None, about=""
@@ -20,3 +20,11 @@ def test_skipped_cases_are_counted_apart() -> None:
 )
 def test_progress_is_100_percent_only_at_the_end(progress: float, text: str) -> None:
     assert percent_text(progress) == text
+
+
+def test_marks_are_shortened_but_never_cut() -> None:
+    """In 80 columns there is no room for "shared GPU with 1 other process, in 1 of 2 rounds"."""
+    heading = replace(HEADING, marks=("random weights", "shared GPU with 1 other process, in 1 of 2 rounds"))
+    for width, text in ((130, "2 rounds"), (80, "⚑ random   ⚑ shared GPU"), (64, "⚑ 2 marks"), (60, "Compare")):
+        second = "".join(piece for piece, _ in heading_lines(heading, width, 2, UNICODE)[1])
+        assert second.rstrip().endswith(text) and len(second) <= width

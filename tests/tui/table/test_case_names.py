@@ -1,7 +1,7 @@
 from benchtui.sessions.events import CaseAdded
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Axes, Config, Sweep, cases
-from benchtui.tui.table.case_names import CaseNames, case_name, config_name
+from benchtui.tui.table.case_names import CaseNames, case_name, config_name, matches, short_names
 
 
 def names(**axes: tuple[object, ...]) -> list[str]:
@@ -67,3 +67,74 @@ def test_different_cases_have_different_names() -> None:
         texts = [made.text(config) for config in (plain, other)]
         assert len(set(texts)) == 2
         assert {len(text) for text in texts} == {made.width}
+
+
+LONG = [
+    Config(
+        device="cuda:0",
+        precision=precision,
+        attention="sdpa",
+        compile="max-autotune",
+        threads=16,
+        sequence_length=512,
+        batch_size=size,
+    )
+    for precision in ("amp-bf16", "fp16")
+    for size in (4, 256)
+]
+
+
+def test_names_are_shortened_by_whole_options_and_no_more_than_needed() -> None:
+    made = CaseNames.of(LONG)
+    forms = {made.fitted(width).text(LONG[1], "…").strip() for width in range(1, 60)}
+    assert sorted(forms, key=len, reverse=True) == [
+        "cuda:0 amp-bf16 bs 256",
+        "amp-bf16 bs 256",
+        "amp-bf16 b256",
+        "… b256",
+    ]
+    for width in range(8, 60):
+        assert made.fitted(width).width <= width
+        assert len({made.fitted(width).text(config) for config in LONG[:2]}) == 2
+
+
+def test_shared_options_go_first_and_the_batch_size_stays_longest() -> None:
+    plan = [
+        Config(device="cpu", compile=mode, threads=threads, sequence_length=length)
+        for mode in ("off", "reduce-overhead")
+        for threads in (1, 16)
+        for length in (32, 512)
+    ]
+    made = CaseNames.of(plan)
+    assert made.text(plan[-1]) == "cpu fp32 reduce-overhead threads 16 seq 512 bs 1"
+    widths = (47, 40, 38, 33, 25, 20, 13, 1)
+    assert [made.fitted(width).text(plan[-1], "…") for width in widths] == [
+        "fp32 reduce-overhead threads 16 seq 512 bs 1",
+        "reduce-overhead threads 16 seq 512 bs 1",
+        "reduce-overhead threads 16 seq 512",
+        "reduce threads 16 seq 512",
+        "reduce threads 16 seq 512",
+        "reduce thr 16 s512",
+        "… thr 16 s512",
+        "… s512",
+    ]
+
+
+def test_labels_of_imported_cases_are_not_abbreviated() -> None:
+    plan = [Config(device="cpu", label=f"pytorch model-{number}") for number in range(2)]
+    assert CaseNames.of(plan).fitted(5).text(plan[1]) == "cpu pytorch model-1"
+
+
+def test_short_names_have_the_options_that_differ() -> None:
+    plain, compiled = Config(device="cpu"), Config(device="cpu", compile="default")
+    assert short_names([plain, compiled]) == ["compile off", "compiled"]
+    assert short_names([plain]) == ["cpu fp32"]
+    sizes = [Config(device="cpu", batch_size=size, sequence_length=64) for size in (1, 8)]
+    assert short_names(sizes) == ["bs 1", "bs 8"]
+    assert short_names(sizes, "batch_size") == ["cpu fp32", "cpu fp32"]
+    assert short_names([Config(device="cpu", label="a tool")]) == ["cpu a tool"]
+
+
+def test_a_filter_takes_both_spellings() -> None:
+    assert matches("cuda:0 fp16 seq 512 bs 64", "BS=64 fp16") and matches("cpu seq 512 bs 64", "bs seq 512")
+    assert not matches("cpu bs 6", "bs=64") and matches("cpu n=4", "n=4")

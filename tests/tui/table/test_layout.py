@@ -6,7 +6,8 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
 from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.drawing.styled_text import Span
-from benchtui.tui.table.columns import BY_KEY, Column, columns_of, rate
+from benchtui.tui.table.case_names import CaseNames
+from benchtui.tui.table.columns import BY_KEY, DEFAULT_COLUMN_SET, Column, columns_of, rate
 from benchtui.tui.table.layout import LEAD, Arrangement, Rows, Sorting, TableRow
 from benchtui.tui.table.title import table_subtitle, table_title
 
@@ -81,7 +82,7 @@ def plain(spans: list[Span]) -> str:
 
 
 def test_the_title_has_the_number_of_rows_and_the_filter() -> None:
-    rows = Rows(7, lambda index: TableRow(("", "plain"), {}), 10, None, None, total=1032)
+    rows = Rows(7, lambda index: TableRow(("", "plain"), {}), CaseNames(()), None, None, total=1032)
     assert plain(table_title(rows)) == "cases [1,032]"
     assert plain(table_title(replace(rows, filter="sdpa"))) == "cases /sdpa [7 of 1,032]"
 
@@ -120,3 +121,40 @@ def test_a_rate_needs_samples_and_time() -> None:
     assert rate(case, 10, 0.0) is rate(case, 0, 0.0) is None
     case.prepared = CasePrepared(t=0.0, case=0, model=Model(name="m"), samples_per_step=0)
     assert rate(case, 10, 100.0) is None
+
+
+def long_names() -> CaseNames:
+    modes = ("off", "reduce-overhead", "max-autotune")
+    return CaseNames.of(
+        [
+            Config(device=device, attention=attention, compile=mode, sequence_length=length, batch_size=256)
+            for device in ("cuda:0", "cuda:1")
+            for attention in ("eager", "flash")
+            for mode in modes
+            for length in (128, 4096)
+        ]
+    )
+
+
+def test_names_make_room_for_median_and_throughput() -> None:
+    names = long_names()
+    for width in range(58, 200):
+        made = Arrangement.of_cases(width, names, DEFAULT_COLUMN_SET)
+        assert {"state", "p50", "samples"} <= {column.key for column in made.columns}
+        assert made.names is not None
+        assert made.names.width <= made.case_width or width < 62
+        room = width - 3 - sum(column.width + column.graph + 2 for column in made.columns)
+        assert made.names == names or room < names.width  # no shorter than needed
+    assert Arrangement.of_cases(120, names, DEFAULT_COLUMN_SET).names == names
+    own = columns_of(("energy", "p50", "state", "notes"))
+    assert [column.key for column in Arrangement.of_cases(60, names, own).columns][:2] == ["energy", "p50"]
+
+
+def test_a_title_is_found_where_it_is_drawn() -> None:
+    for width in (77, 130, 196):
+        made = Arrangement.of_cases(width, long_names(), DEFAULT_COLUMN_SET)
+        header = "".join(text for text, _ in made.header(width, UNICODE))
+        assert made.key_at(header.index("case")) == "case"
+        for column in made.columns:
+            assert made.key_at(header.index(column.title)) == column.key
+            assert made.key_at(header.index(column.title) + len(column.title) - 1) == column.key
