@@ -4,6 +4,7 @@ from __future__ import annotations  # array[float] can't be evaluated before Pyt
 
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from msgspec import structs
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     SCHEMA,
+    Answered,
     CaseAdded,
     CaseFinished,
     CasePrepared,
@@ -252,6 +254,8 @@ class Session:
                 self._machine_event(event)
             case CaseStarted() | CasePrepared() | RoundFinished() | CaseRepeated() | CaseFinished():
                 self._case_event(event)
+            case Answered():
+                self._answered(event)
             case CaseAdded() | OrderChanged() | Paused() | Continued():
                 self._queue_event(event)
             case SessionStarted():
@@ -369,6 +373,15 @@ class Session:
                     )
 
                     case.replace_steps_with_metrics(metrics(case))
+
+    def _answered(self, event: Answered) -> None:
+        case = self._case(event.case)
+        case.answered, case.comparison = event, None
+        for each in event.comparisons:
+            compared = self._case(each.case)
+            if compared.finished:  # checkpoints of a replay share it as it was
+                compared = self.cases[each.case] = copy(compared)
+            compared.comparison = each
 
     def _remove_running(self, case: CaseState) -> None:
         self.running = [each for each in self.running if each is not case]
