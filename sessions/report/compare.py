@@ -1,6 +1,6 @@
 """Comparison report: what differs between sessions, each system, and aligned cases side by side."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -127,6 +127,7 @@ def conclusion(against: PairwiseComparison) -> list[str]:
     lines += _extreme("Largest loss", against, against.largest_loss)
     unsure = [row for row in rows if row.verdict is Verdict.UNSURE and row.ratio]
     lines += _unsure(against, unsure)
+    lines += _answers(rows)
     lost = [row for row in against.rows if row.lost]
     if lost:
         lines.append(f"{count(len(lost), 'case')} measured in A and not in {against.new_letter}.")
@@ -157,6 +158,19 @@ def _unsure(against: PairwiseComparison, rows: list[AlignedCase]) -> list[str]:
     row, ratio = max(known, key=lambda each: abs(log(each[1].value)))
     label = _label(against, row.case)
     return [f"Of the unsure ones {label} differs most: {ratio_text(ratio.value)} ×, but {why_unsure(ratio)}."]
+
+
+def _answers(rows: Sequence[AlignedCase]) -> list[str]:
+    """Count the cases whose output for the probe has changed; nothing if none has two comparable outputs."""
+    known = [row.same_answer for row in rows if row.same_answer is not None]
+    if not known:
+        return []
+    changed = known.count(False)
+    if not changed:
+        return [f"Same answers, bit for bit: {count(len(known), 'case')}."]
+    return [
+        f"Changed answers: {changed:,} of {count(len(known), 'case')}; each session's report says how close."
+    ]
 
 
 def _system(letter: str, side: ComparedSession) -> System:

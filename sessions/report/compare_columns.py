@@ -52,6 +52,7 @@ def short_columns(letter: str) -> Columns:
         *_both(letter, "ms", latency),
         *_ratio_columns(),
         *_both(letter, "samples/s", lambda result: number(result.metrics.samples_per_s)),
+        _ANSWER,
         _notes(letter),
     )
 
@@ -64,6 +65,7 @@ def full_columns(letter: str) -> Columns:
         *_both(letter, "n", lambda result: number(result.metrics.latency_ms.n or None, 0)),
         *_ratio_columns(),
         *_both(letter, "samples/s", lambda result: number(result.metrics.samples_per_s)),
+        _ANSWER,
         Column("Throughput ratio (×)", lambda each: value(each.pair.throughput)),
         *_both(letter, "peak RSS (MB)", lambda result: number(_memory(result).peak_rss_mb)),
         *_both(letter, "device memory (MB)", lambda result: number(result.case.device_memory_mb)),
@@ -145,3 +147,8 @@ def _notes(letter: str) -> Column[PairRow]:
 
 def _memory(result: Result) -> Memory:
     return (result.case.finished.memory if result.case.finished else None) or Memory()
+
+
+_ANSWER: Column[PairRow] = Column(
+    "Answer", lambda each: {True: "same", False: "changed", None: None}[each.row.same_answer], right=False
+)

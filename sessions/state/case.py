@@ -178,6 +178,12 @@ class CaseState:
         return self.prepared.effective if self.prepared else None
 
     @property
+    def answer_absent(self) -> str | None:
+        """Recorded reason why the case has no answer, or why that wasn't compared."""
+        reason = self.comparison.absent if self.comparison else None
+        return reason or (self.answered.absent if self.answered else None)
+
+    @property
     def peak_memory_mb(self) -> float | None:
         """Highest peak that was read: memory of the device, or of the worker for a case on the CPU."""
         return peak_mb(self.config.device, self.finished.memory if self.finished else None)

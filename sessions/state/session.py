@@ -77,6 +77,8 @@ class Session:
         """Each resume of the session by another engine."""
         self.done = 0
         """Number of ended cases, whatever their outcome."""
+        self.answer_baselines: set[int] = set()
+        """Cases whose answers others were compared with."""
         self.messages: list[Message] = []
         self.now_s = 0.0
         """Session time of the newest event."""
@@ -378,6 +380,7 @@ class Session:
         case = self._case(event.case)
         case.answered, case.comparison = event, None
         for each in event.comparisons:
+            self.answer_baselines.add(each.baseline)
             compared = self._case(each.case)
             if compared.finished:  # checkpoints of a replay share it as it was
                 compared = self.cases[each.case] = copy(compared)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from benchtui.sessions.advice.objectives import Need
 from benchtui.sessions.compare.system_facts import Fact
+from benchtui.sessions.report.sections.answers import suspects
 from benchtui.sessions.report.sections.recommendations import BALANCED, OPTIMA, Recommendation
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.text.formatting import count, listed, number
@@ -41,7 +42,7 @@ class DecisionSection:
 def decision(session: Session, choices: Sequence[Recommendation]) -> DecisionSection:
     """Return what to run for each need. Without a measured case, only how many were measured."""
     shown = _with_alternatives(choices)
-    lines = (_run(shown, "throughput"), _run(shown, "latency"), completeness(session))
+    lines = (_run(shown, "throughput"), _run(shown, "latency"), *suspects(shown), completeness(session))
     return DecisionSection(
         sentences=tuple(line for line in lines if line),
         table=table(_COLUMNS, shown),
