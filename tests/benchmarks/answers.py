@@ -1,7 +1,7 @@
 """Step times and memory peaks with the probe over those without: `python tests/benchmarks/answers.py`.
 
-Sessions of one case, with `answers` on and off in turns. The probe runs after the outcome is reported, so the
-ratio of each pair differs from 1 by noise alone; its median says by how much, the spread how well that is known.
+Sessions of one case, with `answers` on and off in turns. The probe runs after the outcome is reported. The
+ratio of each pair should differ from 1 by noise alone; the spread of the pairs says how well that is known.
 """
 
 import statistics
