@@ -4,7 +4,7 @@ Runs after the case's outcome has been reported: it can change no metric and fai
 becomes the reason why the answer or its comparison is absent.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -38,10 +38,10 @@ class KeptAnswer(AnsweredCase, frozen=True, kw_only=True):
     """None if it has no answer."""
 
 
-def answer(job: Job, workload: Workload, step_s: float, t: float) -> Answered | None:
+def answer(job: Job, workload: Workload, step_s: float, clock: Callable[[], float]) -> Answered | None:
     """Answer the probe and compare; None if the case has done so in an earlier round.
 
-    ``step_s`` is the mean time of a step, ``t`` the session time of the event.
+    ``step_s`` is the mean time of a step, ``clock`` gives the session time.
     """
     folder = Path(job.scratch).parent / FOLDER
     own = KeptAnswer(index=job.case, config=job.config)
@@ -54,16 +54,13 @@ def answer(job: Job, workload: Workload, step_s: float, t: float) -> Answered | 
             raise BenchtuiError(f"an answer of {values.size:,} values; 1 to {MOST_VALUES:,} are compared")
         own = msgspec.structs.replace(own, kind=output.kind)
         _keep(folder, own, values)
-        return Answered(
-            t=t,
-            case=job.case,
-            answer=Answer(kind=output.kind, amount=_amount(output.kind, values), digest=_digest(values)),
-            comparisons=tuple(_comparisons(folder, job, own, values)),
-        )
+        found = Answer(kind=output.kind, amount=_amount(output.kind, values), digest=_digest(values))
+        comparisons = tuple(_comparisons(folder, job, own, values))
+        return Answered(t=clock(), case=job.case, answer=found, comparisons=comparisons)
     except Exception as error:  # noqa: BLE001  (the workload is model or user code, and its case has succeeded)
         with suppress(OSError):  # perhaps the disk is full
             _note(folder, msgspec.structs.replace(own, kind=None))
-        return Answered(t=t, case=job.case, absent=_reason(job.config.device, error))
+        return Answered(t=clock(), case=job.case, absent=_reason(job.config.device, error))
 
 
 def _reason(device: str, error: Exception) -> str:

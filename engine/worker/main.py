@@ -152,7 +152,7 @@ class _Case:
     def _answer(self, workload: Workload, typical: TypicalStep) -> None:
         """Answer the probe, which changes nothing of what has been reported."""
         if self._job.sweep.measure.answers and (
-            answered := answers.answer(self._job, workload, typical.step_s, self._now_s())
+            answered := answers.answer(self._job, workload, typical.step_s, self._now_s)
         ):
             self._emit(answered)
 

@@ -345,9 +345,12 @@ class Session:
         return len(self.cases[index].rounds)
 
     def _case(self, index: int) -> CaseState:
+        self._require_case(index)
+        return self.cases[index]
+
+    def _require_case(self, index: int) -> None:
         if not 0 <= index < len(self.cases):
             raise BenchtuiError(f"event for case {index}, but the session has {len(self.cases)} cases")
-        return self.cases[index]
 
     def _case_event(self, event: CaseEvent) -> None:
         case = self._case(event.case)
@@ -380,6 +383,7 @@ class Session:
         case = self._case(event.case)
         case.answered, case.comparison = event, None
         for each in event.comparisons:
+            self._require_case(each.baseline)
             self.answer_baselines.add(each.baseline)
             compared = self._case(each.case)
             if compared.finished:  # checkpoints of a replay share it as it was

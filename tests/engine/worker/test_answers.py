@@ -51,7 +51,7 @@ def ask(tmp_path: Path) -> Callable[..., Answered | None]:
             **options,
         )
         workload: Any = Fixed(values)
-        return answers.answer(job, workload, 0.01, 1.0)
+        return answers.answer(job, workload, 0.01, lambda: 1.0)
 
     return answered
 
@@ -144,7 +144,7 @@ def compared(folder: Path, sweep: Sweep, *workloads: Any) -> AnswerComparison:
     for case, workload in enumerate(workloads):
         config = cases(sweep)[0].config
         job = Job(case=case, config=config, sweep=sweep, zero_s=0.0, scratch=str(folder / f"case-{case}"))
-        found = answers.answer(job, workload, 0.01, 1.0)
+        found = answers.answer(job, workload, 0.01, lambda: 1.0)
     assert found is not None and found.absent is None
     return found.comparisons[0]
 
