@@ -15,7 +15,7 @@ import numpy
 from benchtui.engine.devices import oom
 from benchtui.engine.exception_text import described, text_of
 from benchtui.engine.job import AnsweredCase, Job
-from benchtui.engine.workloads.base import Workload
+from benchtui.engine.workloads.base import MOST_VALUES, Workload
 from benchtui.sessions.analysis.answers import Values, comparison, tolerance
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Answered
@@ -24,8 +24,6 @@ from benchtui.sessions.stats.baseline import answer_baseline
 
 FOLDER = "answers"
 """Name of the folder of kept answers, next to the scratch folders of the cases."""
-MOST_VALUES = 6_500_000
-"""Largest output that is kept: logits of 128 positions over GPT-2's vocabulary, 26 MB."""
 DIGEST_LENGTH = 16
 
 _DTYPES = {"logits": numpy.float32, "tokens": numpy.int64, "losses": numpy.float64, "values": numpy.float64}

@@ -21,6 +21,10 @@ class StepCounts:
     """May be infinite or NaN."""
 
 
+MOST_VALUES = 6_500_000
+"""Largest output that is kept: logits of 128 positions over GPT-2's vocabulary, 26 MB."""
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """Output of a case for the probe."""

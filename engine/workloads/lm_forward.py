@@ -4,14 +4,13 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from benchtui.engine.devices.base import Device, Lap
-from benchtui.engine.workloads.base import Output
+from benchtui.engine.workloads.base import MOST_VALUES, Output
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
 from benchtui.sessions.sweep import Config, Sweep
 
 POSITIONS = 128
-"""Positions of the probe whose logits are compared, over all rows. At least 100, for a 99th percentile."""
-MOST_LOGITS = 6_500_000
-"""Largest number of logits, which a large vocabulary leaves fewer positions for."""
+"""Positions of the probe whose logits are compared, over all rows. At least 100, for a 99th percentile; fewer
+only if the vocabulary is large."""
 
 
 class LmForward(NetworkTask):
@@ -35,7 +34,7 @@ class LmForward(NetworkTask):
         for batch in self._probe(step_s):
             with torch.inference_mode(), self._autocast():
                 whole = self._forward(**batch.inputs, use_cache=False).logits
-            per_row = max(1, min(POSITIONS, MOST_LOGITS // whole.shape[-1]) // self.probe_rows)
+            per_row = max(1, min(POSITIONS, MOST_VALUES // whole.shape[-1]) // self.probe_rows)
             for row in range(batch.rows):
                 logits.append(whole[row, spaced(batch.mask[row], per_row)].float().cpu())
         return Output("logits", torch.cat(logits))

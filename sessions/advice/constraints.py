@@ -136,7 +136,7 @@ def _no_kl(result: Result) -> str:
     found = result.case.comparison
     if found is None or found.verdict is None:
         return _no_answer(result)
-    return f"no KL divergence: its answer is {'not finite' if found.verdict == 'broken' else 'no logits'}"
+    return f"no KL divergence: its answer isn't {'finite' if found.verdict == 'broken' else 'logits'}"
 
 
 def _no_vram(result: Result) -> str:
