@@ -44,8 +44,9 @@ def distance(found: AnswerComparison | None) -> float | None:
     if found is None or found.verdict is None:
         return None
     unequal = None if found.equal_tokens is None else 1 - found.equal_tokens
-    noise = 0.0 if found.sqnr_db is None else 10 ** (-found.sqnr_db / 20)
-    size = next(each for each in (found.kl_mean, unequal, found.loss_difference, noise) if each is not None)
+    nearness = 0.0 if found.sqnr_db is None else max(found.sqnr_db, 0.0)
+    figures = (found.kl_mean, unequal, found.loss_difference, 1 / (1 + nearness))
+    size = abs(next(each for each in figures if each is not None))  # a file may say anything
     return tuple(SIGNS).index(found.verdict) + size / (1 + size)
 
 

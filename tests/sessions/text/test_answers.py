@@ -68,3 +68,11 @@ def test_facts_of_a_case_name_random_weights_and_reasons(bench: Any) -> None:
         ("SQNR", "40.0 dB"),
     ]
     assert answer_facts(session.cases[2]) == [("none because", "the step has no method answer()")]
+
+
+@pytest.mark.parametrize("value", [-1.0, -1e18, 1e18])
+@pytest.mark.parametrize("name", ["kl_mean", "sqnr_db", "equal_tokens", "loss_difference"])
+def test_figures_of_an_untrusted_file_are_formatted(name: str, value: float) -> None:
+    found = compared(verdict="close", **{name: value})
+    assert answer_cell(found) and answer_note(found)
+    assert 1 <= (distance(found) or 0.0) <= 2
