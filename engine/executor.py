@@ -11,6 +11,7 @@ from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.job import Job
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.events import (
+    Answered,
     CaseFinished,
     CasePrepared,
     Idle,
@@ -24,7 +25,7 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.payloads import Host
 
-WorkerEvent = CasePrepared | Steps | CaseFinished
+WorkerEvent = CasePrepared | Steps | Answered | CaseFinished
 """Events of a running case."""
 PreflightEvent = Idle | Runtime | Peaks | Message
 """Events about a node before the first case."""

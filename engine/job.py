@@ -11,8 +11,17 @@ TEARDOWN_S = 20.0
 take seconds to free the worker's memory."""
 STEP_COST_S = 40.0
 """Seconds a worker may take to measure a step's cost after a successful case, and to exit."""
+ANSWER_S = 40.0
+"""Seconds a worker may take to answer the probe after a successful case, in addition."""
 THROUGHPUT_BLOCK = 16
 """Steps between two synchronizations in throughput mode."""
+
+
+class AnsweredCase(Record, frozen=True, kw_only=True):
+    """Case that has answered the probe, with the options that decide which baseline it has."""
+
+    index: int
+    config: Config
 
 
 class Job(Record, frozen=True, kw_only=True):
@@ -26,6 +35,8 @@ class Job(Record, frozen=True, kw_only=True):
     scratch: str
     """Folder for compiler caches, removed at the end of the session. The node puts it in its scratch folder."""
     round: int = 0
+    baseline: AnsweredCase | None = None
+    """Case that this one's answer is compared with, if it has been measured; null if none has yet."""
     report_s: float = REPORT_S
     """Minimum seconds between two events of steps, which are sent as columns. Set by the node."""
 

@@ -6,6 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from benchtui.sessions.events import (
+    Answered,
     AnyEvent,
     CaseFinished,
     CasePrepared,
@@ -20,7 +21,15 @@ from benchtui.sessions.events import (
 MAX_TEXT_BYTES = 4096
 """Maximum size of a text in the session file in UTF-8 bytes, without the note that it was cut."""
 _WITH_FOREIGN_TEXT = (
-    Runtime | CasePrepared | RoundFinished | CaseRepeated | CaseFinished | Message | NodeLost | SessionFinished
+    Runtime
+    | CasePrepared
+    | RoundFinished
+    | CaseRepeated
+    | Answered
+    | CaseFinished
+    | Message
+    | NodeLost
+    | SessionFinished
 )
 """Events with text from models, libraries and user code."""
 

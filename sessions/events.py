@@ -11,6 +11,8 @@ import msgspec
 
 from benchtui.sessions.payloads import (
     Amount,
+    Answer,
+    AnswerComparison,
     Compiling,
     Count,
     Data,
@@ -264,6 +266,17 @@ class CaseRepeated(Event, tag="case_repeated", frozen=True, kw_only=True):
     """Pause before the repeat, for the machine to settle."""
 
 
+class Answered(Event, tag="answered", frozen=True, kw_only=True):
+    """A case answered the probe, after its measured steps in its first round; it ends in a later event."""
+
+    case: Count
+    answer: Answer | None = None
+    absent: str | None = None
+    """Why it has no answer."""
+    comparisons: tuple[AnswerComparison, ...] = ()
+    """Its own comparison, if its baseline has answered; if it is the baseline, those of cases that waited."""
+
+
 class CaseFinished(Event, tag="case_finished", frozen=True, kw_only=True):
     """Outcome of a case. Every planned case has exactly one; a restarted case has another.
 
@@ -346,6 +359,7 @@ AnyEvent = (
     | Telemetry
     | RoundFinished
     | CaseRepeated
+    | Answered
     | CaseFinished
     | Resumed
     | Message

@@ -270,6 +270,49 @@ class StepCost(Record, frozen=True, kw_only=True):
     """What couldn't be counted (``flops``, ``bytes``, ``busy``, ``attention``, ``waits``), with the reason."""
 
 
+AnswerKind = Literal["logits", "tokens", "losses", "values"]
+"""Logits at sampled positions, generated tokens, losses of first training steps, or values of an own step."""
+AnswerVerdict = Literal["identical", "close", "different", "broken"]
+
+
+class Answer(Record, frozen=True, kw_only=True):
+    """Output of a case for the probe, the same input for every case of one sequence length."""
+
+    kind: AnswerKind
+    amount: Count
+    """Positions (logits), tokens, losses or values in the output."""
+    digest: str
+    """SHA-256 of the values, as far as it tells apart two outputs of the same kind; equal for equal bits."""
+
+
+class AnswerComparison(Record, frozen=True, kw_only=True):
+    """Answer of a case compared with its baseline's. Figures that its kind doesn't have are null."""
+
+    case: Count
+    baseline: Count
+    verdict: AnswerVerdict | None = None
+    kl_mean: Amount | None = None
+    """Mean over the positions of KL(baseline ‖ case) over the whole vocabulary, in nats."""
+    kl_p99: Amount | None = None
+    """99th percentile of the same; null below 100 positions."""
+    top1_agreement: Amount | None = None
+    """Share of positions at which both have the same likeliest token or class."""
+    sqnr_db: Amount | None = None
+    """Power of the baseline's values over that of the differences, in dB; null if there are none."""
+    largest_difference: Amount | None = None
+    """Largest absolute difference of two values: logits, losses or own values."""
+    cosine: Amount | None = None
+    """Cosine similarity of the values of an own step; null if one of the two is all zero."""
+    equal_tokens: Amount | None = None
+    """Share of generated tokens that are equal, position by position."""
+    first_difference: Count | None = None
+    """First generated token of any row, or first training step, that differs, from 0; null if none does."""
+    loss_difference: Amount | None = None
+    """Largest difference of two losses of the same step, over the baseline's."""
+    absent: str | None = None
+    """Why there is no verdict."""
+
+
 class Reported(Record, frozen=True, kw_only=True):
     """Metrics of an imported source without steps, used in place of computed ones."""
 

@@ -29,6 +29,7 @@ from benchtui.engine.node.protocol import (
 )
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
+    Answered,
     CaseFinished,
     CasePrepared,
     Idle,
@@ -222,7 +223,7 @@ class RemoteNode:
                     self._context.emit(replace(event, t=self._now_s()))
             case CaseFinished():
                 self._finish_case(event)
-            case CasePrepared() | Steps():
+            case CasePrepared() | Steps() | Answered():
                 if case := self._cases.get(event.case):
                     case.events.append(event)
             case Message():

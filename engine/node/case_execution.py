@@ -11,7 +11,7 @@ from benchtui.engine.node.energy import gpu_energy, processor_energy
 from benchtui.engine.node.telemetry_window import TelemetryWindow
 from benchtui.engine.node.worker_processes import CaseProcess
 from benchtui.engine.telemetry.gpu.reader import GpuReader
-from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome
+from benchtui.sessions.events import Answered, CaseFinished, CasePrepared, Outcome
 from benchtui.sessions.payloads import Energy, Environment, Gpu, Host, Memory
 from benchtui.sessions.stats.disturbance import disturbances, unwatched_marks
 
@@ -68,7 +68,8 @@ class CaseRun:
     def collect(self, now_s: float) -> Iterator[WorkerEvent]:
         """Yield pending events. The last one, ``CaseFinished``, gets the node's telemetry added."""
         for event in self._process.collect(now_s):
-            self._read_processes()
+            if not isinstance(event, Answered):  # the probe is no part of the memory that the case needs
+                self._read_processes()
             if isinstance(event, CasePrepared):
                 self._gpu_uuid, self._uuid_absent = event.gpu_uuid, event.gpu_absent
             if isinstance(event, CaseFinished):

@@ -8,6 +8,7 @@ import msgspec
 from benchtui.engine.job import Job
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.events import (
+    Answered,
     CaseFinished,
     CasePrepared,
     Idle,
@@ -101,7 +102,18 @@ class TaskDone(NodeMessage, tag="done", frozen=True, kw_only=True):
 NodeCommand = Ping | OpenNode | Prepare | Measure | Start | End
 """Messages from the engine to a node."""
 NodeEvent = (
-    Hello | Pong | TaskDone | Telemetry | Idle | Runtime | Peaks | Message | CasePrepared | Steps | CaseFinished
+    Hello
+    | Pong
+    | TaskDone
+    | Telemetry
+    | Idle
+    | Runtime
+    | Peaks
+    | Message
+    | CasePrepared
+    | Steps
+    | Answered
+    | CaseFinished
 )
 """Messages from a node to the engine."""
 

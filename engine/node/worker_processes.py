@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from benchtui.engine.executor import WorkerEvent
-from benchtui.engine.job import STEP_COST_S, TEARDOWN_S, Job, PeaksReport, StepCostReport
+from benchtui.engine.job import ANSWER_S, STEP_COST_S, TEARDOWN_S, Job, PeaksReport, StepCostReport
 from benchtui.engine.line_protocol import Lines
 from benchtui.engine.node import fork_server
 from benchtui.engine.process_tree import (
@@ -125,6 +125,7 @@ class CaseProcess:
         """
         self._on_end = on_end
         self._case = job.case
+        self._answers = job.sweep.measure.answers
         self._timeout_s = job.sweep.measure.timeout_s
         self._deadline_s = monotonic() + self._timeout_s
         self._ending: CaseFinished | None = None
@@ -180,7 +181,7 @@ class CaseProcess:
             if isinstance(event, CaseFinished):
                 self._ending = self._ending or event
                 if self._killed_s is None:
-                    self._deadline_s = monotonic() + (STEP_COST_S if event.work else TEARDOWN_S)
+                    self._deadline_s = monotonic() + self._after_end_s(event)
             elif isinstance(event, StepCostReport):
                 self._ending = self._ending and msgspec.structs.replace(self._ending, work=event.work)
                 self._deadline_s = min(self._deadline_s, monotonic() + TEARDOWN_S)
@@ -198,6 +199,11 @@ class CaseProcess:
             self._killed_s = monotonic()
             self._deadline_s = self._killed_s + _CHECK_S
         _kill(self.pid)
+
+    def _after_end_s(self, event: CaseFinished) -> float:
+        """Seconds that the worker may take for what follows the outcome that it reported."""
+        answer_s = ANSWER_S if event.outcome == "ok" and self._answers else 0.0
+        return answer_s + (STEP_COST_S if event.work else TEARDOWN_S)
 
     def _on_deadline(self, now_s: float) -> None:
         if self._killed_s is None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from benchtui.engine.executor import NODE_LOST_PREFIX, Node
+from benchtui.engine.supervisor.answer_baselines import AnswerBaselines
 from benchtui.engine.supervisor.batch_size_search import NextSize, SearchResult
 from benchtui.engine.supervisor.batch_size_searches import ENDS_PREFIX, BatchSizeSearches, PendingSearchStep
 from benchtui.engine.supervisor.case_queue import Queue
@@ -36,6 +37,7 @@ class Scheduler:
         self._runs: dict[int, RoundRun] = {}
         self._launch = launch
         self._rounds = rounds
+        self.answer_baselines = AnswerBaselines(sweep)
         self._searches = BatchSizeSearches(sweep, self.queue, [node.host for node in nodes])
         self._sweep = sweep
         self._node_losses: Counter[int] = Counter()
@@ -51,6 +53,7 @@ class Scheduler:
         """Restore the state of a recorded session. Both arguments include the resume event."""
         self.queue.restore(session)
         self._rounds.restore(session)
+        self.answer_baselines.restore(session)
         self._pending_steps = self._searches.replay_record(record)
         self._pending_skips = [
             (case, smaller)
@@ -152,7 +155,10 @@ class Scheduler:
         end = self._handle_node_loss(reported)
         if end is None:
             return
-        self.log.write(self._rounds.ended(end, run.scheduled.round))
+        record = self._rounds.ended(end, run.scheduled.round)
+        self.log.write(record)
+        if isinstance(record, CaseFinished) and record.outcome == "ok":
+            self.answer_baselines.add(end.case, run.scheduled.case.config)
         self.queue.ended(end.case, end.outcome)
         if end.outcome == "oom":
             for case in self.queue.as_large_as(end.case):

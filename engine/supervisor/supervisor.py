@@ -223,6 +223,7 @@ class Supervisor:
             zero_s=self._log.zero_s,
             scratch=self._rounds.scratch(case.index),
             round=scheduled.round,
+            baseline=self._scheduler.answer_baselines.of(case.config),
         )
         return self._executor.start(job, scheduled.node)
 

@@ -24,7 +24,7 @@ from benchtui.engine.line_protocol import send
 from benchtui.engine.models import precision
 from benchtui.engine.models.compilation import CompileWatch, applied_cuda_graphs
 from benchtui.engine.process_tree import kill_descendants
-from benchtui.engine.worker import isolation
+from benchtui.engine.worker import answers, isolation
 from benchtui.engine.worker.step_cost import TypicalStep, count_waits, measure_step_cost
 from benchtui.engine.worker.timed_loop import Measured, Recorder, measure, warm_up
 from benchtui.engine.workloads import own
@@ -80,6 +80,7 @@ class _Case:
         except BaseException as error:  # noqa: BLE001  (boundary: whatever a model raises is the case's outcome)
             self._failed(error)
         else:
+            self._answer(workload, typical)
             if ended.work:
                 self._emit(StepCostReport(work=self._step_cost(device, workload, typical)))
 
@@ -147,6 +148,13 @@ class _Case:
             compiling=measured.compiling,
             work=STEP_COST_PENDING if job.round == job.sweep.measure.rounds - 1 else None,
         )
+
+    def _answer(self, workload: Workload, typical: TypicalStep) -> None:
+        """Answer the probe, which changes nothing of what has been reported."""
+        if self._job.sweep.measure.answers and (
+            answered := answers.answer(self._job, workload, typical.step_s, self._now_s)
+        ):
+            self._emit(answered)
 
     def _step_cost(self, device: Device, workload: Workload, typical: TypicalStep) -> StepCost:
         """Return the cost of a step; in throughput mode with the number of its waits for the device."""

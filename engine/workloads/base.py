@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import torch
+
 from benchtui.engine.devices.base import Lap
-from benchtui.sessions.payloads import Data, Effective, Model
+from benchtui.sessions.payloads import AnswerKind, Data, Effective, Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,19 @@ class StepCounts:
     """Tokens including padding."""
     loss: float | None = None
     """May be infinite or NaN."""
+
+
+MOST_VALUES = 6_500_000
+"""Largest output that is kept: logits of 128 positions over GPT-2's vocabulary, 26 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Output of a case for the probe."""
+
+    kind: AnswerKind
+    values: torch.Tensor
+    """On the host; shapes are those of ``sessions.analysis.answers.Values``."""
 
 
 class Workload(Protocol):
@@ -66,4 +81,12 @@ class Workload(Protocol):
 
     def count(self, done: Any) -> StepCounts:  # noqa: ANN401  (as above)
         """Return the counts of a step from what it returned. Called outside the timed span."""
+        ...
+
+    def answer(self, step_s: float) -> Output:
+        """Answer the probe: the same input for every case of this sequence length, whatever its batch size.
+
+        Called after the last measured step, and possibly never. ``step_s`` is the mean time of a step.
+        Raises BenchtuiError if the task has no answer, or if it would take too long.
+        """
         ...

@@ -4,12 +4,15 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.workloads.base import Output
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
 from benchtui.sessions.sweep import Config, Sweep
 
 
 class Classify(NetworkTask):
     """A transformers sequence-classification model."""
+
+    probe_rows = 16
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
@@ -24,3 +27,11 @@ class Classify(NetworkTask):
         self._to_host(logits)
         lap("result")
         return StepOutput((mask,))
+
+    def answer(self, step_s: float) -> Output:
+        """Return the logits of the first rows, with shape (rows, classes)."""
+        logits = []
+        for batch in self._probe(step_s):
+            with torch.inference_mode(), self._autocast():
+                logits.append(self._forward(**batch.inputs).logits[: batch.rows].float().cpu())
+        return Output("logits", torch.cat(logits))

@@ -10,6 +10,7 @@ from transformers import AutoModelForCausalLM, StaticCache
 
 from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.models.network import Architecture
+from benchtui.engine.workloads.base import Output
 from benchtui.engine.workloads.batches import Side
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
 from benchtui.sessions.errors import CaseSkippedError
@@ -49,6 +50,16 @@ class Generate(NetworkTask):
         lap("result")
         self._note_cache(mask.shape, cache)
         return StepOutput((mask,))
+
+    def answer(self, step_s: float) -> Output:
+        """Return the tokens generated for the first rows, with shape (rows, new tokens)."""
+        tokens = []
+        for batch in self._probe(step_s):
+            ids, mask = batch.inputs["input_ids"], batch.inputs.get("attention_mask")
+            with torch.inference_mode(), self._autocast():
+                generated, _ = self._generate(ids, mask, lambda part: None)
+            tokens.append(generated[: batch.rows].cpu())
+        return Output("tokens", torch.cat(tokens))
 
     def _generate(self, ids: torch.Tensor, mask: torch.Tensor | None, lap: Lap) -> tuple[torch.Tensor, Any]:
         """Return the new tokens (batch, new_tokens) and the KV cache. Without padding the mask is None."""

@@ -4,8 +4,13 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.workloads.base import MOST_VALUES, Output
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
 from benchtui.sessions.sweep import Config, Sweep
+
+POSITIONS = 128
+"""Positions of the probe whose logits are compared, over all rows. At least 100, for a 99th percentile; fewer
+only if the vocabulary is large."""
 
 
 class LmForward(NetworkTask):
@@ -22,3 +27,23 @@ class LmForward(NetworkTask):
             self._forward(**inputs, use_cache=False)
         lap("forward")
         return StepOutput((mask,))
+
+    def answer(self, step_s: float) -> Output:
+        """Return logits of evenly spaced positions of the first rows, with shape (positions, vocabulary)."""
+        logits = []
+        for batch in self._probe(step_s):
+            with torch.inference_mode(), self._autocast():
+                whole = self._forward(**batch.inputs, use_cache=False).logits
+            per_row = max(1, min(POSITIONS, MOST_VALUES // whole.shape[-1]) // self.probe_rows)
+            for row in range(batch.rows):
+                logits.append(whole[row, spaced(batch.mask[row], per_row)].float().cpu())
+        return Output("logits", torch.cat(logits))
+
+
+def spaced(mask: torch.Tensor, count: int) -> list[int]:
+    """Return up to this many evenly spaced positions of a row, from its first to its last real token."""
+    real = mask.nonzero().flatten().tolist()
+    if len(real) <= count:
+        return real
+    last = len(real) - 1
+    return [real[round(place * last / max(count - 1, 1))] for place in range(count)]

@@ -6,11 +6,13 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from benchtui.engine.devices.base import Device, Lap
-from benchtui.engine.workloads.base import StepCounts
+from benchtui.engine.workloads.base import Output, StepCounts
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
 from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.sweep import Config, Sweep, Train
 
+FIRST_STEPS = 10
+"""Number of first steps whose losses are the answer."""
 IGNORED = -100
 """Label that the loss in transformers ignores. Used for padding."""
 
@@ -41,12 +43,16 @@ class LmTrain(NetworkTask):
         self._optimizer = self._adamw(sweep.train)
         self._scaler = torch.amp.GradScaler(self._device.type, enabled=config.precision == "amp-fp16")
         self._measured_steps = self._updates_before = 0
+        self._first_losses: list[float] = []
+        self._first_steps = FIRST_STEPS
+        """Number of losses to keep, until the batches start again from the first one."""
         self._ready = True
         self.effective = self.read_back()
 
     def begin_measuring(self) -> None:
         """Return to the first batch, and count steps and updates of the weights from here on."""
         super().begin_measuring()
+        self._first_steps = len(self._first_losses) or FIRST_STEPS
         self._measured_steps, self._updates_before = 0, self._updates()
 
     def step(self, lap: Lap) -> StepOutput:
@@ -76,6 +82,8 @@ class LmTrain(NetworkTask):
         """Count tokens and read the loss. A non-finite loss adds a mark to the case."""
         self._measured_steps += 1
         counted = super().count(done)
+        if counted.loss is not None and len(self._first_losses) < self._first_steps:
+            self._first_losses.append(counted.loss)
         if counted.loss is not None and not isfinite(counted.loss):
             self.marks = tuple(dict.fromkeys((*self.marks, "loss not finite")))
         return counted
@@ -86,6 +94,13 @@ class LmTrain(NetworkTask):
         if self._scaler.is_enabled() and skipped:
             mark = f"gradient scaler skipped {skipped} of {self._measured_steps} steps"
             self.marks = (*self.marks, mark)
+
+    def answer(self, step_s: float) -> Output:
+        """Return the losses of the first steps: from equal weights, over the first batches.
+
+        Those of the warm-up, as measured steps start again from the first batch with trained weights.
+        """
+        return Output("losses", torch.tensor(self._first_losses, dtype=torch.float64))
 
     def _adamw(self, train: Train) -> torch.optim.AdamW:
         fused = train.optimizer == "fused" or (train.optimizer == "auto" and self._device.type != "cpu")

@@ -2,6 +2,7 @@
 
 The function is called once with an ``OwnCase`` and returns an object with ``step()`` and ``samples``, the
 number of samples per step. An optional ``tokens`` is read after each step: the number of tokens it processed.
+An optional ``answer()`` is called once after the measured steps; its values are compared with the baseline's.
 """
 
 import importlib.util
@@ -17,7 +18,7 @@ import torch
 
 from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.models import compilation
-from benchtui.engine.workloads.base import StepCounts
+from benchtui.engine.workloads.base import Output, StepCounts
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Data, Effective, Model
 from benchtui.sessions.sweep import Config, Sweep, custom_task
@@ -114,6 +115,24 @@ class CustomTask:
     def read_back(self) -> Effective:
         """Return threads and compilation, as reported by torch. Other options are unknown."""
         return Effective(threads=torch.get_num_threads(), compiled=self._compiled())
+
+    def answer(self, step_s: float) -> Output:
+        """Return what ``answer()`` of the user's object returns: a tensor, or numbers, nested or not.
+
+        Raises BenchtuiError if it has no such method, or if that returns anything else.
+        """
+        function = getattr(self._step, "answer", None)
+        if function is None:
+            raise BenchtuiError("the step has no method answer()")
+        returned = function()
+        try:
+            values = torch.as_tensor(returned).detach().cpu()
+        except (TypeError, ValueError, RuntimeError) as error:
+            kind = type(returned).__name__
+            raise BenchtuiError(f"answer() returned {kind}; it must be a tensor or numbers") from error
+        if values.is_complex():
+            values = torch.view_as_real(values)
+        return Output("values", values.to(torch.float64))
 
     def _compiled(self) -> bool | None:
         if "torch._dynamo" in sys.modules and compilation.graphs():

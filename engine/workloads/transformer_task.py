@@ -1,7 +1,9 @@
 """Base of the built-in tasks: a network that is fed batches of token ids."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle
+from math import ceil
 from typing import Any
 
 import torch
@@ -11,10 +13,25 @@ from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.job import THROUGHPUT_BLOCK
 from benchtui.engine.models import compilation, loading, precision
 from benchtui.engine.models.network import Architecture, load_network
-from benchtui.engine.workloads.base import StepCounts
+from benchtui.engine.workloads.base import Output, StepCounts
 from benchtui.engine.workloads.batches import Batches, Side, SyntheticBatches, TextBatches, find_step
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Data, Effective
 from benchtui.sessions.sweep import SYNTHETIC, Config, Sweep
+
+LONGEST_ANSWER_S = 15.0
+"""Longest time for answering the probe, estimated from the steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeBatch:
+    """Batch of the probe on the device, shaped as the measured ones so that nothing is compiled again."""
+
+    rows: int
+    """Number of its first rows that count."""
+    mask: torch.Tensor
+    """Attention mask on the host, with shape (batch, length)."""
+    inputs: dict[str, torch.Tensor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +50,8 @@ class NetworkTask:
     padding_side: Side = "right"
     kv_cache_mb: float | None = None
     accumulated = 1
+    probe_rows = 4
+    """Rows of the data set that the probe consists of: the first ones."""
 
     def __init__(self, sweep: Sweep, config: Config, device: Device, auto: Any) -> None:  # noqa: ANN401  (one of transformers' Auto classes)
         """Load network and batches. Raises BenchtuiError if either is unavailable."""
@@ -107,6 +126,23 @@ class NetworkTask:
         repeated = cycle(batches)
         self._draw = lambda lap: next(repeated)
         return copies * found + self._generated
+
+    def answer(self, step_s: float) -> Output:
+        """Raise BenchtuiError: a task has an answer only if it defines one."""
+        raise BenchtuiError("this task has no answer to compare")
+
+    def _probe(self, step_s: float) -> Iterator[ProbeBatch]:
+        """Yield batches that contain the first rows of the data set. Raises BenchtuiError if it takes long."""
+        passes = ceil(self.probe_rows / self._config.batch_size)
+        if passes * step_s > LONGEST_ANSWER_S:
+            raise BenchtuiError(
+                f"answering would take {passes * step_s:.0f} s; at most {LONGEST_ANSWER_S:g} s are spent on it"
+            )
+        self._batches.rewind()
+        self._draw = self._batches.draw
+        for done in range(0, self.probe_rows, self._config.batch_size):
+            mask, inputs = self._next(lambda part: None)
+            yield ProbeBatch(min(self.probe_rows - done, self._config.batch_size), mask, inputs)
 
     @property
     def _generated(self) -> int:

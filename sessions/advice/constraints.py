@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from typing import get_args
 
+from benchtui.sessions.payloads import AnswerVerdict
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P99
 from benchtui.sessions.stats.results import Result
 
@@ -19,6 +21,10 @@ class Constraints:
     """Median step, or the mean if the source kept no steps."""
     power_w: float | None = None
     """Mean power of the device during measuring."""
+    kl: float | None = None
+    """Mean KL divergence of the case's answer from its baseline's, in nats."""
+    answer: AnswerVerdict | None = None
+    """Verdict on that answer, which may be better."""
 
 
 NONE = Constraints()
@@ -44,6 +50,14 @@ class _Kind:
     unit: str
     metric: Callable[[Result], float | None]
     missing_reason: Callable[[Result], str]
+    text: Callable[[float], str] = "{:,.6g}".format
+    """Value as text, without its unit."""
+    beyond: str = "over"
+    """Relation of a violating value to the limit."""
+
+
+VERDICTS: tuple[AnswerVerdict, ...] = get_args(AnswerVerdict)
+"""Verdicts on an answer, best first; their places are the values that ``answer`` limits."""
 
 
 def violations(result: Result, constraints: Constraints) -> list[str]:
@@ -64,7 +78,10 @@ def _violation(result: Result, constraints: Constraints, field: str) -> str | No
     value = kind.metric(result)
     if value is None:
         return kind.missing_reason(result)
-    return f"{kind.what} {value:,.6g} {kind.unit}, over {most:,.6g}" if value > most else None
+    if value <= most:
+        return None
+    shown = f"{kind.text(value)} {kind.unit}".rstrip()
+    return f"{kind.what} {shown}, {kind.beyond} {kind.text(most)}"
 
 
 def _relaxation(rows: Sequence[Result], constraints: Constraints, field: str) -> Relaxation | None:
@@ -87,8 +104,39 @@ def _distance(each: Relaxation, constraints: Constraints) -> float:
 
 
 def _limit(constraints: Constraints, field: str) -> float | None:
-    most: float | None = getattr(constraints, field)
+    most: float | None = _place(constraints.answer) if field == "answer" else getattr(constraints, field)
     return most
+
+
+def _place(verdict: AnswerVerdict | None) -> float | None:
+    return None if verdict is None else float(VERDICTS.index(verdict))
+
+
+def _kl(result: Result) -> float | None:
+    """Return the divergence of a case's answer; 0 for a baseline, which others are compared with."""
+    found = result.case.comparison
+    return found.kl_mean if found else _nothing_of_a_baseline(result)
+
+
+def _answer(result: Result) -> float | None:
+    found = result.case.comparison
+    return _place(found.verdict) if found else _nothing_of_a_baseline(result)
+
+
+def _nothing_of_a_baseline(result: Result) -> float | None:
+    return 0.0 if result.session and result.case.index in result.session.answer_baselines else None
+
+
+def _no_answer(result: Result) -> str:
+    reason = result.case.answer_absent
+    return f"no answer compared: {reason}" if reason else "no answer compared"
+
+
+def _no_kl(result: Result) -> str:
+    found = result.case.comparison
+    if found is None or found.verdict is None:
+        return _no_answer(result)
+    return f"no KL divergence: its answer isn't {'finite' if found.verdict == 'broken' else 'logits'}"
 
 
 def _no_vram(result: Result) -> str:
@@ -108,5 +156,7 @@ KINDS = {
         "step time", "ms", lambda result: result.typical_ms, lambda _: "step time not measured"
     ),
     "power_w": _Kind("power", "W", lambda result: result.metrics.mean_power_w, lambda _: "power not measured"),
+    "kl": _Kind("KL", "nats", _kl, _no_kl),
+    "answer": _Kind("answer", "", _answer, _no_answer, lambda place: VERDICTS[int(place)].upper(), "not"),
 }
 """Constraints by field."""

@@ -83,6 +83,14 @@ class AlignedCase:
         return self.pair.verdict if self.pair else None
 
     @property
+    def same_answer(self) -> bool | None:
+        """Whether both cases answered the probe with equal bits; None if either didn't, or read other data."""
+        if self.pair is None:
+            return None
+        mine, theirs = _answer(self.pair.base), _answer(self.pair.new)
+        return None if mine is None or theirs is None or mine[:-1] != theirs[:-1] else mine == theirs
+
+    @property
     def lost(self) -> bool:
         """Whether the base measured the case, and the new session planned but didn't measure it."""
         return bool(self.base and self.base.state == "ok" and self.new and self.new.state != "ok")
@@ -318,6 +326,14 @@ def _values(side: ComparedSession, option: str) -> set[object]:
 def _value_of(side: ComparedSession, case: CaseState, option: str) -> object:
     place = side.session.start.sweep if option in ("task", "model", "weights") else case.config
     return getattr(place, option)
+
+
+def _answer(result: Result) -> tuple[object, ...] | None:
+    """Return what an answer was given to, its kind and size, and its digest; None without one."""
+    answer = result.case.answered.answer if result.case.answered else None
+    if answer is None or result.session is None:
+        return None
+    return (result.session.start.sweep.dataset, answer.kind, answer.amount, answer.digest)
 
 
 def _value(row: AlignedCase) -> float:

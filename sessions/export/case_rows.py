@@ -5,7 +5,15 @@ from typing import Any
 import msgspec
 
 from benchtui.sessions.export.case_schema import ACTUAL, CaseRow, actual_column
-from benchtui.sessions.payloads import Compiling, Effective, Energy, Environment, Memory, Reported
+from benchtui.sessions.payloads import (
+    AnswerComparison,
+    Compiling,
+    Effective,
+    Energy,
+    Environment,
+    Memory,
+    Reported,
+)
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -16,6 +24,17 @@ from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.sweep.options import AXES, COVERED_BY_LABEL
 
 Values = dict[str, Any]
+ANSWER = (
+    "kl_mean",
+    "kl_p99",
+    "top1_agreement",
+    "sqnr_db",
+    "largest_difference",
+    "cosine",
+    "equal_tokens",
+    "first_difference",
+    "loss_difference",
+)
 MEMORY = ("peak_allocated_mb", "peak_reserved_mb", "peak_device_mb", "peak_rss_mb", "kv_cache_mb")
 REPORTED = ("gpu_utilization_percent", "compile_call_s")
 COMPILING = ("graphs", "graph_breaks", "recompiles", "cuda_graphs", "cuda_graph_skips")
@@ -52,6 +71,7 @@ def _row(case: CaseState, result: Result | None, base: Result | None) -> tuple[C
         **_resources(case),
         "peak_memory_low_mb": result.memory_range_mb[0] if result and result.memory_range_mb else None,
         **_baseline_comparison(result, base if result else None),
+        **_answer(case),
     }
     return msgspec.convert({name: _clean(value) for name, value in values.items()}, CaseRow), found
 
@@ -178,6 +198,18 @@ def _baseline_comparison(result: Result | None, base: Result | None) -> Values:
         "verdict": str(ratio.verdict) if ratio else None,
         "verdict_doubt": str(ratio.doubt) if ratio and ratio.doubt else None,
         "verdict_resolution_percent": _percent(ratio.resolution) if ratio else None,
+    }
+
+
+def _answer(case: CaseState) -> Values:
+    found = case.comparison or AnswerComparison(case=0, baseline=0)
+    answer = case.answered.answer if case.answered else None
+    return {
+        "answer": found.verdict,
+        "answer_baseline": case.comparison.baseline if case.comparison else None,
+        **{f"answer_{name}": getattr(found, name) for name in ANSWER},
+        "answer_digest": answer.digest if answer else None,
+        "answer_absent": case.answer_absent,
     }
 
 

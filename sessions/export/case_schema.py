@@ -151,3 +151,16 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     verdict_resolution_percent: A[
         Figure, Meta(description="The smallest difference that would have been seen.")
     ]
+    answer: A[Text, Meta(description="identical, close, different or broken, of its output.")]
+    answer_baseline: A[Amount, Meta(description="Number of the case that its output was compared with.")]
+    answer_kl_mean: A[Figure, Meta(description="Mean KL(baseline || case) of the logits, in nats.")]
+    answer_kl_p99: A[Figure, Meta(description="99th percentile over the positions; not below 100 of them.")]
+    answer_top1_agreement: A[Figure, Meta(description="Share of positions with the same likeliest token.")]
+    answer_sqnr_db: A[Figure, Meta(description="Signal-to-noise ratio of logits or own values, in dB.")]
+    answer_largest_difference: A[Figure, Meta(description="Largest absolute difference of two values.")]
+    answer_cosine: A[Figure, Meta(description="Cosine similarity of own values.")]
+    answer_equal_tokens: A[Figure, Meta(description="Share of generated tokens that are equal.")]
+    answer_first_difference: A[Amount, Meta(description="First new token or training step that differs.")]
+    answer_loss_difference: A[Figure, Meta(description="Largest relative difference of a loss.")]
+    answer_digest: A[Text, Meta(description="Equal for equal bits of the output, also between sessions.")]
+    answer_absent: A[Text, Meta(description="Why it has no answer, or why that wasn't compared.")]

@@ -59,7 +59,8 @@ class RestoredSession(Session):
         super().apply(event)
         if isinstance(event, CaseFinished):
             own, other = self.cases[event.case], self._whole.cases[event.case]
-            if own.finished == other.finished and own.sizes() == other.sizes():
+            alike = own.finished == other.finished and own.comparison == other.comparison
+            if alike and own.sizes() == other.sizes():
                 self.cases[event.case] = other
                 self._own.discard(event.case)
 

@@ -11,7 +11,7 @@ from copy import copy
 from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseFinished, Resumed
+from benchtui.sessions.events import Answered, CaseFinished, Resumed
 from benchtui.sessions.journal.reader import AnyRecord, FilePosition, Tail
 from benchtui.sessions.replay.checkpoints import CaseSnapshot, Checkpoint, RecordedSession, RestoredSession
 from benchtui.sessions.replay.markers import Markers
@@ -103,6 +103,10 @@ class Timeline:
             self.ended.append(self.whole.cases[event.case])
         elif isinstance(event, Resumed):
             self.ended = still_ended(self.ended, event)
+        elif compares_ended(event, self.whole):
+            self.ended = [
+                self.whole.cases[case.index] for case in self.ended
+            ]  # earlier checkpoints keep theirs
         if not self.moments or self.whole.now_s > self.moments[-1]:
             self.moments.append(self.whole.now_s)
 
@@ -171,6 +175,13 @@ class ReplayCursor:
             self.ended.append(self.session.cases[event.case])
         elif isinstance(event, Resumed):
             self.session, self.ended = copy(self.session), still_ended(self.ended, event)
+        elif compares_ended(event, self.session):
+            self.ended = [self.session.cases[case.index] for case in self.ended]
+
+
+def compares_ended(event: AnyRecord, session: Session) -> bool:
+    """Return whether an event has changed ended cases: their baseline answered after them."""
+    return isinstance(event, Answered) and any(session.cases[each.case].finished for each in event.comparisons)
 
 
 def still_ended(ended: list[CaseState], event: Resumed) -> list[CaseState]:

@@ -53,6 +53,7 @@ def short_columns(letter: str) -> Columns:
         *_both(letter, "ms", latency),
         *_ratio_columns(),
         *_both(letter, "samples/s", lambda result: number(result.metrics.samples_per_s)),
+        _ANSWER,
         _notes(letter),
     )
 
@@ -66,6 +67,7 @@ def full_columns(letter: str) -> Columns:
         *_both(letter, "samples/s", lambda result: number(result.metrics.samples_per_s)),
         *_ratio_columns(),
         Column("Ratio of steps (×)", _step_ratio),
+        _ANSWER,
         *_both(letter, "p99 (ms)", lambda result: time_ms(result.metrics.latency_ms.p99)),
         *_both(letter, "n", lambda result: number(result.metrics.latency_ms.n or None, 0)),
         *_both(letter, "peak RSS (MB)", lambda result: number(_memory(result).peak_rss_mb)),
@@ -165,3 +167,8 @@ def _notes(letter: str) -> Column[PairRow]:
 
 def _memory(result: Result) -> Memory:
     return (result.case.finished.memory if result.case.finished else None) or Memory()
+
+
+_ANSWER: Column[PairRow] = Column(
+    "Answer", lambda each: {True: "same", False: "changed", None: None}[each.row.same_answer], right=False
+)

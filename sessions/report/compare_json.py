@@ -74,6 +74,8 @@ class RowJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     """``FASTER``, ``SLOWER``, ``SAME`` or ``UNSURE``."""
     machine_pace: tuple[float, float] | None
     """Smallest and largest ratio of peaks, new over base. Null unless machine and software are the same."""
+    same_answer: bool | None
+    """Whether both answered the probe with equal bits. Null if either has no answer, or read other data."""
 
 
 class PairwiseJson(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -150,6 +152,7 @@ def _row(row: AlignedCase) -> RowJson:
         throughput_ratio=ratio_json(pair.throughput if pair else None),
         verdict=row.verdict.name if row.verdict else None,
         machine_pace=row.machine_speedup,
+        same_answer=row.same_answer,
     )
 
 

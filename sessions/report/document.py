@@ -17,6 +17,7 @@ from benchtui.sessions.report.overview.results import Group, results_by_device, 
 from benchtui.sessions.report.overview.short_facts import short_facts
 from benchtui.sessions.report.reproduce import Recipe, no_recipe_reason, recipe
 from benchtui.sessions.report.sections import recommendations, task_metrics
+from benchtui.sessions.report.sections.answers import AnswersSection, answers
 from benchtui.sessions.report.sections.memory_energy import frontier_table, frontiers
 from benchtui.sessions.report.sections.method import method
 from benchtui.sessions.report.sections.notes import notes
@@ -68,6 +69,8 @@ class Report:
     training: Table | None
     ranking: str | None
     effects: Table | None
+    answers: AnswersSection | None
+    """What the speed costs; None if no answers were compared."""
     memory_limits: list[Finding]
     frontier: Table | None
     anomalies: Table | None
@@ -122,6 +125,7 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
         training=task_metrics.training(results, start.sweep.task),
         ranking=ranking(effects),
         effects=effect_table(effects),
+        answers=answers(session, results),
         memory_limits=recommendations.memory_limits(fronts, varying),
         frontier=frontier_table(fronts, varying) if full else None,
         anomalies=anomaly_table(session, results, varying, None if full else MOST_ANOMALIES),

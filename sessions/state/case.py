@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.events import (
+    Answered,
     CaseAdded,
     CaseFinished,
     CasePrepared,
@@ -16,7 +17,7 @@ from benchtui.sessions.events import (
     Phase,
     RoundFinished,
 )
-from benchtui.sessions.payloads import Effective, Memory
+from benchtui.sessions.payloads import AnswerComparison, Effective, Memory
 from benchtui.sessions.state.columns import Columns, Sizes
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.sweep import Config
@@ -49,6 +50,10 @@ class CaseState:
     """Finished rounds before the last one."""
     repeated: tuple[CaseRepeated, ...] = ()
     """Disturbed attempts, which don't count."""
+    answered: Answered | None = None
+    """Newest answer to the probe."""
+    comparison: AnswerComparison | None = None
+    """Newest comparison of its answer with a baseline's."""
     between_rounds: bool = False
     """Whether the case is waiting for its next round."""
     lost: bool = False
@@ -104,7 +109,7 @@ class CaseState:
         case = copy(self)
         case.finished, case.metrics, case.between_rounds, case.lost = None, None, round_index > 0, False
         if not round_index:
-            case.started = case.prepared = None
+            case.started = case.prepared = case.answered = case.comparison = None
         if case._columns is not None:
             case.copy_columns()
             case.drop_from_round(round_index)
@@ -178,6 +183,12 @@ class CaseState:
         if self.finished and self.finished.effective:
             return self.finished.effective
         return self.prepared.effective if self.prepared else None
+
+    @property
+    def answer_absent(self) -> str | None:
+        """Recorded reason why the case has no answer, or why that wasn't compared."""
+        reason = self.comparison.absent if self.comparison else None
+        return reason or (self.answered.absent if self.answered else None)
 
     @property
     def peak_memory_mb(self) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations  # array[float] can't be evaluated before Pyt
 
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from msgspec import structs
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     SCHEMA,
+    Answered,
     CaseAdded,
     CaseFinished,
     CasePrepared,
@@ -75,6 +77,8 @@ class Session:
         """Each resume of the session by another engine."""
         self.done = 0
         """Number of ended cases, whatever their outcome."""
+        self.answer_baselines: set[int] = set()
+        """Cases whose answers others were compared with."""
         self.messages: list[Message] = []
         self.now_s = 0.0
         """Session time of the newest event."""
@@ -252,6 +256,8 @@ class Session:
                 self._machine_event(event)
             case CaseStarted() | CasePrepared() | RoundFinished() | CaseRepeated() | CaseFinished():
                 self._case_event(event)
+            case Answered():
+                self._answered(event)
             case CaseAdded() | OrderChanged() | Paused() | Continued():
                 self._queue_event(event)
             case SessionStarted():
@@ -339,9 +345,12 @@ class Session:
         return len(self.cases[index].rounds)
 
     def _case(self, index: int) -> CaseState:
+        self._require_case(index)
+        return self.cases[index]
+
+    def _require_case(self, index: int) -> None:
         if not 0 <= index < len(self.cases):
             raise BenchtuiError(f"event for case {index}, but the session has {len(self.cases)} cases")
-        return self.cases[index]
 
     def _case_event(self, event: CaseEvent) -> None:
         case = self._case(event.case)
@@ -369,6 +378,17 @@ class Session:
                     )
 
                     case.replace_steps_with_metrics(metrics(case))
+
+    def _answered(self, event: Answered) -> None:
+        case = self._case(event.case)
+        case.answered, case.comparison = event, None
+        for each in event.comparisons:
+            self._require_case(each.baseline)
+            self.answer_baselines.add(each.baseline)
+            compared = self._case(each.case)
+            if compared.finished:  # checkpoints of a replay share it as it was
+                compared = self.cases[each.case] = copy(compared)
+            compared.comparison = each
 
     def _remove_running(self, case: CaseState) -> None:
         self.running = [each for each in self.running if each is not case]

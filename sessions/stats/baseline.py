@@ -6,6 +6,8 @@ One rule for the screen, the report and its ranking, and every export.
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
+from msgspec.structs import replace
+
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Baseline, Config, Work
 
@@ -52,6 +54,17 @@ def baselines(cases: Iterable[T], named: Baseline | None) -> dict[Work, T]:
         if case.config.work not in found and _fits(case.config, case.config, named):
             found[case.config.work] = case
     return found
+
+
+def answer_baseline(config: Config, cases: Iterable[T], named: Baseline | None, task: str) -> T | None:
+    """Return the case whose answer this one's is compared with: its baseline.
+
+    Trained steps of other batch sizes see other batches, so training has a baseline in each batch size.
+    """
+    if task != "lm-train":
+        return baseline_of(config, cases, named)
+    alike = (case for case in cases if case.config.batch_size == config.batch_size)
+    return baseline_of(config, alike, named and replace(named, batch_size=None))
 
 
 def explain_missing_baseline(

@@ -80,6 +80,8 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Whether every case compiles into an empty cache, or all cases of the session share one."""
     peaks: bool = True
     """Whether to measure each device's peak performance, for comparison with the cases."""
+    answers: bool = True
+    """Whether each case answers a probe after its measured steps, for comparison with its baseline."""
     baseline: Baseline | None = None
 
     @property

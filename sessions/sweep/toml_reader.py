@@ -437,6 +437,7 @@ _MEASURE: dict[str, Parser] = {
     "retries": _count(0, MOST_RETRIES),
     "caches": _choice(*get_args(Caches)),
     "peaks": _flag,
+    "answers": _flag,
     "baseline": _table(Baseline, _ONE_CASE),
 }
 _TRAIN: dict[str, Parser] = {

@@ -9,6 +9,7 @@ from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
 from benchtui.sessions.sweep import UNKNOWN
+from benchtui.sessions.text.answers import answer_note
 from benchtui.sessions.text.formatting import (
     count,
     listed,
@@ -401,6 +402,10 @@ def _compiling(result: Result) -> str | None:
 
 
 def _accuracy(result: Result) -> str | None:
+    """Return what the case's answers cost; whether that is measured or not, unless they are identical."""
+    answered = result.case.comparison
+    if answered and answered.verdict:
+        return None if answered.verdict == "identical" else answer_note(answered)
     changes = result.config.precision not in ("fp32", UNKNOWN)
     if not changes:
         return None

@@ -30,6 +30,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "optimum": ("--environment", ".venv-optimum"),
     "train_loop": (),
     "cold_cost": (),
+    "answers": (),
     "verdicts": (),
     "storm": (),
     "screen": ("--nvitop", ".venv-nvitop"),

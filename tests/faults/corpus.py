@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from benchtui.sessions.events import (
+    Answered,
     AnyEvent,
     CaseAdded,
     CaseFinished,
@@ -27,6 +28,8 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 from benchtui.sessions.payloads import (
+    Answer,
+    AnswerComparison,
     Compiling,
     Data,
     Effective,
@@ -106,6 +109,12 @@ def session() -> list[AnyEvent]:
         *_round(1, 0, 5.0),
         CaseRepeated(t=7.0, case=1, round=0, reason="throttled", pause_s=5.0),
         *_round(1, 0, 8.0),
+        Answered(
+            t=9.9,
+            case=1,
+            answer=Answer(kind="logits", amount=128, digest="0f"),
+            comparisons=(AnswerComparison(case=1, baseline=0, verdict="close", kl_mean=4e-4, sqnr_db=40.0),),
+        ),
         _end(1, 10.0),
         *_round(0, 1, 11.0),
         _end(0, 13.0),

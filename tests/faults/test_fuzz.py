@@ -43,7 +43,7 @@ def test_well_typed_files_are_read_or_rejected(kind: str, count: int) -> None:
 
 def test_every_event_and_field_is_generated() -> None:
     drawn: dict[str, set[str]] = {}
-    for number in range(150):
+    for number in range(250):
         _, data = fuzz.made(fuzz.Task(1, "session", typed=True), number)
         for line in data.decode().splitlines()[1:-1]:
             event = json.loads(line.removesuffix(","))

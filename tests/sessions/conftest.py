@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from benchtui.sessions.events import (
+    Answered,
     AnyEvent,
     CaseFinished,
     CasePrepared,
@@ -17,7 +18,7 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
 )
-from benchtui.sessions.payloads import Effective, Host, Model
+from benchtui.sessions.payloads import Answer, AnswerComparison, Effective, Host, Model
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.sweep import Config, Sweep
@@ -132,6 +133,12 @@ class Bench:
         if finished:
             events.append(SessionFinished(t=99.0, outcome=finished))  # type: ignore[arg-type]
         return events
+
+    def answered(self, case: int, digest: str = "a", absent: str | None = None, **figures: Any) -> Answered:
+        """Build the answer of a case: compared with case 0 if there are figures."""
+        found = (AnswerComparison(case=case, baseline=0, **figures),) if figures else ()
+        answer = None if absent else Answer(kind="logits", amount=128, digest=digest)
+        return Answered(t=50.0, case=case, answer=answer, absent=absent, comparisons=found)
 
     def results(self, *made: Made) -> tuple[Result, ...]:
         """Return the results of the measured cases."""

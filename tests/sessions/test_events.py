@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from benchtui.sessions.events import (
     SCHEMA,
+    Answered,
     AnyEvent,
     CaseAdded,
     CaseFinished,
@@ -35,6 +36,8 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import (
+    Answer,
+    AnswerComparison,
     Compiling,
     Data,
     Effective,
@@ -162,6 +165,29 @@ FULL: tuple[AnyEvent, ...] = (
     OrderChanged(t=5.5, cases=(4, 1)),
     Paused(t=5.5),
     Continued(t=5.5),
+    Answered(
+        t=5.6,
+        case=0,
+        answer=Answer(kind="logits", amount=128, digest="0123456789abcdef"),
+        absent="too long",
+        comparisons=(
+            AnswerComparison(
+                case=0,
+                baseline=1,
+                verdict="close",
+                kl_mean=1e-4,
+                kl_p99=2e-4,
+                top1_agreement=1.0,
+                sqnr_db=40.0,
+                largest_difference=0.5,
+                cosine=0.99,
+                equal_tokens=0.9,
+                first_difference=7,
+                loss_difference=0.01,
+                absent="other shape",
+            ),
+        ),
+    ),
     CaseRepeated(t=5.6, case=0, round=1, reason="throttled: sw_thermal", pause_s=5.0),
     CaseFinished(
         t=6.0,

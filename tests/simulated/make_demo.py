@@ -57,6 +57,7 @@ SWEEP = Sweep(
         max_time_s=8.0,
         rounds=2,
         retries=1,
+        answers=False,  # no model computes any
         baseline=Baseline(precision="bf16", attention="sdpa", compile="off", batch_size=1),
     ),
     exclude=(

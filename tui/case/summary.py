@@ -11,6 +11,7 @@ from benchtui.sessions.payloads import CLOCK_LIMITS, Compiling, Environment
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.sweep.options import READ_BACK
+from benchtui.sessions.text.answers import answer_facts
 from benchtui.sessions.text.formatting import performance_states
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.distribution import percentiles
@@ -271,6 +272,7 @@ def _machine(case: CaseState, reached: Limit | None, symbols: Symbols) -> dict[s
         return {}
     return {
         "Limits": _limits(reached, symbols),
+        "Answer": [(label, format.clean(value)) for label, value in answer_facts(case)],
         "Memory, peaks while measured": _memory(case),
         "Energy": _energy(case),
         "Environment": _environment(case, symbols),

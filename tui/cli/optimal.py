@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -14,6 +15,7 @@ from benchtui.sessions.advice.constraints import Constraints
 from benchtui.sessions.advice.objectives import Need, Objective
 from benchtui.sessions.advice.optimal import decide, single_case_sweep, works
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.payloads import AnswerVerdict
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import UNKNOWN, Measure, Sweep, Work, toml_writer
 from benchtui.sessions.sweep.options import AXES
@@ -70,6 +72,19 @@ _time = _quantity("time", _TIMES_MS, "50ms")
 _power = _quantity("power", _POWERS_W, "300W")
 
 
+def _divergence(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
+    """Parse a divergence in nats."""
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = inf
+    if not 0 <= value < _LARGEST:
+        raise click.BadParameter(f"{text!r} is not a divergence in nats, such as 0.01")
+    return value
+
+
 class _Limits(TypedDict):
     """Constraints, as options."""
 
@@ -77,6 +92,8 @@ class _Limits(TypedDict):
     p99_ms: float | None
     latency_ms: float | None
     power_w: float | None
+    kl: float | None
+    answer: AnswerVerdict | None
 
 
 @click.command()
@@ -86,6 +103,17 @@ class _Limits(TypedDict):
 @click.option("--max-p99", "p99_ms", callback=_time, help="Maximum p99 of the step time, such as 50ms.")
 @click.option("--max-latency", "latency_ms", callback=_time, help="Maximum median step time, such as 50ms.")
 @click.option("--max-power", "power_w", callback=_power, help="Maximum mean power, such as 300W.")
+@click.option(
+    "--max-kl",
+    "kl",
+    callback=_divergence,
+    help="Maximum mean KL divergence of the logits from the baseline's, in nats, such as 0.01.",
+)
+@click.option(
+    "--answer",
+    type=click.Choice(["identical", "close"]),
+    help="Consider only cases that answer the probe as the baseline does, at least so far.",
+)
 @click.option(
     "--steps",
     type=click.IntRange(1, 10**9),

@@ -14,6 +14,7 @@ from benchtui.sessions.stats.quantiles import half_width_percent
 from benchtui.sessions.stats.sampling import interval
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Measure
+from benchtui.sessions.text.answers import distance
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.array_ops import summed
@@ -23,7 +24,7 @@ from benchtui.tui.live.best_cases import BestCases
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.running_stats import RunningStats, SummaryStats
 from benchtui.tui.live.step_cache import THREAD_STEPS
-from benchtui.tui.model.row_cells import note, ratio_cell, ratio_graph, state_text, steps_trace
+from benchtui.tui.model.row_cells import answer_span, note, ratio_cell, ratio_graph, state_text, steps_trace
 from benchtui.tui.model.step_annotations import round_of, round_starts, signs_of
 from benchtui.tui.panels.case_panel import PanelMetrics, Part
 from benchtui.tui.panels.histogram import Histogram
@@ -230,13 +231,16 @@ class CaseRows:
             return case.node
         if key in ("case", "state"):
             return self.names.text(case.config) if key == "case" else case.state
+        if key == "answer":
+            return distance(case.comparison)
         return self._ratio(case) if key == "base" else self._metric(case, key)
 
     def row(self, index: int) -> TableRow:
         """Return a case's table row, rebuilt only if the case has changed."""
         case, stats = self._session.cases[index], self._stats.get(index)
         n = len(case.measured)
-        seen = (case.state, case.node, case.prepared, len(case.warmup), n, case.metrics is None)
+        ended = (case.metrics is None, case.comparison, index in self._session.answer_baselines)
+        seen = (case.state, case.node, case.prepared, len(case.warmup), n, *ended)
         before, row = self._rows.get(index, (None, None))
         if row is None or seen != before or (stats is not None and stats.n != n):
             row = self._row(case)
@@ -340,6 +344,8 @@ class CaseRows:
                 return (self._note(case), "muted")
             case "base":
                 return self._against_base(case)
+            case "answer":
+                return answer_span(case, case.index in self._session.answer_baselines, self._symbols)
             case "trace":
                 return (steps_trace(case, BY_KEY[key].width, self._symbols), "soft")
             case _:

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
+from benchtui.sessions.payloads import AnswerVerdict
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Measure
+from benchtui.sessions.text.answers import answer_cell
 from benchtui.sessions.text.formatting import ratio_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
@@ -21,6 +23,14 @@ VERDICT_ROLES: dict[Verdict, str] = {
     Verdict.UNSURE: "muted",
 }
 """Color role of a ratio, by verdict."""
+
+ANSWER_ROLES: dict[AnswerVerdict, str] = {
+    "identical": "plain",
+    "close": "plain",
+    "different": "warning",
+    "broken": "bad",
+}
+"""Color role of a comparison, by verdict."""
 
 
 def state_text(case: CaseState, measure: Measure, symbols: Symbols) -> str:
@@ -47,6 +57,16 @@ def ratio_cell(value: float, verdict: Verdict, symbols: Symbols) -> Span:
     if verdict is Verdict.SAME:
         text = f"{symbols.about}{text}"
     return (f"{text}?" if verdict is Verdict.UNSURE else text, VERDICT_ROLES[verdict])
+
+
+def answer_span(case: CaseState, is_baseline: bool, symbols: Symbols) -> Span:
+    """Format what became of a case's answer, with the color of its verdict."""
+    if case.comparison and case.comparison.verdict:
+        cell = answer_cell(case.comparison, ascii_only=symbols.about.isascii())
+        return (cell or "", ANSWER_ROLES[case.comparison.verdict])
+    if is_baseline:
+        return ("base", "muted")
+    return (symbols.absent if case.finished else "", "muted")
 
 
 def ratio_graph(found: Ratio, most: float, width: int, symbols: Symbols) -> Sequence[Span]:

@@ -362,6 +362,11 @@ class View:
         """Return all lines of the log."""
         return self._log.lines()
 
+    def _hidden(self, columns: tuple[str, ...]) -> frozenset[str]:
+        """Return the columns to leave out because they are empty; of chosen ones, only that of the answers."""
+        empty = self.case_rows.empty_columns
+        return empty if columns == DEFAULT_COLUMNS else empty & {"answer"}
+
     def rows(self, table_order: TableOrder) -> Rows:
         """Return the table rows in the given order."""
         session, order = self._feed.session, table_order.order
@@ -373,7 +378,7 @@ class View:
             chosen=table_order.place(table_order.chosen),
             running=table_order.place(session.current.index) if session.current else None,
             columns=self._columns(table_order.columns),
-            hidden=self.case_rows.empty_columns if table_order.columns == DEFAULT_COLUMNS else frozenset(),
+            hidden=self._hidden(table_order.columns),
             sorting=table_order.sorting,
             total=len(session.cases),
             filter=format.clean(table_order.filter),

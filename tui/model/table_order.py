@@ -19,7 +19,7 @@ SLICE = 100
 """Number of cases processed between two checks of the clock."""
 UNSORTED = ("notes", "trace")
 """Columns that can't be sorted by."""
-MUTABLE_COLUMNS = ("state", "base")
+MUTABLE_COLUMNS = ("state", "base", "answer")
 """Columns whose values may change after a case has ended."""
 
 

@@ -23,6 +23,7 @@ ABOUT = {
     "memory": "peak on the device; on the processor, of the worker",
     "power": "mean power while measured",
     "base": "samples/s at the typical step, over the baseline's",
+    "answer": "output for the same probe, beside the baseline's: verdict and KL divergence",
     "trace": "measured steps over time, from 0 to twice the median",
     "notes": "reason for the outcome, and caveats",
     "steps": "measured steps",

@@ -109,6 +109,7 @@ HAS_VALUE: dict[str, Callable[[CaseState], bool]] = {
     "p99": lambda case: case.steps_measured >= LEAST_FOR_P99,
     "memory": lambda case: case.peak_memory_mb is not None,
     "power": lambda case: power_w(case) is not None,
+    "answer": lambda case: case.comparison is not None or bool(case.answered and case.answered.comparisons),
 }
 """Whether a case has a value in a column, for the default columns that often have none at all."""
 
@@ -129,6 +130,7 @@ COLUMNS = (
     Column("power", "W", 4, 4),
     Column("base", "vs base", 7, 6, graph_range=(7, 13)),
     Column("trace", "steps over time", 16, 8, words=True, from_width=160),
+    Column("answer", "answer", 18, 6.2, words=True),
     Column("notes", "notes", 16, 7, words=True),
     Column("steps", "steps", 7, 9),
     Column("interval", "+- %", 6, 9),

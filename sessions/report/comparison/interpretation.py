@@ -48,6 +48,7 @@ def _pair(against: PairwiseComparison) -> list[tuple[str, str]]:
         ("Throughput", sentences(_throughput(against, pairs))),
         ("Memory", sentences(_memory(against, pairs))),
         ("Power", sentences(_power(against, pairs))),
+        ("Answers", sentences(_answers(against))),
     ]
 
 
@@ -67,6 +68,18 @@ def _throughput(against: PairwiseComparison, pairs: Pairs) -> str | None:
 
     what = f"{against.new_letter}'s throughput is {{}} that of A"
     return _average(against, what, [(row, pair, pair.throughput) for row, pair in pairs], figures)
+
+
+def _answers(against: PairwiseComparison) -> str | None:
+    """Count the cases whose output for the probe has changed; None if no case has two comparable outputs."""
+    known = [row.same_answer for row in against.compared if row.same_answer is not None]
+    if not known:
+        return None
+    if not (changed := known.count(False)):
+        return f"The same in both, bit for bit, in {count(len(known), 'case')}"
+    return (
+        f"Changed in {changed:,} of {count(len(known), 'case')}; each session's report says how close they are"
+    )
 
 
 def _average(

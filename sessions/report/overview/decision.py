@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from benchtui.sessions.advice.objectives import Need
 from benchtui.sessions.compare.system_facts import Fact
+from benchtui.sessions.report.sections.answers import suspects
 from benchtui.sessions.report.sections.recommendations import BALANCED, OPTIMA, Recommendation
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Work
@@ -45,7 +46,8 @@ def decision(session: Session, choices: Sequence[Recommendation]) -> DecisionSec
     shown = _with_alternatives(choices)
     grouped = any(case.config.group for case in session.cases if case.state == "ok")
     nothing = NO_CHOICE if grouped and not choices else None
-    lines = (_run(shown, "throughput"), _run(shown, "latency"), nothing, completeness(session))
+    runs = (_run(shown, "throughput"), _run(shown, "latency"))
+    lines = (*runs, *suspects(shown), nothing, completeness(session))
     return DecisionSection(
         sentences=tuple(line for line in lines if line),
         table=table(_COLUMNS, shown, lambda each: each.best.metrics.samples_per_s),

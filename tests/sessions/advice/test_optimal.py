@@ -5,7 +5,7 @@ import pytest
 from msgspec import structs
 
 from benchtui.sessions.advice import optimal
-from benchtui.sessions.advice.constraints import Constraints
+from benchtui.sessions.advice.constraints import VERDICTS, Constraints
 from benchtui.sessions.advice.objectives import NEEDS, CostMetric, Need, Objective, job_ms
 from benchtui.sessions.advice.optimal import decide, front, single_case_sweep, works
 from benchtui.sessions.errors import BenchtuiError
@@ -16,6 +16,7 @@ from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Config, Sweep, Work, cases
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
 from benchtui.sessions.sweep.toml_writer import toml_of
+from benchtui.tui.cli.text.optimal import lines
 
 
 def rss(megabytes: float) -> dict[str, Any]:
@@ -339,3 +340,49 @@ def test_cases_far_behind_the_best_are_not_compared_with_it_in_full(
     decision = decide(session, Objective(need))
     assert (decision.best.config.threads, decision.unsure, decision.clear) == (1, 0, True)
     assert len(compared) < 5
+
+
+@pytest.mark.parametrize(
+    ("constraints", "best", "rejected"),
+    [
+        (Constraints(), 8, {}),
+        (Constraints(kl=0.1), 4, {8: "KL 0.5 nats, over 0.1", 16: "no answer compared: slow"}),
+        (Constraints(answer="close"), 4, {8: "answer DIFFERENT, not CLOSE", 16: "no answer compared: slow"}),
+        (Constraints(answer="identical"), 2, {4: "answer CLOSE, not IDENTICAL"}),
+        (Constraints(kl=0.0), 2, {4: "KL 0.01 nats, over 0"}),
+    ],
+)
+def test_answers_can_be_required(
+    bench: Any, constraints: Constraints, best: int, rejected: dict[int, str]
+) -> None:
+    session = bench.session(
+        *(bench.steady(size, ms) for size, ms in ((1, 10.0), (2, 15.0), (4, 20.0), (8, 20.0), (16, 200.0))),
+        more=[
+            bench.answered(0),
+            bench.answered(1, verdict="identical", kl_mean=0.0),
+            bench.answered(2, verdict="close", kl_mean=0.01),
+            bench.answered(3, verdict="different", kl_mean=0.5),
+            bench.answered(4, absent="slow"),
+        ],
+    )
+    found = decide(session, Objective(constraints=constraints))
+    assert found.best is not None and found.best.config.batch_size == best
+    reasons = {each.case.config.batch_size: each.reason for each in found.rejected}
+    assert rejected.items() <= reasons.items()
+
+
+def test_required_answer_may_be_relaxed(bench: Any) -> None:
+    session = bench.session(
+        bench.steady(1, 10.0, device="cuda:0", end=vram(900.0)),
+        bench.steady(2, 10.0, device="cuda:0", end=vram(100.0)),
+        more=[bench.answered(0), bench.answered(1, verdict="different", kl_mean=0.5)],
+    )
+    found = decide(session, Objective(constraints=Constraints(vram_mb=500.0, answer="close")))
+    assert found.best is None
+    assert {each.field: (each.result.case.index, each.value) for each in found.relaxations} == {
+        "vram_mb": (0, 900.0),
+        "answer": (1, VERDICTS.index("different")),
+    }
+    assert "  relaxing --answer to different would admit cuda:0 fp32 compile=off bs=2 seq=128" in lines(
+        session, found
+    )

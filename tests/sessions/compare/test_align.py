@@ -7,6 +7,7 @@ from benchtui.sessions.compare.align import ComparedSession, PairwiseComparison,
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks, Runtime
 from benchtui.sessions.report.compare_columns import own_marks
+from benchtui.sessions.report.comparison.interpretation import interpretation
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.stats.verdicts import Doubt, Verdict
 from benchtui.sessions.sweep import Sweep
@@ -248,3 +249,26 @@ def test_peaks_of_an_older_session_are_compared_with_the_fastest_runs() -> None:
     newer = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=80e9, flops_burst_per_s=100e9)
     assert (align._like(newer, older, "flops"), align._like(older, newer, "flops")) == (100e9, 100e9)
     assert align._like(newer, newer, "flops") == 80e9
+
+
+@pytest.mark.parametrize(
+    ("digests", "dataset", "same"),
+    [
+        (("a", "a"), "sample", True),
+        (("a", "b"), "sample", False),
+        (("a", "a"), "other", None),
+        (("a",), "sample", None),
+    ],
+)
+def test_answers_are_compared_bit_for_bit(bench: Any, digests: Any, dataset: str, same: bool | None) -> None:
+    sweeps = (Sweep(name="s", model="tiny"), Sweep(name="s", model="tiny", dataset=dataset))
+    answered = [[bench.answered(0, digest)] for digest in digests] + [[]] * (2 - len(digests))
+    sides = [
+        ComparedSession.of(name, bench.session(bench.steady(1, 10.0), sweep=sweep, more=more))
+        for name, sweep, more in zip("ab", sweeps, answered, strict=True)
+    ]
+    compared = compare_sessions(sides)
+    assert [row.same_answer for row in compared.against[0].rows] == [same]
+    said = {each.lead: each.text for each in interpretation(compared, ())}.get("Answers")
+    changed = "Changed in 1 of 1 case; each session's report says how close."
+    assert said == {True: "The same in both, bit for bit, in 1 case.", False: changed, None: None}[same]

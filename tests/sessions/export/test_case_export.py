@@ -94,3 +94,16 @@ def test_parquet_has_the_rows_of_the_csv(bench: Any, tmp_path: Any) -> None:
     table = parquet.import_pyarrow().parquet.read_table(tmp_path / "r.parquet")
     assert table.column("batch_size").to_pylist() == [1, 2, 4]
     assert table.column("latency_p50_ms").null_count == 1
+
+
+def test_answers_are_columns(bench: Any) -> None:
+    cases = (bench.case(1, 10.0), bench.case(2, 10.0), bench.case(4, 10.0))
+    figures = {"kl_mean": 0.25, "top1_agreement": 0.5, "first_difference": 3}
+    answered = (bench.answered(0), bench.answered(1, "b", verdict="different", **figures))
+    session = bench.session(*cases, more=[*answered, bench.answered(2, absent="slow")])
+    first, second, third = rows(case_export.as_csv(session))
+    assert (first["answer"], first["answer_digest"], first["answer_baseline"]) == ("", "a", "")
+    assert (second["answer"], second["answer_digest"], second["answer_baseline"]) == ("different", "b", "0")
+    assert [second[f"answer_{name}"] for name in figures] == ["0.25", "0.5", "3"]
+    assert (third["answer_absent"], third["answer_digest"]) == ("slow", "")
+    jsonschema.validate(json.loads(case_export.as_json(session)), case_export.json_schema())

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
+    Answered,
     AnyEvent,
     CaseFinished,
     CasePrepared,
@@ -28,7 +29,7 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.payloads import GpuReadings, Host, HostReadings, Model
+from benchtui.sessions.payloads import AnswerComparison, GpuReadings, Host, HostReadings, Model
 from benchtui.sessions.replay import timeline as under_test
 from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
 from benchtui.sessions.state.case import CaseState
@@ -207,6 +208,10 @@ class Course:
             ms = self._draw(st.lists(st.sampled_from([1.0, 1.5, 9.0]), min_size=1, max_size=4))
             self.events.append(steps(case, round_index, *ms, t=self.t))
             self._aside()
+        if self._draw(st.booleans()):
+            others = self._draw(st.sets(st.integers(0, len(PLAN) - 1), max_size=2))
+            compared = tuple(AnswerComparison(case=each, baseline=case, kl_mean=self._t) for each in others)
+            self.events.append(Answered(t=self.t, case=case, comparisons=compared))
 
     def _aside(self) -> None:
         kind = self._draw(st.integers(0, 5))

@@ -10,6 +10,7 @@ import pytest
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
+    Answered,
     AnyEvent,
     CaseAdded,
     CaseFinished,
@@ -21,6 +22,7 @@ from benchtui.sessions.events import (
     OrderChanged,
     Paused,
     Peaks,
+    Resumed,
     RoundFinished,
     Runtime,
     Steps,
@@ -29,7 +31,17 @@ from benchtui.sessions.events import (
 from benchtui.sessions.export.case_export import as_json
 from benchtui.sessions.journal.reader import Unknown
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.payloads import Effective, Gpu, GpuReadings, Host, HostReadings, Memory, Model, StepCost
+from benchtui.sessions.payloads import (
+    AnswerComparison,
+    Effective,
+    Gpu,
+    GpuReadings,
+    Host,
+    HostReadings,
+    Memory,
+    Model,
+    StepCost,
+)
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state import session as session_module
 from benchtui.sessions.state.case import CaseState
@@ -538,3 +550,25 @@ def test_gpu_of_a_case_is_found_by_uuid_or_as_the_only_one(bench: Any) -> None:
     for readings, expected in (((), None), ((3,), 3), ((0, 1), None)):
         session.machine.gpus = {index: Trace() for index in readings}
         assert [session.gpu_of(case) for case in (named, unnamed, cpu)] == [1, expected, None]
+
+
+def test_late_comparison_reaches_an_ended_case(session: Session) -> None:
+    session.apply(CaseFinished(t=2.0, case=1, outcome="ok"))
+    before, found = session.cases[1], AnswerComparison(case=1, baseline=0, verdict="close")
+    session.apply(Answered(t=3.0, case=0, comparisons=(found,)))
+    assert session.cases[1].comparison == found and before.comparison is None
+    assert session.answer_baselines == {0}
+
+
+def test_restarted_case_loses_its_answer(session: Session) -> None:
+    found = AnswerComparison(case=1, baseline=0, verdict="close")
+    session.apply(Answered(t=3.0, case=1, comparisons=(found,)))
+    session.apply(Resumed(t=4.0, created="", host=Host(), cases=(1,)))
+    assert session.cases[1].answered is session.cases[1].comparison is None
+
+
+def test_answer_of_an_unknown_case_is_rejected(session: Session) -> None:
+    for case, baseline in ((5, 0), (0, 5)):
+        found = AnswerComparison(case=case, baseline=baseline)
+        with pytest.raises(BenchtuiError, match="event for case 5, but the session has 2 cases"):
+            session.apply(Answered(t=3.0, case=0, comparisons=(found,)))

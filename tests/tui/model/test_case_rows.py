@@ -97,6 +97,7 @@ def test_a_row_shows_all_metrics(story: Any) -> None:
         "memory": "700 MB",
         "power": "210",
         "base": "2.00x",
+        "answer": "–",
         "trace": "▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄",
         "notes": "throttled",
         "steps": "20",

@@ -1,10 +1,13 @@
 from typing import Any
 
+from benchtui.sessions.events import Answered
+from benchtui.sessions.payloads import AnswerComparison
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.themes.symbols import ASCII, UNICODE
-from benchtui.tui.model.row_cells import ratio_cell, ratio_graph, steps_trace
+from benchtui.tui.model.case_rows import CaseRows
+from benchtui.tui.model.row_cells import answer_span, ratio_cell, ratio_graph, steps_trace
 
 
 def graph(found: Ratio) -> str:
@@ -38,3 +41,29 @@ def test_a_short_case_has_a_column_per_step(story: Any) -> None:
     story.begin(batch_sizes=(1,)).start(0).prepare(0).steps(0, [10.0, 20.0]).finish(0)
     (case,) = Session.load(story.path).cases
     assert steps_trace(case, 16, UNICODE) == "▃▅"
+
+
+def test_answer_has_a_sign_besides_its_color(story: Any) -> None:
+    story.begin(batch_sizes=(1, 2, 4)).case(0, 10.0).case(1, 10.0)
+    session = Session.load(story.path)
+    assert answer_span(session.cases[1], False, UNICODE) == ("–", "muted")
+    assert answer_span(session.cases[2], False, UNICODE) == ("", "muted")
+    broken = AnswerComparison(case=1, baseline=0, verdict="broken")
+    session.apply(Answered(t=99.0, case=0, comparisons=(broken,)))
+    made = CaseRows(session, UNICODE)
+    made.refresh(session.cases[:2])
+    assert [made.row(case).cells["answer"] for case in (0, 1)] == [("base", "muted"), ("✗ BROKEN", "bad")]
+    assert answer_span(session.cases[1], False, ASCII) == ("x BROKEN", "bad")
+    assert "answer" not in made.empty_columns
+
+
+def test_row_follows_a_baseline_that_answers_late(story: Any) -> None:
+    story.begin(batch_sizes=(1, 2)).case(0, 10.0).case(1, 10.0)
+    session = Session.load(story.path)
+    made = CaseRows(session, UNICODE)
+    made.refresh(session.cases)
+    assert made.row(1).cells["answer"] == ("–", "muted")
+    assert "answer" in made.empty_columns
+    close = AnswerComparison(case=1, baseline=0, verdict="close", kl_mean=4e-4)
+    session.apply(Answered(t=99.0, case=0, comparisons=(close,)))
+    assert made.row(1).cells["answer"] == ("≈ CLOSE 0.0004", "plain")

@@ -5,7 +5,7 @@ from math import ceil
 
 import msgspec
 
-from benchtui.sessions.advice.constraints import KINDS, NONE, Relaxation
+from benchtui.sessions.advice.constraints import KINDS, NONE, VERDICTS, Relaxation
 from benchtui.sessions.advice.objectives import job_ms
 from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.export.case_rows import case_row
@@ -26,6 +26,8 @@ OPTIONS = {
     "p99_ms": "--max-p99",
     "latency_ms": "--max-latency",
     "power_w": "--max-power",
+    "kl": "--max-kl",
+    "answer": "--answer",
 }
 _QUANTITIES = {
     "throughput": "the throughput",
@@ -167,8 +169,15 @@ def _relaxation_text(each: Relaxation) -> str:
     option, unit = OPTIONS[each.field], KINDS[each.field].unit
     if each.value is None:
         return f"  {option} excludes every case that meets the other constraints: none has that metric"
-    least = ceil(100 * each.value) / 100  # rounded up, so that the printed limit admits the case
-    return f"  relaxing {option} to {least:.12g}{unit} would admit {each.result.name}"
+    return f"  relaxing {option} to {_admitting(each.field, each.value)}{unit} would admit {each.result.name}"
+
+
+def _admitting(field: str, value: float) -> str:
+    """Format a limit rounded up, so that as printed it admits the case."""
+    if field == "answer":
+        return VERDICTS[int(value)]
+    scale = 1e6 if field == "kl" else 100
+    return f"{ceil(scale * value) / scale:.12g}"
 
 
 def _listed(title: str, texts: list[str]) -> Iterator[str]:

@@ -1,0 +1,210 @@
+"""Answers: figures and verdict of a case's output for the probe, compared with its baseline's.
+
+Computed once, in the worker that answers; sessions and reports hold the results. See docs/answers.md.
+"""
+
+from dataclasses import dataclass
+from math import log10, sqrt
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.payloads import AnswerComparison, AnswerKind, AnswerVerdict
+from benchtui.sessions.stats.quantiles import LEAST_FOR_P99, percentile
+from benchtui.sessions.sweep import Config
+
+Values = NDArray[Any]
+"""Output of a probe: float32 logits (positions, vocabulary), integer tokens (rows, new tokens), float64 losses
+(steps,), or float32 or float64 values of any shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """Limits within which an answer is CLOSE."""
+
+    kl: float
+    """Highest mean KL divergence, in nats."""
+    sqnr_db: float
+    """Lowest signal-to-noise ratio; holds for logits and for values of an own step."""
+    equal_tokens: float
+    """Lowest share of equal tokens. Greedy decoding diverges for good after the first near tie."""
+    loss: float
+    """Highest relative difference of a loss."""
+
+
+EXACT = Tolerance(kl=1e-6, sqnr_db=60.0, equal_tokens=0.9, loss=0.01)
+"""fp32 on both sides: another order of summation, at about 1e-7 of a value per operation."""
+REDUCED = Tolerance(kl=0.01, sqnr_db=20.0, equal_tokens=0.5, loss=0.02)
+"""16-bit numbers or TF32 on either side: 8 to 11 significant bits per operation."""
+QUANTIZED = Tolerance(kl=0.05, sqnr_db=10.0, equal_tokens=0.25, loss=0.05)
+"""Weights of 8 bits or fewer on either side."""
+
+CHANCE_CORRELATION = 0.1
+CHANCE_ERRORS = 2.0
+"""Outputs are unrelated if their correlation is below the first, or below this many of its standard errors,
+1/√n, which unrelated ones exceed in 2% of cases."""
+LEAST_CORRELATED = 8
+"""Minimum number of values, and of tokens, to call an answer unrelated."""
+
+
+def tolerance(*configs: Config) -> Tolerance:
+    """Return the limits for two cases: those of the coarser precision."""
+    precisions = {config.precision for config in configs}
+    if "int8" in precisions:
+        return QUANTIZED
+    return EXACT if precisions == {"fp32"} else REDUCED
+
+
+def compare(kind: AnswerKind, base: Values, mine: Values, limits: Tolerance) -> dict[str, Any]:
+    """Return verdict and figures of an answer, as fields of ``AnswerComparison``.
+
+    Raises:
+        BenchtuiError: If the two can't be compared because their shapes differ.
+    """
+    base, mine = _common_part(kind, base, mine)
+    if base.shape != mine.shape:
+        raise BenchtuiError(f"its answer has the shape {mine.shape}, the baseline's {base.shape}")
+    if kind != "tokens" and not numpy.isfinite(base).all():
+        raise BenchtuiError("the baseline's answer isn't finite")
+    if kind != "tokens" and not numpy.isfinite(mine).all():
+        return {"verdict": "broken"}
+    figures = _FIGURES[kind](base, mine)
+    return figures | {"verdict": _verdict(kind, base, mine, figures, limits)}
+
+
+def _common_part(kind: AnswerKind, base: Values, mine: Values) -> tuple[Values, Values]:
+    """Cut tokens and losses to the length that both have: what follows doesn't change what precedes."""
+    if kind not in ("tokens", "losses"):
+        return base, mine
+    length = min(base.shape[-1], mine.shape[-1])
+    return base[..., :length], mine[..., :length]
+
+
+def _logits(base: Values, mine: Values) -> dict[str, Any]:
+    divergences = sorted(kl_divergence(*pair) for pair in zip(base, mine, strict=True))
+    return {
+        "kl_mean": sum(divergences) / len(divergences),
+        "kl_p99": percentile(divergences, 99, LEAST_FOR_P99),
+        "top1_agreement": float((base.argmax(-1) == mine.argmax(-1)).mean()),
+        "sqnr_db": sqnr_db(base, mine),
+        "largest_difference": _largest_difference(base, mine),
+    }
+
+
+def kl_divergence(base: Values, mine: Values) -> float:
+    """Return KL(base ‖ mine) in nats of two distributions, given by their logits over the same classes.
+
+    Never below 0: rounding could make it so for two that are almost equal.
+    """
+    ours, theirs = _log_softmax(base), _log_softmax(mine)
+    return max(0.0, float((numpy.exp(ours) * (ours - theirs)).sum()))
+
+
+def _log_softmax(logits: Values) -> Values:
+    wide = logits.astype(numpy.float64)
+    wide -= wide.max()
+    normalized: Values = wide - numpy.log(numpy.exp(wide).sum())
+    return normalized
+
+
+def sqnr_db(base: Values, mine: Values) -> float | None:
+    """Return the power of the baseline's values over that of the differences in dB; None if either is 0.
+
+    Definition as in torchao (``compute_error``): 20 log10(‖base‖ / ‖base - mine‖).
+    """
+    signal, noise = _power(base), _power(base - mine.astype(numpy.float64))
+    return 10 * log10(signal / noise) if signal and noise else None
+
+
+def _power(values: Values) -> float:
+    return float(numpy.square(values, dtype=numpy.float64).sum())
+
+
+def _largest_difference(base: Values, mine: Values) -> float:
+    return float(numpy.abs(base - mine.astype(numpy.float64)).max(initial=0.0))
+
+
+def _tokens(base: Values, mine: Values) -> dict[str, Any]:
+    unequal = numpy.flatnonzero((base != mine).any(0))
+    return {
+        "equal_tokens": float((base == mine).mean()),
+        "first_difference": int(unequal[0]) if len(unequal) else None,
+    }
+
+
+def _losses(base: Values, mine: Values) -> dict[str, Any]:
+    unequal = numpy.flatnonzero(base != mine)
+    relative = numpy.abs(mine - base) / numpy.maximum(numpy.abs(base), numpy.finfo(numpy.float64).tiny)
+    return {
+        "loss_difference": float(relative.max(initial=0.0)),
+        "largest_difference": _largest_difference(base, mine),
+        "first_difference": int(unequal[0]) if len(unequal) else None,
+    }
+
+
+def _values(base: Values, mine: Values) -> dict[str, Any]:
+    lengths = sqrt(_power(base) * _power(mine))
+    product = float(numpy.vdot(base.astype(numpy.float64), mine.astype(numpy.float64)))
+    return {
+        "cosine": product / lengths if lengths else None,
+        "sqnr_db": sqnr_db(base, mine),
+        "largest_difference": _largest_difference(base, mine),
+    }
+
+
+_FIGURES = {"logits": _logits, "tokens": _tokens, "losses": _losses, "values": _values}
+
+
+def _verdict(
+    kind: AnswerKind, base: Values, mine: Values, figures: dict[str, Any], limits: Tolerance
+) -> AnswerVerdict:
+    if numpy.array_equal(base, mine):
+        return "identical"
+    if _is_close(kind, figures, limits):
+        return "close"
+    return "broken" if _unrelated(kind, base, mine) else "different"
+
+
+def _is_close(kind: AnswerKind, figures: dict[str, Any], limits: Tolerance) -> bool:
+    if kind == "tokens":
+        return bool(figures["equal_tokens"] >= limits.equal_tokens)
+    if kind == "losses":
+        return bool(figures["loss_difference"] <= limits.loss)
+    sqnr = figures["sqnr_db"]
+    # without a ratio the baseline's values are all 0, and these aren't
+    return sqnr is not None and sqnr >= limits.sqnr_db and figures.get("kl_mean", 0.0) <= limits.kl
+
+
+def _unrelated(kind: AnswerKind, base: Values, mine: Values) -> bool:
+    """Return whether an answer is no nearer to the baseline's than chance would make it."""
+    if base.size < LEAST_CORRELATED or kind == "losses":
+        return False
+    if kind == "tokens":
+        return not (base == mine).any()
+    correlation = _correlation(base, mine, -1 if kind == "logits" else None)
+    return correlation < max(CHANCE_CORRELATION, CHANCE_ERRORS / sqrt(base.size))
+
+
+def _correlation(base: Values, mine: Values, axis: int | None) -> float:
+    """Return the correlation of two outputs about their means, of logits about those of each position.
+
+    1 if the baseline's values are all equal, and none can be told.
+    """
+    one, other = (each - each.mean(axis, keepdims=True, dtype=numpy.float64) for each in (base, mine))
+    if not _power(one):
+        return 1.0
+    lengths = sqrt(_power(one) * _power(other))
+    return float(numpy.vdot(one, other)) / lengths if lengths else 0.0
+
+
+def comparison(
+    case: int, baseline: int, kind: AnswerKind, base: Values, mine: Values, limits: Tolerance
+) -> AnswerComparison:
+    """Return the comparison of a case with its baseline, or the reason why there is none."""
+    try:
+        found = compare(kind, base, mine, limits)
+    except BenchtuiError as error:
+        return AnswerComparison(case=case, baseline=baseline, absent=str(error))
+    return AnswerComparison(case=case, baseline=baseline, **found)

@@ -1,0 +1,127 @@
+"""Answers: what each case's speed costs, as the difference of its output from the baseline's."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchtui.sessions.payloads import AnswerComparison
+from benchtui.sessions.report.sections.recommendations import Recommendation
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.baseline import baselines
+from benchtui.sessions.stats.ratios import throughput_ratio
+from benchtui.sessions.stats.results import Result
+from benchtui.sessions.text.answers import SUSPECT, answer_note, nats
+from benchtui.sessions.text.formatting import capitalized, count, listed, number, percent, ratio_text
+from benchtui.sessions.text.labels import case_label
+from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.wording import MOST_NAMES
+
+INTRODUCTION = (
+    "After its measured steps, each case answered the same probe. Figures compare its output with the"
+    " baseline's; a divergence (KL) is in nats."
+)
+RANDOM_WEIGHTS = (
+    "The weights are random, so these figures prove little: the logits of a trained model differ in size and"
+    " shape. Name a checkpoint as model to measure the real cost."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersSection:
+    """Contents of the section."""
+
+    sentences: tuple[str, ...]
+    table: Table | None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A case whose answer was compared, or should have been."""
+
+    result: Result
+    found: AnswerComparison
+    base: Result | None
+    """Baseline of the speedup."""
+    against: str | None
+    """Case that it was compared with, if cases have different ones."""
+
+
+def answers(session: Session, results: Sequence[Result]) -> AnswersSection | None:
+    """Return the section; None unless the answer of some case was compared."""
+    compared = [each for each in results if each.case.comparison and each.case.comparison.verdict]
+    if not compared:
+        return None
+    sentences = [INTRODUCTION, *([RANDOM_WEIGHTS] if _random(session) else []), *_absent(results)]
+    return AnswersSection(tuple(sentences), table(_COLUMNS, _rows(session, results)))
+
+
+def suspects(choices: Sequence[Recommendation]) -> list[str]:
+    """Warn of each recommended case whose answers are different or broken."""
+    found: dict[int, Recommendation] = {}
+    for each in choices:
+        comparison = each.best.case.comparison
+        if comparison and comparison.verdict in SUSPECT:
+            found.setdefault(each.best.case.index, each)
+    named = list(found.values())[:MOST_NAMES]
+    more = len(found) - len(named)
+    warned = [_warning(each) for each in named]
+    return [*warned, *([f"So do {count(more, 'more recommended case')}."] if more else [])]
+
+
+def _warning(each: Recommendation) -> str:
+    comparison = each.best.case.comparison
+    note = capitalized(answer_note(comparison) or "") if comparison else ""
+    label = case_label(each.best.config, each.varying)
+    return f"{note}: {label} is fast, but its output isn't the baseline's; check it before you use it."
+
+
+def _rows(session: Session, results: Sequence[Result]) -> list[Row]:
+    bases = baselines(results, session.start.sweep.measure.baseline)
+    several = len({each.case.comparison.baseline for each in results if each.case.comparison}) > 1
+    return [
+        Row(
+            each,
+            found,
+            bases.get(each.config.sequence_length),
+            session.cases[found.baseline].name if several else None,
+        )
+        for each in results
+        if (found := each.case.comparison) and found.verdict
+    ]
+
+
+def _random(session: Session) -> bool:
+    """Return whether the compared cases ran with random weights."""
+    models = (case.prepared.model for case in session.cases if case.prepared and case.comparison)
+    return any(model.weights == "random" for model in models)
+
+
+def _absent(results: Sequence[Result]) -> list[str]:
+    """Count the cases without a comparison by reason."""
+    reasons: dict[str, int] = {}
+    for each in results:
+        if reason := each.case.answer_absent:
+            reasons[reason] = reasons.get(reason, 0) + 1
+    named = [f"{count(amount, 'case')} ({reason})" for reason, amount in list(reasons.items())[:MOST_NAMES]]
+    return [f"Not compared: {listed(named)}."] if named else []
+
+
+def _speedup(row: Row) -> str | None:
+    ratio = throughput_ratio(row.base, row.result) if row.base and row.base is not row.result else None
+    return ratio_text(ratio.value) if ratio else None
+
+
+_COLUMNS: tuple[Column[Row], ...] = (
+    Column("Case", lambda row: row.result.name, right=False),
+    Column("Throughput against the baseline (×)", _speedup),
+    Column("Answer", lambda row: (row.found.verdict or "").upper(), right=False),
+    Column("Mean KL", lambda row: nats(row.found.kl_mean)),
+    Column("KL, p99", lambda row: nats(row.found.kl_p99)),
+    Column("Same top token (%)", lambda row: percent(row.found.top1_agreement)),
+    Column("Equal tokens (%)", lambda row: percent(row.found.equal_tokens)),
+    Column("First difference", lambda row: number(row.found.first_difference, 0)),
+    Column("Largest difference of a loss (%)", lambda row: percent(row.found.loss_difference)),
+    Column("SQNR (dB)", lambda row: number(row.found.sqnr_db)),
+    Column("Cosine", lambda row: number(row.found.cosine, 4)),
+    Column("Largest difference", lambda row: number(row.found.largest_difference)),
+    Column("Compared with", lambda row: row.against, right=False),
+)

@@ -1,0 +1,105 @@
+"""Answers as text: verdict and main figure of a comparison, in a cell and in a sentence."""
+
+from benchtui.sessions.payloads import AnswerComparison, AnswerVerdict
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.text.formatting import number, percent
+
+SIGNS: dict[AnswerVerdict, str] = {"identical": "=", "close": "≈", "different": "≠", "broken": "✗"}
+ASCII_SIGNS: dict[AnswerVerdict, str] = {"identical": "=", "close": "~", "different": "!", "broken": "x"}
+"""Signs in front of a verdict, which needs no color to be told apart."""
+SUSPECT: tuple[AnswerVerdict, ...] = ("different", "broken")
+"""Verdicts that a case must not be recommended without."""
+
+
+def answer_cell(found: AnswerComparison | None, *, ascii_only: bool = False) -> str | None:
+    """Format a comparison as a cell such as ``≈ CLOSE 0.0004``; None without a verdict.
+
+    The number is the mean KL divergence in nats for logits. Others have a unit.
+    """
+    if found is None or found.verdict is None:
+        return None
+    sign = (ASCII_SIGNS if ascii_only else SIGNS)[found.verdict]
+    shown = None if found.verdict == "identical" else answer_figure(found)
+    return " ".join(part for part in (sign, found.verdict.upper(), shown) if part)
+
+
+def answer_figure(found: AnswerComparison) -> str | None:
+    """Format the figure that decides: KL divergence, equal tokens, difference of a loss, or SQNR."""
+    if found.kl_mean is not None:
+        return nats(found.kl_mean)
+    if found.equal_tokens is not None:
+        return f"{percent(found.equal_tokens, 0)}% equal"
+    if found.loss_difference is not None:
+        return f"{percent(found.loss_difference)}% off"
+    return None if found.sqnr_db is None else f"{found.sqnr_db:.0f} dB"
+
+
+def nats(divergence: float | None) -> str | None:
+    """Format a KL divergence with one significant digit."""
+    return None if divergence is None else f"{divergence:.1g}"
+
+
+def distance(found: AnswerComparison | None) -> float | None:
+    """Return a number to sort comparisons by: by verdict, then by figure; None without a verdict."""
+    if found is None or found.verdict is None:
+        return None
+    unequal = None if found.equal_tokens is None else 1 - found.equal_tokens
+    nearness = 0.0 if found.sqnr_db is None else max(found.sqnr_db, 0.0)
+    figures = (found.kl_mean, unequal, found.loss_difference, 1 / (1 + nearness))
+    size = abs(next(each for each in figures if each is not None))  # a file may say anything
+    return tuple(SIGNS).index(found.verdict) + size / (1 + size)
+
+
+def answer_note(found: AnswerComparison) -> str | None:
+    """Describe a verdict in words, such as ``answers DIFFERENT (mean KL 0.03 nats)``; None without one."""
+    if found.verdict is None:
+        return None
+    figure = answer_figure(found)
+    what = f"mean KL {figure} nats" if found.kl_mean is not None else figure
+    return f"answers {found.verdict.upper()}" + (f" ({what})" if what and found.verdict != "identical" else "")
+
+
+_KINDS = {
+    "logits": "logits at {} positions",
+    "tokens": "{} tokens",
+    "losses": "losses of {} steps",
+    "values": "{} values",
+}
+
+
+def answer_facts(case: CaseState) -> list[tuple[str, str]]:
+    """Return what is known of a case's answer, as labels and values."""
+    answer, found = case.answered.answer if case.answered else None, case.comparison
+    facts = {
+        "verdict": found.verdict.upper() if found and found.verdict else None,
+        "compared with": f"case {found.baseline}" if found else None,
+        **(_figures(found) if found else {}),
+        "output": _KINDS[answer.kind].format(f"{answer.amount:,}") if answer else None,
+        "digest": answer.digest if answer else None,
+        "weights": "random, so that differences prove little" if answer and _random(case) else None,
+        "none because": case.answer_absent,
+    }
+    return [(label, value) for label, value in facts.items() if value]
+
+
+def _random(case: CaseState) -> bool:
+    return case.prepared is not None and case.prepared.model.weights == "random"
+
+
+def _figures(found: AnswerComparison) -> dict[str, str | None]:
+    shares = {
+        "same top token": found.top1_agreement,
+        "equal tokens": found.equal_tokens,
+        "largest difference of a loss": found.loss_difference,
+    }
+    mean, high = nats(found.kl_mean), nats(found.kl_p99)
+    return {
+        "KL divergence": mean and f"mean {mean}{f', p99 {high}' if high else ''} nats",
+        **{label: None if share is None else f"{percent(share)} %" for label, share in shares.items()},
+        "first difference": None
+        if found.first_difference is None
+        else f"at {found.first_difference:,}, from 0",
+        "SQNR": None if found.sqnr_db is None else f"{found.sqnr_db:.1f} dB",
+        "cosine": number(found.cosine, 4),
+        "largest difference": number(found.largest_difference),
+    }

@@ -1,0 +1,218 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+from benchtui.engine.devices.registry import open_device
+from benchtui.engine.job import AnsweredCase, Job
+from benchtui.engine.models import loading
+from benchtui.engine.worker import answers
+from benchtui.engine.workloads.base import Output
+from benchtui.engine.workloads.registry import make_workload
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import Answered
+from benchtui.sessions.payloads import AnswerComparison
+from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep, cases
+
+VALUES = torch.linspace(-1, 1, 100, dtype=torch.float64)
+
+
+class Fixed:
+    """Workload that answers with these values, or raises this."""
+
+    def __init__(self, answer: torch.Tensor | Exception) -> None:
+        self._answer = answer
+
+    def answer(self, step_s: float) -> Output:
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return Output("values", self._answer)
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Callable[..., Answered | None]:
+    """Let a case answer with some values."""
+
+    def answered(case: int, values: Any, named: Baseline | None = None, **options: Any) -> Answered | None:
+        job = Job(
+            case=case,
+            config=Config(
+                device="cpu",
+                **{name: options.pop(name) for name in ("batch_size", "precision") if name in options},
+            ),
+            sweep=Sweep(
+                name="s", model="m", measure=Measure(baseline=named), task=options.pop("task", "classify")
+            ),
+            zero_s=0.0,
+            scratch=str(tmp_path / f"case-{case}"),
+            **options,
+        )
+        workload: Any = Fixed(values)
+        return answers.answer(job, workload, 0.01, lambda: 1.0)
+
+    return answered
+
+
+def verdicts(answered: Answered | None) -> dict[int, tuple[int, str | None]]:
+    assert answered is not None
+    return {each.case: (each.baseline, each.verdict) for each in answered.comparisons}
+
+
+def test_first_case_is_the_baseline_of_later_ones(ask: Any, tmp_path: Path) -> None:
+    first = ask(0, VALUES)
+    assert first is not None and first.answer is not None
+    assert (first.answer.kind, first.answer.amount, verdicts(first)) == ("values", 100, {})
+    assert verdicts(ask(1, VALUES.clone())) == {1: (0, "identical")}
+    assert verdicts(ask(2, VALUES.flip(0))) == {2: (0, "broken")}
+    assert [path.name for path in (tmp_path / answers.FOLDER).glob("*.npy")] == ["case-0.npy"]
+
+
+def test_cases_wait_for_a_baseline_that_answers_last(ask: Any, tmp_path: Path) -> None:
+    named = Baseline(batch_size=4)
+    assert verdicts(ask(0, VALUES, named, batch_size=1)) == {}
+    assert verdicts(ask(1, VALUES + 1e-9, named, batch_size=2)) == {}
+    assert verdicts(ask(2, VALUES, named, batch_size=4)) == {0: (2, "identical"), 1: (2, "close")}
+    assert [path.name for path in (tmp_path / answers.FOLDER).glob("*.npy")] == ["case-2.npy"]
+
+
+def test_earlier_case_of_the_plan_becomes_the_baseline_once_it_has_answered(ask: Any) -> None:
+    assert verdicts(ask(3, VALUES)) == {}
+    assert verdicts(ask(1, VALUES)) == {3: (1, "identical")}
+
+
+def test_case_answers_once_however_many_rounds_it_has(ask: Any) -> None:
+    assert ask(0, VALUES) is not None
+    assert ask(0, VALUES, round=1) is None
+
+
+def test_later_round_answers_if_an_earlier_engine_measured_the_first(ask: Any) -> None:
+    assert ask(0, VALUES, round=1) is not None
+
+
+def test_baseline_of_an_earlier_engine_has_no_kept_answer(ask: Any) -> None:
+    """It must not be replaced by the first case that this engine measures."""
+    found = ask(2, VALUES, baseline=AnsweredCase(index=0, config=Config(device="cpu")))
+    (each,) = found.comparisons
+    assert (each.case, each.baseline, each.verdict) == (2, 0, None)
+    assert each.absent == "the answer of case 0, its baseline, isn't kept on this machine, or not any more"
+
+
+def test_training_is_compared_within_a_batch_size(ask: Any) -> None:
+    named = Baseline(batch_size=1, precision="fp32")
+    for case, size in enumerate((1, 2)):
+        assert verdicts(ask(case, VALUES, named, batch_size=size, task="lm-train")) == {}
+    found = ask(2, VALUES, named, batch_size=2, precision="bf16", task="lm-train")
+    assert verdicts(found) == {2: (1, "identical")}
+
+
+@pytest.mark.parametrize(
+    ("answer", "absent"),
+    [
+        (BenchtuiError("the step has no method answer()"), "the step has no method answer()"),
+        (ZeroDivisionError("by zero"), "ZeroDivisionError: by zero"),
+        (torch.zeros(0), "an answer of 0 values; 1 to 6,500,000 are compared"),
+    ],
+)
+def test_error_is_the_reason_of_an_absent_answer(ask: Any, answer: Any, absent: str) -> None:
+    found = ask(0, answer)
+    assert (found.answer, found.absent, found.comparisons) == (None, absent, ())
+    (other,) = ask(1, VALUES).comparisons
+    assert other.absent == "case 0, its baseline, has no answer"
+
+
+def test_folder_that_cannot_be_written_is_the_reason(ask: Any, tmp_path: Path) -> None:
+    (tmp_path / answers.FOLDER).write_text("a file")
+    assert "FileExistsError" in ask(0, VALUES).absent
+
+
+def test_answers_of_other_shapes_are_told_apart(ask: Any) -> None:
+    ask(0, VALUES)
+    (each,) = ask(1, VALUES[:50]).comparisons
+    assert each.absent == "its answer has the shape (50,), the baseline's (100,)"
+
+
+def made(sweep: Sweep) -> Any:
+    (case,) = cases(sweep)
+    return make_workload(sweep, case.config, open_device("cpu"))
+
+
+def compared(folder: Path, sweep: Sweep, *workloads: Any) -> AnswerComparison:
+    """Compare the answers of two workloads of one sweep."""
+    for case, workload in enumerate(workloads):
+        config = cases(sweep)[0].config
+        job = Job(case=case, config=config, sweep=sweep, zero_s=0.0, scratch=str(folder / f"case-{case}"))
+        found = answers.answer(job, workload, 0.01, lambda: 1.0)
+    assert found is not None and found.absent is None
+    return found.comparisons[0]
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> str:
+    """Rows of different lengths, so that some are padded."""
+    (tmp_path / "texts.txt").write_text("good film\none two three four five six seven\nno\n")
+    return f"dataset={tmp_path / 'texts.txt'}"
+
+
+@pytest.mark.parametrize("task", ["classify", "lm-forward", "generate", "lm-train"])
+def test_same_case_twice_is_identical(
+    tiny_sweep: Callable[..., Sweep], lm_sweep: Callable[..., Sweep], task: str, texts: str, tmp_path: Path
+) -> None:
+    make = tiny_sweep if task == "classify" else lm_sweep
+    sweep = make(f"task={task}", texts, "batch_size=2", *(["new_tokens=4"] if task == "generate" else []))
+    workloads = [made(sweep) for _ in range(2)]
+    for each in workloads:
+        for _ in range(2):
+            each.count(each.step(lambda part: None))
+    assert compared(tmp_path, sweep, *workloads).verdict == "identical"
+
+
+def test_attention_without_its_mask_is_different(
+    tiny_sweep: Callable[..., Sweep], texts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = tiny_sweep(texts, "batch_size=2")
+    sound, broken = made(sweep), made(sweep)
+    call = broken._call
+    monkeypatch.setattr(
+        broken,
+        "_call",
+        lambda **inputs: call(**{name: each for name, each in inputs.items() if name != "attention_mask"}),
+    )
+    assert compared(tmp_path, sweep, sound, broken).verdict in ("different", "broken")
+
+
+def test_other_weights_are_broken(
+    lm_sweep: Callable[..., Sweep], texts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = lm_sweep(texts)
+    sound = made(sweep)
+    monkeypatch.setattr(
+        loading, "_fill", lambda module: [torch.nn.init.normal_(each, std=0.02) for each in module.parameters()]
+    )
+    assert compared(tmp_path, sweep, sound, made(sweep)).verdict == "broken"
+
+
+@pytest.mark.parametrize(("precision", "most"), [("bf16", 1e-2), ("int8", 5e-2)])
+def test_coarser_precision_is_close(
+    lm_sweep: Callable[..., Sweep], texts: str, tmp_path: Path, precision: str, most: float
+) -> None:
+    sweep = lm_sweep(texts)
+    found = compared(tmp_path, sweep, made(sweep), made(lm_sweep(texts, f"precision={precision}")))
+    assert found.kl_mean is not None and 0 < found.kl_mean < most
+    assert found.sqnr_db is not None and 15 < found.sqnr_db < 60
+
+
+@pytest.mark.parametrize("size", [1, 3, 8])
+def test_batch_size_does_not_change_the_probe(lm_sweep: Callable[..., Sweep], size: int) -> None:
+    """More rows than the probe has, and a number that doesn't divide them."""
+    whole = made(lm_sweep("batch_size=4")).answer(0.01).values
+    parts = made(lm_sweep(f"batch_size={size}")).answer(0.01).values
+    assert whole.shape == parts.shape == (4 * 16, 30522)
+    numpy.testing.assert_allclose(whole.numpy(), parts.numpy(), atol=1e-5)
+
+
+def test_slow_case_is_not_asked(lm_sweep: Callable[..., Sweep]) -> None:
+    with pytest.raises(BenchtuiError, match="answering would take 40 s; at most 15 s are spent on it"):
+        made(lm_sweep()).answer(10.0)

@@ -1,0 +1,52 @@
+from typing import Any
+
+import msgspec
+
+from benchtui.sessions.report.document import markdown
+from benchtui.sessions.report.sections.answers import RANDOM_WEIGHTS
+
+
+def report(bench: Any, *answered: Any, weights: str = "pretrained", **fast: Any) -> str:
+    """Return the report of a baseline and a case of twice its speed."""
+    model = msgspec.structs.replace(bench.case(1, 10.0).model, weights=weights)
+    cases = (bench.steady(1, 10.0, model=model), bench.steady(2, 10.0, model=model, precision="bf16"))
+    return markdown(bench.session(*cases, more=[bench.answered(0), *answered]))
+
+
+def test_report_without_compared_answers_has_no_section(bench: Any) -> None:
+    text = report(bench)
+    assert "What the speed costs" not in text
+    assert "possibly accuracy (bf16: accuracy not measured here)" in text
+
+
+def test_measured_answers_replace_the_doubt_about_accuracy(bench: Any) -> None:
+    text = report(bench, bench.answered(1, verdict="close", kl_mean=4e-4, sqnr_db=40.0))
+    section = text.partition("## What the speed costs")[2].partition("\n## ")[0]
+    row = next(line for line in section.splitlines() if "bf16" in line)
+    assert [cell.strip() for cell in row.split("|")][3:6] == ["CLOSE", "0.0004", "40.0"]
+    assert "accuracy not measured" not in text
+    assert "answers CLOSE (mean KL 0.0004 nats)" in text
+    assert RANDOM_WEIGHTS not in text
+
+
+def test_identical_answers_cost_nothing(bench: Any) -> None:
+    text = report(bench, bench.answered(1, verdict="identical", kl_mean=0.0))
+    assert "accuracy" not in text and "answers IDENTICAL" not in text
+
+
+def test_recommended_case_with_another_answer_is_named_in_the_decision(bench: Any) -> None:
+    text = report(bench, bench.answered(1, verdict="broken"))
+    decision = text.partition("## Decision")[2].partition("\n## ")[0]
+    assert "Answers BROKEN: cpu bf16 bs=2 is fast, but its output isn't the baseline's" in decision
+
+
+def test_random_weights_and_missing_answers_are_stated(bench: Any) -> None:
+    text = report(bench, bench.answered(1, verdict="close", kl_mean=4e-4), weights="random")
+    assert RANDOM_WEIGHTS in text
+    cases = (bench.case(1, 10.0), bench.case(2, 10.0), bench.case(4, 10.0))
+    answered = (
+        bench.answered(0),
+        bench.answered(1, verdict="close", kl_mean=0.1),
+        bench.answered(2, absent="slow"),
+    )
+    assert "Not compared: 1 case (slow)." in markdown(bench.session(*cases, more=answered))

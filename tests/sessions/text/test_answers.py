@@ -1,0 +1,78 @@
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.payloads import AnswerComparison
+from benchtui.sessions.text.answers import answer_cell, answer_facts, answer_note, distance
+
+
+def compared(**figures: Any) -> AnswerComparison:
+    return AnswerComparison(case=1, baseline=0, **figures)
+
+
+@pytest.mark.parametrize(
+    ("figures", "cell", "twin"),
+    [
+        ({"verdict": "identical", "kl_mean": 0.0}, "= IDENTICAL", "= IDENTICAL"),
+        ({"verdict": "close", "kl_mean": 0.000412}, "≈ CLOSE 0.0004", "~ CLOSE 0.0004"),
+        ({"verdict": "different", "equal_tokens": 0.25}, "≠ DIFFERENT 25% equal", "! DIFFERENT 25% equal"),
+        ({"verdict": "different", "loss_difference": 0.034}, "≠ DIFFERENT 3.40% off", "! DIFFERENT 3.40% off"),
+        ({"verdict": "close", "sqnr_db": 41.2}, "≈ CLOSE 41 dB", "~ CLOSE 41 dB"),
+        ({"verdict": "broken"}, "✗ BROKEN", "x BROKEN"),
+        ({"absent": "other shape"}, None, None),
+    ],
+)
+def test_cell_has_a_sign_besides_its_word(figures: Any, cell: str | None, twin: str | None) -> None:
+    assert answer_cell(compared(**figures)) == cell
+    assert answer_cell(compared(**figures), ascii_only=True) == twin
+    assert twin is None or twin.isascii()
+
+
+def test_note_names_the_unit() -> None:
+    assert answer_note(compared(verdict="different", kl_mean=0.03)) == "answers DIFFERENT (mean KL 0.03 nats)"
+    assert answer_note(compared(verdict="close", equal_tokens=1.0)) == "answers CLOSE (100% equal)"
+    assert answer_note(compared(absent="why")) is None
+
+
+def test_comparisons_sort_by_verdict_then_by_figure() -> None:
+    ordered = [
+        compared(verdict="identical", kl_mean=0.0),
+        compared(verdict="close", kl_mean=1e-4),
+        compared(verdict="close", kl_mean=1e-2),
+        compared(verdict="different", equal_tokens=0.5),
+        compared(verdict="different", equal_tokens=0.0),
+        compared(verdict="broken"),
+    ]
+    places = [distance(each) for each in ordered]
+    assert None not in places and places == sorted(places, key=lambda place: place or 0.0)
+    assert distance(compared(absent="why")) is None
+
+
+def test_facts_of_a_case_name_random_weights_and_reasons(bench: Any) -> None:
+    session = bench.session(
+        bench.case(1, 10.0),
+        bench.case(2, 10.0),
+        bench.case(4, 10.0),
+        more=[
+            bench.answered(0),
+            bench.answered(1, verdict="close", kl_mean=1e-4, kl_p99=2e-4, top1_agreement=0.99, sqnr_db=40.0),
+            bench.answered(2, absent="the step has no method answer()"),
+        ],
+    )
+    assert answer_facts(session.cases[0]) == [("output", "logits at 128 positions"), ("digest", "a")]
+    assert answer_facts(session.cases[1])[:5] == [
+        ("verdict", "CLOSE"),
+        ("compared with", "case 0"),
+        ("KL divergence", "mean 0.0001, p99 0.0002 nats"),
+        ("same top token", "99.0 %"),
+        ("SQNR", "40.0 dB"),
+    ]
+    assert answer_facts(session.cases[2]) == [("none because", "the step has no method answer()")]
+
+
+@pytest.mark.parametrize("value", [-1.0, -1e18, 1e18])
+@pytest.mark.parametrize("name", ["kl_mean", "sqnr_db", "equal_tokens", "loss_difference"])
+def test_figures_of_an_untrusted_file_are_formatted(name: str, value: float) -> None:
+    found = compared(verdict="close", **{name: value})
+    assert answer_cell(found) and answer_note(found)
+    assert 1 <= (distance(found) or 0.0) <= 2
