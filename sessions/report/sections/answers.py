@@ -81,7 +81,7 @@ def _rows(session: Session, results: Sequence[Result]) -> list[Row]:
         Row(
             each,
             found,
-            bases.get(each.config.sequence_length),
+            bases.get(each.config.work),
             session.cases[found.baseline].name if several else None,
         )
         for each in results
