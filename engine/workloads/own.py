@@ -9,11 +9,11 @@ import importlib.util
 import os
 import sys
 import traceback
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import msgspec
 import torch
 
 from benchtui.engine.devices.base import Device, Lap
@@ -29,8 +29,7 @@ FORKED_STEP_REASON = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OwnCase:
+class OwnCase(msgspec.Struct, frozen=True):
     """Options of the case, passed to the user's function. The step must apply them itself."""
 
     device: str

@@ -5,7 +5,6 @@ code that applies it and reports the actual value (``Effective.others``). Everyt
 table: parsers, names, labels, forms, columns, and the check whether the option was applied.
 """
 
-from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -30,8 +29,7 @@ Size = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
 """Integer of at least 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(msgspec.Struct, frozen=True):
     """Case option, and what the rest of the code needs to know about it."""
 
     name: str

@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from .cases import BOUNDS, OUTCOMES, Groups, Row, disturbed, headline_rate, key, matches_title
 from .claims import Claim, Reader, shapes
