@@ -1,8 +1,7 @@
 """Check the decision: its sentences, its table, and the baselines that the table refers to."""
 
 import re
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from .cases import NEEDS_BY_TITLE, step_ms
 from .certainty import CERTAINTY, COSTS, check_all_costs, check_unverified

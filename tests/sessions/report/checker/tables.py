@@ -2,8 +2,7 @@
 
 import re
 from collections import Counter
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from .cases import BOUNDS, OUTCOMES, Groups, Row, disturbed, headline_rate, key, matches_title
 from .claims import Claim, Reader, shapes
