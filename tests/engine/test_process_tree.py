@@ -11,13 +11,13 @@ import pytest
 
 from benchtui.engine.process_tree import kill_orphans
 
-WORKER = """
+WORKER = r"""
 import os, subprocess, sys, time
 from benchtui.engine.process_tree import adopt_orphans
 os.setsid()
 adopt_orphans()
 child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
-print(os.getpid(), child.pid, flush=True)
+os.write(1, b"%d %d\n" % (os.getpid(), child.pid))  # in one piece, even if Python doesn't buffer
 {end}
 """
 ADOPTER = """

@@ -147,7 +147,7 @@ def load_libraries() -> None:
     markdown(demo)
     known = plot_data(demo)
     with style.drawing():
-        _drawn(next(plan for make in PLOTS if isinstance(plan := make(known), Plan)), png=False)
+        _drawn(next(plan for make in PLOTS if isinstance(plan := make(known), Plan)), png=False, captioned=True)
 
 
 def _figures(path: Path, dice: random.Random) -> None:
@@ -156,7 +156,7 @@ def _figures(path: Path, dice: random.Random) -> None:
     plans = [plan for make in PLOTS if isinstance(plan := make(known), Plan)]
     if plans and dice.random() < 0.05:
         with style.drawing():
-            drawn = _drawn(dice.choice(plans), png=False)
+            drawn = _drawn(dice.choice(plans), png=False, captioned=True)
         if mutations.TAG.encode() in drawn.svg or b"<script" in drawn.svg:
             raise HarmError("a tag of the file stands in the picture")
 
