@@ -92,7 +92,7 @@ def _has_flash(version: str) -> bool:
 def _describe(module: Any, location: models.ModelLocation, sweep: Sweep) -> Model:  # noqa: ANN401
     config = module.config
     return Model(
-        name=sweep.model,
+        name=location.name,
         architecture=type(module).__name__,
         parameters=sum(parameter.numel() for parameter in module.parameters()),
         hidden_size=getattr(config, "hidden_size", None),

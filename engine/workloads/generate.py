@@ -30,6 +30,7 @@ class Generate(NetworkTask):
 
     padding_side: Side = "left"
     _cache_type: str | None = None
+    _generated_tokens = 0
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
@@ -47,6 +48,7 @@ class Generate(NetworkTask):
             tokens, cache = self._generate(inputs["input_ids"], inputs.get("attention_mask"), lap)
         self._to_host(tokens)
         lap("result")
+        self._generated_tokens = tokens.shape[1]
         self._note_cache(mask.shape, cache)
         return StepOutput((mask,))
 
@@ -116,10 +118,12 @@ class Generate(NetworkTask):
         return StaticCache(config=self._network.config, max_cache_len=self._cache_length)
 
     def _others(self) -> dict[str, str | int]:
-        return super()._others() | ({"cache": self._cache_type} if self._cache_type else {})
+        if self._cache_type is None:
+            return super()._others()
+        return {**super()._others(), "cache": self._cache_type, "new_tokens": self._generated_tokens}
 
-    def _new_tokens(self, sweep: Sweep) -> int | None:
-        return sweep.generate.new_tokens
+    def _new_tokens(self) -> int | None:
+        return self._config.new_tokens
 
     def _require_room(self, architecture: Architecture) -> None:
         prompt, new = self._config.sequence_length, self.new_tokens or 0

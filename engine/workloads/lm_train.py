@@ -1,15 +1,18 @@
 """Training of a causal language model: forward with labels, backward, one AdamW step."""
 
 from math import isfinite
+from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM
 
 from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.workloads import optimizers
 from benchtui.engine.workloads.base import StepCounts
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
 from benchtui.sessions.errors import CaseSkippedError
-from benchtui.sessions.sweep import Config, Sweep, Train
+from benchtui.sessions.sweep import Config, Sweep
+from benchtui.sessions.sweep.options import SWITCH
 
 IGNORED = -100
 """Label that the loss in transformers ignores. Used for padding."""
@@ -28,19 +31,24 @@ class LmTrain(NetworkTask):
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
         super().__init__(sweep, config, device, AutoModelForCausalLM)
-        self.accumulated = sweep.train.accumulation
+        config = self._config
+        self.accumulated = config.accumulation
         self.samples = config.batch_size * self.accumulated
         self._network.train()
-        if sweep.train.activation_checkpointing:
+        if config.activation_checkpointing == "on":
             self._checkpoint_activations()
         self._keep_gradients = self.accumulated > 1 and config.uses_cuda_graphs
         if self._keep_gradients:
             # otherwise the first ones would lie in memory that the CUDA graph overwrites
             for parameter in self._network.parameters():
                 parameter.grad = torch.zeros_like(parameter)
-        self._optimizer = self._adamw(sweep.train)
+        self._optimizer = optimizers.make(
+            config.optimizer, self._network.parameters(), sweep.train.learning_rate, self._device
+        )
+        self._update_counter = optimizers.UpdateCounter(self._optimizer)
         self._scaler = torch.amp.GradScaler(self._device.type, enabled=config.precision == "amp-fp16")
         self._measured_steps = self._updates_before = 0
+        self._step_batches = self.accumulated
         self._ready = True
         self.effective = self.read_back()
 
@@ -55,6 +63,7 @@ class LmTrain(NetworkTask):
 
     def partial_step(self, lap: Lap, batches: int) -> StepOutput:
         """Train on this many of the next batches."""
+        self._step_batches = batches
         masks, losses = [], []
         for _ in range(batches):
             mask, inputs = self._next(lap)
@@ -87,26 +96,19 @@ class LmTrain(NetworkTask):
             mark = f"gradient scaler skipped {skipped} of {self._measured_steps} steps"
             self.marks = (*self.marks, mark)
 
-    def _adamw(self, train: Train) -> torch.optim.AdamW:
-        fused = train.optimizer == "fused" or (train.optimizer == "auto" and self._device.type != "cpu")
-        foreach = train.optimizer == "foreach"
-        try:
-            return torch.optim.AdamW(
-                self._network.parameters(), lr=train.learning_rate, fused=fused, foreach=foreach
-            )
-        except RuntimeError as error:
-            raise CaseSkippedError(f"optimizer {train.optimizer}: {error}") from error
-
     def _updates(self) -> int:
-        """Number of steps that changed the weights: the optimizer doesn't count those that were skipped."""
-        return max((int(each["step"]) for each in self._optimizer.state.values()), default=0)
+        """Number of steps that changed the weights, without those that the scaler skipped."""
+        return self._update_counter.count
 
     def _others(self) -> dict[str, str | int]:
         if not self._ready:
             return super()._others()
-        group = self._optimizer.param_groups[0]
-        kind = "fused" if group["fused"] else "foreach" if group["foreach"] else "for-loop"
-        return {**super()._others(), "optimizer": f"AdamW {kind}"}
+        return {
+            **super()._others(),
+            "optimizer": optimizers.name_of(self._optimizer),
+            "accumulation": self._step_batches,
+            "activation_checkpointing": SWITCH[_checkpoints(self._network)],
+        }
 
     def _checkpoint_activations(self) -> None:
         if not self._network.supports_gradient_checkpointing:
@@ -115,6 +117,11 @@ class LmTrain(NetworkTask):
         renamed = getattr(self._network, "activation_checkpointing_enable", None)
         enable = renamed or self._network.gradient_checkpointing_enable
         enable({"use_reentrant": False})
+
+
+def _checkpoints(network: Any) -> bool:  # noqa: ANN401  (a model of transformers)
+    """Return whether any layer of the network checkpoints its activations."""
+    return any(getattr(module, "gradient_checkpointing", False) for module in network.modules())
 
 
 def _labels(inputs: dict[str, torch.Tensor]) -> torch.Tensor:

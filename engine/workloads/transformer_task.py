@@ -36,13 +36,13 @@ class NetworkTask:
 
     def __init__(self, sweep: Sweep, config: Config, device: Device, auto: Any) -> None:  # noqa: ANN401  (one of transformers' Auto classes)
         """Load network and batches. Raises BenchtuiError if either is unavailable."""
-        self._config = config
+        self._config = config = sweep.resolve(config)
         self._device = device.torch_device
         self._pins = sweep.measure.mode == "throughput" and self._device.type == "cuda"
         self._results: torch.Tensor | None = None
         self.samples = config.batch_size
-        self.new_tokens = self._new_tokens(sweep)
-        location = loading.locate(sweep.model, sweep.weights)
+        self.new_tokens = self._new_tokens()
+        location = loading.locate(config.model, sweep.weights)
         configuration = loading.load("configuration", location, AutoConfig.from_pretrained)
         architecture = Architecture(location, configuration)
         self._require_room(architecture)
@@ -113,7 +113,7 @@ class NetworkTask:
         """Tokens generated per step."""
         return self.samples * (self.new_tokens or 0)
 
-    def _new_tokens(self, sweep: Sweep) -> int | None:
+    def _new_tokens(self) -> int | None:
         """Tokens generated per sample. None if the task generates none."""
         return None
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from benchtui.sessions.advice.constraints import NONE, Constraints
+from benchtui.sessions.stats.baseline import Work
 from benchtui.sessions.stats.ratios import (
     bounds_ms,
     energy_ratio,
@@ -18,6 +19,7 @@ from benchtui.sessions.stats.ratios import (
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio
+from benchtui.sessions.sweep import Config
 
 Need = Literal["throughput", "latency", "memory", "energy", "steadiness", "balanced"]
 NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy", "steadiness", "balanced")
@@ -33,6 +35,13 @@ class Objective:
     """Length of the job in steps, with the cost of compiling once; None for an endless job."""
     sequence_length: int | None = None
     """Sequence length of the cases to choose from, in tokens; None for all, which then must share one."""
+    work: Work | None = None
+    """Work of the cases to choose from (``Config.work``); None for any."""
+
+    def covers(self, config: Config) -> bool:
+        """Return whether a case is one to choose from."""
+        of_length = self.sequence_length in (None, config.sequence_length)
+        return of_length and self.work in (None, config.work)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,8 @@ from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.results import Result, measured
+from benchtui.sessions.stats.baseline import Work
+from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import MIN_EFFECT, Ratio, Verdict
 from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep
@@ -113,7 +114,7 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
     If several cases can't be distinguished, choose the simplest: see ``simplest``.
     """
     known = measured(session) if results is None else results
-    rows = [row for row in known if objective.sequence_length in (None, row.config.sequence_length)]
+    rows = [row for row in known if objective.covers(row.config)]
     reasons = [(row, _reasons(row, objective)) for row in rows]
     fit = [row for row, against in reasons if not against]
     metrics = cost_metrics(objective, fit)
@@ -231,9 +232,9 @@ def _options(result: Result) -> float:
     )
 
 
-def lengths(session: Session) -> tuple[int, ...]:
-    """Return the sequence lengths of the measured cases, in tokens. Another length is different work."""
-    return tuple(sorted({row.config.sequence_length for row in measured(session)}))
+def works(session: Session, objective: Objective) -> tuple[Work, ...]:
+    """Return each kind of work among the measured cases to choose from."""
+    return tuple(by_work(row for row in measured(session) if objective.covers(row.config)))
 
 
 def front(results: Sequence[Result]) -> tuple[Result, ...]:
@@ -319,7 +320,7 @@ def _missing_metric(result: Result, objective: Objective) -> str | None:
 
 def _not_measured(session: Session, objective: Objective) -> Iterator[RejectedCase]:
     for case in session.cases:
-        if case.state != "ok" and objective.sequence_length in (None, case.config.sequence_length):
+        if case.state != "ok" and objective.covers(case.config):
             reason = case.finished.reason if case.finished else None
             word = NEVER_ENDED.get(case.state, case.state)
             yield RejectedCase(case, ": ".join(part for part in (word, reason) if part))
@@ -339,6 +340,14 @@ def single_case_sweep(sweep: Sweep, config: Config) -> Sweep:
     if config.label:
         name = visible(config.name, LONGEST_VALUE)
         raise BenchtuiError(f"{name}: imported from another tool; benchtui can't run it")
-    axes = msgspec.convert({axis: (getattr(config, axis),) for axis in AXES}, Axes)
+    options = {axis: (getattr(config, axis),) for axis in AXES if axis != "model"}
+    axes = msgspec.convert(options, Axes)
     measure = structs.replace(sweep.measure, baseline=None, aa=False)
-    return structs.replace(sweep, name=f"{sweep.name}-optimal", axes=axes, measure=measure, exclude=())
+    return structs.replace(
+        sweep,
+        name=f"{sweep.name}-optimal",
+        model=config.model or sweep.model,
+        axes=axes,
+        measure=measure,
+        exclude=(),
+    )

@@ -29,10 +29,11 @@ def unapplied_options(config: Config, effective: Effective) -> tuple[str, ...]:
     return tuple(f"{option} {getattr(config, option)} was requested but not applied" for option in wrong)
 
 
-def belongs_to_other_task(case: CaseState, option: str) -> bool:
-    """Return whether an option of a single task is neither requested nor read back: the task is another."""
+def has_no_part(case: CaseState, option: str) -> bool:
+    """Return whether an option is neither requested nor read back: one of another task, or a newer one."""
     row, read_back = BY_NAME[option], case.effective.others if case.effective else {}
-    return bool(row.task) and option not in read_back and getattr(case.config, option) == row.default
+    optional = row.task or not (row.own_fields or row.free)
+    return bool(optional) and option not in read_back and getattr(case.config, option) == row.default
 
 
 def _was_applied(option: str, config: Config, effective: Effective) -> bool | None:

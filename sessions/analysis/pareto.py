@@ -13,6 +13,7 @@ from benchtui.sessions.analysis.chart_series import (
     Value,
 )
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.baseline import Work
 
 COSTS: tuple[PlotMetric, ...] = (LATENCY, ENERGY, MEMORY)
 """Metrics that throughput is traded off against."""
@@ -46,13 +47,12 @@ def front(choices: Iterable[ParetoPoint]) -> tuple[ParetoPoint, ...]:
     return tuple(best)
 
 
-def fronts(choices: Sequence[ParetoPoint]) -> dict[int, tuple[ParetoPoint, ...]]:
-    """Return the front of each sequence length. Another length is different work, not another choice."""
-    lengths = sorted({point.case.config.sequence_length for point in choices})
-    return {
-        length: front(point for point in choices if point.case.config.sequence_length == length)
-        for length in lengths
-    }
+def fronts(choices: Sequence[ParetoPoint]) -> dict[Work, tuple[ParetoPoint, ...]]:
+    """Return the front of each kind of work (``Config.work``). Other work is not another choice."""
+    works = sorted(
+        {point.case.config.work for point in choices}, key=lambda work: (work[0], *reversed(work[1:]))
+    )
+    return {work: front(point for point in choices if point.case.config.work == work) for work in works}
 
 
 def _pareto_point(case: CaseState, known: MetricsLookup, cost: PlotMetric) -> ParetoPoint | None:

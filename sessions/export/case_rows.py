@@ -25,9 +25,7 @@ def rows(session: Session) -> list[tuple[CaseRow, Metrics | None]]:
     results = measured(session)
     figures = {result.case.index: result for result in results}
     bases = baselines(results, session.start.sweep.measure.baseline)
-    return [
-        _row(case, figures.get(case.index), bases.get(case.config.sequence_length)) for case in session.cases
-    ]
+    return [_row(case, figures.get(case.index), bases.get(case.config.work)) for case in session.cases]
 
 
 def case_row(case: CaseState, result: Result | None = None) -> CaseRow:

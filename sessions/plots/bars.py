@@ -59,7 +59,7 @@ def speedups(data: PlotData) -> Plan | SkippedPlot:
 
 def case_speedups(data: PlotData) -> list[CaseSpeedup]:
     """Return every case except the baselines, fastest first."""
-    held = ((data.baselines.get(result.config.sequence_length), result) for result in data.results)
+    held = ((data.baselines.get(result.config.work), result) for result in data.results)
     ratios = ((result, throughput_ratio(base, result)) for base, result in held if base and base is not result)
     found = [CaseSpeedup(result, ratio) for result, ratio in ratios if ratio]
     return sorted(found, key=lambda place: -place.ratio.value)

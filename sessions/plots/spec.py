@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.baseline import baselines
+from benchtui.sessions.stats.baseline import Work, baselines
 from benchtui.sessions.stats.results import Result, measured, varied
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ class PlotData:
     results: tuple[Result, ...]
     kinds: tuple[str, ...]
     """Options that vary in the session."""
-    baselines: dict[int, Result]
+    baselines: dict[Work, Result]
     """Baseline case by sequence length."""
 
 

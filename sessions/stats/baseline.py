@@ -30,27 +30,28 @@ class HasConfig(Protocol):
 
 
 T = TypeVar("T", bound=HasConfig)
+Work = tuple[str | int, ...]
 
 
 def baseline_of(config: Config, cases: Iterable[T], named: Baseline | None) -> T | None:
     """Return the baseline that a case is compared with, or None if there is none.
 
-    It is the first case of the same sequence length that the sweep's baseline matches, or simply the first one
-    if the sweep names no baseline. Another sequence length is different work. ``cases`` are those that were
+    It is the first case of the same work (model, sequence length and new tokens) that the sweep's baseline
+    matches, or simply the first one if the sweep names no baseline. ``cases`` are those that were
     measured, in plan order, without the second case of an A/A pair.
     """
     return next((case for case in cases if _fits(case.config, config, named)), None)
 
 
-def baselines(cases: Iterable[T], named: Baseline | None) -> dict[int, T]:
-    """Return the baseline of each sequence length that has one.
+def baselines(cases: Iterable[T], named: Baseline | None) -> dict[Work, T]:
+    """Return the baseline of each kind of work (``Config.work``) that has one.
 
     One pass over the cases, for callers that need many baselines.
     """
-    found: dict[int, T] = {}
+    found: dict[Work, T] = {}
     for case in cases:
-        if case.config.sequence_length not in found and _fits(case.config, case.config, named):
-            found[case.config.sequence_length] = case
+        if case.config.work not in found and _fits(case.config, case.config, named):
+            found[case.config.work] = case
     return found
 
 
@@ -59,10 +60,11 @@ def explain_missing_baseline(config: Config, planned: Iterable[CaseState], named
     wanted = next((case for case in planned if _fits(case.config, config, named)), None)
     if wanted is None:
         options = ", ".join(f"{option}={value}" for option, value in named.named.items()) if named else "any"
-        return f"no case with {options} was planned at {config.sequence_length:,} tokens"
+        of = f" of {config.model}" if config.model else ""
+        return f"no case with {options} was planned{of} at {config.sequence_length:,} tokens"
     return f"the baseline, {wanted.name}, {NOT_MEASURED.get(wanted.state, 'has no figures')}"
 
 
 def _fits(candidate: Config, config: Config, named: Baseline | None) -> bool:
-    same_work = candidate.sequence_length == config.sequence_length and not candidate.repeat
+    same_work = candidate.work == config.work and not candidate.repeat
     return same_work and (named is None or named.matches(candidate))

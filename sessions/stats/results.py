@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from benchtui.sessions.state.case import CaseState, peak_mb
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats import evidence
+from benchtui.sessions.stats.baseline import Work
 from benchtui.sessions.stats.evidence import Evidence, with_noise
 from benchtui.sessions.stats.noise import Noise
 from benchtui.sessions.stats.sampling import Sample
@@ -164,9 +165,17 @@ def varied(configs: Iterable[Config]) -> tuple[str, ...]:
     return tuple(name for name, column in zip(SERIES_OPTIONS, columns, strict=False) if len(set(column)) > 1)
 
 
-def by_length(results: Iterable[Result]) -> dict[int, tuple[Result, ...]]:
-    """Group the results by sequence length. Another length is different work, not another choice."""
-    found: dict[int, list[Result]] = {}
+def by_work(results: Iterable[Result]) -> dict[Work, tuple[Result, ...]]:
+    """Group the results by work (``Config.work``), models in the order of the plan, shortest samples first."""
+    found: dict[Work, list[Result]] = {}
     for result in results:
-        found.setdefault(result.config.sequence_length, []).append(result)
-    return {length: tuple(each) for length, each in found.items()}
+        found.setdefault(result.config.work, []).append(result)
+    models = list(dict.fromkeys(model for model, *_ in found))
+    ordered = sorted(found, key=lambda work: (models.index(work[0]), *reversed(work[1:])))
+    return {work: tuple(found[work]) for work in ordered}
+
+
+def work_title(config: Config) -> str:
+    """Return the work of a case in words, such as ``gpt2, 128 tokens``."""
+    new = f", {config.new_tokens:,} new" if config.new_tokens else ""
+    return f"{config.model}{', ' if config.model else ''}{config.sequence_length:,} tokens{new}"

@@ -17,6 +17,9 @@ FLASH = ("flash", "flash3")
 COMPILE_MODES = ("off", "default", "reduce-overhead", "max-autotune")
 KV_CACHES = ("dynamic", "static")
 PADDINGS = ("max", "longest")
+OPTIMIZERS = ("auto", "adamw", "adamw-fused", "adamw-foreach", "adamw-8bit", "sgd")
+SWITCH = ("off", "on")
+"""Values of an option that is on or off. TOML's ``false`` and ``true`` mean the same."""
 GRAPH_MODES = ("reduce-overhead", "max-autotune")
 """Compile modes that replay CUDA graphs."""
 UNKNOWN = "unknown"
@@ -28,6 +31,7 @@ MOST_THREADS = 4096
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
 """Integer of at least 1."""
+Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,8 @@ class Option:
     """Value in words, for a heading of the report, such as ``{} threads``."""
     values: tuple[str, ...] = ()
     """All allowed values; empty for a number or a name."""
+    aliases: tuple[tuple[str, str], ...] = ()
+    """Other spellings of values, each with the value that it stands for."""
     numeric: bool = False
     least: int = 1
     most: int = LARGEST
@@ -64,6 +70,12 @@ class Option:
     """Whether it has no effect on synthetic tokens."""
     task: str = ""
     """The only task on which it has an effect; empty if it has one on every task."""
+    entry: str = ""
+    """Entry of the sweep that the default stands for, such as ``train.accumulation``."""
+    named_values: bool = False
+    """Whether a value is a set of ``name=value`` pairs (``sweep.pairs``), and the axis a table of lists."""
+    distinct_work: bool = False
+    """Whether another value is another kind of work, whose times no ratio compares."""
 
     @property
     def default(self) -> str | int:
@@ -73,6 +85,7 @@ class Option:
 
 OPTIONS = (
     Option("machine", "nodes of a cluster: H100, zone=a, a resource, * for every kind", label_covers=False),
+    Option("model", "each with its own tokenizer", entry="model", work=True, distinct_work=True),
     Option("device", "cpu, cuda:N, cuda:* for all GPUs", named=True, label_covers=False),
     Option(
         "precision",
@@ -112,6 +125,55 @@ OPTIONS = (
         task="generate",
     ),
     Option(
+        "optimizer",
+        "of task lm-train; auto: train.optimizer, or AdamW fused on a GPU",
+        "opt=",
+        "optimizer {}",
+        values=OPTIMIZERS,
+        aliases=(("fused", "adamw-fused"), ("foreach", "adamw-foreach")),
+        read_back=True,
+        free=True,
+        task="lm-train",
+        entry="train.optimizer",
+    ),
+    Option(
+        "activation_checkpointing",
+        "recompute activations in the backward pass of task lm-train; auto: train.activation_checkpointing",
+        "ckpt=",
+        "activation checkpointing {}",
+        values=("auto", *SWITCH),
+        read_back=True,
+        free=True,
+        task="lm-train",
+        entry="train.activation_checkpointing",
+    ),
+    Option(
+        "accumulation",
+        "batches of gradients per step of task lm-train; 0: train.accumulation",
+        "acc=",
+        "{} accumulated batches",
+        numeric=True,
+        least=0,
+        read_back=True,
+        free=True,
+        task="lm-train",
+        entry="train.accumulation",
+    ),
+    Option(
+        "env",
+        "environment variables of a case: a table of names, each with its values",
+        phrase="{}",
+        read_back=True,
+        named_values=True,
+    ),
+    Option(
+        "parameters",
+        "of your own step: a table of names, each with its values",
+        phrase="{}",
+        read_back=True,
+        named_values=True,
+    ),
+    Option(
         "threads",
         "of torch inside one operation, 0: torch chooses",
         "threads=",
@@ -145,7 +207,30 @@ OPTIONS = (
         own_fields=True,
         of_texts=True,
     ),
-    Option("sequence_length", "tokens a sample", "seq=", "{:,} tokens", numeric=True, work=True, named=True),
+    Option(
+        "new_tokens",
+        "tokens that task generate adds to each prompt; 0: generate.new_tokens",
+        "new=",
+        "{} new tokens",
+        numeric=True,
+        least=0,
+        work=True,
+        read_back=True,
+        free=True,
+        task="generate",
+        entry="generate.new_tokens",
+        distinct_work=True,
+    ),
+    Option(
+        "sequence_length",
+        "tokens a sample",
+        "seq=",
+        "{:,} tokens",
+        numeric=True,
+        work=True,
+        named=True,
+        distinct_work=True,
+    ),
     Option(
         "batch_size",
         "samples a step; auto: the largest that fits",
@@ -163,10 +248,12 @@ BY_NAME = {option.name: option for option in OPTIONS}
 CHOICES = tuple(option.name for option in OPTIONS if not option.work)
 """Options that change how the same work is done."""
 NUMERIC = tuple(option.name for option in OPTIONS if option.numeric)
+DISTINCT_WORK = tuple(option.name for option in OPTIONS if option.distinct_work)
+"""Options of which another value is another kind of work."""
 READ_BACK = tuple(option.name for option in OPTIONS if option.read_back)
 COVERED_BY_LABEL = tuple(option.name for option in OPTIONS if option.label_covers)
 """Options that are unknown for an imported case with a label (``Config.label``)."""
-_FIRST_SHOWN = ("machine", "device", "precision", "compile")
+_FIRST_SHOWN = ("machine", "model", "device", "precision", "compile")
 SHOWN = (*_FIRST_SHOWN, *(name for name in AXES if name not in _FIRST_SHOWN))
 """All options in the order of case names and of the case table."""
 
@@ -184,6 +271,8 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     machine: str = ""
     """Cluster nodes that may run the case: a kind (``H100``), a label (``zone=a``), a resource, or one node's
     name. Empty for any node, and for this machine."""
+    model: str = ""
+    """Model of the case if the sweep has several; empty for the sweep's only one."""
     device: str
     """``cpu`` or ``cuda:N``."""
     precision: str = "fp32"
@@ -197,6 +286,18 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     """``off`` or a mode of ``torch.compile``."""
     cache: str = "dynamic"
     """KV cache of task ``generate``: ``dynamic`` grows by each token, ``static`` has its full size at once."""
+    optimizer: str = "auto"
+    """Optimizer of task ``lm-train``; ``auto`` is the sweep's ``train.optimizer``."""
+    activation_checkpointing: str = "auto"
+    """``on`` or ``off``; ``auto`` is the sweep's ``train.activation_checkpointing``."""
+    accumulation: Count = 0
+    """Batches whose gradients a step of task ``lm-train`` accumulates; 0 is ``train.accumulation``."""
+    new_tokens: Count = 0
+    """Tokens that task ``generate`` adds to each prompt; 0 is ``generate.new_tokens``."""
+    env: str = ""
+    """Environment variables of the case, such as ``MALLOC_ARENA_MAX=2``, quoted as in a shell."""
+    parameters: str = ""
+    """Parameters of a user-defined step, such as ``block=64 layout=rows``, quoted as in a shell."""
     repeat: Annotated[int, msgspec.Meta(ge=0, le=1)] = 0
     """1 for the second case of an A/A pair: the same case under another name."""
     threads: Annotated[int, msgspec.Meta(ge=0, le=MOST_THREADS)] = 0
@@ -231,6 +332,11 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
         return f"{self._choices} seq={self.sequence_length}"
 
     @property
+    def work(self) -> tuple[str | int, ...]:
+        """Values of the options that make the work another one. Only cases of equal work have a ratio."""
+        return tuple(getattr(self, name) for name in DISTINCT_WORK)
+
+    @property
     def _choices(self) -> str:
         return " ".join(
             f"{prefix}{value}" for name, prefix, default in _NAMED if (value := getattr(self, name)) != default
@@ -241,14 +347,23 @@ class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Expanded values of every axis; each combination is a case."""
 
     machine: tuple[str, ...] = ("",)
+    model: tuple[str, ...] = ("",)
     device: tuple[str, ...] = ("cpu",)
     precision: tuple[str, ...] = ("fp32",)
     attention: tuple[str, ...] = ("auto",)
     compile: tuple[str, ...] = ("off",)
     cache: tuple[str, ...] = ("dynamic",)
+    optimizer: tuple[str, ...] = ("auto",)
+    activation_checkpointing: tuple[str, ...] = ("auto",)
+    accumulation: tuple[Count, ...] = (0,)
+    env: tuple[str, ...] = ("",)
+    """Each combination of the environment variables' values."""
+    parameters: tuple[str, ...] = ("",)
+    """Each combination of the parameters' values."""
     threads: tuple[int, ...] = (0,)
     tokenizer_threads: tuple[int, ...] = (0,)
     padding: tuple[str, ...] = ("max",)
+    new_tokens: tuple[Count, ...] = (0,)
     sequence_length: tuple[Size, ...] = (128,)
     batch_size: tuple[Size, ...] = (1,)
     batch_size_auto: bool = False
@@ -267,6 +382,7 @@ class Baseline(Record, frozen=True, kw_only=True):
     """Options that select the baseline case; an omitted option matches any value."""
 
     machine: str | None = None
+    model: str | None = None
     device: str | None = None
     precision: str | None = None
     batch_size: int | None = None
@@ -274,9 +390,15 @@ class Baseline(Record, frozen=True, kw_only=True):
     attention: str | None = None
     compile: str | None = None
     cache: str | None = None
+    optimizer: str | None = None
+    activation_checkpointing: str | None = None
+    accumulation: int | None = None
+    env: str | None = None
+    parameters: str | None = None
     threads: int | None = None
     tokenizer_threads: int | None = None
     padding: str | None = None
+    new_tokens: int | None = None
 
     def matches(self, config: Config) -> bool:
         """Return whether a case matches every option named here."""
@@ -297,6 +419,6 @@ _DEFAULTS: dict[str, str | int] = {name: getattr(Axes(), name)[0] for name in AX
 _NAMED = tuple(
     (name, BY_NAME[name].prefix, None if BY_NAME[name].named else BY_NAME[name].default)
     for name in SHOWN
-    if name in CHOICES
+    if name not in ("sequence_length", "batch_size")
 )
-"""Choices in a case name: field, prefix, and the value that isn't shown."""
+"""Options in a case name, before its size: field, prefix, and the value that isn't shown."""

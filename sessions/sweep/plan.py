@@ -14,6 +14,7 @@ from benchtui.sessions.sweep.model import (
     Case,
     Measure,
     Sweep,
+    custom_task,
 )
 from benchtui.sessions.sweep.options import AXES, FLASH, OPTIONS, Config, Exclusion, Option
 
@@ -130,6 +131,8 @@ def incompatible_reason(config: Config, sweep: Sweep) -> str | None:
     """Return why a combination is meaningless with the rest of the sweep, or None."""
     if config.machine and sweep.run.executor == "local":
         return f'machine {config.machine} names nodes of a cluster; set run.executor = "ray"'
+    if config.parameters and not custom_task(sweep.task):
+        return f"parameters ({config.parameters}) are for a step of your own"
     if sweep.task == "lm-train" and config.precision == "fp16":
         return "fp16 weights can't be trained: their gradients underflow and can't be scaled; amp-fp16 trains"
     if sweep.task == "lm-train" and config.precision == "int8":

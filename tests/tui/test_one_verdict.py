@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchtui.sessions.advice.objectives import Objective
-from benchtui.sessions.advice.optimal import decide, lengths
+from benchtui.sessions.advice.optimal import decide, works
 from benchtui.sessions.compare.align import compare_sessions, load_sessions
 from benchtui.sessions.events import (
     AnyEvent,
@@ -255,7 +255,7 @@ def ranked(path: Path, judging: VerdictSettings) -> list[int]:
     """Return the indices of the cases in leaderboard order."""
     session = load_with(path, judging)
     found = []
-    for length in lengths(session):
+    for length in sorted(work[-1] for work in works(session, Objective())):
         rows = [each for each in measured(session) if each.config.sequence_length == length]
         rated = [each for each in rows if each.metrics.samples_per_s]
         rated.sort(key=lambda each: each.metrics.samples_per_s or 0.0, reverse=True)
@@ -393,7 +393,7 @@ def test_optimal_agrees_with_the_table_on_best_versus_next(path: Path) -> None:
 @pytest.mark.parametrize("need", ["throughput", "latency", "balanced"])
 def test_optimal_ties_are_not_distinguished_by_the_table(path: Path, need: Any) -> None:
     session = Session.load(path)
-    for length in lengths(session):
+    for length in sorted(work[-1] for work in works(session, Objective())):
         choice = decide(session, Objective(need, sequence_length=length))
         ratio = {"throughput": throughput_ratio, "latency": latency_ratio}.get(need)
         others = [row for row in measured(session) if row.config.sequence_length == length]
@@ -415,7 +415,7 @@ def test_the_starred_row_is_the_report_s_clear_decision(path: Path) -> None:
     session = Session.load(path)
     case_rows = CaseRows(session, UNICODE)
     case_rows.refresh(session.cases)
-    for length in lengths(session):
+    for length in sorted(work[-1] for work in works(session, Objective())):
         choice = decide(session, Objective("throughput", sequence_length=length))
         starred = [
             case.index

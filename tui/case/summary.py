@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from benchtui.sessions.analysis.applied_options import belongs_to_other_task, was_applied
+from benchtui.sessions.analysis.applied_options import has_no_part, was_applied
 from benchtui.sessions.payloads import CLOCK_LIMITS, Compiling, Environment
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep.options import READ_BACK
@@ -151,7 +151,7 @@ def _read_back(case: CaseState) -> list[tuple[str, str, str, bool | None]]:
 
 
 def _options_of(case: CaseState) -> list[str]:
-    return [option for option in READ_BACK if not belongs_to_other_task(case, option)]
+    return [option for option in READ_BACK if not has_no_part(case, option)]
 
 
 def _outcome(case: CaseState) -> Facts:

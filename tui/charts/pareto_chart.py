@@ -4,6 +4,8 @@ from benchtui.sessions.analysis.chart_series import SAMPLES, MetricsLookup, line
 from benchtui.sessions.analysis.pareto import COSTS, ParetoPoint, fronts, pareto_points
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.baseline import Work
+from benchtui.sessions.sweep.options import DISTINCT_WORK
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.line_chart import letter_of
 from benchtui.tui.charts.readout import format_metric, option_words, title
@@ -28,10 +30,10 @@ class ParetoChart:
         self._filter_text = ""
         self._logarithmic = False
         self._all: tuple[ParetoPoint, ...] = ()
-        self._fronts: dict[int, tuple[ParetoPoint, ...]] = {}
+        self._fronts: dict[Work, tuple[ParetoPoint, ...]] = {}
         self._front: tuple[ParetoPoint, ...] = ()
-        self._lengths: list[int] = []
-        """Sequence lengths of the session, each with a front of its own."""
+        self._works: list[Work] = []
+        """Kinds of work in the session, each with a front of its own."""
         self._labels: dict[int, str] = {}
         """Label of each case, by index."""
 
@@ -43,7 +45,7 @@ class ParetoChart:
         words = filter_text.lower().split()
         self._labels = {case.index: label for case, label in zip(cases, labels, strict=True)}
         kept = [case for case in cases if all(word in self._labels[case.index].lower() for word in words)]
-        self._lengths = sorted({case.config.sequence_length for case in cases})
+        self._works = list(dict.fromkeys(case.config.work for case in cases))
         self._all = pareto_points(kept, self._known, self._cost)
         self._fronts = fronts(self._all)
         self._front = tuple(trade for row in self._fronts.values() for trade in row)
@@ -82,9 +84,15 @@ class ParetoChart:
     def notes(self) -> list[str]:
         """Number of cases on the front, with the active filter and scale."""
         count = f"{len(self._front)} of {len(self._all)} cases"
-        each = [f"a front per {option_words('sequence_length')}"] if len(self._fronts) > 1 else []
+        each = [f"a front per {self._distinct}"] if len(self._fronts) > 1 else []
         filtered = [f"filter {self._filter_text}"] if self._filter_text else []
         return [*filtered, *each, count, *(["logarithmic"] if self._logarithmic else [])]
+
+    @property
+    def _distinct(self) -> str:
+        """Options whose values have fronts of their own."""
+        columns = zip(DISTINCT_WORK, zip(*self._works, strict=True), strict=True)
+        return " and ".join(option_words(name) for name, column in columns if len(set(column)) > 1)
 
     def readout(self) -> list[Span]:
         """Render the selected case with its throughput and cost."""
@@ -105,13 +113,13 @@ class ParetoChart:
         others = tuple(_dot(trade) for trade in self._all if trade.case.index not in best)
         chosen = self._front[self._chosen] if self._front else None
         named = [
-            Curve(*self._letter(length), tuple(map(_dot, row)))
-            for length, row in self._fronts.items()
+            Curve(*self._letter(work), tuple(map(_dot, row)))
+            for work, row in self._fronts.items()
             if chosen not in row
         ]
         last = [
-            Curve(*self._letter(length), tuple(map(_dot, row)))
-            for length, row in self._fronts.items()
+            Curve(*self._letter(work), tuple(map(_dot, row)))
+            for work, row in self._fronts.items()
             if chosen in row
         ]
         return Plot(
@@ -126,10 +134,10 @@ class ParetoChart:
         )
 
     def lines(self) -> Listing:
-        """List the cases of the front, cheapest first within each sequence length."""
+        """List the cases of the front, cheapest first within each front."""
         rows = tuple(
             (
-                self._letter(trade.case.config.sequence_length),
+                self._letter(trade.case.config.work),
                 (format.clean(self._labels[trade.case.index]), "plain"),
                 (format_metric(SAMPLES, trade.gain.middle, self._symbols), "plain"),
                 (format_metric(self._cost, trade.cost.middle, self._symbols), "plain"),
@@ -143,9 +151,9 @@ class ParetoChart:
         rows = [[said for said, _ in row] for row in self.lines().rows]
         return f"{heading(self.title)}\n\n{pipe_table(self._titles(), rows, 1)}\n" if rows else ""
 
-    def _letter(self, length: int) -> Span:
-        """Return the letter and color role of the front of a sequence length."""
-        return letter_of(self._lengths.index(length))
+    def _letter(self, work: Work) -> Span:
+        """Return the letter and color role of the front of a kind of work."""
+        return letter_of(self._works.index(work))
 
     def _titles(self) -> tuple[str, ...]:
         return ("", "case on the front", "samples/s", title(self._cost))

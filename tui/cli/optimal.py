@@ -11,7 +11,7 @@ import click
 from benchtui import sessions
 from benchtui.sessions.advice.constraints import Constraints
 from benchtui.sessions.advice.objectives import Need, Objective
-from benchtui.sessions.advice.optimal import decide, lengths, single_case_sweep
+from benchtui.sessions.advice.optimal import decide, single_case_sweep, works
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import UNKNOWN, Sweep, toml_writer
@@ -114,7 +114,7 @@ def optimal(
     loaded = sessions.load(session)
     loaded.judge_by(verdict_settings({"baseline": baseline, "same_within": same_within}))
     objective = Objective(need, Constraints(**limits), steps, length)
-    objectives = [objective] if toml_path else _by_length(objective, lengths(loaded))
+    objectives = [objective] if toml_path else _by_work(objective, loaded)
     decisions = [decide(loaded, each) for each in objectives]
     text = _sweep_text(loaded, objective) if toml_path and decisions[0].best else None
     if as_json:
@@ -149,22 +149,24 @@ def requested_sweep(sweep: str | None, overrides: tuple[str, ...], **options: Un
     return parse_sweep(text, f"best case of {session}", overrides)
 
 
-def _by_length(objective: Objective, lengths: tuple[int, ...]) -> list[Objective]:
-    """Split an objective by sequence length. Cases of different lengths do different work."""
-    if objective.sequence_length or len(lengths) < 2:
-        return [objective]
-    return [replace(objective, sequence_length=length) for length in lengths]
+def _by_work(objective: Objective, session: Session) -> list[Objective]:
+    """Split an objective by kind of work: model, sequence length and new tokens."""
+    known = works(session, objective)
+    return [replace(objective, work=work) for work in known] if len(known) > 1 else [objective]
 
 
 def _sweep_text(session: Session, objective: Objective, overrides: tuple[str, ...] = ()) -> str:
     """Return the best case as a sweep, checked with overrides. Raises BenchtuiError if it can't run."""
     if session.cases and all(case.config.label for case in session.cases):
         raise BenchtuiError(f"the cases were imported from {session.start.source}; benchtui can't run them")
-    known = lengths(session)
-    if objective.sequence_length is None and len(known) > 1:
-        named = ", ".join(map(str, known))
+    known = works(session, objective)
+    if len(known) > 1:
+        lengths = sorted({length for *_, length in known})
+        if len(lengths) == 1:
+            raise BenchtuiError("cases of several models or numbers of new tokens can't be compared")
+        named = ", ".join(map(str, lengths))
         raise BenchtuiError(
-            f"the session has {len(known)} sequence lengths, whose cases can't be compared;"
+            f"the session has {len(lengths)} sequence lengths, whose cases can't be compared;"
             f" choose one with `benchtui optimal --sequence-length`: {named}"
         )
     best = decide(session, objective).best

@@ -6,6 +6,7 @@ from math import isfinite
 
 from benchtui.sessions.advice.optimal import TAIL
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.baseline import Work
 from benchtui.sessions.stats.disturbance import is_disturbed
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.tui.live.case_verdicts import CaseVerdicts
@@ -22,7 +23,7 @@ Stats = RunningStats | SummaryStats
 
 
 class BestCases:
-    """Throughputs of the successful cases, by sequence length, because another length is different work."""
+    """Throughputs of the successful cases, by kind of work (``Config.work``)."""
 
     def __init__(
         self,
@@ -33,17 +34,17 @@ class BestCases:
         self._verdicts = verdicts
         self._rate = rate
         self._stats = stats
-        self._rates: dict[int, dict[int, tuple[float, CaseState]]] = {}
-        """Throughput in samples/s and case, by sequence length and index."""
+        self._rates: dict[Work, dict[int, tuple[float, CaseState]]] = {}
+        """Throughput in samples/s and case, by kind of work and index."""
         self.best_rate: float | None = None
         """Highest throughput of all ended cases, in samples/s."""
         self._best: frozenset[int] = frozenset()
         """Indices of the best cases found so far."""
         self._search: Iterator[int | None] = iter(())
-        self._ranges: dict[int, tuple[float, float]] = {}
-        """Lowest and highest positive throughput, by sequence length."""
+        self._ranges: dict[Work, tuple[float, float]] = {}
+        """Lowest and highest positive throughput, by kind of work."""
         self.span = LEAST_SPAN
-        """Largest ratio of two throughputs at one sequence length, and of any to its baseline."""
+        """Largest ratio of two throughputs of one kind of work, and of any to its baseline."""
         self._count = 0
 
     def add_ended(self, case: CaseState) -> None:
@@ -51,11 +52,11 @@ class BestCases:
         rate = self._rate(case) if case.state == "ok" and not case.config.repeat else None
         if rate is None or not isfinite(rate):
             return
-        length = case.config.sequence_length
-        self._rates.setdefault(length, {})[case.index] = (rate, case)
+        work = case.config.work
+        self._rates.setdefault(work, {})[case.index] = (rate, case)
         self._count += 1
         self.best_rate = max(rate, self.best_rate or 0.0)
-        self._widen_span(length, rate)
+        self._widen_span(work, rate)
         self.compare_again()
 
     def compare_again(self) -> None:
@@ -73,14 +74,14 @@ class BestCases:
         """Return whether a case clearly has the highest throughput, as the report decides it."""
         return case.index in self._best
 
-    def _widen_span(self, length: int, rate: float) -> None:
+    def _widen_span(self, work: Work, rate: float) -> None:
         if rate > 0:
-            least, most = self._ranges.get(length, (rate, rate))
-            least, most = self._ranges[length] = min(least, rate), max(most, rate)
+            least, most = self._ranges.get(work, (rate, rate))
+            least, most = self._ranges[work] = min(least, rate), max(most, rate)
             self.span = max(self.span, most / least)
 
     def _find_best(self) -> Iterator[int | None]:
-        """Yield the best case of each length that clearly has one, and None after each compared pair."""
+        """Yield the best case of each kind of work that clearly has one, and None after each compared pair."""
         if self._count > MOST_COMPARED:
             return
         for rates in self._rates.values():

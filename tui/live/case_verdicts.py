@@ -5,7 +5,7 @@ from msgspec import structs
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
+from benchtui.sessions.stats.baseline import Work, baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.evidence import Evidence, aa_pair, rounds_of
 from benchtui.sessions.stats.noise import Noise, kind_of, noise_of
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
@@ -23,8 +23,8 @@ class CaseVerdicts:
         self._judging = judging
         self._measured: dict[int, CaseState] = {}
         """Successfully measured cases, by index."""
-        self._bases: dict[int, CaseState | None] = {}
-        """Baseline per sequence length; computed on demand, cleared when a case ends."""
+        self._bases: dict[Work, CaseState | None] = {}
+        """Baseline per kind of work; computed on demand, cleared when a case ends."""
         self._rounds: dict[int, tuple[Sample, ...]] = {}
         """Summarized rounds per case, computed when the case is first compared."""
         self._noise: tuple[int, dict[str, Noise]] = (-1, {})
@@ -55,11 +55,11 @@ class CaseVerdicts:
 
     def base_of(self, case: CaseState) -> CaseState | None:
         """Return the baseline of a case, chosen by the report's rule (``sessions.stats.baseline``)."""
-        length = case.config.sequence_length
-        if length not in self._bases:
+        work = case.config.work
+        if work not in self._bases:
             measured = (self._measured[index] for index in sorted(self._measured))
-            self._bases[length] = baseline_of(case.config, measured, self._baseline)
-        return self._bases[length]
+            self._bases[work] = baseline_of(case.config, measured, self._baseline)
+        return self._bases[work]
 
     def is_base(self, case: CaseState) -> bool:
         """Return whether this case is a baseline for others."""

@@ -11,9 +11,12 @@ ALWAYS = ("device", "precision", "batch_size")
 """Options that every name has."""
 PREFIXES = {
     "cache": "cache ",
+    "activation_checkpointing": "ckpt ",
+    "accumulation": "acc ",
     "threads": "threads ",
     "tokenizer_threads": "tok ",
     "padding": "pad ",
+    "new_tokens": "new ",
     "sequence_length": "seq ",
     "batch_size": "bs ",
 }

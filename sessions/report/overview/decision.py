@@ -8,6 +8,7 @@ from benchtui.sessions.advice.objectives import Need
 from benchtui.sessions.compare.system_facts import Fact
 from benchtui.sessions.report.sections.recommendations import BALANCED, OPTIMA, Recommendation
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.baseline import Work
 from benchtui.sessions.text.formatting import count, listed, number
 from benchtui.sessions.text.labels import STATES, case_label
 from benchtui.sessions.text.tables import Column, Table, table
@@ -50,15 +51,11 @@ def decision(session: Session, choices: Sequence[Recommendation]) -> DecisionSec
 
 
 def _with_alternatives(choices: Sequence[Recommendation]) -> list[Recommendation]:
-    """Drop the further needs of a sequence length with a single case, which is the choice for all of them."""
-    first: dict[int, Need] = {}
+    """Drop the further needs of a kind of work with a single case, which is the choice for all of them."""
+    first: dict[Work, Need] = {}
     for each in choices:
-        first.setdefault(each.best.config.sequence_length, each.need)
-    return [
-        each
-        for each in choices
-        if each.choice.runner_up or first[each.best.config.sequence_length] == each.need
-    ]
+        first.setdefault(each.best.config.work, each.need)
+    return [each for each in choices if each.choice.runner_up or first[each.best.config.work] == each.need]
 
 
 def completeness(session: Session) -> str:

@@ -8,7 +8,7 @@ from benchtui.sessions.report.sections.per_case import rate_interval
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
-from benchtui.sessions.stats.results import Result, by_length
+from benchtui.sessions.stats.results import Result, by_work, work_title
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.text.formatting import capitalized, number, signed_percent, span, time_ms
 from benchtui.sessions.text.labels import case_label
@@ -32,9 +32,9 @@ class RankedCase:
 def leaderboard(
     session: Session, results: Sequence[Result], varying: tuple[str, ...], per_hour: float | None
 ) -> list[Block]:
-    """Return a block for each sequence length with at least two cases that have a throughput."""
+    """Return a block for each kind of work with at least two cases that have a throughput."""
     found = []
-    for length, rows in sorted(by_length(results).items()):
+    for rows in by_work(results).values():
         rated = [row for row in rows if row.metrics.samples_per_s]
         ranked = sorted(rated, key=_rate, reverse=True)
         named = session.start.sweep.measure.baseline
@@ -47,7 +47,9 @@ def leaderboard(
                 if base
                 else f"{explain_missing_baseline(rows[0].config, session.cases, named)}."
             )
-            title = "Ranked" if any(row.config.label for row in rows) else f"Ranked, {length:,} tokens"
+            title = (
+                "Ranked" if any(row.config.label for row in rows) else f"Ranked, {work_title(rows[0].config)}"
+            )
             found.append(Block(title, capitalized(lead), shown))
     return found
 

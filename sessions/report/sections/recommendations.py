@@ -10,7 +10,7 @@ from benchtui.sessions.report.sections.memory_energy import Frontier
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
-from benchtui.sessions.stats.results import Result, Series, by_length, series, series_key
+from benchtui.sessions.stats.results import Result, Series, by_work, series, series_key, work_title
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.text.formatting import capitalized, percent, ratio_text
 from benchtui.sessions.text.labels import (
@@ -65,15 +65,15 @@ class Recommendation:
 def recommendations_by_need(
     session: Session, results: Sequence[Result], varying: tuple[str, ...], per_hour: float | None = None
 ) -> list[Recommendation]:
-    """Return the best case for each need and sequence length."""
+    """Return the best case for each need and kind of work."""
     named = session.start.sweep.measure.baseline
-    lengths, bases = dict(sorted(by_length(results).items())), baselines(results, named)
+    works, bases = by_work(results), baselines(results, named)
     found = []
     for need in NEEDS:
-        for length, rows in lengths.items():
-            choice, base = decide(session, Objective(need, sequence_length=length), rows), bases.get(length)
+        for work, rows in works.items():
+            choice, base = decide(session, Objective(need, work=work), rows), bases.get(work)
             if choice.best:
-                where = f", {length:,} tokens" if len(lengths) > 1 else ""
+                where = f", {work_title(choice.best.config)}" if len(works) > 1 else ""
                 why = "" if base else explain_missing_baseline(choice.best.config, session.cases, named)
                 found.append(Recommendation(need, choice, choice.best, where, base, why, varying, per_hour))
     return found

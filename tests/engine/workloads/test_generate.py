@@ -184,7 +184,7 @@ def test_the_cache_is_read_back_once_there_was_a_step(generate: Callable[..., Ge
     workload = generate(f"cache={cache}", "dataset=synthetic")
     assert workload.read_back().others == {}
     workload.step(lambda part: None)
-    assert workload.read_back().others == {"cache": cache}
+    assert workload.read_back().others == {"cache": cache, "new_tokens": workload.new_tokens}
 
 
 @static_cache

@@ -6,10 +6,11 @@ import pytest
 import torch
 
 from benchtui.engine.devices.registry import open_device
+from benchtui.engine.workloads import optimizers
 from benchtui.engine.workloads.lm_train import LmTrain
 from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.errors import CaseSkippedError
-from benchtui.sessions.sweep import Config, Sweep, Train, cases
+from benchtui.sessions.sweep import Config, Sweep, cases
 
 
 def make(sweep: Sweep) -> LmTrain:
@@ -111,17 +112,22 @@ def test_gradients_are_scaled_only_for_fp16(train: Callable[..., LmTrain]) -> No
 
 @pytest.mark.parametrize(
     ("optimizer", "ran"),
-    [("auto", "AdamW for-loop"), ("fused", "AdamW fused"), ("foreach", "AdamW foreach")],
+    [
+        ("auto", "adamw"),
+        ("adamw", "adamw"),
+        ("fused", "adamw-fused"),
+        ("adamw-fused", "adamw-fused"),
+        ("adamw-foreach", "adamw-foreach"),
+        ("sgd", "sgd"),
+    ],
 )
 def test_optimizer_that_ran_is_read_back(train: Callable[..., LmTrain], optimizer: str, ran: str) -> None:
     assert train(f"optimizer={optimizer}").effective.others["optimizer"] == ran
 
 
 def test_optimizer_is_fused_on_a_gpu(train: Callable[..., LmTrain]) -> None:
-    workload = train()
-    workload._device = torch.device("cuda")
-    (group,) = workload._adamw(Train()).param_groups
-    assert group["fused"] is True
+    parameters = train()._network.parameters()
+    assert optimizers.name_of(optimizers.make("auto", parameters, 0.1, torch.device("cuda"))) == "adamw-fused"
 
 
 @pytest.mark.parametrize("optimizer", ["fused", "foreach"])
@@ -129,7 +135,7 @@ def test_every_optimizer_trains_alike(train: Callable[..., LmTrain], optimizer: 
     assert losses(train(f"optimizer={optimizer}"), 3) == pytest.approx(losses(train(), 3), rel=1e-4)
 
 
-@pytest.mark.parametrize("optimizer", ["auto", "fused"])
+@pytest.mark.parametrize("optimizer", ["auto", "fused", "sgd"])
 def test_measured_steps_that_the_scaler_skipped_are_marked(
     train: Callable[..., LmTrain], optimizer: str
 ) -> None:

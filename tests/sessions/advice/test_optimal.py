@@ -7,7 +7,7 @@ from msgspec import structs
 from benchtui.sessions.advice import optimal
 from benchtui.sessions.advice.constraints import Constraints
 from benchtui.sessions.advice.objectives import NEEDS, CostMetric, Need, Objective, job_ms
-from benchtui.sessions.advice.optimal import decide, front, lengths, single_case_sweep
+from benchtui.sessions.advice.optimal import decide, front, single_case_sweep, works
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Energy, Memory
 from benchtui.sessions.stats.ratios import throughput_ratio
@@ -281,7 +281,7 @@ def test_only_cases_of_the_given_sequence_length_are_candidates(bench: Any) -> N
     session = bench.session(
         bench.case(1, 10.0), bench.case(1, 50.0, sequence_length=512), bench.case(2, outcome=None)
     )
-    assert lengths(session) == (128, 512)
+    assert works(session, Objective()) == (("", 0, 128), ("", 0, 512))
     decision = decide(session, Objective(sequence_length=512))
     assert decision.best.config.sequence_length == 512
     assert (decision.runner_up, decision.rejected) == (None, ())

@@ -42,4 +42,4 @@ def test_only_successful_cases_are_candidates(bench: Any) -> None:
 def test_each_sequence_length_has_its_own_front(bench: Any) -> None:
     cases = bench.session(bench.case(1, 5.0, sequence_length=32), bench.case(1, 50.0)).cases
     found = fronts(pareto_points(cases, metrics, LATENCY))
-    assert {length: len(row) for length, row in found.items()} == {32: 1, 128: 1}
+    assert {length: len(row) for length, row in found.items()} == {("", 0, 32): 1, ("", 0, 128): 1}

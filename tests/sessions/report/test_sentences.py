@@ -425,7 +425,9 @@ def test_checker_rejects_a_baseline_of_another_sequence_length(
 ) -> None:
     session = bench.session(bench.case(1, 10.0, sequence_length=32), bench.case(1, 30.0), bench.case(2, 40.0))
     assert objections_to(session) == []
-    monkeypatch.setattr(recommendations, "baselines", lambda results, named: {32: results[0], 128: results[0]})
+    monkeypatch.setattr(
+        recommendations, "baselines", lambda results, named: {each.config.work: results[0] for each in results}
+    )
     found = objections_to_report_with(session, "the throughput of the baseline, cpu fp32 seq=32 bs=1")
     assert any("the baseline has another sequence length" in each for each in found)
 

@@ -93,4 +93,4 @@ def test_judging_is_left_to_the_sweep() -> None:
 def test_baselines_are_those_that_each_case_would_find(named: Baseline | None) -> None:
     found = baselines(CASES, named)
     for case in CASES:
-        assert found.get(case.config.sequence_length) is baseline_of(case.config, CASES, named)
+        assert found.get(case.config.work) is baseline_of(case.config, CASES, named)

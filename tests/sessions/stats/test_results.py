@@ -1,6 +1,6 @@
 from typing import Any
 
-from benchtui.sessions.stats.results import by_length, series, varied
+from benchtui.sessions.stats.results import by_work, series, varied
 
 
 def test_only_cases_that_ended_well_are_results(bench: Any) -> None:
@@ -31,4 +31,4 @@ def test_varied_names_the_options_with_several_values(bench: Any) -> None:
 
 def test_lengths_are_work_of_their_own(bench: Any) -> None:
     short, long = bench.results(bench.case(ms=1.0, sequence_length=32), bench.case(ms=2.0))
-    assert by_length([short, long]) == {32: (short,), 128: (long,)}
+    assert by_work([short, long]) == {("", 0, 32): (short,), ("", 0, 128): (long,)}

@@ -190,6 +190,7 @@ def test_options_are_written_out_with_their_defaults() -> None:
     assert written["axes"]["precision"] == ["fp32"]
     assert json.loads(msgspec.json.encode(Config(device="cpu"))) == {
         "machine": "",
+        "model": "",
         "device": "cpu",
         "precision": "fp32",
         "batch_size": 1,
@@ -197,6 +198,12 @@ def test_options_are_written_out_with_their_defaults() -> None:
         "attention": "auto",
         "compile": "off",
         "cache": "dynamic",
+        "optimizer": "auto",
+        "activation_checkpointing": "auto",
+        "accumulation": 0,
+        "new_tokens": 0,
+        "env": "",
+        "parameters": "",
         "repeat": 0,
         "threads": 0,
         "tokenizer_threads": 0,

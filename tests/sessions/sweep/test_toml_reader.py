@@ -159,7 +159,7 @@ def test_the_file_names_a_sweep_that_has_no_name(tmp_path: Path) -> None:
         ("train.learning_rate = nan", "train.learning_rate: nan is not a number above 0"),
         ("train.learning_rate = 'x'", "train.learning_rate: 'x' is not a number above 0"),
         ("train.activation_checkpointing = 1", "train.activation_checkpointing: 1 is neither true nor false"),
-        ('train.optimizer = "sgd"', "train.optimizer: 'sgd' is not known; allowed: auto, fused, foreach"),
+        ('train.optimizer = "lion"', "train.optimizer: 'lion' is not known; allowed: auto, fused, foreach"),
         ("train.accumulation = 0", "train.accumulation: 0 is not a whole number from 1"),
         ("generate.new_tokens = 0", "generate.new_tokens: 0 is not a whole number from 1"),
         ("generate = 3", "generate: 3 is not a table of entries"),

@@ -6,7 +6,7 @@ from math import ceil
 import msgspec
 
 from benchtui.sessions.advice.constraints import KINDS, NONE, Relaxation
-from benchtui.sessions.advice.objectives import job_ms
+from benchtui.sessions.advice.objectives import Objective, job_ms
 from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.report.compare_json import ratio_json
@@ -78,7 +78,8 @@ def document(session: Session, decision: Decision) -> dict[str, object]:
         "objective": objective.need,
         "constraints": objective.constraints,
         "steps": objective.steps,
-        "sequence_length": objective.sequence_length,
+        "model": (objective.work and objective.work[0]) or session.start.sweep.model,
+        "sequence_length": _length(objective),
         "best": case_row(decision.best.case, decision.best) if decision.best else None,
         "runner_up": case_row(decision.runner_up.case, decision.runner_up) if decision.runner_up else None,
         "ahead": ratio_json(decision.ahead),
@@ -106,9 +107,15 @@ def json_text(session: Session, decisions: list[Decision]) -> str:
 
 def _objective_text(decision: Decision) -> str:
     objective = decision.objective
-    length = f" at {objective.sequence_length:,} tokens" if objective.sequence_length else ""
+    model = f" of {objective.work[0]}" if objective.work and objective.work[0] else ""
+    length = f" at {tokens:,} tokens" if (tokens := _length(objective)) else ""
     steps = f" over {objective.steps:,} steps" if objective.steps else ""
-    return f"{objective.need}{steps}{length}"
+    return f"{objective.need}{steps}{model}{length}"
+
+
+def _length(objective: Objective) -> int | None:
+    """Return the sequence length that the choice is about, if it is about one."""
+    return int(objective.work[-1]) if objective.work else objective.sequence_length
 
 
 def _against_next(decision: Decision) -> Iterator[str]:

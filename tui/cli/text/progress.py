@@ -36,7 +36,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.case_metrics import Metrics, metrics
-from benchtui.sessions.stats.results import by_length, measured
+from benchtui.sessions.stats.results import by_work, measured
 from benchtui.sessions.text.wording import confidence, figure
 from benchtui.tui.drawing.format import amount
 from benchtui.tui.replay.player import ReplayTarget
@@ -261,10 +261,10 @@ def summary_line(session: Session, path: Path, engine: Engine | None = None) -> 
 
 
 def best_lines(session: Session, path: Path) -> list[str]:
-    """Name what the report recommends for throughput at each sequence length, and the report's command."""
+    """Name what the report recommends for throughput for each kind of work, and the report's command."""
     choices = (
-        decide(session, Objective("throughput", sequence_length=length), rows)
-        for length, rows in sorted(by_length(measured(session)).items())
+        decide(session, Objective("throughput", work=work), rows)
+        for work, rows in by_work(measured(session)).items()
     )
     lines = [
         f"best: {choice.best.name}  {figure(choice.best, 'throughput')}, {confidence(choice)}"
