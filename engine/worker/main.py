@@ -21,7 +21,7 @@ from benchtui.engine.exception_text import described, text_of
 from benchtui.engine.executor import WorkerEvent
 from benchtui.engine.job import Job, StepCostReport
 from benchtui.engine.line_protocol import send
-from benchtui.engine.models import precision
+from benchtui.engine.models import attention, precision
 from benchtui.engine.models.compilation import CompileWatch, applied_cuda_graphs
 from benchtui.engine.process_tree import kill_descendants
 from benchtui.engine.worker import isolation
@@ -186,6 +186,9 @@ class _Case:
         return Recorder(job.case, phase, self._emit, self._now_s, job.round, job.report_s)
 
     def _failed(self, error: BaseException) -> None:
+        if reason := attention.no_kernel_reason(self._job.config.attention, error):
+            self._end("skipped", reason)
+            return
         if out_of_memory := oom.reason(self._job.config.device, error):
             self._end("oom", out_of_memory)
             return

@@ -7,7 +7,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from benchtui.engine.devices.base import Device, Lap
-from benchtui.engine.workloads import optimizers
+from benchtui.engine.models import adapters, optimizers
 from benchtui.engine.workloads.base import StepCounts
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
 from benchtui.sessions.errors import CaseSkippedError
@@ -51,6 +51,16 @@ class LmTrain(NetworkTask):
         self._step_batches = self.accumulated
         self._ready = True
         self.effective = self.read_back()
+
+    def _extend(self, network: Any) -> Any:  # noqa: ANN401  (a model of transformers)
+        """Add layers of Liger and adapters. Only the adapters are trained, if there are any."""
+        if self._config.liger == "on":
+            adapters.apply_liger(network)
+        if self._config.lora == "off":
+            return network
+        extended = adapters.add_lora(network, self._config.lora)
+        self.marks = (*self.marks, f"{adapters.trained_share(extended):.1%} of the weights are trained")
+        return extended
 
     def begin_measuring(self) -> None:
         """Return to the first batch, and count steps and updates of the weights from here on."""
@@ -106,6 +116,8 @@ class LmTrain(NetworkTask):
         return {
             **super()._others(),
             "optimizer": optimizers.name_of(self._optimizer),
+            "lora": adapters.lora_rank(self._network),
+            "liger": SWITCH[adapters.uses_liger(self._network)],
             "accumulation": self._step_batches,
             "activation_checkpointing": SWITCH[_checkpoints(self._network)],
         }
@@ -127,4 +139,6 @@ def _checkpoints(network: Any) -> bool:  # noqa: ANN401  (a model of transformer
 def _labels(inputs: dict[str, torch.Tensor]) -> torch.Tensor:
     """Return the tokens to predict, with shape (batch, length); padding is ignored."""
     ids, mask = inputs["input_ids"], inputs.get("attention_mask")
+    if "position_ids" in inputs:  # packed: no sample predicts the first token of the next one
+        return ids.masked_fill(inputs["position_ids"] == 0, IGNORED)
     return ids if mask is None else ids.masked_fill(mask == 0, IGNORED)

@@ -7,7 +7,7 @@ from typing import Any
 from benchtui.sessions.payloads import Effective
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
-from benchtui.sessions.sweep.options import BY_NAME, READ_BACK
+from benchtui.sessions.sweep.options import BY_NAME, KERNEL, READ_BACK
 
 _FLASH = re.compile(r"flash[-_]att(?:ention|n)[-_]?(\d?)")
 _FLASH_VERSIONS = {"flash": ("2", ""), "flash3": ("3",)}
@@ -79,7 +79,9 @@ def _attention(requested: str, effective: Effective) -> bool | None:
     if requested in _FLASH_VERSIONS:
         found = _FLASH.search(actual)
         return found is not None and found[1] in _FLASH_VERSIONS[requested]
-    return actual.startswith(requested)
+    if requested.startswith(KERNEL):
+        return requested.removeprefix(KERNEL) in actual
+    return actual == requested if requested.startswith("sdpa-") else actual.startswith(requested)
 
 
 def _threads(requested: int, effective: Effective) -> bool | None:

@@ -11,12 +11,40 @@ from typing import Annotated
 import msgspec
 
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "amp-fp16", "amp-bf16", "int8")
-ATTENTIONS = ("auto", "eager", "sdpa", "flash", "flash3")
+QUANTIZATIONS = (
+    "off",
+    "bnb-int8",
+    "bnb-nf4",
+    "torchao-int8",
+    "torchao-int8-dynamic",
+    "torchao-int4",
+    "torchao-fp8",
+    "checkpoint",
+)
+ATTENTIONS = (
+    "auto",
+    "eager",
+    "sdpa",
+    "sdpa-math",
+    "sdpa-flash",
+    "sdpa-efficient",
+    "sdpa-cudnn",
+    "flash",
+    "flash3",
+    "flex",
+)
+KERNEL = "kernel:"
+"""Prefix of an attention kernel from the hub: ``kernel:ORG/NAME@REVISION``."""
+LOOKUP = "lookup:"
+"""Prefix of a draft that is looked up in the prompt: ``lookup:N`` for N tokens."""
+GPU_QUANTIZATIONS = ("torchao-int4", "torchao-fp8")
+GPU_ATTENTIONS = ("sdpa-efficient", "sdpa-cudnn", "flash", "flash3")
 FLASH = ("flash", "flash3")
 """Values of ``attention`` that need the package flash-attn, or the package kernels to fetch a build."""
 COMPILE_MODES = ("off", "default", "reduce-overhead", "max-autotune")
 KV_CACHES = ("dynamic", "static")
-PADDINGS = ("max", "longest")
+PADDINGS = ("max", "longest", "packed")
+LORA = ("off", "r8", "r16")
 OPTIMIZERS = ("auto", "adamw", "adamw-fused", "adamw-foreach", "adamw-8bit", "sgd")
 SWITCH = ("off", "on")
 """Values of an option that is on or off. TOML's ``false`` and ``true`` mean the same."""
@@ -50,6 +78,10 @@ class Option:
     """All allowed values; empty for a number or a name."""
     aliases: tuple[tuple[str, str], ...] = ()
     """Other spellings of values, each with the value that it stands for."""
+    pattern: str = ""
+    """Regular expression of further values."""
+    pattern_help: str = ""
+    """Their form, such as ``lookup:N``."""
     numeric: bool = False
     least: int = 1
     most: int = LARGEST
@@ -96,11 +128,22 @@ OPTIONS = (
         own_fields=True,
     ),
     Option(
+        "quantization",
+        "of the weights after loading; checkpoint: as they are stored",
+        "quant=",
+        "quantization {}",
+        values=QUANTIZATIONS,
+        read_back=True,
+    ),
+    Option(
         "attention",
-        "auto: transformers chooses",
+        "auto: transformers chooses; sdpa-…: one kernel of torch's alone; kernel:…: from the hub",
         "attn=",
         "attention {}",
         values=ATTENTIONS,
+        aliases=(("flash2", "flash"),),
+        pattern=r"kernel:[\w.-]+/[\w.-]+(@[\w./-]+)?",
+        pattern_help="kernel:ORG/NAME@REVISION",
         read_back=True,
         own_fields=True,
         free=True,
@@ -123,6 +166,35 @@ OPTIONS = (
         values=KV_CACHES,
         read_back=True,
         task="generate",
+    ),
+    Option(
+        "draft",
+        "of task generate: tokens that the model only checks; lookup:N from the prompt, or a smaller model's",
+        "draft=",
+        "draft {}",
+        values=("off",),
+        pattern=r"lookup:[1-9]\d{0,2}|(?!lookup:)[\w./~@-]+",
+        pattern_help="lookup:N, or a model",
+        read_back=True,
+        task="generate",
+    ),
+    Option(
+        "lora",
+        "adapters that task lm-train trains instead of the weights",
+        "lora=",
+        "LoRA {}",
+        values=LORA,
+        read_back=True,
+        task="lm-train",
+    ),
+    Option(
+        "liger",
+        "layers of the package liger-kernel in task lm-train",
+        "liger=",
+        "Liger {}",
+        values=SWITCH,
+        read_back=True,
+        task="lm-train",
     ),
     Option(
         "optimizer",
@@ -199,7 +271,7 @@ OPTIONS = (
     ),
     Option(
         "padding",
-        "longest: to the batch's longest sample",
+        "longest: to the batch's longest sample; packed: all samples in one row",
         "pad=",
         "padding {}",
         values=PADDINGS,
@@ -280,12 +352,20 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     """Samples per step."""
     sequence_length: Size = 128
     """Tokens per sample, after truncation and padding."""
+    quantization: str = "off"
+    """Quantization of the weights after loading; ``checkpoint`` for weights that are stored quantized."""
     attention: str = "auto"
     """Attention implementation; ``auto`` lets transformers choose."""
     compile: str = "off"
     """``off`` or a mode of ``torch.compile``."""
     cache: str = "dynamic"
     """KV cache of task ``generate``: ``dynamic`` grows by each token, ``static`` has its full size at once."""
+    draft: str = "off"
+    """Draft of task ``generate``: ``lookup:N`` tokens from the prompt, or a smaller model's name."""
+    lora: str = "off"
+    """Rank of the adapters that task ``lm-train`` trains, such as ``r8``."""
+    liger: str = "off"
+    """Whether task ``lm-train`` uses layers of Liger, ``on`` or ``off``."""
     optimizer: str = "auto"
     """Optimizer of task ``lm-train``; ``auto`` is the sweep's ``train.optimizer``."""
     activation_checkpointing: str = "auto"
@@ -305,7 +385,7 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     tokenizer_threads: Annotated[int, msgspec.Meta(ge=0, le=MOST_THREADS)] = 0
     """Threads of the tokenizer; 0 for as many as ``threads``, 1 to tokenize one text after the other."""
     padding: str = "max"
-    """Whether a batch is padded to the sequence length (``max``) or to its ``longest`` sample."""
+    """Padding of a batch: to the sequence length (``max``), to its ``longest`` sample, or none (``packed``)."""
     label: str = ""
     """Name of an imported case in its tool's words, if that tool has other options than these.
     The options here then mean nothing, except for the device."""
@@ -350,9 +430,13 @@ class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
     model: tuple[str, ...] = ("",)
     device: tuple[str, ...] = ("cpu",)
     precision: tuple[str, ...] = ("fp32",)
+    quantization: tuple[str, ...] = ("off",)
     attention: tuple[str, ...] = ("auto",)
     compile: tuple[str, ...] = ("off",)
     cache: tuple[str, ...] = ("dynamic",)
+    draft: tuple[str, ...] = ("off",)
+    lora: tuple[str, ...] = ("off",)
+    liger: tuple[str, ...] = ("off",)
     optimizer: tuple[str, ...] = ("auto",)
     activation_checkpointing: tuple[str, ...] = ("auto",)
     accumulation: tuple[Count, ...] = (0,)
@@ -368,6 +452,8 @@ class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
     batch_size: tuple[Size, ...] = (1,)
     batch_size_auto: bool = False
     """Whether each combination of the other axes searches for the largest batch size that fits, from 1."""
+    batch_size_most: Size | None = None
+    """Largest batch size that the search may try; null for no limit."""
 
     @property
     def count(self) -> int:
@@ -387,9 +473,13 @@ class Baseline(Record, frozen=True, kw_only=True):
     precision: str | None = None
     batch_size: int | None = None
     sequence_length: int | None = None
+    quantization: str | None = None
     attention: str | None = None
     compile: str | None = None
     cache: str | None = None
+    draft: str | None = None
+    lora: str | None = None
+    liger: str | None = None
     optimizer: str | None = None
     activation_checkpointing: str | None = None
     accumulation: int | None = None

@@ -56,17 +56,19 @@ def words(value: object, where: str, check: Callable[[str, str], str]) -> tuple[
 
 
 def one_of(
-    allowed: Iterable[str], aliases: Mapping[str, str] = MappingProxyType({})
+    allowed: Iterable[str], aliases: Mapping[str, str] = MappingProxyType({}), pattern: str = "", form: str = ""
 ) -> Callable[[str, str], str]:
-    """Return a check that accepts the listed words and suggests the nearest one for any other."""
+    """Return a check that accepts the listed words and suggests the nearest one for any other.
+
+    An alias stands for another word. Words that match ``pattern`` are allowed too; ``form`` describes them.
+    """
     known = tuple(allowed)
+    forms = ", ".join((*known, form) if form else known)
 
     def check(word: str, where: str) -> str:
         word = aliases.get(word, word)
-        if word not in known:
-            raise BenchtuiError(
-                f"{where}: {quoted(word)} is not known{nearest(word, known)}; allowed: {', '.join(known)}"
-            )
+        if word not in known and not (pattern and re.fullmatch(pattern, word)):
+            raise BenchtuiError(f"{where}: {quoted(word)} is not known{nearest(word, known)}; allowed: {forms}")
         return word
 
     return check

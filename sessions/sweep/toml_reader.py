@@ -306,9 +306,13 @@ def _model(word: str, where: str) -> str:
     return _text(word, where)
 
 
+def _words_of(option: Option) -> Callable[[str, str], str]:
+    return ranges.one_of(option.values, dict(option.aliases), option.pattern, option.pattern_help)
+
+
 def _switch(option: Option) -> Parser:
     """Return a parser of words that accepts ``false`` and ``true`` as well."""
-    words = _words(ranges.one_of(option.values))
+    words = _words(_words_of(option))
 
     def parse(value: object, where: str) -> object:
         items = value if isinstance(value, list) else [value]
@@ -350,21 +354,32 @@ def _known_name(name: str) -> str:
 
 def _axes(**entries: Any) -> Axes:  # noqa: ANN401  (each entry was validated before)
     """Build the axes; a batch size search starts at 1."""
-    auto = entries.get("batch_size") == AUTO
-    return Axes(**entries | ({"batch_size": (1,), "batch_size_auto": True} if auto else {}))
+    found = entries.get("batch_size")
+    if not isinstance(found, str):
+        return Axes(**entries)
+    most = found.removeprefix(AUTO).removeprefix(AT_MOST)
+    limit = {"batch_size_most": int(most)} if most else {}
+    return Axes(**entries | {"batch_size": (1,), "batch_size_auto": True} | limit)
 
 
 def _batch_sizes(value: object, where: str) -> object:
-    """Parse the batch sizes, or a single ``auto``."""
+    """Parse the batch sizes, or a single ``auto`` or ``auto<=N``."""
     items = value.split(",") if isinstance(value, str) else value
-    words = [item.strip() for item in items if isinstance(item, str)] if isinstance(items, list) else []
-    if AUTO not in words:
+    words = (
+        ["".join(item.split()) for item in items if isinstance(item, str)] if isinstance(items, list) else []
+    )
+    searches = [word for word in words if word.startswith(AUTO)]
+    if not searches:
         return ranges.whole_numbers(value, where)
     if isinstance(items, list) and len(items) > 1:
         raise BenchtuiError(
             f"{where}: {quoted(value)}: 'auto' looks for the batch size itself, and stands alone"
         )
-    return AUTO
+    (word,) = searches
+    if word != AUTO:
+        _, sign, most = word.partition(AT_MOST)
+        ranges.whole_numbers(most if sign else word, where)
+    return word
 
 
 def _numbers(option: Option) -> Parser:
@@ -378,7 +393,7 @@ def _parser(option: Option) -> Parser:
         return _PARSERS[option.name]
     if set(SWITCH) <= set(option.values):
         return _switch(option)
-    return _numbers(option) if option.numeric else _words(ranges.one_of(option.values, dict(option.aliases)))
+    return _numbers(option) if option.numeric else _words(_words_of(option))
 
 
 def _rate(value: object, where: str) -> float:
@@ -501,6 +516,7 @@ _ONE_CASE: dict[str, Parser] = {
 }
 """Parsers of the options of a single case."""
 AUTO = "auto"
+AT_MOST = "<="
 _AUTOMATIC = {"warmup": "warmup_auto", "until_percent": "until_auto"}
 _COUNTS = {"min_warmup_s": "warmup", "min_time_s": "iterations"}
 """Count of steps beside each minimum time."""

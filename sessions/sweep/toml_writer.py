@@ -213,7 +213,11 @@ def _entries(record: Record) -> Table:
         value = getattr(record, field)
         name = _NAMES.get(field, field)
         if field.endswith("_auto"):
-            found |= {field.removesuffix("_auto"): toml_reader.AUTO} if value else {}
+            most = getattr(record, field.replace("_auto", "_most"), None)
+            limit = "" if most is None else f"{toml_reader.AT_MOST}{most}"
+            found |= {field.removesuffix("_auto"): toml_reader.AUTO + limit} if value else {}
+        elif field.endswith("_most"):
+            continue
         elif name in _IMPLIED and value is None:
             found[name] = toml_reader.AUTO
         elif isinstance(record, Axes) and BY_NAME[field].named_values:

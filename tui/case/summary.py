@@ -140,6 +140,12 @@ def _read_back(case: CaseState) -> list[tuple[str, str, str, bool | None]]:
         "padding": format.clean(effective.padding or ""),
         **{option: format.clean(str(value)) for option, value in effective.others.items()},
     }
+    weights = [f"{count:,} {layer}" for layer, count in effective.layers.items()]
+    weights += [] if effective.weights_mb is None else [f"{effective.weights_mb:,.1f} MB"]
+    if "quantization" in actual and weights:
+        actual["quantization"] += f" ({format.clean(', '.join(weights))})"
+    if effective.draft_acceptance is not None:
+        actual["draft"] = f"{actual.get('draft', '')} ({effective.draft_acceptance:.0%} accepted)"
     words = {True: "applied", False: "not applied", None: "not read back"}
     known = [
         (option, actual.get(option, ""), words[so], so)

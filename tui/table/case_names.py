@@ -11,6 +11,9 @@ ALWAYS = ("device", "precision", "batch_size")
 """Options that every name has."""
 PREFIXES = {
     "cache": "cache ",
+    "draft": "draft ",
+    "lora": "lora ",
+    "liger": "liger ",
     "activation_checkpointing": "ckpt ",
     "accumulation": "acc ",
     "threads": "threads ",

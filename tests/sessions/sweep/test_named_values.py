@@ -107,3 +107,11 @@ def test_an_option_takes_the_value_of_its_entry_in_its_task_alone() -> None:
 def test_parameters_are_for_a_step_of_ones_own() -> None:
     sweep = parse_sweep('model = "m"', "s", ["axes.parameters={block = 1}"])
     assert [case.skip for case in cases(sweep)] == ["parameters (block=1) are for a step of your own"]
+
+
+def test_a_search_for_the_batch_size_may_have_a_cap() -> None:
+    sweep = parse_sweep('model = "m"', "s", ["batch_size=auto <= 256"])
+    assert (sweep.axes.batch_size, sweep.axes.batch_size_auto, sweep.axes.batch_size_most) == ((1,), True, 256)
+    assert parse_sweep(toml_of(sweep), "s") == sweep
+    with pytest.raises(BenchtuiError, match="batch_size: '0' is not a whole number"):
+        parse_sweep('model = "m"', "s", ["batch_size=auto<=0"])
