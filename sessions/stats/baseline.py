@@ -37,9 +37,9 @@ T = TypeVar("T", bound=HasConfig)
 def baseline_of(config: Config, cases: Iterable[T], named: Baseline | None) -> T | None:
     """Return the baseline that a case is compared with, or None if there is none.
 
-    It is the first case of the same work (such as the sequence length) that the sweep's baseline matches, or
-    simply the first one if the sweep names no baseline. ``cases`` are those that were measured, in plan order,
-    without the second case of an A/A pair.
+    It is the first case of the same work (model, sequence length and new tokens) that the sweep's baseline
+    matches, or simply the first one if the sweep names no baseline. ``cases`` are those that were
+    measured, in plan order, without the second case of an A/A pair.
     """
     return next((case for case in cases if _fits(case.config, config, named)), None)
 
@@ -77,7 +77,8 @@ def explain_missing_baseline(
     wanted = next((case for case in planned if _fits(case.config, config, named)), None)
     if wanted is None:
         options = ", ".join(f"{option}={value}" for option, value in named.named.items()) if named else "any"
-        return f"no case with {options} was planned at {config.sequence_length:,} tokens"
+        of = f" of {config.model}" if config.model else ""
+        return f"no case with {options} was planned{of} at {config.sequence_length:,} tokens"
     return f"the baseline, {name_of(wanted)}, {NOT_MEASURED.get(wanted.state, 'has no figures')}"
 
 
