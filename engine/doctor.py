@@ -3,9 +3,10 @@
 import multiprocessing
 import os
 import shutil
-from dataclasses import dataclass
 from multiprocessing.connection import wait
 from typing import Literal
+
+import msgspec
 
 from benchtui.engine.control import runtime_folder
 from benchtui.engine.node.worker_processes import TorchQuery
@@ -25,8 +26,7 @@ _UNREAD_ROCM = "torch was built for ROCm; power, clocks and temperature are read
 State = Literal["ok", "absent", "broken"]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """Result of one check."""
 
     what: str

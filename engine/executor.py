@@ -4,8 +4,9 @@ Supervisor, scheduler and journal know nothing else about where a case runs.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.job import Job
@@ -36,16 +37,15 @@ NODE_LOST_PREFIX = "node lost: "
 """Prefix of the reason of a case whose node was lost."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(msgspec.Struct, frozen=True):
     """A machine on which cases run."""
 
     name: str | None
     """None for this machine."""
     host: Host
     kind: str = ""
-    labels: Mapping[str, str] = field(default_factory=dict)
-    resources: Mapping[str, float] = field(default_factory=dict)
+    labels: Mapping[str, str] = msgspec.field(default_factory=dict)
+    resources: Mapping[str, float] = msgspec.field(default_factory=dict)
     visible: str | None = None
     """``CUDA_VISIBLE_DEVICES`` for measured processes on this node; None for all GPUs."""
     clock_offset_s: float = 0.0
@@ -59,8 +59,7 @@ class Node:
         return machine in ("", self.name, self.kind) or machine in self.resources
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutorContext:
+class ExecutorContext(msgspec.Struct, frozen=True):
     """Session properties that an executor needs to run cases."""
 
     zero_s: float

@@ -1,9 +1,11 @@
 """Themes and symbols as plain data: one TOML file per theme, and two sets of drawing characters."""
 
 import tomllib
-from dataclasses import dataclass, fields
 from functools import cache
 from importlib import resources
+
+import msgspec
+from msgspec.structs import fields
 
 DEFAULT = "benchtui-dark"
 LIGHT = "benchtui-light"
@@ -13,8 +15,7 @@ LINES = 6
 """Number of colors that a chart's lines cycle through."""
 
 
-@dataclass(frozen=True, slots=True)
-class Theme:
+class Theme(msgspec.Struct, frozen=True):
     """Color theme; each color is ``#rrggbb`` or, in a theme of the terminal's own colors, ``ansi_…``."""
 
     name: str

@@ -1,10 +1,10 @@
 """Drawing characters: one Unicode set and one ASCII set."""
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 
-@dataclass(frozen=True, slots=True)
-class Symbols:
+class Symbols(msgspec.Struct, frozen=True):
     """Characters that the screen draws with, one cell wide each except for signs within a text."""
 
     bar: str

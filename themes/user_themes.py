@@ -3,12 +3,13 @@
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import platformdirs
+from msgspec.structs import replace
 
 from benchtui.sessions.files.input_file import read_text
 from benchtui.themes import COLORS, DEFAULT, LIGHT, LINES, TERMINAL, Theme, load, names
@@ -20,8 +21,7 @@ _HUES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 ANSI = ("ansi_default", *(f"ansi_{hue}" for hue in _HUES), *(f"ansi_bright_{hue}" for hue in _HUES))
 
 
-@dataclass(frozen=True, slots=True)
-class ThemeSet:
+class ThemeSet(msgspec.Struct, frozen=True):
     """All available themes, bundled and user-defined."""
 
     themes: dict[str, Theme]

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from textual.app import App
 from textual.screen import Screen
 
@@ -24,8 +24,7 @@ MOST_CASES = 5000
 """Most cases that are listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class PaletteCommands:
+class PaletteCommands(msgspec.Struct, frozen=True):
     """Everything that the palette can run."""
 
     app: App[Any]

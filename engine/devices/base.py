@@ -1,9 +1,9 @@
 """Device protocol: step timing, memory peaks and busy time."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+import msgspec
 import torch
 
 from benchtui.sessions.payloads import Memory
@@ -14,8 +14,7 @@ Lap = Callable[[str], None]
 Done = TypeVar("Done")
 
 
-@dataclass(frozen=True, slots=True)
-class StepTime:
+class StepTime(msgspec.Struct, frozen=True):
     """Times of one step, in milliseconds."""
 
     wall_ms: float
@@ -33,8 +32,7 @@ class StepTime:
         return self.wall_ms if self.device_ms is None else self.device_ms
 
 
-@dataclass(frozen=True, slots=True)
-class ProfiledSteps:
+class ProfiledSteps(msgspec.Struct, frozen=True):
     """Work on the device in some steps, as seen by a profiler."""
 
     busy_ms: float

@@ -5,9 +5,10 @@ Finding and reaching the machines is up to the module that knows the cluster, su
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from importlib import metadata
 from time import monotonic
+
+import msgspec
 
 from benchtui.engine.executor import ExecutorContext, Node
 from benchtui.engine.executors.remote_node import RemoteCase, RemoteNode, RemotePreflightTask, Transport
@@ -31,15 +32,14 @@ _NAMED = 3
 """Maximum number of nodes listed by name. For more, only their number is shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(msgspec.Struct, frozen=True):
     """A machine of a cluster before its node agent is running."""
 
     name: str
     """Unique in the cluster."""
     kind: str
-    labels: Mapping[str, str] = field(default_factory=dict)
-    resources: Mapping[str, float] = field(default_factory=dict)
+    labels: Mapping[str, str] = msgspec.field(default_factory=dict)
+    resources: Mapping[str, float] = msgspec.field(default_factory=dict)
 
     def node(self, remote: RemoteNode, hello: Hello) -> Node:
         """Return the node, combined with what its agent reports."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+import msgspec
 import torch
 from torch.overrides import TorchFunctionMode
 
@@ -30,8 +30,7 @@ _ARCHITECTURES = Path(__file__).parent / "architectures"
 _DRAWS = (torch.Tensor.normal_, torch.Tensor.uniform_)
 
 
-@dataclass(frozen=True, slots=True)
-class ModelLocation:
+class ModelLocation(msgspec.Struct, frozen=True):
     """Source of the configuration, the tokenizer and, unless random, the weights."""
 
     name: str

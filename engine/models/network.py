@@ -1,10 +1,10 @@
 """Network: a transformers model on its device, with marks about its weights."""
 
-from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
+import msgspec
 import torch
 from transformers.utils.import_utils import is_flash_attn_2_available, is_flash_attn_3_available
 
@@ -16,8 +16,7 @@ from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep.options import FLASH
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
+class Network(msgspec.Struct, frozen=True):
     """A loaded network, in evaluation mode."""
 
     module: Any
@@ -25,8 +24,7 @@ class Network:
     marks: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Architecture:
+class Architecture(msgspec.Struct, frozen=True):
     """Configuration and location of a model."""
 
     location: models.ModelLocation

@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from time import monotonic
 
+import msgspec
 from msgspec.structs import replace
 
 from benchtui.engine.job import REPORT_S, Job
@@ -24,13 +24,12 @@ from benchtui.sessions.events import Idle, Telemetry
 from benchtui.sessions.sweep import SYNTHETIC
 
 
-@dataclass(frozen=True, slots=True)
-class NodeSettings:
+class NodeSettings(msgspec.Struct, frozen=True):
     """Settings of the session that a node runs cases for."""
 
     zero_s: float
     """Monotonic clock of this machine at the session's start."""
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Environment variables of the measured processes."""
     dataset: str = SYNTHETIC
     """Dataset that the texts of the cases are read from."""

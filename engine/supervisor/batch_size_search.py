@@ -4,10 +4,11 @@ Pure: the batch sizes tried so far determine the next one, or the result.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from math import ceil, inf, sqrt
 from statistics import fmean, stdev
+
+import msgspec
 
 from benchtui.sessions.events import Outcome
 from benchtui.sessions.stats.quantiles import per_second
@@ -29,8 +30,7 @@ TooLarge = Callable[[int], str | None]
 """Returns why a batch size is known not to fit; None if it must be run to find out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(msgspec.Struct, frozen=True):
     """Throughput in samples per second, with the bounds set by noise."""
 
     samples_per_s: float
@@ -38,8 +38,7 @@ class Rate:
     high: float = inf
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(msgspec.Struct, frozen=True):
     """A batch size that was run."""
 
     size: int
@@ -48,16 +47,14 @@ class Trial:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NextSize:
+class NextSize(msgspec.Struct, frozen=True):
     """The next batch size to run."""
 
     size: int
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(msgspec.Struct, frozen=True):
     """The result of the search."""
 
     text: str

@@ -1,8 +1,8 @@
 """Batch size searches of a sweep with ``batch_size = "auto"``: one per family, fed by its cases."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
+import msgspec
 from msgspec.structs import replace
 
 from benchtui.engine.job import THROUGHPUT_BLOCK
@@ -31,18 +31,16 @@ FOUND_PREFIX, ENDS_PREFIX = "auto batch size of ", "the search for the batch siz
 """Prefixes of the messages that end the search of a family."""
 
 
-@dataclass(slots=True)
-class _Measured:
+class _Measured(msgspec.Struct):
     """Results that a case of a search has reported so far."""
 
     config: Config
-    times_ms: list[float] = field(default_factory=list)
+    times_ms: list[float] = msgspec.field(default_factory=list)
     samples: int | None = None
     gpu_uuid: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PendingSearchStep:
+class PendingSearchStep(msgspec.Struct, frozen=True):
     """The search step that follows from the end of a case."""
 
     case: int

@@ -4,8 +4,8 @@ It knows no processes and no clock: the scheduler reports what happens to cases.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from benchtui.engine.executor import Node
@@ -26,8 +26,7 @@ from benchtui.sessions.sweep.case_order import Order
 from benchtui.sessions.sweep.plan import missing_device_reason
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduledRound:
+class ScheduledRound(msgspec.Struct, frozen=True):
     """A case and its round, counted from 0."""
 
     case: Case

@@ -10,7 +10,6 @@ import socket
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
@@ -40,15 +39,14 @@ Handle = Callable[[Command], Answer]
 _decoder = msgspec.json.Decoder(Command)
 
 
-@dataclass(slots=True, eq=False)
-class _Client:
+class _Client(msgspec.Struct, eq=False):
     """A connected client and the progress of its request."""
 
     connection: socket.socket
     due_s: float
     """Monotonic time at which it is dropped unless it sends or receives something earlier."""
-    line: bytearray = field(default_factory=bytearray)
-    unsent: memoryview = field(default_factory=lambda: memoryview(b""))
+    line: bytearray = msgspec.field(default_factory=bytearray)
+    unsent: memoryview = msgspec.field(default_factory=lambda: memoryview(b""))
 
 
 class ControlServer:

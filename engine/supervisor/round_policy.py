@@ -1,7 +1,6 @@
 """Round policy: results of all rounds, and whether a disturbed round is measured again."""
 
 from collections import defaultdict
-from dataclasses import dataclass
 
 import msgspec
 
@@ -18,8 +17,7 @@ PAUSE_S = 5.0
 """First pause in seconds before a retry; each further one is twice as long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(msgspec.Struct, frozen=True):
     """Repeat of a case: its reason, and the pause in seconds that lets the machine settle."""
 
     reason: str

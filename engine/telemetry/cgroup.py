@@ -4,8 +4,9 @@ Versions 1 and 2, nested groups included (cgroups(7); Linux's documentation of C
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 SELF = Path("/proc/self")
 
@@ -13,8 +14,7 @@ _NO_LIMIT = 2**60
 # cgroups v1 report "no limit" as the largest number of pages, in bytes
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaUse:
+class QuotaUse(msgspec.Struct, frozen=True):
     """Running totals of the CPU quota of a control group."""
 
     periods: int
@@ -66,8 +66,7 @@ def quota_use(folders: Iterable[Path]) -> QuotaUse | None:
     return QuotaUse(totals["nr_periods"], totals["nr_throttled"], stopped_s)
 
 
-@dataclass(frozen=True, slots=True)
-class _Mount:
+class _Mount(msgspec.Struct, frozen=True):
     """A mounted hierarchy of control groups."""
 
     root: str

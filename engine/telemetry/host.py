@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+import msgspec
 import psutil
 
 from benchtui.engine.telemetry.processor_clock import BusyClock
@@ -15,8 +15,7 @@ from benchtui.engine.telemetry.rapl import Rapl, RaplSample
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class HostSample:
+class HostSample(msgspec.Struct, frozen=True):
     """Host readings at one moment; None if a reading failed. 100 percent is one whole processor.
 
     Worker readings are sums over the workers that could be read.

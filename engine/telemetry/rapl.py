@@ -3,14 +3,14 @@
 For counters and files, see the kernel's Documentation/power/powercap/powercap.rst.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 POWERCAP = Path("/sys/class/powercap")
 
 
-@dataclass(frozen=True, slots=True)
-class RaplSample:
+class RaplSample(msgspec.Struct, frozen=True):
     """Energy in joules since the counters were opened. None if it can't be read."""
 
     package_j: float | None

@@ -4,8 +4,9 @@ import math
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from benchtui.engine.telemetry.gpu.reader import GpuReader, GpuSample
 from benchtui.engine.telemetry.host import HostReader, HostSample
@@ -37,8 +38,7 @@ _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 # Linux's monotonic clock stops while the machine is suspended, this one doesn't (clock_gettime(2))
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
+class _Sample(msgspec.Struct, frozen=True):
     """All readings at one session time."""
 
     at_s: float

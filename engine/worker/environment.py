@@ -3,10 +3,10 @@
 import os
 import resource
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
+import msgspec
 import psutil
 from msgspec.structs import replace
 
@@ -20,8 +20,7 @@ MIN_SPAN_S = 0.2
 """Shortest span for the processors' CPU time, which the kernel counts in ticks of 10 ms."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Moment:
+class _Moment(msgspec.Struct, frozen=True):
     at_s: float
     own_s: float
     switches: int

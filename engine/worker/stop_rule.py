@@ -5,8 +5,9 @@ from __future__ import annotations  # array[float] can't be evaluated before Pyt
 from array import array
 from bisect import insort
 from collections import deque
-from dataclasses import dataclass, field
 from math import sqrt
+
+import msgspec
 
 from benchtui.engine.devices.base import StepTime
 from benchtui.engine.worker.warmup import steps_reason
@@ -26,12 +27,11 @@ SETTLED_WITHIN = 0.05
 """Noise has settled once this many estimates are this close to the newest (NVBench, stdrel_criterion.cxx)."""
 
 
-@dataclass(slots=True)
-class RunningSpread:
+class RunningSpread(msgspec.Struct):
     """Spread of a growing sample, updated cheaply per value."""
 
-    ordered: array[float] = field(default_factory=lambda: array("d"))
-    noise: deque[float] = field(default_factory=lambda: deque(maxlen=SETTLED_VALUES))
+    ordered: array[float] = msgspec.field(default_factory=lambda: array("d"))
+    noise: deque[float] = msgspec.field(default_factory=lambda: deque(maxlen=SETTLED_VALUES))
     """Latest estimates of the relative standard deviation."""
     mean: float = 0.0
     _squares: float = 0.0

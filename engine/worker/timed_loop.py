@@ -5,10 +5,11 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from math import isfinite
 from time import monotonic
 from typing import TypeVar
+
+import msgspec
 
 from benchtui.engine.devices.base import Device, StepTime
 from benchtui.engine.job import REPORT_S, THROUGHPUT_BLOCK
@@ -25,8 +26,7 @@ Emit = Callable[[Steps], None]
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(msgspec.Struct, frozen=True):
     """Result of the measured phase, with its environment."""
 
     begin_s: float
@@ -38,8 +38,7 @@ class Measured:
     compiling: Compiling | None
 
 
-@dataclass(slots=True)
-class Recorder:
+class Recorder(msgspec.Struct):
     """Buffer for the steps of one phase, emitted as columns."""
 
     case: int
@@ -51,11 +50,11 @@ class Recorder:
     """Minimum seconds between two flushes."""
     added: int = 0
     """Number of steps in this phase so far."""
-    times: list[StepTime] = field(default_factory=list)
-    counted: list[StepCounts] = field(default_factory=list)
-    padded_tokens: Counter[int] = field(default_factory=Counter)
+    times: list[StepTime] = msgspec.field(default_factory=list)
+    counted: list[StepCounts] = msgspec.field(default_factory=list)
+    padded_tokens: Counter[int] = msgspec.field(default_factory=Counter)
     """Number of steps of this phase by their tokens including padding; empty if the task has none."""
-    flushed_s: float = field(default_factory=monotonic)
+    flushed_s: float = msgspec.field(default_factory=monotonic)
 
     def add(self, time: StepTime, counted: StepCounts) -> None:
         """Append a step, and flush if ``every_s`` has passed."""

@@ -1,16 +1,15 @@
 """Workload protocol: a task prepared for one case, its steps and their counts."""
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+import msgspec
 import torch
 
 from benchtui.engine.devices.base import Lap
 from benchtui.sessions.payloads import AnswerKind, Data, Effective, Model
 
 
-@dataclass(frozen=True, slots=True)
-class StepCounts:
+class StepCounts(msgspec.Struct, frozen=True):
     """Tokens and loss of a step. None if the task has none."""
 
     tokens: int | None = None
@@ -25,8 +24,7 @@ MOST_VALUES = 6_500_000
 """Largest output that is kept: logits of 128 positions over GPT-2's vocabulary, 26 MB."""
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(msgspec.Struct, frozen=True):
     """Output of a case for the probe."""
 
     kind: AnswerKind

@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from itertools import cycle, islice
 from pathlib import Path
 from time import monotonic
 from typing import Any, Literal, Protocol
 
+import msgspec
 import psutil
 import torch
 from transformers import AutoTokenizer
@@ -35,8 +35,7 @@ _NO_TOKENIZERS = ("config.json", "generation_config.json", "*.safetensors*", "*.
 """Files of a model folder that don't belong to a tokenizer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(msgspec.Struct, frozen=True):
     """A batch on the host."""
 
     inputs: dict[str, torch.Tensor]

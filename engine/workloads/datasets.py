@@ -1,16 +1,16 @@
 """Texts of a case: the bundled sample or a dataset."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from benchtui.sessions.sweep import SAMPLE
 
 FILE = Path(__file__).parent / "data" / "sample.jsonl"
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
+class Texts(msgspec.Struct, frozen=True):
     """Non-empty texts in the order of their source."""
 
     name: str

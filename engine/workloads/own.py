@@ -10,11 +10,11 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import msgspec
 import torch
 
 from benchtui.engine.devices.base import Device, Lap
@@ -31,8 +31,7 @@ FORKED_STEP_REASON = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OwnCase:
+class OwnCase(msgspec.Struct, frozen=True):
     """Options of the case, passed to the user's function. The step must apply them itself."""
 
     device: str

@@ -1,11 +1,11 @@
 """Base of the built-in tasks: a network that is fed batches of token ids."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import cycle
 from math import ceil
 from typing import Any
 
+import msgspec
 import torch
 from transformers import AutoConfig
 
@@ -23,8 +23,7 @@ LONGEST_ANSWER_S = 15.0
 """Longest time for answering the probe, estimated from the steps."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeBatch:
+class ProbeBatch(msgspec.Struct, frozen=True):
     """Batch of the probe on the device, shaped as the measured ones so that nothing is compiled again."""
 
     rows: int
@@ -42,8 +41,7 @@ class ProbeBatch:
         return [(0, number == sample) for sample in range(self.rows)]
 
 
-@dataclass(frozen=True, slots=True)
-class StepOutput:
+class StepOutput(msgspec.Struct, frozen=True):
     """Result of a step, for counting tokens and loss."""
 
     masks: tuple[torch.Tensor, ...]

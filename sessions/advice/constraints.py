@@ -1,17 +1,18 @@
 """Constraints: upper limits on the needs of a case, and which cases meet them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from math import inf
 from typing import get_args
+
+import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.payloads import AnswerVerdict
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P99
 from benchtui.sessions.stats.results import Result
 
 
-@dataclass(frozen=True, slots=True)
-class Constraints:
+class Constraints(msgspec.Struct, frozen=True):
     """Upper limits for a case; None means no limit."""
 
     vram_mb: float | None = None
@@ -30,8 +31,7 @@ class Constraints:
 NONE = Constraints()
 
 
-@dataclass(frozen=True, slots=True)
-class Relaxation:
+class Relaxation(msgspec.Struct, frozen=True):
     """A constraint that would admit a case if only this one were relaxed."""
 
     field: str
@@ -42,8 +42,7 @@ class Relaxation:
     """The case it admits; without a value, one that would pass without the constraint."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(msgspec.Struct, frozen=True):
     """One constraint: its metric, and the message for a case that lacks it."""
 
     what: str

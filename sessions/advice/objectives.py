@@ -1,8 +1,10 @@
 """Objectives: what to optimize a configuration for, as costs to minimize."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.advice.constraints import NONE, Constraints
 from benchtui.sessions.stats.ratios import (
@@ -24,8 +26,7 @@ Need = Literal["throughput", "latency", "memory", "energy", "steadiness", "balan
 NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy", "steadiness", "balanced")
 
 
-@dataclass(frozen=True, slots=True)
-class Objective:
+class Objective(msgspec.Struct, frozen=True):
     """Objective and constraints under which a configuration is chosen."""
 
     need: Need = "throughput"
@@ -36,8 +37,7 @@ class Objective:
     """Work of the cases to choose from; None for all, which then must share one."""
 
 
-@dataclass(frozen=True, slots=True)
-class CostMetric:
+class CostMetric(msgspec.Struct, frozen=True):
     """A cost to minimize, its ratio between two cases, and the message for a case that lacks it."""
 
     cost: Callable[[Result], float | None]

@@ -1,7 +1,6 @@
 """Optimal case: which one to run for an objective, and whether it clearly beats the next."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 from operator import mul
@@ -9,6 +8,7 @@ from typing import Literal
 
 import msgspec
 from msgspec import structs
+from msgspec.structs import replace
 
 from benchtui.sessions.advice.constraints import Relaxation, nearest_relaxations, violations
 from benchtui.sessions.advice.objectives import (
@@ -49,16 +49,14 @@ NEVER_ENDED = {"queued": "not measured", "running": "unfinished", "oom": "out of
 """Wording that differs from the name of the state. For a skipped case, the reason alone is enough."""
 
 
-@dataclass(frozen=True, slots=True)
-class RejectedCase:
+class RejectedCase(msgspec.Struct, frozen=True):
     """A case that was ruled out, and why."""
 
     case: CaseState
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(msgspec.Struct, frozen=True):
     """A percentile at which the chosen case is slower than the other."""
 
     name: Literal["p99", "p90"]
@@ -66,8 +64,7 @@ class Tail:
     other_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """The case to run, or why there is none."""
 
     objective: Objective

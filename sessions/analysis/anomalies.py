@@ -5,10 +5,11 @@ is not an anomaly.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import expm1, inf, log, nan
 from typing import Literal
+
+import msgspec
 
 from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.analysis.roofline import limit, sound_peaks
@@ -37,8 +38,7 @@ MOST_ODD = 8
 """Maximum number of odd batch sizes in a series; with more, there is no trend to be off."""
 
 
-@dataclass(frozen=True, slots=True)
-class Anomaly:
+class Anomaly(msgspec.Struct, frozen=True):
     """An anomaly of a case."""
 
     kind: Kind

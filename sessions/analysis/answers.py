@@ -3,10 +3,10 @@
 Computed once, in the worker that answers; sessions and reports hold the results. See docs/answers.md.
 """
 
-from dataclasses import dataclass
 from math import log10, sqrt
 from typing import Any
 
+import msgspec
 import numpy
 from numpy.typing import NDArray
 
@@ -21,8 +21,7 @@ Values = NDArray[Any]
 (steps,), or float32 or float64 values of any shape."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tolerance:
+class Tolerance(msgspec.Struct, frozen=True):
     """Limits within which an answer is CLOSE."""
 
     kl: float

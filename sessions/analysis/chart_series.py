@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
@@ -17,8 +18,7 @@ AXES = tuple(reversed(NUMERIC))
 """Numeric options, the batch size first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(msgspec.Struct, frozen=True):
     """Value of a metric for one case."""
 
     middle: float
@@ -27,8 +27,7 @@ class Value:
     """95% interval, if there are enough steps; it always contains the value."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlotMetric:
+class PlotMetric(msgspec.Struct, frozen=True):
     """A metric that can be plotted."""
 
     name: str
@@ -92,8 +91,7 @@ MetricsLookup = Callable[[CaseState], "Metrics | None"]
 """Callable that returns the metrics of a case, or None if there are none (yet)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(msgspec.Struct, frozen=True):
     """A case on a line."""
 
     case: CaseState
@@ -102,8 +100,7 @@ class Point:
     """None if the case has no such metric: out of memory, failed, or not run yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """Cases that differ only along the axis, smallest first; never empty."""
 
     key: tuple[object, ...]
@@ -113,8 +110,7 @@ class Line:
     points: tuple[Point, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(msgspec.Struct, frozen=True):
     """A metric plotted over an axis."""
 
     metric: PlotMetric

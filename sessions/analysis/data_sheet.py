@@ -5,13 +5,12 @@ T4, A10, A30, A40, A100, RTX A6000, L4, L40, L40S, H100, H200, GH200 and DGX B20
 Ampere GA102, Ada and Blackwell for GeForce and RTX 6000 Ada.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 TERA = 1e12
 
 
-@dataclass(frozen=True, slots=True)
-class DataSheet:
+class DataSheet(msgspec.Struct, frozen=True):
     """Peaks of a GPU model, in 10**12 operations per second; None where it has no such arithmetic."""
 
     fp32: float

@@ -1,7 +1,8 @@
 """Heatmap data: a metric over two options of a sweep, with a grid per combination of the others."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from benchtui.sessions.analysis.chart_series import (
     COUNTED_STATES,
@@ -17,8 +18,7 @@ FIRST_AXES = (*reversed(NUMERIC), *CHOICES)
 """Options in the order in which they become axes: batch size, sequence length, then how the work is done."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeatValue:
+class HeatValue(msgspec.Struct, frozen=True):
     """Case of a cell, and its value."""
 
     case: CaseState
@@ -26,8 +26,7 @@ class HeatValue:
     """None if the case has no such metric: out of memory, failed, or not run yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(msgspec.Struct, frozen=True):
     """Cases that differ only along the two axes."""
 
     config: Config
@@ -36,8 +35,7 @@ class Grid:
     """Cells by column value and row value; combinations that weren't planned are missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeatmapData:
+class HeatmapData(msgspec.Struct, frozen=True):
     """A metric over two options."""
 
     metric: PlotMetric

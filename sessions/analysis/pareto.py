@@ -1,7 +1,8 @@
 """Pareto front: cases that no other case beats in one metric without being worse in another."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from benchtui.sessions.analysis.chart_series import (
     ENERGY,
@@ -19,8 +20,7 @@ COSTS: tuple[PlotMetric, ...] = (LATENCY, ENERGY, MEMORY)
 """Metrics that throughput is traded off against."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParetoPoint:
+class ParetoPoint(msgspec.Struct, frozen=True):
     """Throughput and cost of a case."""
 
     case: CaseState

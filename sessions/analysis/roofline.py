@@ -5,10 +5,10 @@ rate of copies (Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009).
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Literal, NamedTuple
 
+import msgspec
 from msgspec import structs
 
 from benchtui.sessions.analysis.data_sheet import data_sheet
@@ -51,8 +51,7 @@ class PeakKey(NamedTuple):
     """Requested threads; 0 is torch's default, and the value for every GPU."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
+class Shares(msgspec.Struct, frozen=True):
     """Fractions of a step; None if an input is missing."""
 
     arithmetic: float | None
@@ -65,8 +64,7 @@ class Shares:
     """Time in which the device was busy; None on a CPU."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(msgspec.Struct, frozen=True):
     """A case compared with the peaks of its device."""
 
     work: StepCost

@@ -1,8 +1,9 @@
 """Batch-size scaling: throughput per item, relative to linear scaling, and gain per doubling."""
 
-from dataclasses import dataclass
 from itertools import pairwise
 from math import log2
+
+import msgspec
 
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, Series
@@ -12,8 +13,7 @@ LEAST_DOUBLINGS = 0.25
 """Minimum distance of two batch sizes, in doublings. Closer ones would raise their noise to a high power."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One batch size of a series, compared with the first and the previous one."""
 
     result: Result
@@ -29,8 +29,7 @@ class Step:
     """``gain`` per doubling of the batch size, minus 1; None if the two sizes are too close."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scaling:
+class Scaling(msgspec.Struct, frozen=True):
     """Scaling of a series of at least two batch sizes."""
 
     series: Series

@@ -1,8 +1,9 @@
 """Session comparison: corresponding cases, the speedup of each, and the regression gate."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from benchtui.sessions.analysis.roofline import peak_key, peaks_of
 from benchtui.sessions.compare.environment_diff import Difference, differences
@@ -34,8 +35,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 Key = tuple[object, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedSession:
+class ComparedSession(msgspec.Struct, frozen=True):
     """A session to compare, with its metrics."""
 
     name: str
@@ -52,8 +52,7 @@ class ComparedSession:
         return cls(labeled(name, session.start), session, measured(session), name)
 
 
-@dataclass(frozen=True, slots=True)
-class AlignedCase:
+class AlignedCase(msgspec.Struct, frozen=True):
     """A case of the base and the corresponding new one; None if a plan lacks it."""
 
     base: CaseState | None
@@ -96,8 +95,7 @@ class AlignedCase:
         return bool(self.base and self.base.state == "ok" and self.new and self.new.state != "ok")
 
 
-@dataclass(frozen=True, slots=True)
-class PairwiseComparison:
+class PairwiseComparison(msgspec.Struct, frozen=True):
     """Comparison of one session with the base."""
 
     base: ComparedSession
@@ -143,8 +141,7 @@ class PairwiseComparison:
         return [row for row in self.rows if row.verdict is verdict]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionComparison:
+class SessionComparison(msgspec.Struct, frozen=True):
     """Comparison of two or more sessions, the first of which is the base."""
 
     sides: tuple[ComparedSession, ...]

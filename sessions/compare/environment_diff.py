@@ -1,7 +1,6 @@
 """Environment diff: machine, software, work and settings that differ between compared sessions."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import TypeVar
 
@@ -59,8 +58,7 @@ Facts = dict[tuple[str, str], str]
 """Values by group and name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """A fact that isn't the same in all sessions."""
 
     group: str

@@ -5,8 +5,10 @@ from __future__ import annotations  # array[float] can't be evaluated before Pyt
 from array import array
 from bisect import bisect, insort
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from math import ceil
+
+import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.estimates.stop_rules import CHECK_MS, least_steps, longest_s, wanted_percent
 from benchtui.sessions.state.case import CaseState
@@ -24,8 +26,7 @@ SETTLING_STEPS = 260
 Group = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(msgspec.Struct, frozen=True):
     """An estimated duration."""
 
     seconds: float
@@ -91,8 +92,7 @@ class StepTimeModel:
         return max(least_steps(measure), self._measured / max(self._rounds, 1))
 
 
-@dataclass(frozen=True, slots=True)
-class StepsLeft:
+class StepsLeft(msgspec.Struct, frozen=True):
     """Measured steps that a round still needs."""
 
     steps: int
@@ -106,8 +106,7 @@ class StepsLeft:
     """Minimum measured time that asks for these steps; None if another rule asks for as many."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoundSoFar:
+class RoundSoFar(msgspec.Struct, frozen=True):
     """Progress of a round."""
 
     steps: int

@@ -4,10 +4,11 @@ from __future__ import annotations  # array[float] can't be evaluated before Pyt
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
+
+import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.eta import (
@@ -51,8 +52,7 @@ Basis = Literal["measured", "near", "guess"]
 Group = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(msgspec.Struct, frozen=True):
     """Expected needs of a case. Without history, None for a user-defined step."""
 
     seconds: float | None

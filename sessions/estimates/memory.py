@@ -7,9 +7,9 @@ low when going from shorter cases to longer ones.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.payloads import Memory
@@ -21,8 +21,7 @@ Quantity = Literal["allocated", "reserved", "RSS"]
 On a CPU, the worker's resident memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(msgspec.Struct, frozen=True):
     """Expected peak memory of a case."""
 
     peak_mb: float

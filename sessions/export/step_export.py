@@ -8,7 +8,6 @@ import json
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
@@ -60,15 +59,14 @@ BASE_COLUMNS = StepRow.__struct_fields__[:-2]
 """Columns that every session has."""
 
 
-@dataclass(slots=True)
-class StepIndex:
+class StepIndex(msgspec.Struct):
     """Facts needed before the first row is written: part names, and which steps don't count."""
 
-    parts: dict[str, None] = field(default_factory=dict)
+    parts: dict[str, None] = msgspec.field(default_factory=dict)
     """Names of all parts, in order of appearance."""
-    repeated: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    repeated: dict[int, list[tuple[int, int]]] = msgspec.field(default_factory=dict)
     """By case: event position and round of each repetition. Earlier steps from that round on don't count."""
-    rounds: Counter[int] = field(default_factory=Counter)
+    rounds: Counter[int] = msgspec.field(default_factory=Counter)
     """By case: number of finished rounds, except the last one."""
     simulated: bool = False
     """Whether the session is simulated: its rows have one more column, which says so."""
@@ -98,8 +96,7 @@ class StepIndex:
         self.repeated.setdefault(case, []).append((position, round_index))
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedSteps:
+class RecordedSteps(msgspec.Struct, frozen=True):
     """Steps of a session file."""
 
     events: Events
@@ -120,8 +117,7 @@ class RecordedSteps:
                 done[key] += len(event.wall_ms)
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(msgspec.Struct, frozen=True):
     """Steps of one event, and the number of the first."""
 
     first: int

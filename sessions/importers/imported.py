@@ -1,7 +1,8 @@
 """Result of an importer: measurements of cases, and what is known of their source."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from benchtui.sessions.events import Runtime
 from benchtui.sessions.payloads import Energy, Environment, Host, Memory, Model, Reported
@@ -11,15 +12,14 @@ LONGEST_LABEL = 300
 """Maximum length of a case's label in characters."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measurement:
+class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """One measurement of a case. A case that occurs several times in a file has several."""
 
     config: Config
-    wall_ms: list[float] = field(default_factory=list)
+    wall_ms: list[float] = msgspec.field(default_factory=list)
     """Measured steps in milliseconds, if the source kept them."""
-    warmup_ms: list[float] = field(default_factory=list)
-    parts_ms: dict[str, list[float]] = field(default_factory=dict)
+    warmup_ms: list[float] = msgspec.field(default_factory=list)
+    parts_ms: dict[str, list[float]] = msgspec.field(default_factory=dict)
     tokens: int | None = None
     """Tokens per step."""
     reported: Reported | None = None
@@ -38,8 +38,7 @@ class Measurement:
     """Exit code of a failure, if every run had the same."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class Imported(msgspec.Struct, frozen=True, kw_only=True):
     """Content of an imported file."""
 
     kind: str
@@ -50,7 +49,7 @@ class Imported:
     warmup: int = 0
     """Warm-up steps of a case; 0 also if unknown."""
     measurements: tuple[Measurement, ...]
-    host: Host = field(default_factory=Host)
+    host: Host = msgspec.field(default_factory=Host)
     runtime: Runtime | None = None
     measured: str | None = None
     """When it was measured, as the source writes it; the earliest of several times. None if unknown."""

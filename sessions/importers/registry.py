@@ -1,8 +1,9 @@
 """Importer registry: the supported tools, and detection of the one that wrote a file."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.importers.decode import parse_json, read_text, try_parse_json
@@ -21,8 +22,7 @@ from benchtui.sessions.importers.imported import Imported
 from benchtui.sessions.sweep import ranges
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(msgspec.Struct, frozen=True):
     """One tool's format: how to recognize a file, and how to parse it."""
 
     matches: Callable[[str, object], bool]

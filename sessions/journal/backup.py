@@ -8,9 +8,10 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+import msgspec
 
 from benchtui.sessions.files.input_file import open_plain
 
@@ -20,8 +21,7 @@ _HEAD = 4096
 _REPLACED = "the file was replaced"
 
 
-@dataclass(frozen=True, slots=True)
-class FileDamage:
+class FileDamage(msgspec.Struct, frozen=True):
     """Damage that others did to a session file, and where the session continues."""
 
     what: str

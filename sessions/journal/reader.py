@@ -7,7 +7,6 @@ cut off lacks that bracket and perhaps the end of its last line, and is read all
 import os
 import re
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -55,8 +54,7 @@ class _Header(msgspec.Struct):
 _header_decoder = msgspec.json.Decoder(_Header)
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(msgspec.Struct, frozen=True):
     """Event that this version doesn't know, kept as raw bytes."""
 
     event: str
@@ -67,8 +65,7 @@ class Unknown:
 AnyRecord = AnyEvent | Unknown
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(msgspec.Struct, frozen=True):
     """Contents of a session file."""
 
     events: list[AnyRecord]
@@ -76,8 +73,7 @@ class Recording:
     """Whether an incomplete last line was dropped."""
 
 
-@dataclass(frozen=True, slots=True)
-class FilePosition:
+class FilePosition(msgspec.Struct, frozen=True):
     """Start of a line in a session file."""
 
     offset: int = 0

@@ -1,7 +1,6 @@
 """Session paths: the library folder, its session files, and names that stand for them."""
 
 import os
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
@@ -27,8 +26,7 @@ _NAME_BYTES = 160
 """Maximum bytes of a sweep's name in a file name, which may have 255."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFile:
+class SessionFile(msgspec.Struct, frozen=True):
     """Session of the library, described by the first line and the end of its file."""
 
     path: Path

@@ -1,9 +1,10 @@
 """Plots with one row per case: speedups, compile cost, parts of a step."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from benchtui.sessions.plots import style
 from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, step_counts
@@ -28,8 +29,7 @@ REST = "rest"
 """Label of the step time that no part accounts for."""
 
 
-@dataclass(frozen=True, slots=True)
-class CaseSpeedup:
+class CaseSpeedup(msgspec.Struct, frozen=True):
     """A case and its throughput relative to the baseline."""
 
     result: Result

@@ -1,7 +1,8 @@
 """Plots of a comparison: the ratio of each case, and throughput and latency of all sessions over batch size."""
 
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from benchtui.sessions.compare.align import LETTERS, SessionComparison
 from benchtui.sessions.plots import bars, curves, style

@@ -1,10 +1,12 @@
 """Plots over batch size with one line per series. Sizes that ran out of memory are marked at the top."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log2
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.plots import style
 from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, step_counts
@@ -32,8 +34,7 @@ WIDE = 20
 """Largest over smallest value above which the y axis is logarithmic."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(msgspec.Struct, frozen=True):
     """Value at one measured batch size. ``low`` and ``high`` are the ends of its bar."""
 
     batch_size: int
@@ -42,8 +43,7 @@ class Point:
     high: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """A series: its measured points, and the batch sizes that ran out of memory."""
 
     label: str
@@ -54,8 +54,7 @@ class Line:
 ToPoint = Callable[[Result], Point | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(msgspec.Struct, frozen=True):
     """A metric to plot over batch size."""
 
     name: str

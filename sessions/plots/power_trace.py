@@ -2,12 +2,14 @@
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from math import isfinite
 from statistics import fmean
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.payloads import Energy
 from benchtui.sessions.plots import style
@@ -29,8 +31,7 @@ LEGEND_COLUMNS, FEW_LEGEND_ROWS, LEGEND_ROW_IN = 4, 2, 0.18
 """Columns of the legend, rows that every plot has room for, and the height in inches of each further row."""
 
 
-@dataclass(frozen=True, slots=True)
-class Power:
+class Power(msgspec.Struct, frozen=True):
     """Power of a device over session time. NaN if it couldn't be read."""
 
     label: str
@@ -38,8 +39,7 @@ class Power:
     power_w: Sequence[float]
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """Measured window of a case, in seconds of session time."""
 
     case: int

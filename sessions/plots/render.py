@@ -3,9 +3,11 @@
 import io
 import textwrap
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.compare.align import SessionComparison
 from benchtui.sessions.errors import BenchtuiError
@@ -38,8 +40,7 @@ CAPTION_IN = 0.45
 """Height of a title and a caption of one line in inches."""
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedPlot:
+class RenderedPlot(msgspec.Struct, frozen=True):
     """A rendered plot. ``png`` is None unless requested."""
 
     name: str

@@ -1,8 +1,9 @@
 """Plot specifications, before rendering."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from benchtui.sessions.plots.values import Value
 from benchtui.sessions.state.session import Session
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, slots=True)
-class PlotData:
+class PlotData(msgspec.Struct, frozen=True):
     """Data shared by all plots, computed once."""
 
     session: Session
@@ -26,8 +26,7 @@ class PlotData:
     """Baseline case of each work."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """A plot to draw, with its title and caption."""
 
     name: str
@@ -42,8 +41,7 @@ class Plan:
     height_in: float = 4.2
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedPlot:
+class SkippedPlot(msgspec.Struct, frozen=True):
     """A plot that isn't drawn, and why."""
 
     name: str

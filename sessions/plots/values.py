@@ -1,9 +1,10 @@
 """Values of a plot: invisible shapes in its SVG whose titles a browser shows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from benchtui.sessions.plots import style
 from benchtui.sessions.text.formatting import span
@@ -19,8 +20,7 @@ LONGEST_TEXT = 200
 END = b"</svg>"
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(msgspec.Struct, frozen=True):
     """A value, and the point or the box that shows it."""
 
     coordinates: "Transform"

@@ -5,7 +5,6 @@ Columns and lists that only grow are stored as lengths, events never change, and
 
 from collections.abc import Iterable
 from copy import copy, deepcopy
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -77,8 +76,7 @@ class RestoredSession(Session):
         return case
 
 
-@dataclass(frozen=True, slots=True)
-class CaseSnapshot:
+class CaseSnapshot(msgspec.Struct, frozen=True):
     """Unfinished case as it was at a checkpoint."""
 
     case: CaseState
@@ -91,8 +89,7 @@ class CaseSnapshot:
         return cls(copy(case), case.sizes())
 
 
-@dataclass(frozen=True, slots=True)
-class TraceSnapshot:
+class TraceSnapshot(msgspec.Struct, frozen=True):
     """Readings up to a checkpoint."""
 
     trace: Trace
@@ -100,23 +97,20 @@ class TraceSnapshot:
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MachineSnapshot:
+class MachineSnapshot(msgspec.Struct, frozen=True):
     """Machine as it was at a checkpoint."""
 
     kind: type[MachineState]
     attributes: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class CaseNumber:
+class CaseNumber(msgspec.Struct, frozen=True):
     """Reference to a case of the session by its number."""
 
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class EndedCases:
+class EndedCases(msgspec.Struct, frozen=True):
     """First cases of a list that keeps growing."""
 
     growing: list[CaseState]
@@ -128,8 +122,7 @@ class EndedCases:
         return self.growing[: self.count]
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(msgspec.Struct, frozen=True):
     """State of a session without its cases, and the position in its file."""
 
     position: FilePosition

@@ -3,8 +3,9 @@
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+import msgspec
 
 from benchtui.sessions.events import (
     CaseFinished,
@@ -30,8 +31,7 @@ ENDS = frozenset({"round", *get_args(Outcome)})
 """Kinds of markers at which a case or its round ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineEvent:
+class TimelineEvent(msgspec.Struct, frozen=True):
     """Marker at one moment of a session."""
 
     t: float

@@ -2,8 +2,9 @@
 
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
+
+import msgspec
 
 from benchtui.sessions.compare.align import LETTERS, AlignedCase, PairwiseComparison, SessionComparison
 from benchtui.sessions.compare.system_facts import Fact
@@ -23,8 +24,7 @@ from benchtui.sessions.text.wording import Finding
 READING = "A ratio says how many times as fast the new session is: above 1, it is faster than A."
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(msgspec.Struct, frozen=True):
     """Comparison of one session with the base."""
 
     title: str
@@ -35,16 +35,14 @@ class Block:
     """Columns that are equal in all rows, with their value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(msgspec.Struct, frozen=True):
     """Instructions to measure one or more of the sessions again."""
 
     facts: tuple[Fact, ...]
     sweep: Markdown | None
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonReport:
+class ComparisonReport(msgspec.Struct, frozen=True):
     """Everything that the comparison template renders. Empty parts are omitted there."""
 
     TEMPLATE: ClassVar[str] = "comparison.md.j2"

@@ -1,8 +1,9 @@
 """Table columns that show the measured cases of two sessions side by side."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
+
+import msgspec
 
 from benchtui.sessions.compare.align import AlignedCase, PairwiseComparison
 from benchtui.sessions.payloads import Memory
@@ -19,8 +20,7 @@ LEAST_PACE = 0.02
 """Minimum relative change of the machine's own peaks between sessions for a row to mention it."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairRow:
+class PairRow(msgspec.Struct, frozen=True):
     """A row with its pair, and the options to name in case labels."""
 
     row: AlignedCase

@@ -1,7 +1,8 @@
 """Details of the full report: every case, and tables that the short report folds into few columns."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from benchtui.sessions.compare.system_facts import Fact, models, system
 from benchtui.sessions.report.sections import gains, memory_energy, per_case, steadiness
@@ -21,8 +22,7 @@ from benchtui.sessions.text.tables import Table
 from benchtui.sessions.text.wording import Finding
 
 
-@dataclass(frozen=True, slots=True)
-class Details:
+class Details(msgspec.Struct, frozen=True):
     """Sections that only the full report has. Empty parts are omitted."""
 
     choices: list[Finding]

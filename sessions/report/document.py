@@ -1,12 +1,12 @@
 """Session report: collects the contents of all sections and renders them with a template."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from typing import ClassVar, Protocol
 
 import jinja2
+import msgspec
 
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.events import SessionStarted
@@ -49,8 +49,7 @@ class Document(Protocol):
     """Template that renders it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(msgspec.Struct, frozen=True):
     """Everything that the report template renders. Empty parts are omitted there."""
 
     TEMPLATE: ClassVar[str] = "report.md.j2"

@@ -1,6 +1,6 @@
 """Instructions to reproduce a session: its sweep as TOML, command, versions and environment."""
 
-from dataclasses import dataclass
+import msgspec
 
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.sanitize import visible
@@ -12,8 +12,7 @@ from benchtui.sessions.text.markdown import Markdown
 FENCE = "```"
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(msgspec.Struct, frozen=True):
     """Instructions to run a sweep again."""
 
     facts: tuple[Fact, ...]

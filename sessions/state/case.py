@@ -4,8 +4,9 @@ from __future__ import annotations  # Metrics is imported for type checking only
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from benchtui.sessions.events import (
     Answered,
@@ -32,8 +33,7 @@ UNFINISHED_STATES = ("queued", *RESTARTING_STATES)
 """States of cases that a resume has left to run."""
 
 
-@dataclass(slots=True)
-class CaseState:
+class CaseState(msgspec.Struct):
     """State of one case, accumulated from events."""
 
     index: int

@@ -6,8 +6,9 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
 from math import nan
+
+import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Steps
@@ -34,25 +35,24 @@ HOST_COLUMNS = (
 )
 
 
-@dataclass(slots=True)
-class Columns:
+class Columns(msgspec.Struct):
     """Steps of one phase of a case, one entry per step in each column."""
 
-    wall_ms: array[float] = field(default_factory=lambda: array("d"))
-    device_ms: array[float] = field(default_factory=lambda: array("d"))
+    wall_ms: array[float] = msgspec.field(default_factory=lambda: array("d"))
+    device_ms: array[float] = msgspec.field(default_factory=lambda: array("d"))
     """Empty if the device has no events."""
-    host_ms: array[float] = field(default_factory=lambda: array("d"))
+    host_ms: array[float] = msgspec.field(default_factory=lambda: array("d"))
     """Empty if the host is the device, or if unknown."""
-    parts_ms: dict[str, array[float]] = field(default_factory=dict)
-    tokens: array[int] = field(default_factory=lambda: array("H"))
+    parts_ms: dict[str, array[float]] = msgspec.field(default_factory=dict)
+    tokens: array[int] = msgspec.field(default_factory=lambda: array("H"))
     """Real tokens per step, in the narrowest type that fits; empty if the task has none."""
-    rounds: list[tuple[int, int]] = field(default_factory=list)
+    rounds: list[tuple[int, int]] = msgspec.field(default_factory=list)
     """Each round with steps, and the index of its first step."""
-    padded_tokens: array[int] = field(default_factory=lambda: array("H"))
+    padded_tokens: array[int] = msgspec.field(default_factory=lambda: array("H"))
     """Tokens per step with padding, in the narrowest type that fits; empty if unknown."""
-    loss: array[float] = field(default_factory=lambda: array("d"))
+    loss: array[float] = msgspec.field(default_factory=lambda: array("d"))
     """Loss of each training step, NaN if it wasn't finite; empty for other tasks."""
-    event_ends: list[tuple[int, float]] = field(default_factory=list)
+    event_ends: list[tuple[int, float]] = msgspec.field(default_factory=list)
     """Number of steps after each ``steps`` event, and the event's session time in seconds."""
 
     def extend(self, steps: Steps) -> None:
@@ -85,7 +85,7 @@ class Columns:
 
     def sizes(self) -> Sizes:
         """Return the current length of each column."""
-        names = (each.name for each in fields(self) if each.name != "parts_ms")
+        names = (name for name in self.__struct_fields__ if name != "parts_ms")
         whole = {name: len(getattr(self, name)) for name in names}
         return whole, {part: len(times) for part, times in self.parts_ms.items()}
 
@@ -140,12 +140,11 @@ def narrowest(counts: Sequence[int]) -> array[int]:
     return array("Q", counts)
 
 
-@dataclass(slots=True)
-class Trace:
+class Trace(msgspec.Struct):
     """Readings over time, one column per reading; NaN where a reading failed."""
 
-    at_s: array[float] = field(default_factory=lambda: array("d"))
-    columns: dict[str, array[float]] = field(default_factory=dict)
+    at_s: array[float] = msgspec.field(default_factory=lambda: array("d"))
+    columns: dict[str, array[float]] = msgspec.field(default_factory=dict)
 
     def extend(self, at_s: list[float], readings: GpuReadings | HostReadings, names: Iterable[str]) -> None:
         """Append the named columns of an event; a column shorter than the samples is filled with NaN."""
@@ -189,8 +188,7 @@ class Trace:
         return [value for at, value in pairs if start_s <= at <= end_s and value == value]
 
 
-@dataclass(slots=True)
-class ThrottleSpan:
+class ThrottleSpan(msgspec.Struct):
     """Span of session time with the same throttle reasons, joined by ``+``; empty for no reason."""
 
     start_s: float

@@ -1,12 +1,11 @@
 """Verdict settings of a reader: baseline and margin of equivalence."""
 
-from dataclasses import dataclass
+import msgspec
 
 from benchtui.sessions.sweep import Baseline
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictSettings:
+class VerdictSettings(msgspec.Struct, frozen=True):
     """Verdict settings; None stands for the sweep's baseline, and for the default margin."""
 
     baseline: Baseline | None = None

@@ -4,10 +4,11 @@ Throughput is a ratio of totals: everything processed over the time of all steps
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import isfinite
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from benchtui.sessions.payloads import Reported
 from benchtui.sessions.state.case import CaseState
@@ -28,8 +29,7 @@ from benchtui.sessions.stats.sampling import Sample, Statistic, interval
 from benchtui.sessions.stats.steadiness import Unsteady, detect_unsteadiness
 
 
-@dataclass(frozen=True, slots=True)
-class Distribution:
+class Distribution(msgspec.Struct, frozen=True):
     """Distribution of a sample of times. Fields are None if the sample is too small for them."""
 
     n: int
@@ -62,8 +62,7 @@ class Distribution:
         return 100 * self.std / self.mean if self.std is not None and self.mean else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metrics:
+class Metrics(msgspec.Struct, frozen=True, kw_only=True):
     """Metrics of one case. Times are in milliseconds, rates in 1/s; None means unknown."""
 
     latency_ms: Distribution

@@ -7,8 +7,9 @@ from __future__ import annotations  # CaseState is only a type here: its module 
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from benchtui.sessions.payloads import CLOCK_LIMITS, HARDWARE_THROTTLE_REASONS, Environment
 
@@ -53,8 +54,7 @@ _CAUSES = {
 """Causes by a word that occurs in the mark."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slowdown:
+class Slowdown(msgspec.Struct, frozen=True):
     """Possible slowdown of a case by its surroundings: a factor on step time, and the causes."""
 
     by: float = 1.0

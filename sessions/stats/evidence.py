@@ -7,10 +7,11 @@ are still finishing. ``results`` has the same for cases whose metrics are all kn
 from __future__ import annotations  # Session is only a type here: its module imports noise
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
 from msgspec import structs
+from msgspec.structs import replace
 
 from benchtui.sessions.payloads import Reported
 from benchtui.sessions.state.case import CaseState
@@ -42,13 +43,12 @@ class Sampled(Protocol):
         """Session that measured the case."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(msgspec.Struct, frozen=True):
     """A successful case as comparisons see it."""
 
     case: CaseState
     rounds: tuple[Sample, ...]
-    noise: Noise = field(default_factory=Noise)
+    noise: Noise = msgspec.field(default_factory=Noise)
     session: Session | None = None
 
     @property

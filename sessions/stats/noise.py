@@ -8,9 +8,10 @@ the more is known.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import exp, log, sqrt
 from typing import Protocol
+
+import msgspec
 
 from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.state.case import CaseState
@@ -36,8 +37,7 @@ KINDS = ("cpu", "cuda")
 """Kinds of devices; each has its own noise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Noise:
+class Noise(msgspec.Struct, frozen=True):
     """Noise of a session on one kind of device."""
 
     between: float = ASSUMED

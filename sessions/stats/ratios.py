@@ -11,12 +11,12 @@ Between two sessions, an assumed variance is added, and bounds are widened by an
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil, inf, log, sqrt
 from statistics import fmean, geometric_mean
 
 import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.disturbance import Slowdown, estimate_slowdown
@@ -37,8 +37,7 @@ BOTH_DISTURBED = 1.1
 """How many times as fast a disturbed process may be as another that was equally disturbed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True):
     """A base case, a new case and their ratios."""
 
     base: Result

@@ -3,9 +3,10 @@
 from __future__ import annotations  # Metrics is only a type here: its module imports numpy
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from statistics import geometric_mean
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from benchtui.sessions.state.case import CaseState, peak_mb
 from benchtui.sessions.state.session import Session
@@ -23,15 +24,14 @@ SERIES_OPTIONS = (*(name for name in AXES if name != "batch_size"), "label")
 """All options except the batch size."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """A successful case with its metrics."""
 
     case: CaseState
     metrics: Metrics
-    noise: Noise = field(default=Noise(), repr=False)
+    noise: Noise = Noise()
     """Noise of the session that measured it."""
-    session: Session | None = field(default=None, repr=False)
+    session: Session | None = None
     """Session that measured the case."""
 
     @property
@@ -101,8 +101,7 @@ class Result:
         return min(peak, *(each for each in known if each), peak), peak
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(msgspec.Struct, frozen=True):
     """Cases that differ only in batch size, smallest first; never empty."""
 
     results: tuple[Result, ...]

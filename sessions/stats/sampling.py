@@ -5,10 +5,11 @@ only; process-to-process variation comes from ``noise`` and from the rounds them
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, exp, floor, log, sqrt
 from statistics import fmean
 from typing import Protocol
+
+import msgspec
 
 from benchtui.sessions.stats.quantiles import student_t_quantile, value_at
 
@@ -32,8 +33,7 @@ _BATCH, _MOST_BATCHES, _LEAST_BATCHES = 8, 32, 8
 """Minimum steps per batch, and maximum and minimum number of batches per round."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statistic:
+class Statistic(msgspec.Struct, frozen=True):
     """A statistic of a sample of times."""
 
     ms: float
@@ -41,8 +41,7 @@ class Statistic:
     """Relative standard error; None if the sample is too small, or its source kept no steps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(msgspec.Struct, frozen=True):
     """Summary of one round's steps, all run by one process."""
 
     n: int
@@ -62,8 +61,7 @@ class Ordered(Protocol):
     def __getitem__(self, place: int, /) -> float: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(msgspec.Struct, frozen=True):
     """A value with its 95% and 99% intervals."""
 
     value: float

@@ -1,10 +1,10 @@
 """Steadiness of a case's steps: drift within a round, or two modes. Pure rules over times."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Literal
 
+import msgspec
 import numpy as np
 
 Bounds = tuple[float, float]
@@ -26,8 +26,7 @@ MOST_BETWEEN = 0.03
 QUARTILES = (25, 50, 75)
 
 
-@dataclass(frozen=True, slots=True)
-class Unsteady:
+class Unsteady(msgspec.Struct, frozen=True):
     """Drift or bimodality of a case's steps."""
 
     kind: Literal["drift", "two modes"]

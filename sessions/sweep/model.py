@@ -1,7 +1,6 @@
 """Sweep model: measurement rules, run options, and what a task needs beside the case options."""
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import msgspec
@@ -203,8 +202,7 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
         return SWITCH[value] if isinstance(value, bool) else _OPTIMIZERS.get(value, value)
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(msgspec.Struct, frozen=True):
     """Planned case: its options and, if running it makes no sense, the reason to skip it."""
 
     index: int

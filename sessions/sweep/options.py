@@ -6,7 +6,6 @@ table: parsers, names, labels, forms, columns, and the check whether the option 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -65,8 +64,7 @@ Size = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(msgspec.Struct, frozen=True):
     """Case option, and what the rest of the code needs to know about it."""
 
     name: str

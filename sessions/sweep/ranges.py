@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TypeVar
+
+import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import quoted
@@ -19,8 +20,7 @@ MOST_VALUES = 10_000
 _RANGE = re.compile(r"(\d{1,10})(?: *\.\. *(\d{1,10})(?: *([+*]) *(\d{1,10}))?)?", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(msgspec.Struct, frozen=True):
     """Smallest and largest allowed number of an axis."""
 
     least: int = 1

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, TypeVar, overload
 
+import msgspec
 from markdown_it.common.utils import escapeHtml
 
 from benchtui.sessions.text.formatting import FormattedNumber
@@ -25,8 +25,7 @@ _NUMERIC, _LONG = ' class="number"', ' class="long"'
 _LEADING_NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Column(Generic[T]):
+class Column(Generic[T], msgspec.Struct, frozen=True):
     """A column: its title with the unit, and its text for a record."""
 
     title: str
@@ -35,8 +34,7 @@ class Column(Generic[T]):
     """Whether to align right: numbers are, words aren't."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """A table as text, before layout."""
 
     titles: tuple[str, ...]

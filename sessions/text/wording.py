@@ -1,7 +1,8 @@
 """Sentence fragments: a metric with its unit, a ratio with its certainty, a choice with its runner-up."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from benchtui.sessions.advice.objectives import Need
 from benchtui.sessions.advice.optimal import Decision, Tail
@@ -39,8 +40,7 @@ MOST_NAMES = 3
 """Number of cases named in a sentence; the rest are only counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """A sentence or two, and the words that name their subject."""
 
     lead: str

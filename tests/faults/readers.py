@@ -5,9 +5,9 @@ import io
 import random
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 
+import msgspec
 import mutations
 from markdown_it import MarkdownIt
 
@@ -111,9 +111,9 @@ def _shown(snapshot: object) -> None:
 def _texts(value: object) -> Iterable[str]:
     if isinstance(value, str):
         yield value
-    elif is_dataclass(value) and not isinstance(value, type):
-        for field in fields(value):
-            yield from _texts(getattr(value, field.name))
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            yield from _texts(getattr(value, name))
     elif isinstance(value, tuple | list):
         for each in value:
             yield from _texts(each)

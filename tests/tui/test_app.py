@@ -1,7 +1,7 @@
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color

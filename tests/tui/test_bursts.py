@@ -5,11 +5,11 @@ import random
 import shutil
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import bursts
 import pytest
+from msgspec.structs import replace
 from textual import events
 from textual.widgets import Input
 

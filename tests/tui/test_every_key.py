@@ -1,11 +1,11 @@
 """Every key of every view has an effect, and after a remap only under its new name."""
 
 import pkgutil
-from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.binding import Binding
 from textual.screen import Screen
 

@@ -3,13 +3,13 @@
 import csv
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import paths

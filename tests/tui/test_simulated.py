@@ -1,10 +1,10 @@
 """Every screen says of a simulated session that it is one, and of no other."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.library import paths
 from benchtui.tui.case.screen import CaseScreen

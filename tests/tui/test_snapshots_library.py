@@ -1,10 +1,10 @@
 """Snapshots of the library and a comparison."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.library import operations, paths
 from benchtui.tui.app import BenchtuiApp

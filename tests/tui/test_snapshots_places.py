@@ -1,9 +1,9 @@
 """Snapshots of empty views, questions, text pages and sections of a case."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.library import paths
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import cbrt, ceil, floor, log10
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from benchtui.sessions.stats.outliers import LEAST_FOR_OUTLIERS
 from benchtui.themes.symbols import Symbols
@@ -28,8 +29,7 @@ BESIDE_BARS = 18
 """Cells right of the bars, for the percentiles."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bins:
+class Bins(msgspec.Struct, frozen=True):
     """Histogram of step times with bins of equal width, outliers excluded."""
 
     low_ms: float

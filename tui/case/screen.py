@@ -2,9 +2,9 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import msgspec
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -44,16 +44,14 @@ READINGS_RELOADING = "reloading its readings"
 SECTIONS = ("summary", "distribution", "steps", "telemetry", "machine", "error")
 
 
-@dataclass(frozen=True, slots=True)
-class ComputedCase:
+class ComputedCase(msgspec.Struct, frozen=True):
     """Case data that is slow to compute."""
 
     metrics: "Metrics | None" = None
     bins: Bins | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(msgspec.Struct, frozen=True):
     """Snapshot of the header: case, state, and current section."""
 
     name: str

@@ -2,7 +2,8 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
@@ -15,8 +16,7 @@ WIDTH = 10
 """Width of a metric column in cells."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepRange:
+class StepRange(msgspec.Struct, frozen=True):
     """Consecutive steps of one phase and round: column indices from ``start`` up to, not including, ``end``."""
 
     columns: Columns

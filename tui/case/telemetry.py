@@ -2,7 +2,8 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import ThrottleSpan, Trace
@@ -46,8 +47,7 @@ HOST = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """Time series of one reading within a span of session time."""
 
     label: str

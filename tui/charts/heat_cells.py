@@ -1,8 +1,9 @@
 """Cells and legend of a heatmap: color steps, states, and the best. Independent of Textual."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import log
+
+import msgspec
 
 from benchtui.sessions.analysis.chart_series import PlotMetric
 from benchtui.sessions.analysis.heatmap import HeatValue
@@ -25,8 +26,7 @@ LEGEND = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ColorScale:
+class ColorScale(msgspec.Struct, frozen=True):
     """Range of the values that the color steps cover."""
 
     low: float

@@ -1,7 +1,8 @@
 """Line chart: the user's selection, and the plot, lists, and table for it. Independent of Textual."""
 
-from dataclasses import dataclass
 from string import ascii_letters
+
+import msgspec
 
 from benchtui.sessions.analysis.chart_series import (
     SAMPLES,
@@ -43,8 +44,7 @@ MAX_LETTERS = len(ascii_letters)
 """Most lines with a letter; further ones are listed but not drawn."""
 
 
-@dataclass(slots=True)
-class ChartSelection:
+class ChartSelection(msgspec.Struct):
     """Selected metric, axis, line, x value, scale, and filter."""
 
     metric: PlotMetric = SAMPLES

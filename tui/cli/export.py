@@ -4,12 +4,12 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar, Unpack
 
 import click
+import msgspec
 
 from benchtui.sessions import events
 from benchtui.sessions.compare.align import compare_sessions, load_sessions
@@ -40,8 +40,7 @@ STEP_FORMS = ("csv", "json", "parquet")
 REPORTS = ("md", "html")
 
 
-@dataclass(frozen=True, slots=True)
-class ExportOptions:
+class ExportOptions(msgspec.Struct, frozen=True):
     """Options of an export."""
 
     form: str

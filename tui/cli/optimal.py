@@ -2,13 +2,13 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 import click
 from msgspec import structs
+from msgspec.structs import replace
 
 from benchtui import sessions
 from benchtui.sessions.advice.constraints import Constraints

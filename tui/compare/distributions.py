@@ -1,9 +1,9 @@
 """Stacked histograms of two step time distributions on a common axis. Independent of Textual."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import log10, sqrt
 
+import msgspec
 import numpy as np
 
 from benchtui.themes.symbols import Symbols
@@ -20,8 +20,7 @@ MARGIN = 10
 """Cells left of the histograms, for their letters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(msgspec.Struct, frozen=True):
     """Measured steps of one case."""
 
     letter: str
@@ -30,8 +29,7 @@ class Times:
     role: str
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(msgspec.Struct, frozen=True):
     """Axis that maps step times in milliseconds to columns."""
 
     low: float

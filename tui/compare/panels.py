@@ -1,9 +1,9 @@
 """Comparison panels: sessions, differences, summary, and the selected pair. Independent of Textual."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 
+import msgspec
 import numpy as np
 
 import benchtui.tui.library.screen  # noqa: F401 -- defines the keys of the Library, which the hint names
@@ -31,8 +31,7 @@ MOST_REASON = 3
 """Maximum number of lines for the reason of an unsure verdict."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(msgspec.Struct, frozen=True):
     """Snapshot of the summary: verdict counts, filter, and sort order."""
 
     compared: SessionComparison
@@ -42,15 +41,13 @@ class Summary:
     order: str
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
+class Detail(msgspec.Struct, frozen=True):
     """Snapshot of the selected pair; None if no row is selected."""
 
     entry: CompareEntry | None
 
 
-@dataclass(frozen=True, slots=True)
-class Titles:
+class Titles(msgspec.Struct, frozen=True):
     """Snapshot of the column titles."""
 
     longest: int

@@ -1,9 +1,10 @@
 """Comparison rows: pairs of cases, with filtering and sorting. Independent of Textual."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+import msgspec
 
 from benchtui.sessions.compare.align import AlignedCase as Aligned
 from benchtui.sessions.compare.align import PairwiseComparison, SessionComparison
@@ -36,8 +37,7 @@ LEAST_WIDEST = 1.25
 WORST_FIRST = (Verdict.SLOWER, None, Verdict.UNSURE, Verdict.FASTER, Verdict.SAME)
 
 
-@dataclass(frozen=True, slots=True)
-class CompareEntry:
+class CompareEntry(msgspec.Struct, frozen=True):
     """Case of the base and the corresponding case of another session."""
 
     against: PairwiseComparison

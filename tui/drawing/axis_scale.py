@@ -1,9 +1,10 @@
 """Axis scales with round ticks, independent of Textual."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor, isfinite, log10
+
+import msgspec
 
 ROUND = (1, 2, 5)
 """Ticks are at these multiples of a power of ten."""
@@ -22,8 +23,7 @@ INTERVALS_S = (
 """Intervals between two labels of a time axis, in seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(msgspec.Struct, frozen=True):
     """Range and ticks of an axis."""
 
     low: float

@@ -1,9 +1,10 @@
 """Bars and sparklines at sub-cell resolution, independent of Textual."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import log, nan
+
+import msgspec
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Span
@@ -36,8 +37,7 @@ def _levels(cells: float, levels: str) -> str:
     return levels[-1] * whole + (levels[part] if part else "")
 
 
-@dataclass(frozen=True, slots=True)
-class RatioRange:
+class RatioRange(msgspec.Struct, frozen=True):
     """Ratio with its interval, as a diverging bar shows it. All values are positive."""
 
     low: float

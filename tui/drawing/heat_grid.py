@@ -1,8 +1,8 @@
 """Heatmaps: grids of cells with a number on a color step each, independent of Textual."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from rich.cells import cell_len
 
 from benchtui.themes.symbols import Symbols
@@ -19,8 +19,7 @@ GAP = 3
 """Columns between two grids side by side."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeatCell:
+class HeatCell(msgspec.Struct, frozen=True):
     """Content of a cell."""
 
     sign: str
@@ -33,16 +32,14 @@ class HeatCell:
     """Index of the case."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeatGrid:
+class HeatGrid(msgspec.Struct, frozen=True):
     """One grid: a cell per row and column, or None for a combination that wasn't planned."""
 
     title: str
     cells: tuple[tuple[HeatCell | None, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Heatmap:
+class Heatmap(msgspec.Struct, frozen=True):
     """Grids with the same rows and columns."""
 
     rows: tuple[str, ...]
@@ -57,8 +54,7 @@ class Heatmap:
     """Why there is nothing to draw."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(msgspec.Struct, frozen=True):
     """Sizes of the grids' parts, in cells, and the columns that fit."""
 
     label: int
@@ -76,8 +72,7 @@ class _Layout:
         return self.label + 1 + (self.last - self.first) * self.cell
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
+class _View(msgspec.Struct, frozen=True):
     """All lines of the grids, and which of them are shown."""
 
     layout: _Layout

@@ -1,8 +1,8 @@
 """Short table: a header and the rows around the selected one, independent of Textual."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from rich.cells import cell_len
 
 from benchtui.themes.symbols import Symbols
@@ -14,8 +14,7 @@ MIN_TEXT_WIDTH = 14
 """Minimum width of the text column in cells; columns are dropped before it shrinks further."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(msgspec.Struct, frozen=True):
     """Content of a table. Columns are in order of importance: the last are dropped first."""
 
     titles: tuple[str, ...]

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+import msgspec
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.axis_scale import Scale, from_zero, labels, linear, logarithmic, of_values, tick_text
@@ -21,8 +22,7 @@ WIDE_RANGE = 10.0
 """Max/min ratio from which a continuous axis is logarithmic."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
+class Dot(msgspec.Struct, frozen=True):
     """Data point."""
 
     x: float
@@ -34,8 +34,7 @@ class Dot:
     """Index of the case."""
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(msgspec.Struct, frozen=True):
     """Series of points."""
 
     letter: str
@@ -44,8 +43,7 @@ class Curve:
     joined: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeMarker:
+class OutcomeMarker(msgspec.Struct, frozen=True):
     """Marker for cases without a value at one x position: their outcome and curves."""
 
     x: float
@@ -54,8 +52,7 @@ class OutcomeMarker:
     letters: str
 
 
-@dataclass(frozen=True, slots=True)
-class Plot:
+class Plot(msgspec.Struct, frozen=True):
     """Content of a plot."""
 
     curves: tuple[Curve, ...]
@@ -77,8 +74,7 @@ class Plot:
         return self.x_values is not None and len(self.x_values) == 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
+class _Frame(msgspec.Struct, frozen=True):
     """Canvas with the scales of its two axes."""
 
     canvas: Canvas

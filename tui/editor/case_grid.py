@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from benchtui.sessions.estimates.history import HistoryEstimator, Prediction
 from benchtui.sessions.sweep import (
@@ -25,8 +26,7 @@ Status = Literal["on", "off", "skipped", "missing"]
 """``missing``: its device isn't on this machine."""
 
 
-@dataclass(frozen=True, slots=True)
-class GridCase:
+class GridCase(msgspec.Struct, frozen=True):
     """One combination of axis values: whether it will run, and its predicted time and memory."""
 
     config: Config
@@ -36,8 +36,7 @@ class GridCase:
     prediction: Prediction | None = None
 
 
-@dataclass(slots=True)
-class Totals:
+class Totals(msgspec.Struct):
     """Totals over the cases processed so far."""
 
     cases: int

@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SessionStarted
@@ -22,8 +24,7 @@ ERROR_PREFIX = "sweep"
 HEAD_BYTES = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """Source of a sweep."""
 
     text: str
@@ -36,8 +37,7 @@ class Origin:
     """File to write back to; None for presets and recorded sessions."""
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(msgspec.Struct, frozen=True):
     """Snapshot of all entries, always a valid sweep."""
 
     origin: Origin
@@ -46,15 +46,14 @@ class State:
     sweep: Sweep
 
 
-@dataclass(slots=True)
-class Draft:
+class Draft(msgspec.Struct):
     """Editable sweep with undo for all changes, including opening another sweep."""
 
     state: State
     saved: Sweep
     """Sweep as last opened, saved, or started. Anything that differs from it is unsaved."""
-    _before: list[State] = field(default_factory=list)
-    _after: list[State] = field(default_factory=list)
+    _before: list[State] = msgspec.field(default_factory=list)
+    _after: list[State] = msgspec.field(default_factory=list)
 
     @classmethod
     def of(cls, source: str | Path) -> "Draft":

@@ -1,9 +1,10 @@
 """Editor form: the rows for a sweep, and the cursor. Independent of Textual."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import get_args
+
+import msgspec
 
 from benchtui.sessions.sweep import (
     TASKS,
@@ -37,8 +38,7 @@ FOLDED = ("Measure", "Run", "Environment")
 FLAG = ("false", "true")
 
 
-@dataclass(frozen=True, slots=True)
-class FormField:
+class FormField(msgspec.Struct, frozen=True):
     """Entry of a sweep, as described in the form."""
 
     key: str
@@ -178,8 +178,7 @@ FOLD_ROWS = {
 """Rows in place of the titles of groups that can be folded."""
 
 
-@dataclass(frozen=True, slots=True)
-class FormRow:
+class FormRow(msgspec.Struct, frozen=True):
     """Row of the form: an entry and its text."""
 
     entry: FormField
@@ -194,8 +193,7 @@ class FormRow:
     """Whether the group of a fold row is open."""
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(msgspec.Struct, frozen=True):
     """All rows, and the cursor."""
 
     rows: tuple[FormRow, ...]

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from textual import events, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -40,8 +40,7 @@ MARK = 3
 """Cells before the options: cursor, status, and a gap."""
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixView:
+class MatrixView(msgspec.Struct, frozen=True):
     """Snapshot of the matrix with its cursor."""
 
     matrix: CaseGrid

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,8 +28,7 @@ from benchtui.tui.widgets.message_line import Log, log_lines
 from benchtui.tui.widgets.panel import Panel
 
 
-@dataclass(frozen=True, slots=True)
-class SweepFile:
+class SweepFile(msgspec.Struct, frozen=True):
     """Sweep that can be opened, or why it can't."""
 
     group: str
@@ -99,8 +97,7 @@ def _files(folder: Path) -> Iterable[SweepFile]:
 NAME = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
+class Choices(msgspec.Struct, frozen=True):
     """Snapshot of the listed sweeps and the selected index."""
 
     offers: tuple[SweepFile, ...]

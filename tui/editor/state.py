@@ -1,9 +1,10 @@
 """Editor state: the draft, its cursor, the message, and the open question. Independent of Textual."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Exclusion, Sweep
@@ -17,8 +18,7 @@ from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.message_line import Log
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(msgspec.Struct, frozen=True):
     """Question that waits for the keys of ``sweep.yes`` or ``sweep.back``."""
 
     text: str

@@ -2,8 +2,8 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
 
+import msgspec
 from textual import work
 
 from benchtui.sessions.errors import BenchtuiError
@@ -16,8 +16,7 @@ from benchtui.tui.shell.keymap import key
 from benchtui.tui.widgets.panel import Panel
 
 
-@dataclass(frozen=True, slots=True)
-class Title:
+class Title(msgspec.Struct, frozen=True):
     """Snapshot of the title bar."""
 
     name: str

@@ -1,8 +1,9 @@
 """Session card: facts about one session, most important first. Independent of Textual."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from textwrap import wrap
+
+import msgspec
 
 from benchtui.sessions.sweep import UNKNOWN, Axes
 from benchtui.sessions.sweep.options import AXES
@@ -21,8 +22,7 @@ MOST_VALUES = 8
 """Maximum number of axis values listed. The rest is only counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(msgspec.Struct, frozen=True):
     """Snapshot of the selected session; None if there is none."""
 
     item: Item | None

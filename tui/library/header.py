@@ -1,6 +1,6 @@
 """Library header: heading, column titles, keys, and hints for an empty list."""
 
-from dataclasses import dataclass
+import msgspec
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import amount, clean
@@ -17,8 +17,7 @@ OTHER_COLUMNS_WIDTH = 40
 """Cells reserved next to the name for outcome, cases, and best throughput."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(msgspec.Struct, frozen=True):
     """Snapshot of the heading."""
 
     all: int
@@ -30,8 +29,7 @@ class Heading:
     """Names of the marked sessions, base first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Titles:
+class Titles(msgspec.Struct, frozen=True):
     """Snapshot of the column titles."""
 
     longest: int

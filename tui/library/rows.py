@@ -1,9 +1,11 @@
 """Library rows: what is known of each session, with filtering and sorting."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from benchtui.engine.client import Engine
 from benchtui.sessions.library import operations, paths
@@ -35,8 +37,7 @@ ROLES = {"running": "accent", "completed": "good", "interrupted": "warning", "cu
 """Color role of each outcome; any other is ``bad``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(msgspec.Struct, frozen=True):
     """Session in the list."""
 
     entry: SessionFile

@@ -8,9 +8,10 @@ tenths of a second; nothing else has_pending_work for them.
 import asyncio
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.journal.reader import FilePosition
@@ -40,8 +41,7 @@ POSITION_SPACING_BYTES = 2**18
 """Minimum distance between recorded file positions."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedCase:
+class LoadedCase(msgspec.Struct, frozen=True):
     """A viewed case with evicted data reloaded: steps, their statistics, and the machine's readings."""
 
     case: CaseState

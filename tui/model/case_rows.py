@@ -1,9 +1,10 @@
 """Case rows: metrics of each case for the UI. Cached once they can't change any more."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from benchtui.sessions.estimates.eta import RoundSoFar, StepsLeft, steps_left
 from benchtui.sessions.estimates.memory import MemoryForecast, Prediction

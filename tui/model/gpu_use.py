@@ -1,8 +1,9 @@
 """GPU use: which GPUs of a machine the session's cases run on, and which others use."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
+
+import msgspec
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Trace
@@ -18,8 +19,7 @@ FOREIGN_MB = 1000.0
 """Memory from which others use a GPU, above what an idle driver or a desktop takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class GpuUse:
+class GpuUse(msgspec.Struct, frozen=True):
     """GPUs of a machine by the driver's index."""
 
     own: frozenset[int]

@@ -1,10 +1,10 @@
 """Text prompts of the Monitor: filter cases, add a case, export a report."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import msgspec
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
@@ -21,19 +21,18 @@ def _nothing(text: str) -> str:
     return ""
 
 
-@dataclass(slots=True)
-class TextPrompt:
+class TextPrompt(msgspec.Struct):
     """A text prompt and its handlers."""
 
     label: str
     """Label of the prompt."""
     value: str = ""
     """Initial text."""
-    changed: TextHandler = field(default=_nothing)
+    changed: TextHandler = msgspec.field(default=_nothing)
     """Called on every change; returns a message on the text."""
-    submitted: TextHandler = field(default=_nothing)
+    submitted: TextHandler = msgspec.field(default=_nothing)
     """Called on Enter; a message keeps the prompt open."""
-    canceled: Callable[[], None] = field(default=lambda: None)
+    canceled: Callable[[], None] = msgspec.field(default=lambda: None)
     """Called when the user cancels."""
 
 

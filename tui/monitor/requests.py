@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import msgspec
@@ -22,8 +21,7 @@ UNDO_S = 5.0
 RETRY_S = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """A request to the engine."""
 
     message: str
@@ -32,8 +30,7 @@ class Request:
     """Send the request and wait for the reply. Raises BenchtuiError if the engine refuses."""
 
 
-@dataclass(frozen=True, slots=True)
-class Removed:
+class Removed(msgspec.Struct, frozen=True):
     """A case that was dropped or skipped."""
 
     case: int

@@ -1,6 +1,6 @@
 """Heights of the Monitor's panels for a terminal, its machines and its cases."""
 
-from dataclasses import dataclass
+import msgspec
 
 from benchtui.tui.widgets.breakpoints import HIGH, USUAL_HEIGHT
 
@@ -11,8 +11,7 @@ MIN_TABLE_ROWS = 4
 """Minimum number of rows inside the table: the header and three cases."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
+class Sizes(msgspec.Struct, frozen=True):
     """Heights in rows, frames included."""
 
     machine: int

@@ -1,7 +1,8 @@
 """Status line of the Monitor: questions, status messages, engine messages, and keys."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from benchtui.sessions.events import Message
 from benchtui.themes.symbols import Symbols
@@ -22,13 +23,12 @@ MOST_MESSAGES = 20
 PROMPT_KEYS: Keys = (("enter", "accept"), ("esc", "back"))
 
 
-@dataclass(frozen=True, slots=True)
-class KeyPrompt:
+class KeyPrompt(msgspec.Struct, frozen=True):
     """A question answered with a key."""
 
     text: str
     keys: Keys
-    answers: dict[str, Callable[[], None]] = field(default_factory=dict)
+    answers: dict[str, Callable[[], None]] = msgspec.field(default_factory=dict)
     """Action of each key; any other key leaves the question open."""
 
 

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import msgspec
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -22,8 +22,7 @@ TITLE, KEY = 46, 14
 """Widths of the columns of titles and keys, where there is room."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     """Something that can be run by name."""
 
     group: str
@@ -33,8 +32,7 @@ class Command:
     about: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """Commands that match, and the selected one."""
 
     commands: tuple[Command, ...]

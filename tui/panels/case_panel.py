@@ -1,6 +1,6 @@
 """Case panel: options, phase, and metrics of the running or selected case. Independent of Textual."""
 
-from dataclasses import dataclass
+import msgspec
 
 from benchtui.sessions.estimates.eta import Estimate, StepsLeft
 from benchtui.themes import LINES
@@ -27,8 +27,7 @@ MIN_STACKED_BAR = 12
 """Minimum cells of a bar; names and shares are left out before it gets shorter."""
 
 
-@dataclass(frozen=True, slots=True)
-class PanelMetrics:
+class PanelMetrics(msgspec.Struct, frozen=True):
     """Metrics of the measured steps; None if there are too few steps."""
 
     n: int
@@ -38,8 +37,7 @@ class PanelMetrics:
     samples_per_s: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """A timed part of a step."""
 
     name: str
@@ -48,8 +46,7 @@ class Part:
     """Share of the whole step, from 0 to 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Current:
+class Current(msgspec.Struct, frozen=True):
     """Snapshot of a case for the upper panel."""
 
     title: str

@@ -1,6 +1,6 @@
 """Compact view: what matters of a sweep in a terminal too small for panels. Independent of Textual."""
 
-from dataclasses import dataclass
+import msgspec
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
@@ -10,8 +10,7 @@ from benchtui.tui.panels.gauges import Machines
 from benchtui.tui.panels.header import Heading, time_left
 
 
-@dataclass(frozen=True, slots=True)
-class Compact:
+class Compact(msgspec.Struct, frozen=True):
     """Snapshot of a sweep, its case and its machine."""
 
     heading: Heading

@@ -1,9 +1,10 @@
 """Gauge rows: one line per machine, with bars in common columns. Independent of Textual."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
 
+import msgspec
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from benchtui.themes.symbols import Symbols
@@ -39,8 +40,7 @@ BAR_ROLES = ("accent", "good", "soft", "faint")
 """Roles of bars and sparklines alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gauge:
+class Gauge(msgspec.Struct, frozen=True):
     """A reading with its limit and history."""
 
     label: str
@@ -62,8 +62,7 @@ class Gauge:
     """Reason why there is no reading."""
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(msgspec.Struct, frozen=True):
     """A device, a cluster node or the host."""
 
     title: str
@@ -96,8 +95,7 @@ class Machine:
         return trend.past(count, bucket_s) if trend is not None and trend.past is not None else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """Column of the same gauge in all rows."""
 
     label: str
@@ -110,8 +108,7 @@ class Column:
         return max(len(self.label), self.value_cells + (bar + BAR_ENDS + 1 if self.barred else 0))
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(msgspec.Struct, frozen=True):
     """Layout of all rows in a width."""
 
     width: int

@@ -1,9 +1,9 @@
 """Gauges of a machine: a row per GPU or node, the host, and charts if there is room. Independent of Textual."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from math import ceil
 
+import msgspec
 from rich.cells import cell_len
 
 from benchtui.themes.symbols import UNICODE, Symbols
@@ -41,8 +41,7 @@ MAX_SUMMED = 64
 """Maximum number of hidden devices whose state is summed up: each has to be built for that."""
 
 
-@dataclass(frozen=True, slots=True)
-class Machines:
+class Machines(msgspec.Struct, frozen=True):
     """Snapshot of all devices and the host."""
 
     count: int

@@ -1,7 +1,6 @@
 """Header: sweep progress, and a navigation bar below it. Independent of Textual."""
 
-from dataclasses import dataclass
-
+import msgspec
 from rich.cells import cell_len
 
 from benchtui.sessions.estimates.eta import Estimate
@@ -16,8 +15,7 @@ ROUNDING = 1e-9
 """Percentage points added before rounding down, because 0.29 * 100 is less than 29."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(msgspec.Struct, frozen=True):
     """Snapshot of the sweep's progress."""
 
     name: str

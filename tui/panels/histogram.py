@@ -1,8 +1,9 @@
 """Step-time histogram: step counts over a time scale. Independent of Textual."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import ceil
+
+import msgspec
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.axis_scale import tick_text
@@ -16,8 +17,7 @@ CELLS = 2
 """Cells per column."""
 
 
-@dataclass(frozen=True, slots=True)
-class Histogram:
+class Histogram(msgspec.Struct, frozen=True):
     """Snapshot of a case's measured steps."""
 
     n: int

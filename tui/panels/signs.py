@@ -2,9 +2,10 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil
+
+import msgspec
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.axis_scale import placed, round_step, time_interval, time_text
@@ -16,8 +17,7 @@ LONG_STEP_MS = 1000.0
 """Median from which the axis counts time instead of steps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(msgspec.Struct, frozen=True):
     """Maps steps to cells: many steps per cell, or many cells per step."""
 
     steps: int
@@ -37,8 +37,7 @@ class Grid:
         return (ceil(warmup / self.steps) + step // self.steps) * self.cells
 
 
-@dataclass(frozen=True, slots=True)
-class Signs:
+class Signs(msgspec.Struct, frozen=True):
     """Annotations of a case's measured steps; steps are counted from 0."""
 
     outliers: tuple[int, ...] = ()

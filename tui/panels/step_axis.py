@@ -1,7 +1,8 @@
 """Vertical axis of the step plot: its range, break, unit, and labels. Independent of Textual."""
 
-from dataclasses import dataclass
 from math import ceil, floor
+
+import msgspec
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.axis_scale import round_step, tick_text
@@ -33,8 +34,7 @@ TICK_ROWS = 4
 """Minimum number of rows between two labels of a tall axis."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(msgspec.Struct, frozen=True):
     """Spread of step times in milliseconds."""
 
     n: int
@@ -45,8 +45,7 @@ class Spread:
     """None if there are too few steps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(msgspec.Struct, frozen=True):
     """Range of times, in milliseconds."""
 
     low: float
@@ -66,8 +65,7 @@ class Scale:
         return (value - self.low) / (self.high - self.low)
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(msgspec.Struct, frozen=True):
     """Axis from zero to a round time and, where most steps lie in a narrow range, that range."""
 
     top: float
@@ -92,8 +90,7 @@ class Axis:
         return Rows(count, broken or Scale(0.0, self.top), FOOT_ROWS if broken else 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(msgspec.Struct, frozen=True):
     """Rows of a plot, counted from the top, and the times they stand for."""
 
     count: int
@@ -131,8 +128,7 @@ class Rows:
         return [place * step for place in range(first, last)]
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
+class Labels(msgspec.Struct, frozen=True):
     """Labels left of a plot, by row, all in one unit."""
 
     texts: dict[int, str]

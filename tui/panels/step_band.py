@@ -1,8 +1,9 @@
 """Step plot: every step of a case as a bar, over the range of most of them. Independent of Textual."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from math import ceil
+
+import msgspec
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.array_ops import extremes
@@ -23,8 +24,7 @@ GAP_CELLS = 3
 """Cells per step from which bars stand apart."""
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+class Band(msgspec.Struct, frozen=True):
     """Snapshot of a case's steps."""
 
     warmup: Sequence[float]
@@ -43,12 +43,11 @@ class Band:
     """p5 and p95; None if there are too few steps."""
     caption: str = ""
     """Name of the case if the heading doesn't name it; without steps, the phase of the case."""
-    signs: Signs = field(default_factory=Signs)
+    signs: Signs = msgspec.field(default_factory=Signs)
     """Annotations of the steps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """One or more adjacent steps."""
 
     least: float
@@ -62,8 +61,7 @@ def columns(values: Sequence[float], count: int, steps: int, warmup: bool) -> li
     return [Column(least, most, warmup) for least, most in extremes(values, count, steps)]
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     """Rows of the plot, and how a column fills their cells."""
 
     rows: Rows
@@ -119,8 +117,7 @@ def _empty_cell(row: int, rows: Rows, band: Band, symbols: Symbols) -> Span:
     return (symbols.spread, "faint") if shaded else BLANK_CELL
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(msgspec.Struct, frozen=True):
     """Room of the panel: rows below the plot, and cells beside its labels."""
 
     strips: int

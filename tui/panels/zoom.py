@@ -1,9 +1,10 @@
 """Zoomed panel: one panel over the whole screen. Independent of Textual."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, Literal, get_args
+
+import msgspec
 
 from benchtui.sessions.events import Message
 from benchtui.themes.symbols import Symbols
@@ -39,8 +40,7 @@ HIDDEN_NODES_HINT = "; select a case to see its node in full"
 """Where to see the machines that don't fit on a whole screen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Zoomed:
+class Zoomed(msgspec.Struct, frozen=True):
     """A panel, and the case it is about."""
 
     name: Name

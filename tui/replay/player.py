@@ -1,7 +1,8 @@
 """Replay clock: position, speed, and seek targets as typed by the user."""
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.replay.timeline import Timeline
@@ -91,8 +92,7 @@ class StepAcceleration:
         return direction * min(1 << self._presses // 4, MAX_STEPS_PER_PRESS)
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayTarget:
+class ReplayTarget(msgspec.Struct, frozen=True):
     """A moment to seek to, as named by the user."""
 
     seconds: float | None = None
@@ -129,8 +129,7 @@ class ReplayTarget:
         return self.seconds or 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(msgspec.Struct, frozen=True):
     """Start of a replay: speed and position."""
 
     speed: float = 1.0

@@ -1,8 +1,9 @@
 """Transport line of a replay: position, speed, and event marks. Independent of Textual."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from benchtui.sessions.replay.markers import TimelineEvent
 from benchtui.themes.symbols import Symbols
@@ -34,8 +35,7 @@ SIGNS: dict[str, tuple[str, str]] = {
 _WEIGHTS = {kind: weight for weight, kind in enumerate(SIGNS)}
 
 
-@dataclass(frozen=True, slots=True)
-class Transport:
+class Transport(msgspec.Struct, frozen=True):
     """Snapshot of a replay's position."""
 
     state: State

@@ -2,9 +2,10 @@
 
 import platform
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+
+import msgspec
 
 from benchtui.engine import client
 from benchtui.engine.client import Engine
@@ -17,8 +18,7 @@ from benchtui.tui.shell.preferences import Preferences
 ANOTHER_SWEEP_RUNNING = "Another sweep is running on this machine; running both slows each down."
 
 
-@dataclass(frozen=True, slots=True)
-class AppContext:
+class AppContext(msgspec.Struct, frozen=True):
     """External dependencies of the app."""
 
     start: Callable[[Sweep], Engine]
@@ -35,13 +35,13 @@ class AppContext:
     """Folder to search for sweeps."""
     resume: Callable[[Path], Engine] = client.resume
     """Start an engine that resumes a session. Raises BenchtuiError."""
-    preferences: Preferences = field(default_factory=Preferences)
+    preferences: Preferences = msgspec.field(default_factory=Preferences)
     """User preferences."""
     judging: VerdictSettings = SWEEP_DEFAULTS
     """Baseline and equivalence margin chosen by the user."""
     missing_device: Callable[[], Callable[[Config], str]] = lambda: _unknown_devices
     """Look at this machine's devices, and return why a case's device isn't here; empty if it is or unknown."""
-    hostname: str = field(default_factory=platform.node)
+    hostname: str = msgspec.field(default_factory=platform.node)
     """Host name of this machine in session files."""
 
     @classmethod

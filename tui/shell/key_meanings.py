@@ -3,11 +3,10 @@
 Anchors: lazygit, k9s, htop, less, vim, mpv. A test compares the bindings and docs/keys.md with this table.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(msgspec.Struct, frozen=True):
     """Meaning of a key in all views."""
 
     text: str

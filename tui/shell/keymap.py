@@ -1,9 +1,10 @@
 """Key bindings by action ID: defaults, user mappings and their validation."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
 from textual.binding import Binding, BindingType
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
 from textual.screen import Screen
@@ -49,8 +50,7 @@ _mapped: dict[str, str] = {}
 """Keys mapped by the user, by action ID."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(msgspec.Struct, frozen=True):
     """Keys bound to an action."""
 
     id: str

@@ -1,9 +1,9 @@
 """Views of the app, and the messages with which one opens another."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 from textual.message import Message
 
 from benchtui.engine.client import Engine
@@ -47,8 +47,7 @@ class BackRequested(Message):
 How = Literal["detached", "stopped", "finished", "cut off", "closed", "lost"]
 
 
-@dataclass(frozen=True, slots=True)
-class ExitReason:
+class ExitReason(msgspec.Struct, frozen=True):
     """Reason why the app ended, and the session it showed.
 
     ``detached``: the sweep continues. ``stopped``: the user stopped it. ``finished``: it was complete.

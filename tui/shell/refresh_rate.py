@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from benchtui.themes.symbols import Symbols
 
@@ -17,8 +18,7 @@ EMA_WEIGHT = 0.3
 """Weight of the newest value in an exponential moving average."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(msgspec.Struct, frozen=True):
     """Resources that the screen has used so far."""
 
     at_s: float

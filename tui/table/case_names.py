@@ -4,7 +4,9 @@ Files and commands have ``Config.name`` and the report's labels, where an option
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
@@ -81,8 +83,7 @@ def matches(name: str, filter_text: str) -> bool:
     return all(word in text or word.replace("=", " ") in text for word in filter_text.lower().split())
 
 
-@dataclass(frozen=True, slots=True)
-class NamePart:
+class NamePart(msgspec.Struct, frozen=True):
     """Format of one option in aligned names."""
 
     option: str
@@ -95,8 +96,7 @@ class NamePart:
     short: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CaseNames:
+class CaseNames(msgspec.Struct, frozen=True):
     """Format of aligned case names: the options that differ, each as wide as its widest value."""
 
     parts: tuple[NamePart, ...]

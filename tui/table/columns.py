@@ -1,7 +1,9 @@
 """Columns of the case table, and the metrics they show."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P99, per_second
@@ -11,8 +13,7 @@ from benchtui.tui.drawing.array_ops import summed
 from benchtui.tui.live.running_stats import RunningStats, SummaryStats
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """Column of the case table; numbers are right-aligned, words left-aligned."""
 
     key: str

@@ -2,8 +2,11 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
+
+import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.sweep import Config
 from benchtui.themes.symbols import Symbols
@@ -61,8 +64,7 @@ class Cells(Mapping[str, Span]):
         return len(KEYS)
 
 
-@dataclass(frozen=True, slots=True)
-class Sorting:
+class Sorting(msgspec.Struct, frozen=True):
     """Sort order of the rows."""
 
     key: str
@@ -70,8 +72,7 @@ class Sorting:
     reverse: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(msgspec.Struct, frozen=True):
     """Content of the table."""
 
     count: int
@@ -92,8 +93,7 @@ class Rows:
     filter: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Arrangement:
+class Arrangement(msgspec.Struct, frozen=True):
     """Columns that fit a width: the case at the left, notes in the remaining space."""
 
     case_width: int

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from textual import on
 from textual import work as textual_work
 from textual.app import ComposeResult
@@ -23,8 +23,7 @@ from benchtui.tui.widgets.message_line import Log, log_lines
 from benchtui.tui.widgets.panel import Panel
 
 
-@dataclass(frozen=True, slots=True)
-class ActionResult:
+class ActionResult(msgspec.Struct, frozen=True):
     """Result of an action."""
 
     word: str
@@ -34,8 +33,7 @@ class ActionResult:
     """Engine that the action started on it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Confirmation:
+class Confirmation(msgspec.Struct, frozen=True):
     """Action that waits for its key to be pressed again."""
 
     key: str

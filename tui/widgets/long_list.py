@@ -1,8 +1,8 @@
 """List of any length that renders only its visible lines."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 from textual import events
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
@@ -12,8 +12,7 @@ from benchtui.tui.drawing.styled_text import BLANK, Line, changes
 from benchtui.tui.widgets import role_styles
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(msgspec.Struct, frozen=True):
     """Content of a list."""
 
     count: int

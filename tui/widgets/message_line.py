@@ -1,7 +1,8 @@
 """Message log: the engine's newest messages and the screen's own, independent of Textual."""
 
-from dataclasses import dataclass
 from textwrap import wrap
+
+import msgspec
 
 from benchtui.sessions.events import Message
 from benchtui.themes.symbols import Symbols
@@ -11,8 +12,7 @@ from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line
 ROLES = {"info": "muted", "warning": "warning", "error": "bad"}
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
+class Log(msgspec.Struct, frozen=True):
     """Content of the message log."""
 
     messages: tuple[Message, ...] = ()

@@ -3,8 +3,9 @@
 import ctypes
 import importlib.util
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from benchtui.engine.telemetry.gpu.nvml import open_nvml
 from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
@@ -14,8 +15,7 @@ from benchtui.sessions.sweep import Config
 _BUILD = re.compile(r"^(cuda|hip)\b[^=]*= *(None|'[^']*'|\"[^\"]*\")", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class CudaPresence:
+class CudaPresence(msgspec.Struct, frozen=True):
     """Number of CUDA devices that cases can use here."""
 
     count: int | None = None

@@ -1,21 +1,20 @@
 """GPU readers: the protocol that each vendor's reader implements, and the readings it returns."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from benchtui.sessions.payloads import Gpu
 
 
-@dataclass(frozen=True, slots=True)
-class GpusUnavailable:
+class GpusUnavailable(msgspec.Struct, frozen=True):
     """Reason why no GPU can be read on this machine."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GpuSample:
+class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     """Readings of one GPU at one moment; None if a reading failed."""
 
     index: int

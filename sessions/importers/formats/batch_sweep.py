@@ -16,7 +16,6 @@ known.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 
@@ -139,8 +138,7 @@ class _Nested(_Line, kw_only=True):
     iterations: Size | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(msgspec.Struct, frozen=True):
     """A line of either form."""
 
     line: _Line

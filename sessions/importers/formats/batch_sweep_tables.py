@@ -7,7 +7,8 @@ memory is of one.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from benchtui.sessions.importers.decode import csv_columns, parse_csv
 from benchtui.sessions.sweep import UNKNOWN
@@ -24,13 +25,12 @@ DERIVED = (
 """Columns that the analysis computes from the others."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(msgspec.Struct, frozen=True):
     """A case in a row of a table: where its figures are, and the options that the column names imply."""
 
     latency_ms: str
     throughput: str
-    options: dict[str, str] = field(default_factory=dict)
+    options: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 _TABLES: dict[tuple[str, ...], tuple[_Case, ...]] = {

@@ -1,8 +1,9 @@
 """Decision of a comparison: which session's setup to run, how sure that is, and the best case for each need."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import log
+
+import msgspec
 
 from benchtui.sessions.advice.objectives import Need, Objective, cost_metrics
 from benchtui.sessions.advice.optimal import ahead_by, decide, longer_tail, total_cost
@@ -36,8 +37,7 @@ NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy")
 MOST_SENTENCES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """The case that a session's own report recommends for a need."""
 
     letter: str
@@ -45,8 +45,7 @@ class Candidate:
     cost: float
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """The best session for a need at one sequence length, and the next one."""
 
     need: Need

@@ -4,7 +4,7 @@ from benchtui.sessions.compare.align import PairwiseComparison, SessionCompariso
 from benchtui.sessions.compare.environment_diff import UNCOMPARED, Difference, missing_groups
 from benchtui.sessions.compare.system_facts import Fact, facts, models, system
 from benchtui.sessions.report.comparison.naming import lettered, several
-from benchtui.sessions.report.overview.short_facts import ELSEWHERE
+from benchtui.sessions.report.overview.short_facts import facts_elsewhere
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import custom_task
 from benchtui.sessions.text.formatting import listed
@@ -35,7 +35,7 @@ def _facts(session: Session) -> tuple[Fact, ...]:
         *(model or facts(("Model", None if own else start.sweep.model))),
         *system(session),
     )
-    return tuple(each for each in found if each[0] not in (*ELSEWHERE, *UNCOMPARED))
+    return tuple(each for each in found if each[0] not in {*facts_elsewhere(session), *UNCOMPARED})
 
 
 def differing(compared: SessionComparison) -> Table | None:

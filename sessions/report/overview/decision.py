@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from benchtui.sessions.advice.objectives import Need
 from benchtui.sessions.compare.system_facts import Fact
@@ -31,8 +32,7 @@ SECONDS_A_DAY = 24 * SECONDS_AN_HOUR
 NO_CHOICE = "Nothing to choose between: no two measured cases do the same work."
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionSection:
+class DecisionSection(msgspec.Struct, frozen=True):
     """Contents of the section."""
 
     sentences: tuple[str, ...]

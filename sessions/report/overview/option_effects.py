@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from math import exp, log
+
+import msgspec
 
 from benchtui.sessions.report.sections.gains import device_pairs, machine_pairs, option_pairs, pair_counts
 from benchtui.sessions.stats.ratios import Comparison, break_even_steps, comparison
@@ -26,8 +27,7 @@ ANYWHERE = ("device", "machine")
 """Options that are compared across devices."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recommended:
+class Recommended(msgspec.Struct, frozen=True):
     """Configurations that the report recommends. Advice on an option must not contradict them."""
 
     best: tuple[Config, ...] = ()
@@ -35,8 +35,7 @@ class Recommended:
     """Those of them that are recommended for throughput or latency."""
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(msgspec.Struct, frozen=True):
     """All pairs of one value of an option on one device."""
 
     option: str

@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.analysis.roofline import Limit
 from benchtui.sessions.analysis.scaling import Step, scaling
@@ -30,8 +32,7 @@ IN_TITLE = ("machine", "device", "precision")
 """Options that each table has in its heading."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """A case with its place in its batch-size series."""
 
     result: Result
@@ -43,8 +44,7 @@ class Row:
     mfu: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(msgspec.Struct, frozen=True):
     """Cases of one device and precision."""
 
     title: str

@@ -36,8 +36,8 @@ def short_facts(session: Session, method: Sequence[Fact]) -> tuple[Fact, ...]:
     """Return a line each for model, machine, GPUs and software, and the most important facts of the method."""
     found = system(session)
     gpus = Counter(text for label, text in found if _is_gpu(label))
-    unread = {name.upper() for name in session.start.host.absent} - {"GPU"}
-    rest = [each for each in found if not _is_gpu(each[0]) and each[0] not in {*ELSEWHERE, *unread}]
+    elsewhere = facts_elsewhere(session)
+    rest = [each for each in found if not _is_gpu(each[0]) and each[0] not in elsewhere]
     return (
         *facts(
             *(("Model", text) for text in _models(session)),
@@ -47,6 +47,11 @@ def short_facts(session: Session, method: Sequence[Fact]) -> tuple[Fact, ...]:
         ),
         *(each for each in method if each[0] in METHOD),
     )
+
+
+def facts_elsewhere(session: Session) -> set[str]:
+    """Return the facts of the system that the short form leaves out: also the sensors that can't be read."""
+    return {*ELSEWHERE, *(name.upper() for name in session.start.host.absent if name != "gpu")}
 
 
 def _models(session: Session) -> list[str | None]:

@@ -1,7 +1,8 @@
 """Answers: what each case's speed costs, as the difference of its output from the baseline's."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from benchtui.sessions.payloads import AnswerComparison
 from benchtui.sessions.report.sections.recommendations import Recommendation
@@ -25,16 +26,14 @@ RANDOM_WEIGHTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AnswersSection:
+class AnswersSection(msgspec.Struct, frozen=True):
     """Contents of the section."""
 
     sentences: tuple[str, ...]
     table: Table | None
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """A case whose answer was compared, or should have been."""
 
     result: Result

@@ -1,8 +1,9 @@
 """Gain tables: cases compared across precisions, compile modes, devices and machines."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
+
+import msgspec
 
 from benchtui.sessions.stats.ratios import Comparison, break_even_steps, cold_cost_ms, pairs
 from benchtui.sessions.stats.results import Result
@@ -21,8 +22,7 @@ NOT_VERIFIABLE = ("device", "machine", "batch_size")
 """Options that are applied by definition."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(msgspec.Struct, frozen=True):
     """A table with a heading and an optional lead sentence."""
 
     title: str

@@ -1,7 +1,8 @@
 """Leaderboard: measured cases by throughput, compared with the baseline, and the cost of a million samples."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from benchtui.sessions.report.sections.gains import Block
 from benchtui.sessions.report.sections.per_case import rate_interval
@@ -17,8 +18,7 @@ from benchtui.sessions.text.tables import Column, table
 from benchtui.sessions.text.wording import SAMPLES_PER_S, cost_of_a_million, headline_rate, verdict_cell
 
 
-@dataclass(frozen=True, slots=True)
-class RankedCase:
+class RankedCase(msgspec.Struct, frozen=True):
     """A ranked case."""
 
     rank: int

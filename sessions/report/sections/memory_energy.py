@@ -1,7 +1,8 @@
 """Memory and energy tables: peak memory, out-of-memory frontier, and energy per case."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from benchtui.sessions.payloads import Energy
 from benchtui.sessions.state.case import CaseState
@@ -12,16 +13,14 @@ from benchtui.sessions.text.labels import outcome, series_title
 from benchtui.sessions.text.tables import Column, Table, table
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryRow:
+class MemoryRow(msgspec.Struct, frozen=True):
     """A case and the smallest batch of its series, to compare their peak memory."""
 
     result: Result
     smallest: Result
 
 
-@dataclass(frozen=True, slots=True)
-class Frontier:
+class Frontier(msgspec.Struct, frozen=True):
     """Memory frontier of a series: the largest batch that ran, and the smallest that ran out of memory.
 
     The latter may be smaller than the former, if something else was using the memory.

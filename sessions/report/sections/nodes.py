@@ -1,7 +1,8 @@
 """Cluster nodes: the facts of each node, and the differences between nodes."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from benchtui.sessions.analysis.roofline import context_power_w
 from benchtui.sessions.compare.system_facts import Fact, facts, machine_facts
@@ -14,8 +15,7 @@ ALWAYS_DIFFERENT = ("Host",)
 """Facts that differ between any two machines."""
 
 
-@dataclass(frozen=True, slots=True)
-class System:
+class System(msgspec.Struct, frozen=True):
     """Heading and facts of one node."""
 
     title: str

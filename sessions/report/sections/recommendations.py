@@ -1,7 +1,8 @@
 """Best case for each need, and sentences on it computed from metrics, omitted if these are missing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from benchtui.sessions.advice.objectives import NEEDS, Need, Objective, is_need_of
 from benchtui.sessions.advice.optimal import Decision, decide
@@ -44,8 +45,7 @@ OPTIMA: dict[Need, str] = {
 BALANCED = "lowest time per sample x step time (x peak memory, x energy, where all cases have them)"
 
 
-@dataclass(frozen=True, slots=True)
-class Recommendation:
+class Recommendation(msgspec.Struct, frozen=True):
     """Best case for a need and work, with the baseline to compare it with."""
 
     need: Need

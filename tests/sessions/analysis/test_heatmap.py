@@ -3,7 +3,7 @@ from typing import Any
 from benchtui.sessions.analysis.chart_series import LATENCY, SAMPLES
 from benchtui.sessions.analysis.heatmap import axis_pairs, heatmap_data
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.sessions.sweep import Config
+from benchtui.sessions.sweep import Config, Work
 
 BY_SIZE_AND_LENGTH = ("batch_size", "sequence_length")
 

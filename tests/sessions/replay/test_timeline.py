@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -113,13 +112,13 @@ def machine_values(machine: MachineState) -> dict[str, Any]:
 
 
 def case_values(case: CaseState) -> dict[str, Any]:
-    values = {each.name: getattr(case, each.name) for each in fields(case) if not each.name.startswith("_")}
+    values = {name: getattr(case, name) for name in case.__struct_fields__ if not name.startswith("_")}
     return values | {"warmup": column_values(case.warmup), "measured": column_values(case.measured)}
 
 
 def column_values(columns: Columns) -> dict[str, Any]:
     """Return columns as lists, whatever the width of their stored numbers."""
-    values = {each.name: getattr(columns, each.name) for each in fields(columns)}
+    values = {name: getattr(columns, name) for name in columns.__struct_fields__}
     parts = {part: list(times) for part, times in columns.parts_ms.items()}
     return {name: list(value) for name, value in values.items()} | {"parts_ms": parts}
 

@@ -1,7 +1,6 @@
 """The script of a page, without a browser: the same cost and the same text of numbers as in Python."""
 
 import json
-from dataclasses import replace
 from importlib.resources import files
 from random import Random
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from benchtui.sessions.text.formatting import number
 from benchtui.sessions.text.wording import cost_of_a_million

@@ -5,7 +5,7 @@ import json
 import random
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -455,7 +455,11 @@ def test_checker_rejects_clearly_ahead_with_longer_slow_steps(
     session = bench.session(bench.case(1, scattered), bench.case(1, 13.0, threads=2))
     assert objections_to(session) == []
     confidence = decision.confidence
-    monkeypatch.setattr(decision, "confidence", lambda choice: confidence(replace(choice, tail=None)))
+
+    def without_tail(choice: Decision) -> str:
+        return confidence(msgspec.structs.replace(choice, tail=None))
+
+    monkeypatch.setattr(decision, "confidence", without_tail)
     found = objections_to_report_with(session, "clearly ahead of the next")
     assert any("its slow steps are longer: ('p90', 17.0" in each for each in found)
 

@@ -1,12 +1,12 @@
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from math import exp, inf, log, nextafter, sqrt
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.events import CaseFinished, RoundFinished
 from benchtui.sessions.library.paths import CPU_DEMO, demo_path

@@ -1,11 +1,11 @@
 """Compare screen: every key, and the empty, loading and error states."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.tui.compare.screen import Compare

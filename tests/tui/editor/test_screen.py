@@ -1,9 +1,9 @@
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.engine.telemetry.gpu.cuda_presence import CudaPresence
 from benchtui.sessions.errors import BenchtuiError

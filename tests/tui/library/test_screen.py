@@ -1,11 +1,11 @@
 """Library view: every key, and how running, cut-off and unreadable sessions are shown."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.events import MouseScrollDown
 
 from benchtui.sessions.errors import NothingToResumeError

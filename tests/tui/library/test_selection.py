@@ -1,8 +1,8 @@
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.library.paths import SessionFile

@@ -1,11 +1,11 @@
 """Keys of the Monitor: panels, table, prompts, engine requests, clipboard and export."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.tui.monitor.columns_dialog import ColumnsPage
 from benchtui.tui.shell.preferences import Preferences

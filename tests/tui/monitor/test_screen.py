@@ -1,9 +1,9 @@
 """Monitor screen on generated sessions: each state, and each key."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.payloads import Gpu
 from benchtui.tui.case.screen import CaseScreen

@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.panels.header import Heading, count_text, heading_lines, percent_text

@@ -1,9 +1,9 @@
 """Key bindings: all are listed, user mappings apply, and quit and back keys can't be remapped."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.tui.app import key_owners
 from benchtui.tui.shell import keymap

@@ -1,9 +1,9 @@
 """Common to every view: key bars are short and complete, and text uses readable colors."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.library import paths
 from benchtui.tui.shell.keymap import TITLES

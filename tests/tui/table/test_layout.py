@@ -1,4 +1,4 @@
-from dataclasses import replace
+from msgspec.structs import replace
 
 from benchtui.sessions.events import CasePrepared
 from benchtui.sessions.payloads import Model

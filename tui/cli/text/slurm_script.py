@@ -3,11 +3,11 @@
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import jinja2
+import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library.paths import safe_name
@@ -29,8 +29,7 @@ _GPUS = re.compile(r"(?:[A-Za-z][\w.-]*:)?[1-9]\d{0,3}", re.ASCII)
 _OPTION = re.compile(r"--[a-z][a-z-]*(?:=.*)?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resources:
+class Resources(msgspec.Struct, frozen=True, kw_only=True):
     """Resources requested from Slurm, as typed; None or empty leaves the choice to Slurm."""
 
     partition: str | None = None
@@ -49,8 +48,7 @@ class Resources:
     """Other options of sbatch, such as ``--mem=64G``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """Content of a batch script: what to run, where, and with which resources."""
 
     made_by: str

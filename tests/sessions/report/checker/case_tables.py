@@ -381,6 +381,8 @@ EVERY_CASE: dict[str, Check] = {
     "Highest temperature (°C)": _of("temperature_c"),
     "Repeated": _skip,
     "Graphs": _check_graphs,
+    "GPU utilization, by the source (%)": _of("reported_gpu_utilization_percent"),
+    "Call of torch.compile, before it compiles (s)": _of("reported_compile_call_s"),
     "Markers": _check_marks,
 }
 DISTURBED: dict[str, Check] = {"Markers": _check_marks, "Repeated": _skip}

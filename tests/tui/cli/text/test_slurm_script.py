@@ -1,10 +1,10 @@
 import itertools
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.tui.cli.text.slurm_script import Batch, Resources, script, slurm_time
