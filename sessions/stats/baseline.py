@@ -59,12 +59,16 @@ def baselines(cases: Iterable[T], named: Baseline | None) -> dict[Work, T]:
 def answer_baseline(config: Config, cases: Iterable[T], named: Baseline | None, task: str) -> T | None:
     """Return the case whose answer this one's is compared with: its baseline.
 
-    Trained steps of other batch sizes see other batches, so training has a baseline in each batch size.
+    Trained steps of another batch size or accumulation see other samples, so each has a baseline of its own.
     """
     if task != "lm-train":
         return baseline_of(config, cases, named)
-    alike = (case for case in cases if case.config.batch_size == config.batch_size)
-    return baseline_of(config, alike, named and replace(named, batch_size=None))
+    alike = (case for case in cases if _samples_per_step(case.config) == _samples_per_step(config))
+    return baseline_of(config, alike, named and replace(named, batch_size=None, accumulation=None))
+
+
+def _samples_per_step(config: Config) -> tuple[int, int]:
+    return config.batch_size, config.accumulation
 
 
 def explain_missing_baseline(

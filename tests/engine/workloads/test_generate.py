@@ -255,6 +255,15 @@ def test_a_draft_that_changes_tokens_is_marked(
     assert workload.marks[-1] == "the draft changes the tokens from new token 1 on"
 
 
+def test_a_case_with_a_draft_answers_with_it(
+    generate: Callable[..., Generate], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workload = generate("draft=lookup:3", "batch_size=1", "new_tokens=4")
+    monkeypatch.setattr(workload._drafting, "generate", lambda ids, mask, new: ids.new_full((1, new), 7))
+    answered = workload.answer(0.0).values
+    assert answered.tolist() == [[7] * 4] * 4
+
+
 def test_a_draft_model_needs_real_weights(generate: Callable[..., Generate]) -> None:
     with pytest.raises(CaseSkippedError, match="random weights agree with no other model"):
         generate("draft=other-model", "batch_size=1")
