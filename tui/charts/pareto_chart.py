@@ -98,7 +98,7 @@ class ParetoChart:
 
     @property
     def _distinct(self) -> str:
-        """What the cases of two fronts differ in."""
+        """Parts of the work in which the fronts differ."""
         columns = zip(Work._fields, zip(*self._works, strict=True), strict=True)
         return " and ".join(option_words(name) for name, column in columns if len(set(column)) > 1)
 

@@ -39,7 +39,9 @@ def test_models_and_new_tokens_are_work_of_their_own(bench: Any) -> None:
     work = [Work(64, "gpt2", 8), Work(32, "distilgpt2"), Work(32, "gpt2", 16), Work(32, "gpt2", 8)]
     rows = bench.results(
         *(
-            bench.case(model=each.model, new_tokens=each.new_tokens, sequence_length=each.sequence_length)
+            bench.case(
+                1, 1.0, model=each.model, new_tokens=each.new_tokens, sequence_length=each.sequence_length
+            )
             for each in work
         )
     )
