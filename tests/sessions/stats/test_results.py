@@ -1,7 +1,7 @@
 from typing import Any
 
 from benchtui.sessions.stats.results import by_work, series, varied
-from benchtui.sessions.sweep import Work, distinct_works
+from benchtui.sessions.sweep import Config, Work, distinct_works
 
 
 def test_only_cases_that_ended_well_are_results(bench: Any) -> None:
@@ -35,17 +35,13 @@ def test_lengths_are_work_of_their_own(bench: Any) -> None:
     assert by_work([long, short]) == {Work(32): (short,), Work(128): (long,)}
 
 
-def test_models_and_new_tokens_are_work_of_their_own(bench: Any) -> None:
-    work = [Work(64, "gpt2", 8), Work(32, "distilgpt2"), Work(32, "gpt2", 16), Work(32, "gpt2", 8)]
-    rows = bench.results(
-        *(
-            bench.case(
-                1, 1.0, model=each.model, new_tokens=each.new_tokens, sequence_length=each.sequence_length
-            )
-            for each in work
-        )
+def test_models_and_new_tokens_are_work_of_their_own() -> None:
+    options = [("gpt2", 64, 8), ("distilgpt2", 32, 0), ("gpt2", 32, 16), ("gpt2", 32, 8)]
+    configs = (
+        Config(device="cpu", model=model, sequence_length=length, new_tokens=new)
+        for model, length, new in options
     )
-    assert [str(each) for each in by_work(rows)] == [
+    assert [str(work) for work in distinct_works(config.work for config in configs)] == [
         "gpt2, 32 tokens, 8 new",
         "gpt2, 32 tokens, 16 new",
         "gpt2, 64 tokens, 8 new",
