@@ -130,6 +130,12 @@ class Effective(Record, frozen=True, kw_only=True):
     tf32: bool | None = None
     """Whether float32 products on a GPU round to TF32, determined by computing one."""
     attention: str | None = None
+    weights_mb: Amount | None = None
+    """Memory of all weights and buffers, in units of 10**6 bytes."""
+    layers: dict[str, Count] = {}
+    """Number of linear layers by class, such as ``Linear4bit``; empty if not recorded."""
+    draft_acceptance: Amount | None = None
+    """Share of the drafted tokens that the model accepted, 0 to 1; null without a draft."""
     compiled: bool | None = None
     cuda_graphs: bool | None = None
     """Whether compiled graphs ran as CUDA graphs, none of them skipped; null if not requested or unknown."""

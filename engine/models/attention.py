@@ -7,8 +7,22 @@ from typing import Any, NamedTuple
 
 import torch
 
-IMPLEMENTATIONS = {"auto": None, "flash": "flash_attention_2", "flash3": "flash_attention_3"}
+from benchtui.sessions.sweep.options import KERNEL
+
+IMPLEMENTATIONS = {
+    "auto": None,
+    "flash": "flash_attention_2",
+    "flash3": "flash_attention_3",
+    "flex": "flex_attention",
+}
 """Names that transformers has for implementations, where they differ. None leaves the choice to it."""
+SDPA_KERNELS = {
+    "sdpa-math": "math",
+    "sdpa-flash": "flash",
+    "sdpa-efficient": "mem_efficient",
+    "sdpa-cudnn": "cudnn",
+}
+"""Names that torch has for the kernels of its ``scaled_dot_product_attention``."""
 
 _KERNELS = {
     "cudnn": r"_scaled_dot_product_cudnn|cudnn\w*(?:sdpa|flash)",
@@ -24,6 +38,37 @@ _FLASH = re.compile(
     r"\w*flash_?attn\w*::(?:varlen_fwd|varlen_bwd|fwd|bwd|_flash_attn\w*_(?:forward|backward))$"
 )
 """Operators of flash-attn and of its builds on the hub, whose namespaces end in a hash."""
+
+
+def select(requested: str) -> str | None:
+    """Allow the requested kernel of torch's attention alone. Return transformers' name of the implementation.
+
+    The setting is the process's. None leaves the choice of the implementation to transformers.
+    """
+    if requested in SDPA_KERNELS:
+        for kernel in SDPA_KERNELS.values():
+            getattr(torch.backends.cuda, f"enable_{kernel}_sdp")(kernel == SDPA_KERNELS[requested])
+        return "sdpa"
+    if requested.startswith(KERNEL):
+        return requested.removeprefix(KERNEL)
+    return IMPLEMENTATIONS.get(requested, requested)
+
+
+def read_back(network: Any) -> str | None:  # noqa: ANN401  (a model of transformers)
+    """Return the implementation that the network uses, with the kernel if torch may choose only one."""
+    used: str | None = getattr(network.config, "_attn_implementation", None)
+    allowed = [
+        name for name, kernel in SDPA_KERNELS.items() if getattr(torch.backends.cuda, f"{kernel}_sdp_enabled")()
+    ]
+    return allowed[0] if used == "sdpa" and len(allowed) == 1 else used
+
+
+def no_kernel_reason(requested: str, error: BaseException) -> str | None:
+    """Return why the one allowed kernel can't compute a step; None for any other error."""
+    text = str(error)
+    if requested not in SDPA_KERNELS or not re.search("[Nn]o (available kernel|viable backend)", text):
+        return None
+    return f"attention {requested}: torch has no such kernel for these inputs: {text.partition(chr(10))[0]}"
 
 
 def kernels(names: Iterable[str]) -> tuple[str, ...]:

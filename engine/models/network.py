@@ -8,7 +8,7 @@ import msgspec
 import torch
 from transformers.utils.import_utils import is_flash_attn_2_available, is_flash_attn_3_available
 
-from benchtui.engine.models import attention, precision
+from benchtui.engine.models import attention, precision, quantization
 from benchtui.engine.models import loading as models
 from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.payloads import Model
@@ -56,25 +56,40 @@ def load_network(
             f"{config.attention} attention needs the package {package}, built for this version of torch,"
             " or the package kernels"
         )
-    implementation = attention.IMPLEMENTATIONS.get(config.attention, config.attention)
-    options = {} if implementation is None else {"attn_implementation": implementation}
+    implementation = attention.select(config.attention)
+    options: dict[str, Any] = {} if implementation is None else {"attn_implementation": implementation}
     make = _random if sweep.weights == "random" else _pretrained
     module, marks = make(auto, architecture, options)
-    module = module.to(device=device, dtype=precision.weights_dtype(config.precision)).eval()
+    if quantization.stated_method(module) is None:
+        module = module.to(dtype=precision.weights_dtype(config.precision))
+    module = module.to(device=device).eval()
     model = _describe(module, architecture.location, sweep)
+    return Network(module, model, (*marks, *_quantize(module, config, device)))
+
+
+def _quantize(module: Any, config: Config, device: torch.device) -> tuple[str, ...]:  # noqa: ANN401
+    """Quantize the network as requested, and return a mark about it."""
+    stated = quantization.stated_method(module)
+    if config.quantization == quantization.CHECKPOINT and stated is None:
+        raise CaseSkippedError("quantization checkpoint: the weights of this model aren't stored quantized")
+    if stated is not None:
+        lost = quantization.read_back(module) == quantization.DEQUANTIZED
+        return (f"{stated} checkpoint was dequantized to {precision.stored_dtype(module)}",) if lost else ()
     if config.precision == "int8":
-        marks = (*marks, precision.quantize(module))
-    return Network(module, model, marks)
+        return (precision.quantize(module),)
+    if config.quantization != quantization.OFF:
+        return (quantization.quantize(module, config.quantization, device),)
+    return ()
 
 
-def _random(auto: Any, architecture: Architecture, options: dict[str, str]) -> tuple[Any, tuple[str, ...]]:  # noqa: ANN401
+def _random(auto: Any, architecture: Architecture, options: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:  # noqa: ANN401
     with models.random_weights() as fill:
         module = auto.from_config(architecture.config, **options)
     fill(module)
     return module, ("random weights",)
 
 
-def _pretrained(auto: Any, architecture: Architecture, options: dict[str, str]) -> tuple[Any, tuple[str, ...]]:  # noqa: ANN401
+def _pretrained(auto: Any, architecture: Architecture, options: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:  # noqa: ANN401
     load = partial(auto.from_pretrained, output_loading_info=True, **options)
     module, loading = models.load("model", architecture.location, load)
     missing = ", ".join(sorted(loading["missing_keys"]))
@@ -90,7 +105,7 @@ def _has_flash(version: str) -> bool:
 def _describe(module: Any, location: models.ModelLocation, sweep: Sweep) -> Model:  # noqa: ANN401
     config = module.config
     return Model(
-        name=sweep.model,
+        name=location.name,
         architecture=type(module).__name__,
         parameters=sum(parameter.numel() for parameter in module.parameters()),
         hidden_size=getattr(config, "hidden_size", None),

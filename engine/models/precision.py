@@ -43,7 +43,9 @@ def computed_dtype(model: torch.nn.Module, precision: str, device: torch.device)
     linear = next((module for module in model.modules() if isinstance(module, torch.nn.Linear)), None)
     if linear is None:
         return None
-    probe = torch.zeros(1, linear.in_features, dtype=linear.weight.dtype, device=device)
+    stored = linear.weight.dtype if isinstance(linear.weight, torch.Tensor) else torch.float32
+    dtype = stored if stored.is_floating_point else weights_dtype(precision)  # quantized weights
+    probe = torch.zeros(1, linear.in_features, dtype=dtype, device=device)
     with torch.inference_mode(), autocast(precision, device):
         output: torch.Tensor = linear(probe)
     return output.dtype

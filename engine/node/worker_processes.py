@@ -19,7 +19,7 @@ import msgspec
 from benchtui.engine.executor import WorkerEvent
 from benchtui.engine.job import ANSWER_S, STEP_COST_S, TEARDOWN_S, Job, PeaksReport, StepCostReport
 from benchtui.engine.line_protocol import Lines
-from benchtui.engine.node import fork_server
+from benchtui.engine.node import fork_server, fresh_process
 from benchtui.engine.process_tree import (
     adopts_orphans,
     is_running,
@@ -30,7 +30,7 @@ from benchtui.engine.process_tree import (
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.errors import BenchtuiError, OutOfFilesError
 from benchtui.sessions.events import CaseFinished, Outcome, Runtime
-from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Record
+from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Record, named_values
 
 Answer = TypeVar("Answer", Runtime, PeaksReport)
 
@@ -391,6 +391,8 @@ def _run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
         main,  # torch is imported in the worker, never in the supervisor
     )
 
+    if variables := named_values.texts(msgspec.json.decode(job, type=Job).config.env):
+        fresh_process.replace_process(job, events, stderr, variables)
     main(job, events, stderr)
 
 

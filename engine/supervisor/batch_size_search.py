@@ -60,8 +60,8 @@ class SearchResult(msgspec.Struct, frozen=True):
     text: str
 
 
-def next_step(trials: Sequence[Trial], too_large: TooLarge) -> NextSize | SearchResult:
-    """Return the next batch size, or the result.
+def next_step(trials: Sequence[Trial], too_large: TooLarge, most: int = LARGEST) -> NextSize | SearchResult:
+    """Return the next batch size, at most ``most``, or the result.
 
     ``trials`` has at least one entry, in the order in which they ran.
     """
@@ -77,14 +77,14 @@ def next_step(trials: Sequence[Trial], too_large: TooLarge) -> NextSize | Search
         grown = f"throughput grew by less than {GAIN - 1:.0%} over the last {flat} doublings"
         untried = f"{max(fits):,} fits; larger batch sizes not run because {grown}"
         return SearchResult("; ".join([untried, *_fastest(trials)]))
-    return _narrow(trials, max(fits), min(refused, default=None), too_large)
+    return _narrow(trials, max(fits), min(refused, default=None), too_large, most)
 
 
 def _narrow(
-    trials: Sequence[Trial], fits: int, limit: int | None, too_large: TooLarge
+    trials: Sequence[Trial], fits: int, limit: int | None, too_large: TooLarge, most: int
 ) -> NextSize | SearchResult:
     why_not = "ran out of memory"
-    while (size := _between(fits, limit)) is not None:
+    while (size := _between(fits, limit, most)) is not None:
         reason = too_large(size)
         if reason is None:
             way = "doubling" if limit is None else f"bisecting between {fits:,} and {limit:,}"
@@ -94,10 +94,10 @@ def _narrow(
     return SearchResult("; ".join([f"largest that fits {fits:,} ({why})", *_fastest(trials)]))
 
 
-def _between(fits: int, limit: int | None) -> int | None:
+def _between(fits: int, limit: int | None, most: int) -> int | None:
     """Return the next size to consider; None if the largest that fits is known closely enough."""
     if limit is None:
-        return 2 * fits if 2 * fits <= LARGEST else None
+        return min(2 * fits, most) if fits < most else None
     return (fits + limit) // 2 if limit - fits > max(1, fits // RESOLUTION) else None
 
 

@@ -23,7 +23,7 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.payloads import Host
-from benchtui.sessions.sweep import Case, Config, Sweep
+from benchtui.sessions.sweep import LARGEST, Case, Config, Sweep
 
 SEARCH_REASON_PREFIX = "auto: "
 """Prefix of the reason of a case that a search has added."""
@@ -52,6 +52,7 @@ class BatchSizeSearches:
 
     def __init__(self, sweep: Sweep, queue: Queue, hosts: Sequence[Host]) -> None:
         self._least_block = THROUGHPUT_BLOCK if sweep.measure.mode == "throughput" else 1
+        self._most = sweep.axes.batch_size_most or LARGEST
         self._queue = queue
         self._hosts = hosts
         self._forecast = MemoryForecast()
@@ -117,7 +118,7 @@ class BatchSizeSearches:
         trials.append(Trial(case.config.batch_size, end.outcome, self._rate(case, end), end.reason))
         if end.outcome == "ok":
             self._forecast.learn(case.config, end.memory)
-        step = next_step(trials, lambda size: self._too_large(case, size))
+        step = next_step(trials, lambda size: self._too_large(case, size), self._most)
         return (
             SearchResult(f"{FOUND_PREFIX}{case.config.family}: {step.text}")
             if isinstance(step, SearchResult)

@@ -21,7 +21,7 @@ def isolate() -> None:
     """
     gc.enable()  # the fork server runs without it
     os.setsid()
-    _close_fork_server_alive_fd()
+    leave_fork_server()
     with suppress(OSError, AttributeError):  # Linux only; elsewhere the closed pipe ends it a step later
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     adopt_orphans()
@@ -29,7 +29,7 @@ def isolate() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
-def _close_fork_server_alive_fd() -> None:
+def leave_fork_server() -> None:
     """Close this process's copy of the pipe that keeps the fork server alive.
 
     Otherwise a hung process and the server would keep each other alive after the engine's death.

@@ -21,7 +21,7 @@ from benchtui.engine.exception_text import described, text_of
 from benchtui.engine.executor import WorkerEvent
 from benchtui.engine.job import Job, StepCostReport
 from benchtui.engine.line_protocol import send
-from benchtui.engine.models import precision
+from benchtui.engine.models import attention, precision
 from benchtui.engine.models.compilation import CompileWatch, applied_cuda_graphs
 from benchtui.engine.process_tree import kill_descendants
 from benchtui.engine.worker import answers, isolation
@@ -34,7 +34,8 @@ from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, Phase
-from benchtui.sessions.payloads import Compiling, Memory, StepCost
+from benchtui.sessions.payloads import Compiling, Effective, Memory, StepCost
+from benchtui.sessions.sweep import named_values
 
 Emit = Callable[[WorkerEvent | StepCostReport], None]
 
@@ -90,14 +91,15 @@ class _Case:
         self._apply_options()
         device = open_device(job.config.device)
         workload = make_workload(job.sweep, job.config, device)
+        effective = self._with_variables(workload.effective)
         self._emit(
             CasePrepared(
                 t=self._now_s(),
                 case=job.case,
                 model=workload.model,
                 data=workload.data,
-                effective=workload.effective,
-                marks=(*workload.marks, *unapplied_options(job.config, workload.effective)),
+                effective=effective,
+                marks=(*workload.marks, *self._unapplied(effective)),
                 load_s=monotonic() - begin_s,
                 samples_per_step=workload.samples,
                 new_tokens=workload.new_tokens,
@@ -116,6 +118,19 @@ class _Case:
             torch.set_num_threads(self._job.config.threads)
         limit_tokenizer_threads(self._job.config.tokenizer_threads or self._job.config.threads)
 
+    def _with_variables(self, effective: Effective) -> Effective:
+        """Add the environment variables of the case, as this process has them."""
+        wanted = named_values.texts(self._job.config.env)
+        if not wanted:
+            return effective
+        actual = {name: os.environ[name] for name in wanted if name in os.environ}
+        return msgspec.structs.replace(
+            effective, others=effective.others | {"env": named_values.text_of(actual)}
+        )
+
+    def _unapplied(self, effective: Effective) -> tuple[str, ...]:
+        return unapplied_options(self._job.sweep.resolve(self._job.config), effective)
+
     def _measure(self, device: Device, workload: Workload) -> tuple[CaseFinished, TypicalStep]:
         """Warm up and measure. Return the case's end and the step whose cost is to be counted."""
         rules = self._job.sweep.measure.for_device(self._job.config.device)
@@ -133,13 +148,13 @@ class _Case:
         job, memory = self._job, self._memory(device, workload, measured.compiling)
         workload.end_measuring()
         cuda_graphs = applied_cuda_graphs(measured.compiling)
-        effective = msgspec.structs.replace(workload.read_back(), cuda_graphs=cuda_graphs)
+        effective = msgspec.structs.replace(self._with_variables(workload.read_back()), cuda_graphs=cuda_graphs)
         return CaseFinished(
             t=self._now_s(),
             case=job.case,
             outcome="ok",
             effective=effective,
-            marks=(*workload.marks, *unapplied_options(job.config, effective), *_unsteady(measured.compiling)),
+            marks=(*workload.marks, *self._unapplied(effective), *_unsteady(measured.compiling)),
             measured_s=(measured.begin_s - job.zero_s, measured.end_s - job.zero_s),
             stop=measured.stop,
             warmup_stop=warmup_stop,
@@ -179,6 +194,9 @@ class _Case:
         return Recorder(job.case, phase, self._emit, self._now_s, job.round, job.report_s)
 
     def _failed(self, error: BaseException) -> None:
+        if reason := attention.no_kernel_reason(self._job.config.attention, error):
+            self._end("skipped", reason)
+            return
         if out_of_memory := oom.reason(self._job.config.device, error):
             self._end("oom", out_of_memory)
             return

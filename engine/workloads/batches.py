@@ -26,6 +26,8 @@ SEARCH_S = 1.0
 """Time limit for finding a step of a given size."""
 CHECKED_TEXTS = 256
 """Number of texts from whose lengths the share of truncated ones is estimated."""
+_PADDINGS = {"max": "max_length", "longest": "longest", "packed": False}
+"""Values of the tokenizer's argument ``padding``."""
 ROWS = 256
 """Rows of random tokens, or the batch size if that is larger."""
 
@@ -72,11 +74,12 @@ class TextBatches:
         self._texts = texts.texts
         self._tokenizer, self.tokenizer_threads = _tokenizer(location, side)
         self._batch_size = config.batch_size
+        self._packed = config.padding == "packed"
         self._options = {
             "truncation": True,
-            "padding": "max_length" if config.padding == "max" else config.padding,
+            "padding": _PADDINGS[config.padding],
             "max_length": config.sequence_length,
-            "return_tensors": "pt",
+            "return_tensors": None if self._packed else "pt",
         }
         self._masks_full_rows = config.compile != "off" and self._may_pad(config)
         checked = texts.texts[:CHECKED_TEXTS]
@@ -96,6 +99,10 @@ class TextBatches:
         A compiled network gets a mask with every batch if any may be padded, as it is recompiled without.
         """
         inputs = dict(self._tokenizer(list(islice(self._next_texts, self._batch_size)), **self._options))
+        if self._packed:
+            batch = _pack(inputs["input_ids"])
+            lap("tokenize")
+            return batch
         mask = inputs["attention_mask"]
         if not self._masks_full_rows and bool(mask.all()):
             del inputs["attention_mask"]
@@ -117,6 +124,13 @@ class TextBatches:
     def rewind(self) -> None:
         """Return to the first text."""
         self._next_texts: Iterator[str] = cycle(self._texts)
+
+
+def _pack(rows: list[list[int]]) -> Batch:
+    """Return the samples behind one another in one row, their positions starting again from 0."""
+    ids = torch.tensor([token for row in rows for token in row])[None]
+    positions = torch.tensor([place for row in rows for place in range(len(row))])[None]
+    return Batch({"input_ids": ids, "position_ids": positions}, torch.ones_like(ids))
 
 
 class SyntheticBatches:

@@ -6,14 +6,17 @@ from typing import Any
 
 import torch
 import transformers
+from msgspec.structs import replace
 from transformers import AutoModelForCausalLM, StaticCache
 
 from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.models import drafts
 from benchtui.engine.models.network import Architecture
 from benchtui.engine.workloads.base import Output
 from benchtui.engine.workloads.batches import Side
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
 from benchtui.sessions.errors import CaseSkippedError
+from benchtui.sessions.payloads import Effective
 from benchtui.sessions.sweep import Config, Sweep
 
 Padding = dict[str, torch.Tensor]
@@ -31,10 +34,15 @@ class Generate(NetworkTask):
 
     padding_side: Side = "left"
     _cache_type: str | None = None
+    _drafting: drafts.Drafting | None = None
+    _generated_tokens = 0
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
         super().__init__(sweep, config, device, AutoModelForCausalLM)
+        self._drafting = (
+            None if config.draft == drafts.OFF else drafts.Drafting(self._network, config, sweep.weights)
+        )
         self._static_cache = self._make_static_cache() if config.cache == "static" else None
         taken = inspect.signature(self._network.forward).parameters
         self._takes_positions = "position_ids" in taken
@@ -44,22 +52,67 @@ class Generate(NetworkTask):
     def step(self, lap: Lap) -> StepOutput:
         """Generate tokens for the next batch of prompts and copy them back."""
         mask, inputs = self._next(lap)
+        if self._drafting:
+            return self._draft(self._drafting, mask, inputs, lap)
         with torch.inference_mode(), self._autocast():
             tokens, cache = self._generate(inputs["input_ids"], inputs.get("attention_mask"), lap)
         self._to_host(tokens)
         lap("result")
+        self._generated_tokens = tokens.shape[1]
         self._note_cache(mask.shape, cache)
         return StepOutput((mask,))
 
     def answer(self, step_s: float) -> Output:
-        """Return the tokens generated for the first rows, with shape (rows, new tokens)."""
+        """Return the tokens generated for the first rows, with the draft if any: (rows, new tokens)."""
         tokens = []
         for batch in self._probe(step_s):
             ids, mask = batch.inputs["input_ids"], batch.inputs.get("attention_mask")
             with torch.inference_mode(), self._autocast():
-                generated, _ = self._generate(ids, mask, lambda part: None)
+                if self._drafting:
+                    generated = self._drafting.generate(ids, mask, self.new_tokens or 1)
+                else:
+                    generated, _ = self._generate(ids, mask, lambda part: None)
             tokens.append(generated[: batch.rows].cpu())
         return Output("tokens", torch.cat(tokens))
+
+    def begin_measuring(self) -> None:
+        """Return to the first batch, and count drafted tokens from here on."""
+        super().begin_measuring()
+        if self._drafting:
+            self._drafting.restart()
+
+    def end_measuring(self) -> None:
+        """Mark the case if its draft changes the tokens of the first batch."""
+        if self._drafting is None:
+            return
+        self._batches.rewind()
+        _, inputs = self._next(lambda part: None)
+        ids, mask = inputs["input_ids"], inputs.get("attention_mask")
+        counted = self._drafting.drafted, self._drafting.accepted
+        with torch.inference_mode(), self._autocast():
+            plain, _ = self._generate(ids, mask, lambda part: None)
+            drafted = self._drafting.generate(ids, mask, plain.shape[1])
+        self._drafting.drafted, self._drafting.accepted = counted
+        differ = (plain != drafted).any(0).nonzero()
+        if len(differ):
+            self.marks = (*self.marks, f"the draft changes the tokens from new token {int(differ[0]) + 1} on")
+
+    def read_back(self) -> Effective:
+        """Read the applied options back, with the share of drafted tokens that were accepted."""
+        effective = super().read_back()
+        return replace(effective, draft_acceptance=self._drafting.acceptance) if self._drafting else effective
+
+    def _draft(
+        self, drafting: drafts.Drafting, mask: torch.Tensor, inputs: dict[str, torch.Tensor], lap: Lap
+    ) -> StepOutput:
+        """Generate tokens for a prompt with a draft. Prefill and decoding aren't told apart."""
+        with torch.inference_mode(), self._autocast():
+            tokens = drafting.generate(inputs["input_ids"], inputs.get("attention_mask"), self.new_tokens or 1)
+        lap("generate")
+        self._to_host(tokens)
+        lap("result")
+        self._generated_tokens, self._cache_type = tokens.shape[1], "dynamic"
+        return StepOutput((mask,))
 
     def _generate(self, ids: torch.Tensor, mask: torch.Tensor | None, lap: Lap) -> tuple[torch.Tensor, Any]:
         """Return the new tokens (batch, new_tokens) and the KV cache. Without padding the mask is None."""
@@ -127,10 +180,14 @@ class Generate(NetworkTask):
         return StaticCache(config=self._network.config, max_cache_len=self._cache_length)
 
     def _others(self) -> dict[str, str | int]:
-        return super()._others() | ({"cache": self._cache_type} if self._cache_type else {})
+        if self._cache_type is None:
+            return super()._others()
+        draft = self._drafting.ran if self._drafting else drafts.OFF
+        ran: dict[str, str | int] = {"cache": self._cache_type, "draft": draft}
+        return {**super()._others(), **ran, "new_tokens": self._generated_tokens}
 
-    def _new_tokens(self, sweep: Sweep) -> int | None:
-        return sweep.generate.new_tokens
+    def _new_tokens(self) -> int | None:
+        return self._config.new_tokens
 
     def _require_room(self, architecture: Architecture) -> None:
         prompt, new = self._config.sequence_length, self.new_tokens or 0

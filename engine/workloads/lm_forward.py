@@ -35,8 +35,8 @@ class LmForward(NetworkTask):
             with torch.inference_mode(), self._autocast():
                 whole = self._forward(**batch.inputs, use_cache=False).logits
             per_row = max(1, min(POSITIONS, MOST_VALUES // whole.shape[-1]) // self.probe_rows)
-            for row in range(batch.rows):
-                logits.append(whole[row, spaced(batch.mask[row], per_row)].float().cpu())
+            for row, mask in batch.samples:
+                logits.append(whole[row, spaced(mask, per_row)].float().cpu())
         return Output("logits", torch.cat(logits))
 
 

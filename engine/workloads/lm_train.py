@@ -1,15 +1,18 @@
 """Training of a causal language model: forward with labels, backward, one AdamW step."""
 
 from math import isfinite
+from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM
 
 from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.models import adapters, optimizers
 from benchtui.engine.workloads.base import Output, StepCounts
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
 from benchtui.sessions.errors import CaseSkippedError
-from benchtui.sessions.sweep import Config, Sweep, Train
+from benchtui.sessions.sweep import Config, Sweep
+from benchtui.sessions.sweep.options import SWITCH
 
 FIRST_STEPS = 10
 """Number of first steps whose losses are the answer."""
@@ -30,24 +33,39 @@ class LmTrain(NetworkTask):
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
         super().__init__(sweep, config, device, AutoModelForCausalLM)
-        self.accumulated = sweep.train.accumulation
+        config = self._config
+        self.accumulated = config.accumulation
         self.samples = config.batch_size * self.accumulated
         self._network.train()
-        if sweep.train.activation_checkpointing:
+        if config.activation_checkpointing == "on":
             self._checkpoint_activations()
         self._keep_gradients = self.accumulated > 1 and config.uses_cuda_graphs
         if self._keep_gradients:
             # otherwise the first ones would lie in memory that the CUDA graph overwrites
             for parameter in self._network.parameters():
                 parameter.grad = torch.zeros_like(parameter)
-        self._optimizer = self._adamw(sweep.train)
+        self._optimizer = optimizers.make(
+            config.optimizer, self._network.parameters(), sweep.train.learning_rate, self._device
+        )
+        self._update_counter = optimizers.UpdateCounter(self._optimizer)
         self._scaler = torch.amp.GradScaler(self._device.type, enabled=config.precision == "amp-fp16")
         self._measured_steps = self._updates_before = 0
         self._first_losses: list[float] = []
         self._first_steps = FIRST_STEPS
         """Number of losses to keep, until the batches start again from the first one."""
+        self._step_batches = self.accumulated
         self._ready = True
         self.effective = self.read_back()
+
+    def _extend(self, network: Any) -> Any:  # noqa: ANN401  (a model of transformers)
+        """Add layers of Liger and adapters. Only the adapters are trained, if there are any."""
+        if self._config.liger == "on":
+            adapters.apply_liger(network)
+        if self._config.lora == "off":
+            return network
+        extended = adapters.add_lora(network, self._config.lora)
+        self.marks = (*self.marks, f"{adapters.trained_share(extended):.1%} of the weights are trained")
+        return extended
 
     def begin_measuring(self) -> None:
         """Return to the first batch, and count steps and updates of the weights from here on."""
@@ -61,6 +79,7 @@ class LmTrain(NetworkTask):
 
     def partial_step(self, lap: Lap, batches: int) -> StepOutput:
         """Train on this many of the next batches."""
+        self._step_batches = batches
         masks, losses = [], []
         for _ in range(batches):
             mask, inputs = self._next(lap)
@@ -102,26 +121,21 @@ class LmTrain(NetworkTask):
         """
         return Output("losses", torch.tensor(self._first_losses, dtype=torch.float64))
 
-    def _adamw(self, train: Train) -> torch.optim.AdamW:
-        fused = train.optimizer == "fused" or (train.optimizer == "auto" and self._device.type != "cpu")
-        foreach = train.optimizer == "foreach"
-        try:
-            return torch.optim.AdamW(
-                self._network.parameters(), lr=train.learning_rate, fused=fused, foreach=foreach
-            )
-        except RuntimeError as error:
-            raise CaseSkippedError(f"optimizer {train.optimizer}: {error}") from error
-
     def _updates(self) -> int:
-        """Number of steps that changed the weights: the optimizer doesn't count those that were skipped."""
-        return max((int(each["step"]) for each in self._optimizer.state.values()), default=0)
+        """Number of steps that changed the weights, without those that the scaler skipped."""
+        return self._update_counter.count
 
     def _others(self) -> dict[str, str | int]:
         if not self._ready:
             return super()._others()
-        group = self._optimizer.param_groups[0]
-        kind = "fused" if group["fused"] else "foreach" if group["foreach"] else "for-loop"
-        return {**super()._others(), "optimizer": f"AdamW {kind}"}
+        return {
+            **super()._others(),
+            "optimizer": optimizers.name_of(self._optimizer),
+            "lora": adapters.lora_rank(self._network),
+            "liger": SWITCH[adapters.uses_liger(self._network)],
+            "accumulation": self._step_batches,
+            "activation_checkpointing": SWITCH[_checkpoints(self._network)],
+        }
 
     def _checkpoint_activations(self) -> None:
         if not self._network.supports_gradient_checkpointing:
@@ -132,7 +146,14 @@ class LmTrain(NetworkTask):
         enable({"use_reentrant": False})
 
 
+def _checkpoints(network: Any) -> bool:  # noqa: ANN401  (a model of transformers)
+    """Return whether any layer of the network checkpoints its activations."""
+    return any(getattr(module, "gradient_checkpointing", False) for module in network.modules())
+
+
 def _labels(inputs: dict[str, torch.Tensor]) -> torch.Tensor:
     """Return the tokens to predict, with shape (batch, length); padding is ignored."""
     ids, mask = inputs["input_ids"], inputs.get("attention_mask")
+    if "position_ids" in inputs:  # packed: no sample predicts the first token of the next one
+        return ids.masked_fill(inputs["position_ids"] == 0, IGNORED)
     return ids if mask is None else ids.masked_fill(mask == 0, IGNORED)

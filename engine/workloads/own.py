@@ -9,6 +9,7 @@ import importlib.util
 import os
 import sys
 import traceback
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,7 +22,8 @@ from benchtui.engine.models import compilation
 from benchtui.engine.workloads.base import Output, StepCounts
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Data, Effective, Model
-from benchtui.sessions.sweep import Config, Sweep, custom_task
+from benchtui.sessions.sweep import Config, Sweep, custom_task, named_values
+from benchtui.sessions.sweep.named_values import Scalar
 
 FORKED_STEP_REASON = (
     "the step forked and returned in both processes, which would both measure the case;"
@@ -43,6 +45,8 @@ class OwnCase(msgspec.Struct, frozen=True):
     tokenizer_threads: int
     """Already applied to tokenizers of the tokenizers library; 0 is as many as ``threads``."""
     padding: str
+    parameters: Mapping[str, Scalar]
+    """Parameters of the case (``axes.parameters``). One that is never read is marked as not applied."""
     batch_size: int
     sequence_length: int
     model: str
@@ -51,6 +55,36 @@ class OwnCase(msgspec.Struct, frozen=True):
     """Model, weights and dataset as named in the sweep. None of them is loaded."""
     lap: Lap
     """Steps with parts call it with the part's name at the end of each part."""
+
+
+class ParametersRead(Mapping[str, Scalar]):
+    """Parameters of a case, and which of them were read."""
+
+    def __init__(self, line: str) -> None:
+        self._values = named_values.scalars(line)
+        self._texts = named_values.texts(line)
+        self._read: set[str] = set()
+
+    def __getitem__(self, name: str) -> Scalar:
+        if name not in self._values:
+            known = ", ".join(self._values) or "none"
+            raise BenchtuiError(f"axes.parameters has no {name!r}; parameters of this sweep: {known}")
+        self._read.add(name)
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    @property
+    def text(self) -> str:
+        """Parameters that were read, with their values, as one line."""
+        return named_values.text_of({name: text for name, text in self._texts.items() if name in self._read})
 
 
 class CustomTask:
@@ -64,14 +98,15 @@ class CustomTask:
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Call the user's function, which may raise. Raises BenchtuiError if it returns no valid step."""
         self._task = sweep.task
-        self._config = config
+        self._config = config = sweep.resolve(config)
+        self._parameters = ParametersRead(config.parameters)
         self._lap: Lap = _no_lap
         self._parts: tuple[str, ...] | None = None
         self._pid = os.getpid()
         function = _function(sweep.task)
         self._step = function(self._case(sweep, device))
         self.samples = self._whole_number("samples", least=1)
-        self.model = Model(name=sweep.model)
+        self.model = Model(name=config.model)
         self.marks: tuple[str, ...] = (f"step of {sweep.task}",)
         self.effective = self.read_back()
 
@@ -112,8 +147,9 @@ class CustomTask:
         return None
 
     def read_back(self) -> Effective:
-        """Return threads and compilation, as reported by torch. Other options are unknown."""
-        return Effective(threads=torch.get_num_threads(), compiled=self._compiled())
+        """Return threads and compilation, as reported by torch, and the parameters that the step has read."""
+        others: dict[str, str | int] = {"parameters": self._parameters.text} if self._parameters else {}
+        return Effective(threads=torch.get_num_threads(), compiled=self._compiled(), others=others)
 
     def answer(self, step_s: float) -> Output:
         """Return what ``answer()`` of the user's object returns: a tensor, or numbers, nested or not.
@@ -149,9 +185,10 @@ class CustomTask:
             threads=config.threads,
             tokenizer_threads=config.tokenizer_threads,
             padding=config.padding,
+            parameters=self._parameters,
             batch_size=config.batch_size,
             sequence_length=config.sequence_length,
-            model=sweep.model,
+            model=config.model,
             weights=sweep.weights,
             dataset=sweep.dataset,
             lap=lambda part: self._lap(part),

@@ -11,11 +11,11 @@ from transformers import AutoConfig
 
 from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.job import THROUGHPUT_BLOCK
-from benchtui.engine.models import compilation, loading, precision
+from benchtui.engine.models import attention, compilation, loading, precision, quantization
 from benchtui.engine.models.network import Architecture, load_network
 from benchtui.engine.workloads.base import Output, StepCounts
 from benchtui.engine.workloads.batches import Batches, Side, SyntheticBatches, TextBatches, find_step
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.payloads import Data, Effective
 from benchtui.sessions.sweep import SYNTHETIC, Config, Sweep
 
@@ -27,10 +27,18 @@ class ProbeBatch(msgspec.Struct, frozen=True):
     """Batch of the probe on the device, shaped as the measured ones so that nothing is compiled again."""
 
     rows: int
-    """Number of its first rows that count."""
+    """Number of its first samples that count: rows, unless the batch is packed."""
     mask: torch.Tensor
     """Attention mask on the host, with shape (batch, length)."""
     inputs: dict[str, torch.Tensor]
+
+    @property
+    def samples(self) -> list[tuple[int, torch.Tensor]]:
+        """Row of the output and mask over its positions, for each sample that counts."""
+        if "position_ids" not in self.inputs:
+            return [(row, self.mask[row]) for row in range(self.rows)]
+        number = (self.inputs["position_ids"][0].cpu() == 0).cumsum(0) - 1
+        return [(0, number == sample) for sample in range(self.rows)]
 
 
 class StepOutput(msgspec.Struct, frozen=True):
@@ -53,13 +61,13 @@ class NetworkTask:
 
     def __init__(self, sweep: Sweep, config: Config, device: Device, auto: Any) -> None:  # noqa: ANN401  (one of transformers' Auto classes)
         """Load network and batches. Raises BenchtuiError if either is unavailable."""
-        self._config = config
+        self._config = config = sweep.resolve(config)
         self._device = device.torch_device
         self._pins = sweep.measure.mode == "throughput" and self._device.type == "cuda"
         self._results: torch.Tensor | None = None
         self.samples = config.batch_size
-        self.new_tokens = self._new_tokens(sweep)
-        location = loading.locate(sweep.model, sweep.weights)
+        self.new_tokens = self._new_tokens()
+        location = loading.locate(config.model, sweep.weights)
         configuration = loading.load("configuration", location, AutoConfig.from_pretrained)
         architecture = Architecture(location, configuration)
         self._require_room(architecture)
@@ -69,10 +77,12 @@ class NetworkTask:
         self.model = network.model
         self.data: Data | None = self._batches.data
         self.marks: tuple[str, ...] = (*network.marks, *self._batches.marks)
-        self._network = network.module
-        self._call = compilation.compile_network(network.module, config.compile)
+        self._network = self._extend(network.module)
+        self._call = compilation.compile_network(self._network, config.compile)
         self._called = False
-        self._shorter = self._padded = False
+        self._shorter = self._padded = self._packed = False
+        if config.padding == "packed":
+            self._require_packing()
         self.effective = self.read_back()
 
     def read_back(self) -> Effective:
@@ -84,10 +94,12 @@ class NetworkTask:
             autocast_dtype=_short(computed) if autocast else None,
             output_dtype=_short(computed),
             tf32=precision.rounds_to_tf32(self._device) if computed == torch.float32 else None,
-            attention=getattr(self._network.config, "_attn_implementation", None),
+            attention=attention.read_back(self._network),
+            weights_mb=round(quantization.weights_mb(self._network), 3),
+            layers=quantization.layer_classes(self._network),
             compiled=self._compiled(),
             threads=torch.get_num_threads(),
-            padding="longest" if self._shorter else "max" if self._padded else None,
+            padding=self._padding(),
             others=self._others(),
         )
 
@@ -142,12 +154,16 @@ class NetworkTask:
             mask, inputs = self._next(lambda part: None)
             yield ProbeBatch(min(self.probe_rows - done, self._config.batch_size), mask, inputs)
 
+    def _extend(self, network: Any) -> Any:  # noqa: ANN401  (a model of transformers)
+        """Return the network with what the task adds to it before it is compiled."""
+        return network
+
     @property
     def _generated(self) -> int:
         """Tokens generated per step."""
         return self.samples * (self.new_tokens or 0)
 
-    def _new_tokens(self, sweep: Sweep) -> int | None:
+    def _new_tokens(self) -> int | None:
         """Tokens generated per sample. None if the task generates none."""
         return None
 
@@ -163,6 +179,7 @@ class NetworkTask:
     def _next(self, lap: Lap) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """Return the next batch: its attention mask on the host, and all inputs on the device."""
         batch = self._draw(lap)
+        self._packed = "position_ids" in batch.inputs
         inputs = {name: self._to_device(tensor) for name, tensor in batch.inputs.items()}
         lap("transfer")
         return batch.mask, inputs
@@ -199,12 +216,34 @@ class NetworkTask:
 
     def _others(self) -> dict[str, str | int]:
         threads = self._batches.tokenizer_threads
-        return {} if threads is None else {"tokenizer_threads": threads}
+        others: dict[str, str | int] = {"quantization": quantization.read_back(self._network)}
+        return others if threads is None else others | {"tokenizer_threads": threads}
 
     def _compiled(self) -> bool | None:
         if self._config.compile == "off":
             return False
         return compilation.graphs() > 0 if self._called else None
+
+    def _padding(self) -> str | None:
+        if self._packed:
+            return "packed"
+        return "longest" if self._shorter else "max" if self._padded else None
+
+    def _require_packing(self) -> None:
+        """Raise CaseSkippedError if the network mixes the samples of a row: if one changes another's logits."""
+        places = torch.arange(4, device=self._device)
+        positions, second = places.repeat(2)[None], places + 5
+        logits = []
+        for first in (places, places + 9):
+            row = torch.cat((first, second))[None]
+            with torch.inference_mode(), self._autocast():
+                output = self._network(input_ids=row, position_ids=positions, use_cache=False)
+            logits.append(output.logits[0, 4:])
+        if not torch.equal(*logits):
+            used = attention.read_back(self._network)
+            raise CaseSkippedError(
+                f"padding=packed: {self.model.architecture} with {used} attention mixes the samples of a row"
+            )
 
     def _note_padding(self, mask: torch.Tensor) -> None:
         width, longest = mask.shape[1], int(mask.sum(1).max())

@@ -344,6 +344,14 @@ def single_case_sweep(sweep: Sweep, config: Config) -> Sweep:
     if config.label:
         name = visible(config.name, LONGEST_VALUE)
         raise BenchtuiError(f"{name}: imported from another tool; benchtui can't run it")
-    axes = msgspec.convert({axis: (getattr(config, axis),) for axis in AXES}, Axes)
+    options = {axis: (getattr(config, axis),) for axis in AXES if axis != "model"}
+    axes = msgspec.convert(options, Axes)
     measure = structs.replace(sweep.measure, baseline=None, aa=False)
-    return structs.replace(sweep, name=f"{sweep.name}-optimal", axes=axes, measure=measure, exclude=())
+    return structs.replace(
+        sweep,
+        name=f"{sweep.name}-optimal",
+        model=config.model or sweep.model,
+        axes=axes,
+        measure=measure,
+        exclude=(),
+    )

@@ -14,6 +14,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import AnswerComparison, AnswerKind, AnswerVerdict
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P99, percentile
 from benchtui.sessions.sweep import Config
+from benchtui.sessions.sweep.options import FOUR_BITS
 
 Values = NDArray[Any]
 """Output of a probe: float32 logits (positions, vocabulary), integer tokens (rows, new tokens), float64 losses
@@ -38,7 +39,9 @@ EXACT = Tolerance(kl=1e-6, sqnr_db=60.0, equal_tokens=0.9, loss=0.01)
 REDUCED = Tolerance(kl=0.01, sqnr_db=20.0, equal_tokens=0.5, loss=0.02)
 """16-bit numbers or TF32 on either side: 8 to 11 significant bits per operation."""
 QUANTIZED = Tolerance(kl=0.05, sqnr_db=10.0, equal_tokens=0.25, loss=0.05)
-"""Weights of 8 bits or fewer on either side."""
+"""Weights of 8 bits on either side, or of as many as a checkpoint has."""
+FOUR_BIT = Tolerance(kl=0.1, sqnr_db=6.0, equal_tokens=0.1, loss=0.1)
+"""Weights of 4 bits on either side."""
 
 CHANCE_CORRELATION = 0.1
 CHANCE_ERRORS = 2.0
@@ -49,9 +52,12 @@ LEAST_CORRELATED = 8
 
 
 def tolerance(*configs: Config) -> Tolerance:
-    """Return the limits for two cases: those of the coarser precision."""
+    """Return the limits for two cases: those of the coarser precision or quantization."""
     precisions = {config.precision for config in configs}
-    if "int8" in precisions:
+    quantizations = {config.quantization for config in configs}
+    if quantizations & set(FOUR_BITS):
+        return FOUR_BIT
+    if "int8" in precisions or quantizations != {"off"}:
         return QUANTIZED
     return EXACT if precisions == {"fp32"} else REDUCED
 

@@ -7,7 +7,7 @@ from typing import Any
 from benchtui.sessions.payloads import Effective
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
-from benchtui.sessions.sweep.options import BY_NAME, READ_BACK
+from benchtui.sessions.sweep.options import BY_NAME, KERNEL, READ_BACK
 
 _FLASH = re.compile(r"flash[-_]att(?:ention|n)[-_]?(\d?)")
 _FLASH_VERSIONS = {"flash": ("2", ""), "flash3": ("3",)}
@@ -29,10 +29,11 @@ def unapplied_options(config: Config, effective: Effective) -> tuple[str, ...]:
     return tuple(f"{option} {getattr(config, option)} was requested but not applied" for option in wrong)
 
 
-def belongs_to_other_task(case: CaseState, option: str) -> bool:
-    """Return whether an option of a single task is neither requested nor read back: the task is another."""
+def has_no_part(case: CaseState, option: str) -> bool:
+    """Return whether an option is neither requested nor read back: one of another task, or a newer one."""
     row, read_back = BY_NAME[option], case.effective.others if case.effective else {}
-    return bool(row.task) and option not in read_back and getattr(case.config, option) == row.default
+    optional = row.task or not (row.own_fields or row.free)
+    return bool(optional) and option not in read_back and getattr(case.config, option) == row.default
 
 
 def _was_applied(option: str, config: Config, effective: Effective) -> bool | None:
@@ -78,7 +79,9 @@ def _attention(requested: str, effective: Effective) -> bool | None:
     if requested in _FLASH_VERSIONS:
         found = _FLASH.search(actual)
         return found is not None and found[1] in _FLASH_VERSIONS[requested]
-    return actual.startswith(requested)
+    if requested.startswith(KERNEL):
+        return requested.removeprefix(KERNEL) in actual
+    return actual == requested if requested.startswith("sdpa-") else actual.startswith(requested)
 
 
 def _threads(requested: int, effective: Effective) -> bool | None:

@@ -11,7 +11,7 @@ from benchtui.sessions.analysis.chart_series import (
     Value,
 )
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.sweep import Config
+from benchtui.sessions.sweep import Config, Work
 from benchtui.sessions.sweep.options import CHOICES, NUMERIC, SHOWN
 
 FIRST_AXES = (*reversed(NUMERIC), *CHOICES)
@@ -50,15 +50,15 @@ class HeatmapData(msgspec.Struct, frozen=True):
         cells = (cell for grid in self.grids for cell in grid.cells.values())
         return [(cell.case, cell.value.middle) for cell in cells if cell.value]
 
-    def best(self) -> dict[int, CaseState]:
-        """Return the best case of each sequence length. Another length is different work."""
+    def best(self) -> dict[Work, CaseState]:
+        """Return the best case of each kind of work (``Config.work``)."""
         sign = 1 if self.metric.higher_is_better else -1
-        found: dict[int, tuple[float, CaseState]] = {}
+        found: dict[Work, tuple[float, CaseState]] = {}
         for case, value in self.values:
-            length = case.config.sequence_length
-            if length not in found or sign * value > found[length][0]:
-                found[length] = (sign * value, case)
-        return {length: case for length, (_, case) in found.items()}
+            work = case.config.work
+            if work not in found or sign * value > found[work][0]:
+                found[work] = (sign * value, case)
+        return {work: case for work, (_, case) in found.items()}
 
 
 def axis_pairs(plan: Iterable[Config]) -> tuple[tuple[str, str], ...]:

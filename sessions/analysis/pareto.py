@@ -14,7 +14,7 @@ from benchtui.sessions.analysis.chart_series import (
     Value,
 )
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.sweep import Work
+from benchtui.sessions.sweep import Work, distinct_works
 
 COSTS: tuple[PlotMetric, ...] = (LATENCY, ENERGY, MEMORY)
 """Metrics that throughput is traded off against."""
@@ -49,7 +49,7 @@ def front(choices: Iterable[ParetoPoint]) -> tuple[ParetoPoint, ...]:
 
 def fronts(choices: Sequence[ParetoPoint]) -> dict[Work, tuple[ParetoPoint, ...]]:
     """Return the front of each work: cases of other work aren't alternatives."""
-    works = sorted({point.case.config.work for point in choices})
+    works = distinct_works(point.case.config.work for point in choices)
     return {work: front(point for point in choices if point.case.config.work == work) for work in works}
 
 

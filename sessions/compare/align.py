@@ -22,9 +22,9 @@ from benchtui.sessions.stats.ratios import (
 )
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
-from benchtui.sessions.sweep.options import CHOICES
+from benchtui.sessions.sweep.options import CHOICES, OPTIONS
 
-SAME_WORK = ("task", "batch_size", "sequence_length", "label")
+SAME_WORK = ("task", *(option.name for option in OPTIONS if option.work and option.name != "model"), "label")
 """Options that corresponding cases always share. Another value is different work."""
 MAY_DIFFER = ("model", "weights", *CHOICES)
 """Options they share as well, unless no case would match and each session has a single value."""
@@ -321,8 +321,8 @@ def _values(side: ComparedSession, option: str) -> set[object]:
 
 
 def _value_of(side: ComparedSession, case: CaseState, option: str) -> object:
-    place = side.session.start.sweep if option in ("task", "model", "weights") else case.config
-    return getattr(place, option)
+    sweep = side.session.start.sweep
+    return getattr(sweep if option in ("task", "weights") else sweep.resolve(case.config), option)
 
 
 def _answer(result: Result) -> tuple[object, ...] | None:

@@ -192,12 +192,12 @@ def _parameters(session: Session | None) -> int | None:
 
 def _group(config: Config) -> Group:
     """Return the group in which time and memory are assumed to grow with work alone."""
-    return (config.machine, config.device, config.precision, config.compile, config.attention)
+    return (config.machine, config.model, config.device, config.precision, config.compile, config.attention)
 
 
 def _device(config: Config) -> Group:
     """Return the wider group to use if nothing is known in the narrow one."""
-    return (config.machine, config.device)
+    return (config.machine, config.model, config.device)
 
 
 def _overhead_s(case: CaseState) -> float | None:
@@ -232,9 +232,9 @@ def _guess_s(config: Config, sweep: Sweep, parameters: int) -> float | None:
         return None
     tokens = float(work(config))
     if sweep.task == "generate":
-        tokens += config.batch_size * sweep.generate.new_tokens
+        tokens += config.batch_size * sweep.resolve(config).new_tokens
     if sweep.task == "lm-train":
-        tokens *= 3 * sweep.train.accumulation
+        tokens *= 3 * sweep.resolve(config).accumulation
     step_s = FLOP_PER_TOKEN * parameters * tokens / FLOP_PER_S[config.device.partition(":")[0]]
     overhead_s = ASSUMED_OVERHEAD_S + (0.0 if config.compile == "off" else COMPILING_S)
     nothing_measured = RoundSoFar(0, 0.0, None, on_host=config.device == "cpu")

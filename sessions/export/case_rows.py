@@ -105,6 +105,8 @@ def _applied_options(effective: Effective) -> Values:
         "weights_dtype": effective.weights_dtype,
         "autocast_dtype": effective.autocast_dtype,
         "attention_used": effective.attention,
+        "weights_mb": effective.weights_mb,
+        "draft_acceptance_percent": _percent(effective.draft_acceptance),
         "compiled": effective.compiled,
         "threads_used": effective.threads,
         **{actual_column(option.name): effective.others.get(option.name) for option in ACTUAL},

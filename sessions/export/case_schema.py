@@ -71,6 +71,8 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     weights_dtype: A[Text, Meta(description="Read back from the model.")]
     autocast_dtype: A[Text, Meta(description="Read back; empty without autocast.")]
     attention_used: A[Text, Meta(description="Read back: the implementation of attention.")]
+    weights_mb: A[Figure, Meta(description="Memory of all weights and buffers, read back.")]
+    draft_acceptance_percent: A[Figure, Meta(description="Drafted tokens that the model accepted.")]
     compiled: A[bool | None, Meta(description="Read back.")]
     threads_used: A[Amount, Meta(description="Read back: threads of torch inside one operation.")]
     samples_per_step: int

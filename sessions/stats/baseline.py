@@ -37,9 +37,9 @@ T = TypeVar("T", bound=HasConfig)
 def baseline_of(config: Config, cases: Iterable[T], named: Baseline | None) -> T | None:
     """Return the baseline that a case is compared with, or None if there is none.
 
-    It is the first case of the same work (such as the sequence length) that the sweep's baseline matches, or
-    simply the first one if the sweep names no baseline. ``cases`` are those that were measured, in plan order,
-    without the second case of an A/A pair.
+    It is the first case of the same work (model, sequence length and new tokens) that the sweep's baseline
+    matches, or simply the first one if the sweep names no baseline. ``cases`` are those that were
+    measured, in plan order, without the second case of an A/A pair.
     """
     return next((case for case in cases if _fits(case.config, config, named)), None)
 
@@ -59,12 +59,16 @@ def baselines(cases: Iterable[T], named: Baseline | None) -> dict[Work, T]:
 def answer_baseline(config: Config, cases: Iterable[T], named: Baseline | None, task: str) -> T | None:
     """Return the case whose answer this one's is compared with: its baseline.
 
-    Trained steps of other batch sizes see other batches, so training has a baseline in each batch size.
+    Trained steps of another batch size or accumulation see other samples, so each has a baseline of its own.
     """
     if task != "lm-train":
         return baseline_of(config, cases, named)
-    alike = (case for case in cases if case.config.batch_size == config.batch_size)
-    return baseline_of(config, alike, named and replace(named, batch_size=None))
+    alike = (case for case in cases if _samples_per_step(case.config) == _samples_per_step(config))
+    return baseline_of(config, alike, named and replace(named, batch_size=None, accumulation=None))
+
+
+def _samples_per_step(config: Config) -> tuple[int, int]:
+    return config.batch_size, config.accumulation
 
 
 def explain_missing_baseline(
@@ -77,7 +81,8 @@ def explain_missing_baseline(
     wanted = next((case for case in planned if _fits(case.config, config, named)), None)
     if wanted is None:
         options = ", ".join(f"{option}={value}" for option, value in named.named.items()) if named else "any"
-        return f"no case with {options} was planned at {config.sequence_length:,} tokens"
+        of = f" of {config.model}" if config.model else ""
+        return f"no case with {options} was planned{of} at {config.sequence_length:,} tokens"
     return f"the baseline, {name_of(wanted)}, {NOT_MEASURED.get(wanted.state, 'has no figures')}"
 
 

@@ -14,7 +14,7 @@ from benchtui.sessions.stats import evidence
 from benchtui.sessions.stats.evidence import Evidence, with_noise
 from benchtui.sessions.stats.noise import Noise
 from benchtui.sessions.stats.sampling import Sample
-from benchtui.sessions.sweep import Config, Work
+from benchtui.sessions.sweep import Config, Work, distinct_works
 from benchtui.sessions.sweep.options import AXES
 
 if TYPE_CHECKING:
@@ -164,8 +164,8 @@ def varied(configs: Iterable[Config]) -> tuple[str, ...]:
 
 
 def by_work(results: Iterable[Result]) -> dict[Work, tuple[Result, ...]]:
-    """Group the results by their work: by sequence length, and groups of another tool in its order."""
+    """Group the results by work: models in the order of the plan, shortest samples first."""
     found: dict[Work, list[Result]] = {}
     for result in results:
         found.setdefault(result.config.work, []).append(result)
-    return {work: tuple(found[work]) for work in sorted(found, key=lambda work: work.sequence_length)}
+    return {work: tuple(found[work]) for work in distinct_works(found)}

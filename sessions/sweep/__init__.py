@@ -32,6 +32,7 @@ from benchtui.sessions.sweep.options import (
     Record,
     Size,
     Work,
+    distinct_works,
 )
 from benchtui.sessions.sweep.plan import (
     cases,
@@ -74,6 +75,7 @@ __all__ = [
     "Work",
     "cases",
     "custom_task",
+    "distinct_works",
     "exclusion_matcher",
     "expand_gpus",
     "expand_node_kinds",

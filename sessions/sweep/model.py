@@ -6,11 +6,22 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec.structs import replace
 
-from benchtui.sessions.sweep.options import LARGEST, Axes, Baseline, Config, Exclusion, Record, Size
+from benchtui.sessions.sweep.options import (
+    LARGEST,
+    OPTIONS,
+    SWITCH,
+    Axes,
+    Baseline,
+    Config,
+    Exclusion,
+    Option,
+    Record,
+    Size,
+)
 
 Weights = Literal["pretrained", "random"]
 Mode = Literal["latency", "throughput"]
-Optimizer = Literal["auto", "fused", "foreach"]
+Optimizer = Literal["auto", "fused", "foreach", "adamw", "adamw-fused", "adamw-foreach", "adamw-8bit", "sgd"]
 Caches = Literal["cold", "shared"]
 ExecutorKind = Literal["local", "ray"]
 WhenLost = Literal["fail", "repeat"]
@@ -26,6 +37,9 @@ ALL_GPUS = "cuda:*"
 """Every GPU available to the measured processes; the engine expands it at start."""
 ALL_KINDS = "*"
 """Every kind of node in the cluster; the engine expands it at start."""
+
+_OPTIMIZERS = {"fused": "adamw-fused", "foreach": "adamw-foreach"}
+"""Optimizers by their names in ``train.optimizer`` before there were others than AdamW."""
 
 _OWN = re.compile(r"(.+\.py):([^\W\d]\w*)")
 
@@ -111,8 +125,8 @@ class Train(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Batches of gradient accumulation per optimizer step; all of them are one step."""
     learning_rate: Annotated[float, msgspec.Meta(gt=0, le=LARGEST)] = 5e-5
     optimizer: Optimizer = "auto"
-    """Implementation of AdamW; ``auto`` is the fused one on GPUs, and a loop over the weights on a CPU.
-    Versions without this entry ran ``foreach`` on GPUs."""
+    """``auto`` is AdamW, fused on GPUs, and a loop over the weights on a CPU. ``fused`` and ``foreach`` are
+    AdamW as well. Versions without this entry ran ``foreach`` on GPUs."""
     activation_checkpointing: bool = False
     """Whether activations are recomputed in the backward pass instead of being stored."""
 
@@ -146,7 +160,8 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     name: str
     model: str
-    """Hub id, local folder, or name of a bundled architecture; the task, if a user-defined step names none."""
+    """Hub id, local folder, or name of a bundled architecture; several are listed in ``axes.model``.
+    The task, if a user-defined step names none."""
     weights: Weights = "pretrained"
     task: str = "classify"
     """One of ``TASKS``, or ``file.py:function`` for a user-defined step."""
@@ -167,6 +182,25 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
         """Maximum number of planned cases: excluded ones are counted."""
         return self.axes.count + self.measure.aa
 
+    def resolve(self, config: Config) -> Config:
+        """Return a case's options with the sweep's entries in place of the defaults that stand for them."""
+        open_options = (option for option in OPTIONS if getattr(config, option.name) == option.default)
+        own = {each.name: self._entry(each) for each in open_options if each.entry and self._uses(each)}
+        return replace(config, **own)
+
+    def with_entry(self, option: Option, value: str | int) -> "Sweep":
+        """Return the sweep with a value in the entry that an option's default stands for."""
+        home, _, name = option.entry.partition(".")
+        return replace(self, **{home: replace(getattr(self, home), **{name: _of_option(value)})})
+
+    def _uses(self, option: Option) -> bool:
+        return option.task in ("", self.task)
+
+    def _entry(self, option: Option) -> str | int:
+        home, _, name = option.entry.partition(".")
+        value = getattr(getattr(self, home), name) if name else getattr(self, home)
+        return SWITCH[value] if isinstance(value, bool) else _OPTIMIZERS.get(value, value)
+
 
 class Case(msgspec.Struct, frozen=True):
     """Planned case: its options and, if running it makes no sense, the reason to skip it."""
@@ -179,6 +213,11 @@ class Case(msgspec.Struct, frozen=True):
     def name(self) -> str:
         """Readable name of the case's options."""
         return self.config.name
+
+
+def _of_option(value: str | int) -> str | int | bool:
+    """Return an option's value as its entry has it: a flag for a switch."""
+    return value == SWITCH[True] if value in SWITCH else value
 
 
 def custom_task(task: str) -> tuple[str, str] | None:

@@ -5,17 +5,51 @@ code that applies it and reports the actual value (``Effective.others``). Everyt
 table: parsers, names, labels, forms, columns, and the check whether the option was applied.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, NamedTuple
 
 import msgspec
 
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "amp-fp16", "amp-bf16", "int8")
-ATTENTIONS = ("auto", "eager", "sdpa", "flash", "flash3")
+QUANTIZATIONS = (
+    "off",
+    "bnb-int8",
+    "bnb-nf4",
+    "torchao-int8",
+    "torchao-int8-dynamic",
+    "torchao-int4",
+    "torchao-fp8",
+    "checkpoint",
+)
+FOUR_BITS = ("bnb-nf4", "torchao-int4")
+"""Values of ``quantization`` that store weights in 4 bits."""
+ATTENTIONS = (
+    "auto",
+    "eager",
+    "sdpa",
+    "sdpa-math",
+    "sdpa-flash",
+    "sdpa-efficient",
+    "sdpa-cudnn",
+    "flash",
+    "flash3",
+    "flex",
+)
+KERNEL = "kernel:"
+"""Prefix of an attention kernel from the hub: ``kernel:ORG/NAME@REVISION``."""
+LOOKUP = "lookup:"
+"""Prefix of a draft that is looked up in the prompt: ``lookup:N`` for N tokens."""
+GPU_QUANTIZATIONS = ("torchao-int4", "torchao-fp8")
+GPU_ATTENTIONS = ("sdpa-efficient", "sdpa-cudnn", "flash", "flash3")
 FLASH = ("flash", "flash3")
 """Values of ``attention`` that need the package flash-attn, or the package kernels to fetch a build."""
 COMPILE_MODES = ("off", "default", "reduce-overhead", "max-autotune")
 KV_CACHES = ("dynamic", "static")
-PADDINGS = ("max", "longest")
+PADDINGS = ("max", "longest", "packed")
+LORA = ("off", "r8", "r16")
+OPTIMIZERS = ("auto", "adamw", "adamw-fused", "adamw-foreach", "adamw-8bit", "sgd")
+SWITCH = ("off", "on")
+"""Values of an option that is on or off. TOML's ``false`` and ``true`` mean the same."""
 GRAPH_MODES = ("reduce-overhead", "max-autotune")
 """Compile modes that replay CUDA graphs."""
 UNKNOWN = "unknown"
@@ -27,6 +61,7 @@ MOST_THREADS = 4096
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
 """Integer of at least 1."""
+Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -42,6 +77,12 @@ class Option(msgspec.Struct, frozen=True):
     """Value in words, for a heading of the report, such as ``{} threads``."""
     values: tuple[str, ...] = ()
     """All allowed values; empty for a number or a name."""
+    aliases: tuple[tuple[str, str], ...] = ()
+    """Other spellings of values, each with the value that it stands for."""
+    pattern: str = ""
+    """Regular expression of further values."""
+    pattern_help: str = ""
+    """Their form, such as ``lookup:N``."""
     numeric: bool = False
     least: int = 1
     most: int = LARGEST
@@ -62,6 +103,10 @@ class Option(msgspec.Struct, frozen=True):
     """Whether it has no effect on synthetic tokens."""
     task: str = ""
     """The only task on which it has an effect; empty if it has one on every task."""
+    entry: str = ""
+    """Entry of the sweep that the default stands for, such as ``train.accumulation``."""
+    named_values: bool = False
+    """Whether a value is a set of ``name=value`` pairs (``sweep.pairs``), and the axis a table of lists."""
 
     @property
     def default(self) -> str | int:
@@ -71,6 +116,7 @@ class Option(msgspec.Struct, frozen=True):
 
 OPTIONS = (
     Option("machine", "nodes of a cluster: H100, zone=a, a resource, * for every kind", label_covers=False),
+    Option("model", "each with its own tokenizer", entry="model", work=True),
     Option("device", "cpu, cuda:N, cuda:* for all GPUs", named=True, label_covers=False),
     Option(
         "precision",
@@ -81,11 +127,22 @@ OPTIONS = (
         own_fields=True,
     ),
     Option(
+        "quantization",
+        "of the weights after loading; checkpoint: as they are stored",
+        "quant=",
+        "quantization {}",
+        values=QUANTIZATIONS,
+        read_back=True,
+    ),
+    Option(
         "attention",
-        "auto: transformers chooses",
+        "auto: transformers chooses; sdpa-…: one kernel of torch's alone; kernel:…: from the hub",
         "attn=",
         "attention {}",
         values=ATTENTIONS,
+        aliases=(("flash2", "flash"),),
+        pattern=r"kernel:[\w.-]+/[\w.-]+(@[\w./-]+)?",
+        pattern_help="kernel:ORG/NAME@REVISION",
         read_back=True,
         own_fields=True,
         free=True,
@@ -108,6 +165,84 @@ OPTIONS = (
         values=KV_CACHES,
         read_back=True,
         task="generate",
+    ),
+    Option(
+        "draft",
+        "of task generate: tokens that the model only checks; lookup:N from the prompt, or a smaller model's",
+        "draft=",
+        "draft {}",
+        values=("off",),
+        pattern=r"lookup:[1-9]\d{0,2}|(?!lookup:)[\w./~@-]+",
+        pattern_help="lookup:N, or a model",
+        read_back=True,
+        task="generate",
+    ),
+    Option(
+        "lora",
+        "adapters that task lm-train trains instead of the weights",
+        "lora=",
+        "LoRA {}",
+        values=LORA,
+        read_back=True,
+        task="lm-train",
+    ),
+    Option(
+        "liger",
+        "layers of the package liger-kernel in task lm-train",
+        "liger=",
+        "Liger {}",
+        values=SWITCH,
+        read_back=True,
+        task="lm-train",
+    ),
+    Option(
+        "optimizer",
+        "of task lm-train; auto: train.optimizer, or AdamW fused on a GPU",
+        "opt=",
+        "optimizer {}",
+        values=OPTIMIZERS,
+        aliases=(("fused", "adamw-fused"), ("foreach", "adamw-foreach")),
+        read_back=True,
+        free=True,
+        task="lm-train",
+        entry="train.optimizer",
+    ),
+    Option(
+        "activation_checkpointing",
+        "recompute activations in the backward pass of task lm-train; auto: train.activation_checkpointing",
+        "ckpt=",
+        "activation checkpointing {}",
+        values=("auto", *SWITCH),
+        read_back=True,
+        free=True,
+        task="lm-train",
+        entry="train.activation_checkpointing",
+    ),
+    Option(
+        "accumulation",
+        "batches of gradients per step of task lm-train; 0: train.accumulation",
+        "acc=",
+        "{} accumulated batches",
+        numeric=True,
+        least=0,
+        read_back=True,
+        free=True,
+        task="lm-train",
+        entry="train.accumulation",
+    ),
+    Option(
+        "env",
+        "environment variables of a case: a table of names, each with its values",
+        phrase="{}",
+        read_back=True,
+        named_values=True,
+    ),
+    Option(
+        "parameters",
+        "of your own step: a table of names, each with its values",
+        phrase="{}",
+        read_back=True,
+        named_values=True,
     ),
     Option(
         "threads",
@@ -135,7 +270,7 @@ OPTIONS = (
     ),
     Option(
         "padding",
-        "longest: to the batch's longest sample",
+        "longest: to the batch's longest sample; packed: all samples in one row",
         "pad=",
         "padding {}",
         values=PADDINGS,
@@ -143,7 +278,28 @@ OPTIONS = (
         own_fields=True,
         of_texts=True,
     ),
-    Option("sequence_length", "tokens a sample", "seq=", "{:,} tokens", numeric=True, work=True, named=True),
+    Option(
+        "new_tokens",
+        "tokens that task generate adds to each prompt; 0: generate.new_tokens",
+        "new=",
+        "{} new tokens",
+        numeric=True,
+        least=0,
+        work=True,
+        read_back=True,
+        free=True,
+        task="generate",
+        entry="generate.new_tokens",
+    ),
+    Option(
+        "sequence_length",
+        "tokens a sample",
+        "seq=",
+        "{:,} tokens",
+        numeric=True,
+        work=True,
+        named=True,
+    ),
     Option(
         "batch_size",
         "samples a step; auto: the largest that fits",
@@ -164,7 +320,7 @@ NUMERIC = tuple(option.name for option in OPTIONS if option.numeric)
 READ_BACK = tuple(option.name for option in OPTIONS if option.read_back)
 COVERED_BY_LABEL = tuple(option.name for option in OPTIONS if option.label_covers)
 """Options that are unknown for an imported case with a label (``Config.label``)."""
-_FIRST_SHOWN = ("machine", "device", "precision", "compile")
+_FIRST_SHOWN = ("machine", "model", "device", "precision", "compile")
 SHOWN = (*_FIRST_SHOWN, *(name for name in AXES if name not in _FIRST_SHOWN))
 """All options in the order of case names and of the case table."""
 
@@ -177,14 +333,27 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Work(NamedTuple):
-    """Work of a step. Cases of different work aren't alternatives to each other."""
+    """Work of a step. Cases of different work aren't alternatives to each other, and no ratio compares them."""
 
     sequence_length: int
+    model: str = ""
+    """Model of the case; empty if the sweep has only one."""
+    new_tokens: int = 0
+    """Tokens that task ``generate`` adds to each prompt; 0 if the sweep has one number for all cases."""
     group: str = ""
     """``Config.group``."""
 
     def __str__(self) -> str:
-        return self.group or f"{self.sequence_length:,} tokens"
+        new = f"{self.new_tokens:,} new" if self.new_tokens else ""
+        named = (self.model, f"{self.sequence_length:,} tokens", new)
+        return self.group or ", ".join(part for part in named if part)
+
+
+def distinct_works(works: Iterable[Work]) -> list[Work]:
+    """Return each work once: models and groups in the given order, shortest samples first."""
+    found = list(dict.fromkeys(works))
+    models = list(dict.fromkeys(work.model for work in found))
+    return sorted(found, key=lambda work: (models.index(work.model), work.sequence_length, work.new_tokens))
 
 
 class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
@@ -193,6 +362,8 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     machine: str = ""
     """Cluster nodes that may run the case: a kind (``H100``), a label (``zone=a``), a resource, or one node's
     name. Empty for any node, and for this machine."""
+    model: str = ""
+    """Model of the case if the sweep has several; empty for the sweep's only one."""
     device: str
     """``cpu`` or ``cuda:N``."""
     precision: str = "fp32"
@@ -200,12 +371,32 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     """Samples per step."""
     sequence_length: Size = 128
     """Tokens per sample, after truncation and padding."""
+    quantization: str = "off"
+    """Quantization of the weights after loading; ``checkpoint`` for weights that are stored quantized."""
     attention: str = "auto"
     """Attention implementation; ``auto`` lets transformers choose."""
     compile: str = "off"
     """``off`` or a mode of ``torch.compile``."""
     cache: str = "dynamic"
     """KV cache of task ``generate``: ``dynamic`` grows by each token, ``static`` has its full size at once."""
+    draft: str = "off"
+    """Draft of task ``generate``: ``lookup:N`` tokens from the prompt, or a smaller model's name."""
+    lora: str = "off"
+    """Rank of the adapters that task ``lm-train`` trains, such as ``r8``."""
+    liger: str = "off"
+    """Whether task ``lm-train`` uses layers of Liger, ``on`` or ``off``."""
+    optimizer: str = "auto"
+    """Optimizer of task ``lm-train``; ``auto`` is the sweep's ``train.optimizer``."""
+    activation_checkpointing: str = "auto"
+    """``on`` or ``off``; ``auto`` is the sweep's ``train.activation_checkpointing``."""
+    accumulation: Count = 0
+    """Batches whose gradients a step of task ``lm-train`` accumulates; 0 is ``train.accumulation``."""
+    new_tokens: Count = 0
+    """Tokens that task ``generate`` adds to each prompt; 0 is ``generate.new_tokens``."""
+    env: str = ""
+    """Environment variables of the case, such as ``MALLOC_ARENA_MAX=2``, quoted as in a shell."""
+    parameters: str = ""
+    """Parameters of a user-defined step, such as ``block=64 layout=rows``, quoted as in a shell."""
     repeat: Annotated[int, msgspec.Meta(ge=0, le=1)] = 0
     """1 for the second case of an A/A pair: the same case under another name."""
     threads: Annotated[int, msgspec.Meta(ge=0, le=MOST_THREADS)] = 0
@@ -213,7 +404,7 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     tokenizer_threads: Annotated[int, msgspec.Meta(ge=0, le=MOST_THREADS)] = 0
     """Threads of the tokenizer; 0 for as many as ``threads``, 1 to tokenize one text after the other."""
     padding: str = "max"
-    """Whether a batch is padded to the sequence length (``max``) or to its ``longest`` sample."""
+    """Padding of a batch: to the sequence length (``max``), to its ``longest`` sample, or none (``packed``)."""
     label: str = ""
     """Name of an imported case in its tool's words, if that tool has other options than these.
     The options here then mean nothing, except for the device."""
@@ -223,7 +414,7 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     @property
     def work(self) -> Work:
         """Work of a step: a case is only compared with others of the same work."""
-        return Work(self.sequence_length, self.group)
+        return Work(self.sequence_length, self.model, self.new_tokens, self.group)
 
     @property
     def name(self) -> str:
@@ -257,18 +448,33 @@ class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Expanded values of every axis; each combination is a case."""
 
     machine: tuple[str, ...] = ("",)
+    model: tuple[str, ...] = ("",)
     device: tuple[str, ...] = ("cpu",)
     precision: tuple[str, ...] = ("fp32",)
+    quantization: tuple[str, ...] = ("off",)
     attention: tuple[str, ...] = ("auto",)
     compile: tuple[str, ...] = ("off",)
     cache: tuple[str, ...] = ("dynamic",)
+    draft: tuple[str, ...] = ("off",)
+    lora: tuple[str, ...] = ("off",)
+    liger: tuple[str, ...] = ("off",)
+    optimizer: tuple[str, ...] = ("auto",)
+    activation_checkpointing: tuple[str, ...] = ("auto",)
+    accumulation: tuple[Count, ...] = (0,)
+    env: tuple[str, ...] = ("",)
+    """Each combination of the environment variables' values."""
+    parameters: tuple[str, ...] = ("",)
+    """Each combination of the parameters' values."""
     threads: tuple[int, ...] = (0,)
     tokenizer_threads: tuple[int, ...] = (0,)
     padding: tuple[str, ...] = ("max",)
+    new_tokens: tuple[Count, ...] = (0,)
     sequence_length: tuple[Size, ...] = (128,)
     batch_size: tuple[Size, ...] = (1,)
     batch_size_auto: bool = False
     """Whether each combination of the other axes searches for the largest batch size that fits, from 1."""
+    batch_size_most: Size | None = None
+    """Largest batch size that the search may try; null for no limit."""
 
     @property
     def count(self) -> int:
@@ -283,16 +489,27 @@ class Baseline(Record, frozen=True, kw_only=True):
     """Options that select the baseline case; an omitted option matches any value."""
 
     machine: str | None = None
+    model: str | None = None
     device: str | None = None
     precision: str | None = None
     batch_size: int | None = None
     sequence_length: int | None = None
+    quantization: str | None = None
     attention: str | None = None
     compile: str | None = None
     cache: str | None = None
+    draft: str | None = None
+    lora: str | None = None
+    liger: str | None = None
+    optimizer: str | None = None
+    activation_checkpointing: str | None = None
+    accumulation: int | None = None
+    env: str | None = None
+    parameters: str | None = None
     threads: int | None = None
     tokenizer_threads: int | None = None
     padding: str | None = None
+    new_tokens: int | None = None
 
     def matches(self, config: Config) -> bool:
         """Return whether a case matches every option named here."""
@@ -313,6 +530,6 @@ _DEFAULTS: dict[str, str | int] = {name: getattr(Axes(), name)[0] for name in AX
 _NAMED = tuple(
     (name, BY_NAME[name].prefix, None if BY_NAME[name].named else BY_NAME[name].default)
     for name in SHOWN
-    if name in CHOICES
+    if name not in ("sequence_length", "batch_size")
 )
-"""Choices in a case name: field, prefix, and the value that isn't shown."""
+"""Options in a case name, before its size: field, prefix, and the value that isn't shown."""

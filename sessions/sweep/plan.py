@@ -14,8 +14,19 @@ from benchtui.sessions.sweep.model import (
     Case,
     Measure,
     Sweep,
+    custom_task,
 )
-from benchtui.sessions.sweep.options import AXES, FLASH, OPTIONS, Config, Exclusion, Option
+from benchtui.sessions.sweep.options import (
+    AXES,
+    FLASH,
+    GPU_ATTENTIONS,
+    GPU_QUANTIZATIONS,
+    KERNEL,
+    OPTIONS,
+    Config,
+    Exclusion,
+    Option,
+)
 
 
 def cases(sweep: Sweep) -> list[Case]:
@@ -104,17 +115,31 @@ def _in_place_of(sign: str, values: Sequence[str], axis: str, sweep: Sweep, what
 
 def unsupported_reason(config: Config) -> str | None:
     """Return why a combination is meaningless on any machine, or None."""
-    if config.device != "cpu":
-        if config.precision == "int8":
-            return "int8 is torch's dynamic quantization, which works on cpu alone"
-        return _unsupported_flash(config) if config.attention in FLASH else None
+    if config.precision == "int8" and config.quantization != "off":
+        return f"int8 quantizes the weights already; quantization={config.quantization} needs another precision"
+    return _unsupported_on_cpu(config) if config.device == "cpu" else _unsupported_on_gpu(config)
+
+
+def _unsupported_on_gpu(config: Config) -> str | None:
+    if config.precision == "int8":
+        return "int8 is torch's dynamic quantization, which works on cpu alone"
+    if config.attention == "sdpa-cudnn" and config.precision in ("fp32", "tf32"):
+        return "cuDNN's attention computes in fp16 and bf16 alone"
+    return _unsupported_flash(config) if config.attention in FLASH else None
+
+
+def _unsupported_on_cpu(config: Config) -> str | None:
     if config.precision == "tf32":
         return "tf32 is a mode of NVIDIA tensor cores; on cpu it would measure fp32 again"
     if config.compile == "reduce-overhead":
         return "reduce-overhead works through CUDA graphs; on cpu it would measure compile=default again"
     if config.attention in FLASH:
         return "flash attention needs a CUDA device"
-    return None
+    if config.attention in GPU_ATTENTIONS or config.attention.startswith(KERNEL):
+        return f"attention {config.attention} needs a CUDA device"
+    if config.quantization in GPU_QUANTIZATIONS:
+        return f"quantization {config.quantization} needs a CUDA device"
+    return "liger's layers need a CUDA device" if config.liger == "on" else None
 
 
 def _unsupported_flash(config: Config) -> str | None:
@@ -130,16 +155,47 @@ def incompatible_reason(config: Config, sweep: Sweep) -> str | None:
     """Return why a combination is meaningless with the rest of the sweep, or None."""
     if config.machine and sweep.run.executor == "local":
         return f'machine {config.machine} names nodes of a cluster; set run.executor = "ray"'
-    if sweep.task == "lm-train" and config.precision == "fp16":
+    if custom_task(sweep.task):
+        return _own_step_reason(config) or _without_effect(config, sweep)
+    if config.parameters:
+        return f"parameters ({config.parameters}) are for a step of your own"
+    checks = {"lm-train": _untrainable_reason, "generate": _ungeneratable_reason}
+    reason = checks[sweep.task](config) if sweep.task in checks else None
+    if config.padding == "packed" and sweep.task not in ("lm-forward", "lm-train"):
+        reason = "padding=packed is for tasks lm-forward and lm-train"
+    return reason or _without_effect(config, sweep)
+
+
+def _own_step_reason(config: Config) -> str | None:
+    """Return why an option can't be applied by a user-defined step, which gets no such option."""
+    if config.quantization != "off":
+        return "a step of your own gets no quantization; use axes.parameters"
+    return None
+
+
+def _untrainable_reason(config: Config) -> str | None:
+    if config.precision == "fp16":
         return "fp16 weights can't be trained: their gradients underflow and can't be scaled; amp-fp16 trains"
-    if sweep.task == "lm-train" and config.precision == "int8":
+    if config.precision == "int8":
         return "int8 weights can't be trained"
-    if sweep.task == "generate" and config.uses_cuda_graphs and config.cache != "static":
+    if config.quantization != "off" and (config.lora == "off" or not config.quantization.startswith("bnb-")):
+        return "quantized weights can't be trained; lora trains adapters beside those of bitsandbytes"
+    return None
+
+
+def _ungeneratable_reason(config: Config) -> str | None:
+    if config.uses_cuda_graphs and config.cache != "static":
         return (
             f"{config.compile} works through CUDA graphs, which need one shape, and a dynamic cache grows;"
             " use cache = static"
         )
-    return _without_effect(config, sweep)
+    if config.draft == "off":
+        return None
+    if config.batch_size > 1:
+        return "transformers checks a draft for one sample at a time; use batch_size = 1"
+    if config.cache == "static" or config.compile != "off":
+        return "a checked draft takes tokens back from the cache; use cache = dynamic and compile = off"
+    return None
 
 
 def _without_effect(config: Config, sweep: Sweep) -> str | None:

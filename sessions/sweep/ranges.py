@@ -1,8 +1,9 @@
 """Axis values: lists and the range syntax ``a..b``, ``a..b+step``, ``a..b*factor``."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import TypeVar
 
 import msgspec
@@ -44,20 +45,30 @@ def whole_numbers(value: object, where: str, bounds: Bounds = ANY_SIZE) -> tuple
     return _distinct((_expand(item, where, bounds) for item in _items(value, where)), where)
 
 
+def values(value: object, where: str) -> tuple[str, ...]:
+    """Expand an axis of any values as text: numbers, ranges of whole numbers, flags and words."""
+    return _distinct((_any(item, where) for item in _items(value, where)), where)
+
+
 def words(value: object, where: str, check: Callable[[str, str], str]) -> tuple[str, ...]:
     """Expand an axis of names; ``check(word, where)`` returns the normalized word, or raises."""
     return _distinct(([check(_word(item, where), where)] for item in _items(value, where)), where)
 
 
-def one_of(allowed: Iterable[str]) -> Callable[[str, str], str]:
-    """Return a check that accepts the listed words and suggests the nearest one for any other."""
+def one_of(
+    allowed: Iterable[str], aliases: Mapping[str, str] = MappingProxyType({}), pattern: str = "", form: str = ""
+) -> Callable[[str, str], str]:
+    """Return a check that accepts the listed words and suggests the nearest one for any other.
+
+    An alias stands for another word. Words that match ``pattern`` are allowed too; ``form`` describes them.
+    """
     known = tuple(allowed)
+    forms = ", ".join((*known, form) if form else known)
 
     def check(word: str, where: str) -> str:
-        if word not in known:
-            raise BenchtuiError(
-                f"{where}: {quoted(word)} is not known{nearest(word, known)}; allowed: {', '.join(known)}"
-            )
+        word = aliases.get(word, word)
+        if word not in known and not (pattern and re.fullmatch(pattern, word)):
+            raise BenchtuiError(f"{where}: {quoted(word)} is not known{nearest(word, known)}; allowed: {forms}")
         return word
 
     return check
@@ -82,6 +93,16 @@ def _word(item: object, where: str) -> str:
     if not isinstance(item, str):
         raise BenchtuiError(f"{where}: {quoted(item)} is not text; write it in quotes")
     return item
+
+
+def _any(item: object, where: str) -> Iterable[str]:
+    if isinstance(item, bool):
+        return [str(item).lower()]
+    if isinstance(item, str) and ".." in item and _RANGE.fullmatch(item.strip()):
+        return map(str, _expand(item, where, Bounds(least=0)))
+    if not isinstance(item, (str, int, float)) or "\0" in str(item):
+        raise BenchtuiError(f"{where}: {quoted(item)} is neither text nor a number")
+    return [str(item)]
 
 
 def _expand(item: object, where: str, bounds: Bounds) -> Iterable[int]:

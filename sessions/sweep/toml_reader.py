@@ -7,10 +7,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, get_args
 
+from msgspec.structs import replace
+
 from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, visible
-from benchtui.sessions.sweep import ranges
+from benchtui.sessions.sweep import named_values, ranges
 from benchtui.sessions.sweep.model import (
     ALL_GPUS,
     ALL_KINDS,
@@ -31,7 +33,16 @@ from benchtui.sessions.sweep.model import (
     WhenLost,
     custom_task,
 )
-from benchtui.sessions.sweep.options import LARGEST, OPTIONS, Axes, Baseline, Config, Exclusion, Option
+from benchtui.sessions.sweep.options import (
+    LARGEST,
+    OPTIONS,
+    SWITCH,
+    Axes,
+    Baseline,
+    Config,
+    Exclusion,
+    Option,
+)
 from benchtui.sessions.sweep.plan import included_configs
 from benchtui.sessions.sweep.quantities import parse_quantity
 
@@ -135,7 +146,7 @@ def _path(key: str, where: str) -> list[str]:
         return key.split(".")
     homes: dict[str, list[str]] = {name: [name] for name in _TOP}
     for table, entries in _TABLES.items():
-        homes |= {name: [table, name] for name in entries}
+        homes |= {name: [table, name] for name in entries if name not in homes}
     if key not in homes:
         raise BenchtuiError(
             f"{where}: no entry {quoted(key)}{ranges.nearest(key, homes)}; entries: {', '.join(homes)}"
@@ -166,11 +177,25 @@ def sweep_of(table: Table, where: str) -> Sweep:
         table = {"model": table["task"], **table}
     if "model" not in table:
         raise BenchtuiError(f"{where}: model is missing; name a hub id, a folder or a bundled architecture")
-    sweep = Sweep(**_entries({"measure": {}} | table, _TOP, f"{where}: "))
+    sweep = _sweep(**_entries({"measure": {}} | table, _TOP, f"{where}: "))
     if sweep.planned > MOST_CASES:
         raise BenchtuiError(f"{where}: axes: {sweep.planned:,} cases; at most {MOST_CASES:,} are allowed")
     if sweep.exclude and next(included_configs(sweep), None) is None:
         raise BenchtuiError(f"{where}: exclude: leaves no case; at least one has to be kept")
+    return sweep
+
+
+def _sweep(**entries: Any) -> Sweep:  # noqa: ANN401  (each entry was validated before)
+    """Build a sweep. An axis with a single value is the entry of the sweep that it stands for."""
+    models: tuple[str, ...] = entries["model"]
+    sweep = Sweep(**entries | {"model": ", ".join(models)})
+    if len(models) > 1:
+        sweep = replace(sweep, axes=replace(sweep.axes, model=models))
+    for option in OPTIONS:
+        values = getattr(sweep.axes, option.name)
+        if option.entry and len(values) == 1 and values[0] != option.default:
+            axes = replace(sweep.axes, **{option.name: (option.default,)})
+            sweep = replace(sweep.with_entry(option, values[0]), axes=axes)
     return sweep
 
 
@@ -279,23 +304,84 @@ def _or_auto(parse: Parser) -> Parser:
     return lambda value, where: AUTO if value == AUTO else parse(value, where)
 
 
+def _model(word: str, where: str) -> str:
+    return _text(word, where)
+
+
+def _words_of(option: Option) -> Callable[[str, str], str]:
+    return ranges.one_of(option.values, dict(option.aliases), option.pattern, option.pattern_help)
+
+
+def _switch(option: Option) -> Parser:
+    """Return a parser of words that accepts ``false`` and ``true`` as well."""
+    words = _words(_words_of(option))
+
+    def parse(value: object, where: str) -> object:
+        items = value if isinstance(value, list) else [value]
+        flags = [SWITCH[item] if isinstance(item, bool) else item for item in items]
+        return words(flags if isinstance(value, list) else flags[0], where)
+
+    return parse
+
+
+def _named_values(value: object, where: str) -> tuple[str, ...]:
+    """Parse a table of names with their values to each combination, or the text of a single one."""
+    found: dict[str, tuple[str, ...]]
+    if isinstance(value, str):
+        try:
+            found = {name: (text,) for name, text in named_values.texts(value).items()}
+        except ValueError as error:
+            raise BenchtuiError(f"{where}: {quoted(value)}: {error}") from error
+    elif isinstance(value, dict):
+        found = {name: ranges.values(each, f"{where}.{_known_name(name)}") for name, each in value.items()}
+    else:
+        raise BenchtuiError(f"{where}: {quoted(value)} is not a table of names with their values")
+    for name in found:
+        if not _VARIABLE.fullmatch(name):
+            raise BenchtuiError(f"{where}.{_known_name(name)}: not a name: letters, digits and _")
+    return named_values.combinations(found)
+
+
+def _case_variables(value: object, where: str) -> tuple[str, ...]:
+    """Parse environment variables of cases. Which GPUs there are is no property of a case."""
+    found = _named_values(value, where)
+    if any("CUDA_VISIBLE_DEVICES" in named_values.texts(line) for line in found):
+        raise BenchtuiError(f"{where}.CUDA_VISIBLE_DEVICES: can't be an axis; use axes.device, or env")
+    return found
+
+
+def _known_name(name: str) -> str:
+    return visible(name, LONGEST_VALUE)
+
+
 def _axes(**entries: Any) -> Axes:  # noqa: ANN401  (each entry was validated before)
     """Build the axes; a batch size search starts at 1."""
-    auto = entries.get("batch_size") == AUTO
-    return Axes(**entries | ({"batch_size": (1,), "batch_size_auto": True} if auto else {}))
+    found = entries.get("batch_size")
+    if not isinstance(found, str):
+        return Axes(**entries)
+    most = found.removeprefix(AUTO).removeprefix(AT_MOST)
+    limit = {"batch_size_most": int(most)} if most else {}
+    return Axes(**entries | {"batch_size": (1,), "batch_size_auto": True} | limit)
 
 
 def _batch_sizes(value: object, where: str) -> object:
-    """Parse the batch sizes, or a single ``auto``."""
+    """Parse the batch sizes, or a single ``auto`` or ``auto<=N``."""
     items = value.split(",") if isinstance(value, str) else value
-    words = [item.strip() for item in items if isinstance(item, str)] if isinstance(items, list) else []
-    if AUTO not in words:
+    words = (
+        ["".join(item.split()) for item in items if isinstance(item, str)] if isinstance(items, list) else []
+    )
+    searches = [word for word in words if word.startswith(AUTO)]
+    if not searches:
         return ranges.whole_numbers(value, where)
     if isinstance(items, list) and len(items) > 1:
         raise BenchtuiError(
             f"{where}: {quoted(value)}: 'auto' looks for the batch size itself, and stands alone"
         )
-    return AUTO
+    (word,) = searches
+    if word != AUTO:
+        _, sign, most = word.partition(AT_MOST)
+        ranges.whole_numbers(most if sign else word, where)
+    return word
 
 
 def _numbers(option: Option) -> Parser:
@@ -307,7 +393,9 @@ def _parser(option: Option) -> Parser:
     """Return the parser of an axis."""
     if option.name in _PARSERS:
         return _PARSERS[option.name]
-    return _numbers(option) if option.numeric else _words(ranges.one_of(option.values))
+    if set(SWITCH) <= set(option.values):
+        return _switch(option)
+    return _numbers(option) if option.numeric else _words(_words_of(option))
 
 
 def _rate(value: object, where: str) -> float:
@@ -409,17 +497,28 @@ _PARSERS: dict[str, Parser] = {
     "machine": _words(_machine_or_all),
     "device": _words(_device_or_all),
     "batch_size": _batch_sizes,
+    "env": _case_variables,
+    "parameters": _named_values,
 }
 """Parsers of options that are neither plain numbers nor words of a fixed list."""
-_AXES: dict[str, Parser] = {option.name: _parser(option) for option in OPTIONS}
+_AXES: dict[str, Parser] = {option.name: _parser(option) for option in OPTIONS if option.name != "model"}
+"""Parsers of the entries of ``axes``. Models are listed in the sweep's entry ``model``."""
+_MODELS = _words(_model)
 _ONE_CASE: dict[str, Parser] = {
     key: _single(parse)
     for key, parse in (
-        _AXES | {"machine": _words(_machine), "device": _words(_device), "batch_size": ranges.whole_numbers}
+        _AXES
+        | {
+            "model": lambda value, where: ("",) if value == "" else _MODELS(value, where),
+            "machine": _words(_machine),
+            "device": _words(_device),
+            "batch_size": ranges.whole_numbers,
+        }
     ).items()
 }
 """Parsers of the options of a single case."""
 AUTO = "auto"
+AT_MOST = "<="
 _AUTOMATIC = {"warmup": "warmup_auto", "until_percent": "until_auto"}
 _COUNTS = {"min_warmup_s": "warmup", "min_time_s": "iterations"}
 """Count of steps beside each minimum time."""
@@ -458,7 +557,7 @@ _RUN: dict[str, Parser] = {
 _TABLES = {"axes": _AXES, "measure": _MEASURE, "run": _RUN, "train": _TRAIN, "generate": _GENERATE}
 _TOP: dict[str, Parser] = {
     "name": _text,
-    "model": _text,
+    "model": _MODELS,
     "weights": _choice(*get_args(Weights)),
     "task": _task,
     "dataset": _text,

@@ -8,9 +8,9 @@ import tomlkit
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import quoted
-from benchtui.sessions.sweep import ranges, toml_reader
+from benchtui.sessions.sweep import named_values, ranges, toml_reader
 from benchtui.sessions.sweep.model import Sweep
-from benchtui.sessions.sweep.options import Exclusion, Record
+from benchtui.sessions.sweep.options import BY_NAME, Axes, Exclusion, Record
 from benchtui.sessions.sweep.toml_reader import Table
 
 Texts = Mapping[str, str]
@@ -30,7 +30,7 @@ WORDS = (
     "run.lost",
 )
 """Entries that are always text, whatever they look like."""
-PAIRS = ("measure.baseline", "env")
+PAIRS = ("measure.baseline", "env", "axes.env", "axes.parameters")
 """Entries that are a table, typed as ``name=value, name=value``."""
 LEAST_IN_RANGE = 4
 """Minimum count of numbers to be written as a range."""
@@ -39,11 +39,13 @@ LEAST_IN_RANGE = 4
 def value_of(entry: str, text: str) -> object:
     """Convert typed text to the value in a TOML file; raises BenchtuiError for malformed pairs."""
     text = text.strip()
+    if entry == "model" and "," in text:
+        return [part.strip() for part in text.split(",")]
     if entry in WORDS:
         return text
     if entry in PAIRS and not text.startswith("{"):
         return _pairs(entry, text)
-    if entry.startswith("axes.") and "," in text and not text.startswith("["):
+    if entry.startswith("axes.") and "," in text and not text.startswith(("[", "{")):
         return [_plain(part.strip()) for part in text.split(",")]
     return toml_reader.typed(text)
 
@@ -79,7 +81,9 @@ def texts_of(table: Table) -> dict[str, str]:
 
 def table_of(sweep: Sweep) -> Table:
     """Return a sweep as the entries of a TOML file, defaults included, unset values omitted."""
-    return _entries(sweep) | {"exclude": _tables(sweep.exclude)}
+    table = _entries(sweep) | {"exclude": _tables(sweep.exclude)}
+    models = sweep.axes.model
+    return table if models == Axes().model else table | {"model": list(models)}
 
 
 def default_table() -> Table:
@@ -129,7 +133,7 @@ def _write(document: MutableMapping[str, Any], entry: str, text: str | None) -> 
         return
     value = value_of(entry, text)
     if isinstance(value, dict):
-        _write_pairs(holder, name, value, inline=entry != "env")
+        _write_pairs(holder, name, value, inline=entry == "measure.baseline")
     else:
         holder[name] = _list(value) if isinstance(value, list) else value
 
@@ -166,7 +170,7 @@ def _text_of_pairs(table: Mapping[str, object]) -> str:
     if all(text and text.strip() == text and not set(text) & set(",={}\"'") for text in pairs.values()):
         return ", ".join(f"{name}={text}" for name, text in pairs.items())
     inline = tomlkit.inline_table()
-    inline.update(pairs)
+    inline.update({name: value if isinstance(value, list) else pairs[name] for name, value in table.items()})
     return inline.as_string()
 
 
@@ -211,12 +215,23 @@ def _entries(record: Record) -> Table:
         value = getattr(record, field)
         name = _NAMES.get(field, field)
         if field.endswith("_auto"):
-            found |= {field.removesuffix("_auto"): toml_reader.AUTO} if value else {}
+            most = getattr(record, field.replace("_auto", "_most"), None)
+            limit = "" if most is None else f"{toml_reader.AT_MOST}{most}"
+            found |= {field.removesuffix("_auto"): toml_reader.AUTO + limit} if value else {}
+        elif field.endswith("_most"):
+            continue
         elif name in _IMPLIED and value is None:
             found[name] = toml_reader.AUTO
-        elif value is not None and field != "exclude":
+        elif isinstance(record, Axes) and BY_NAME[field].named_values:
+            found |= {field: _named_values(value)} if any(value) else {}
+        elif value is not None and field != "exclude" and (field != "model" or isinstance(value, str)):
             found[name] = _said(field, value)
     return found
+
+
+def _named_values(lines: tuple[str, ...]) -> Table:
+    axes = named_values.axes_of(lines)
+    return {name: values[0] if len(values) == 1 else values for name, values in axes.items()}
 
 
 def _said(field: str, value: object) -> object:

@@ -51,8 +51,9 @@ def case_label(config: Config, varied: Collection[str]) -> str:
     """Return a case's label for a sentence: device, precision, batch size, and the other options that vary."""
     if config.label:
         return config.name
-    length = [f"seq={config.sequence_length}"] if "sequence_length" in varied else []
-    return " ".join([machine_label(config), choices_label(config, varied), *length, f"bs={config.batch_size}"])
+    sizes = [f"new={config.new_tokens}"] if "new_tokens" in varied else []
+    sizes += [f"seq={config.sequence_length}"] if "sequence_length" in varied else []
+    return " ".join([machine_label(config), choices_label(config, varied), *sizes, f"bs={config.batch_size}"])
 
 
 def machine_label(config: Config) -> str:
@@ -65,14 +66,14 @@ def choices_label(config: Config, varied: Collection[str]) -> str:
     shown = (
         (each.name, f"{each.prefix}{getattr(config, each.name) or 'default'}")
         for each in OPTIONS
-        if each.prefix and not each.work
+        if (each.prefix or each.named_values) and not each.work
     )
     return " ".join([config.precision, *(text for key, text in shown if key in varied)])
 
 
 def _machine(config: Config) -> str:
-    """Return the requested cluster nodes as a prefix of the device."""
-    return f"{config.machine} " if config.machine else ""
+    """Return the requested cluster nodes and the model, if the sweep has several, as a prefix of the device."""
+    return "".join(f"{name} " for name in (config.machine, config.model) if name)
 
 
 def outcome(case: CaseState) -> str:

@@ -86,7 +86,7 @@ class Bench:
 
     def case(self, batch_size: int = 1, ms: Sequence[float] | float = (), **options: Any) -> Made:
         """Build a case; a single time stands for 30 steps spread by 1% around it."""
-        names = set(Config.__struct_fields__)
+        names = set(Config.__struct_fields__) - {"model"}  # a case has the model that it loaded
         config = Config(
             **{"device": "cpu", "batch_size": batch_size} | {k: v for k, v in options.items() if k in names}
         )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from benchtui.sessions.analysis.applied_options import belongs_to_other_task, was_applied
+from benchtui.sessions.analysis.applied_options import has_no_part, was_applied
 from benchtui.sessions.payloads import CLOCK_LIMITS, Compiling, Environment
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import UNKNOWN
@@ -146,6 +146,12 @@ def _read_back(case: CaseState) -> list[tuple[str, str, str, bool | None]]:
         "padding": format.clean(effective.padding or ""),
         **{option: format.clean(str(value)) for option, value in effective.others.items()},
     }
+    weights = [f"{count:,} {layer}" for layer, count in effective.layers.items()]
+    weights += [] if effective.weights_mb is None else [f"{effective.weights_mb:,.1f} MB"]
+    if "quantization" in actual and weights:
+        actual["quantization"] += f" ({format.clean(', '.join(weights))})"
+    if effective.draft_acceptance is not None:
+        actual["draft"] = f"{actual.get('draft', '')} ({effective.draft_acceptance:.0%} accepted)"
     words = {True: "applied", False: "not applied", None: "not read back"}
     known = [
         (option, actual.get(option, ""), words[so], so)
@@ -160,7 +166,7 @@ def _options_of(case: CaseState) -> list[str]:
     """Return the options that the case has. Those of a case that another tool named are in its name."""
     if case.config.label:
         return []
-    return [option for option in READ_BACK if not belongs_to_other_task(case, option)]
+    return [option for option in READ_BACK if not has_no_part(case, option)]
 
 
 def _outcome(case: CaseState) -> Facts:

@@ -161,7 +161,7 @@ class HeatmapChart:
             return Listing(("", "case"), (), 1)
         sign = -1 if data.metric.higher_is_better else 1
         ranked = sorted(
-            (case.config.sequence_length, sign * value, case.index, case)
+            (case.config.work, sign * value, case.index, case)
             for case, value in data.values
             if self._matches(case)
         )

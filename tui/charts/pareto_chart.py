@@ -4,7 +4,7 @@ from benchtui.sessions.analysis.chart_series import SAMPLES, MetricsLookup
 from benchtui.sessions.analysis.pareto import COSTS, ParetoPoint, fronts, pareto_points
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import Work
+from benchtui.sessions.sweep import Work, distinct_works
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.line_chart import letter_of
 from benchtui.tui.charts.readout import format_metric, option_words, title
@@ -45,7 +45,7 @@ class ParetoChart:
         labels = short_names([case.config for case in cases])
         self._labels = {case.index: label for case, label in zip(cases, labels, strict=True)}
         kept = [case for case in cases if matches(self._labels[case.index], filter_text)]
-        self._works = sorted({case.config.work for case in cases})
+        self._works = distinct_works(case.config.work for case in cases)
         self._all = pareto_points(kept, self._known, self._cost)
         self._fronts = fronts(self._all)
         self._front = tuple(trade for row in self._fronts.values() for trade in row)
@@ -92,11 +92,15 @@ class ParetoChart:
     def notes(self) -> list[str]:
         """Number of cases on the front, with the active filter and scale."""
         count = f"{len(self._front)} of {len(self._all)} cases"
-        grouped = any(work.group for work in self._fronts)
-        kind = "group" if grouped else option_words("sequence_length")
-        each = [f"a front per {kind}"] if len(self._fronts) > 1 else []
+        each = [f"a front per {self._distinct}"] if len(self._fronts) > 1 else []
         filtered = [f"filter {self._filter_text}"] if self._filter_text else []
         return [*filtered, *each, count, *(["logarithmic"] if self._logarithmic else [])]
+
+    @property
+    def _distinct(self) -> str:
+        """Parts of the work in which the fronts differ."""
+        columns = zip(Work._fields, zip(*self._works, strict=True), strict=True)
+        return " and ".join(option_words(name) for name, column in columns if len(set(column)) > 1)
 
     def readout(self) -> list[list[Span]]:
         """Render the selected case with its throughput and cost."""
@@ -136,7 +140,7 @@ class ParetoChart:
         )
 
     def lines(self) -> Listing:
-        """List the cases of the front, cheapest first within each sequence length."""
+        """List the cases of the front, cheapest first within each front."""
         rows = tuple(
             (
                 self._letter(trade.case.config.work),
@@ -161,7 +165,7 @@ class ParetoChart:
         return beside or (self._front[self._chosen] if self._front else None)
 
     def _letter(self, work: Work) -> Span:
-        """Return the letter and color role of the front of a sequence length."""
+        """Return the letter and color role of the front of a work."""
         return letter_of(self._works.index(work))
 
     def _titles(self) -> tuple[str, ...]:

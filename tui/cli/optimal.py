@@ -1,7 +1,7 @@
 """``benchtui optimal``: choose which of the measured cases to run."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -144,11 +144,10 @@ def optimal(
     """
     loaded = sessions.load(session)
     loaded.judge_by(verdict_settings({"baseline": baseline, "same_within": same_within}))
-    _require_length(loaded, length)
-    objective = Objective(need, Constraints(**limits), steps, None if length is None else Work(length))
-    objectives = [objective] if toml_path else _by_work(objective, works(loaded))
+    objectives = _objectives(Objective(need, Constraints(**limits), steps), loaded, length)
     decisions = [decide(loaded, each) for each in objectives]
-    text = _sweep_text(loaded, objective) if toml_path and decisions[0].best else None
+    best = any(decision.best for decision in decisions)
+    text = _sweep_text(loaded, objectives) if toml_path and best else None
     if as_json:
         click.echo(output.json_text(loaded, decisions), err=toml_path == "-")
     else:
@@ -177,37 +176,33 @@ def requested_sweep(sweep: str | None, overrides: tuple[str, ...], **options: Un
     loaded = sessions.load(session)
     if loaded.simulated:
         raise BenchtuiError(f"{session}: a simulated session says nothing about which case is best here")
-    text = _sweep_text(loaded, Objective(options["need"]), overrides)
+    text = _sweep_text(loaded, _objectives(Objective(options["need"]), loaded), overrides)
     return parse_sweep(text, f"best case of {session}", overrides)
 
 
-def _require_length(session: Session, length: int | None) -> None:
-    """Raise BenchtuiError for a sequence length that no measured case has."""
-    known = sorted({work.sequence_length for work in works(session)})
-    if length is not None and known and length not in known:
-        named = ", ".join(map(str, known))
+def _objectives(objective: Objective, session: Session, length: int | None = None) -> list[Objective]:
+    """Split an objective by work: model, sequence length, new tokens, group of another tool.
+
+    Raises:
+        BenchtuiError: If cases were measured, but none of the sequence length.
+    """
+    known = works(session)
+    if length is None:
+        return [replace(objective, work=work) for work in known] if len(known) > 1 else [objective]
+    lengths = sorted({work.sequence_length for work in known})
+    if known and length not in lengths:
+        named = ", ".join(map(str, lengths))
         raise BenchtuiError(f"--sequence-length: no measured case has {length} tokens; there are {named}")
+    found = [work for work in known if work.sequence_length == length] or [Work(length)]
+    return [replace(objective, work=work) for work in found]
 
 
-def _by_work(objective: Objective, works: tuple[Work, ...]) -> list[Objective]:
-    """Split an objective by work, such as the sequence length."""
-    if objective.work or len(works) < 2:
-        return [objective]
-    return [replace(objective, work=work) for work in works]
-
-
-def _sweep_text(session: Session, objective: Objective, overrides: tuple[str, ...] = ()) -> str:
+def _sweep_text(session: Session, objectives: Sequence[Objective], overrides: tuple[str, ...] = ()) -> str:
     """Return the best case as a sweep, checked with overrides. Raises BenchtuiError if it can't run."""
     if session.cases and all(case.config.label for case in session.cases):
         raise BenchtuiError(f"the cases were imported from {session.start.source}; benchtui can't run them")
-    known = works(session)
-    if objective.work is None and len(known) > 1:
-        named = ", ".join(f"{work.sequence_length}" for work in known)
-        raise BenchtuiError(
-            f"the session has {len(known)} sequence lengths, whose cases can't be compared;"
-            f" choose one with `benchtui optimal --sequence-length`: {named}"
-        )
-    best = decide(session, objective).best
+    _require_one_work(objectives)
+    best = decide(session, objectives[0]).best
     if best is None:
         raise BenchtuiError("the session has no measured case to choose from")
     sweep = single_case_sweep(session.start.sweep, best.config)
@@ -218,6 +213,19 @@ def _sweep_text(session: Session, objective: Objective, overrides: tuple[str, ..
     text = toml_writer.toml_of(sweep)
     parse_sweep(text, f"{best.name}: can't be run again", overrides)
     return text
+
+
+def _require_one_work(objectives: Sequence[Objective]) -> None:
+    """Raise BenchtuiError for several works, of which a sweep of one case can't be made."""
+    if len(objectives) < 2:
+        return
+    lengths = sorted({each.work.sequence_length for each in objectives if each.work})
+    if len(lengths) == 1:
+        raise BenchtuiError("cases of several models or numbers of new tokens can't be compared")
+    raise BenchtuiError(
+        f"the session has {len(lengths)} sequence lengths, whose cases can't be compared;"
+        f" choose one with `benchtui optimal --sequence-length`: {', '.join(map(str, lengths))}"
+    )
 
 
 def _require_known(source: str, sweep: Sweep, overrides: tuple[str, ...]) -> None:

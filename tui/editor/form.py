@@ -6,8 +6,18 @@ from typing import get_args
 
 import msgspec
 
-from benchtui.sessions.sweep import TASKS, Caches, ExecutorKind, Mode, Optimizer, Sweep, Weights, WhenLost
-from benchtui.sessions.sweep.options import OPTIONS, Option
+from benchtui.sessions.sweep import (
+    TASKS,
+    Caches,
+    ExecutorKind,
+    Mode,
+    Optimizer,
+    Sweep,
+    Weights,
+    WhenLost,
+    custom_task,
+)
+from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Option
 from benchtui.sessions.sweep.toml_reader import entries
 from benchtui.sessions.sweep.toml_writer import Texts
 from benchtui.tui.drawing.format import clean
@@ -120,8 +130,13 @@ def all_entries() -> tuple[FormField, ...]:
 
 def unused(entry: FormField, sweep: Sweep) -> str | None:
     """Return why the sweep's task ignores an entry, or None if it doesn't."""
+    table, _, name = entry.key.partition(".")
+    if entry.key in _AXIS_OF_ENTRY:
+        return f"see {_AXIS_OF_ENTRY[entry.key]}"
+    if entry.key == "axes.parameters" and not custom_task(sweep.task):
+        return "only for a step of your own"
     tasks = {"train": "lm-train", "generate": "generate"}
-    task = tasks.get(entry.key.partition(".")[0])
+    task = BY_NAME[name].task if table == "axes" else tasks.get(table)
     return f"only for task {task}" if task and task != sweep.task else None
 
 
@@ -147,10 +162,15 @@ def toggled(entry: FormField, text: str, value: str) -> str:
 
 def shown(entry: FormField, texts: Mapping[str, str], defaults: Mapping[str, str]) -> str:
     """Return an entry's text or its default; empty if it has neither."""
-    return texts.get(entry.key, defaults.get(entry.key, ""))
+    stands_for = _ENTRY_OF_AXIS.get(entry.key, "")
+    default = texts.get(stands_for, defaults.get(stands_for)) if stands_for else defaults.get(entry.key)
+    return texts.get(entry.key, default or "")
 
 
 ENTRIES = all_entries()
+_ENTRY_OF_AXIS = {f"axes.{option.name}": option.entry for option in OPTIONS if "." in option.entry}
+"""Entries that the defaults of axes stand for."""
+_AXIS_OF_ENTRY = {entry: axis for axis, entry in _ENTRY_OF_AXIS.items()}
 FOLD_ROWS = {
     group: FormField(f"fold.{group}", f"options of {group.lower()}; those set are named here", folds=group)
     for group in FOLDED

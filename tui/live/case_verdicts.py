@@ -26,7 +26,7 @@ class CaseVerdicts:
         self._measured: dict[int, CaseState] = {}
         """Successfully measured cases, by index."""
         self._bases: dict[Work, CaseState | None] = {}
-        """Baseline per sequence length; computed on demand, cleared when a case ends."""
+        """Baseline per work; computed on demand, cleared when a case ends."""
         self._rounds: dict[int, tuple[Sample, ...]] = {}
         """Summarized rounds per case, computed when the case is first compared."""
         self._noise: tuple[int, dict[str, Noise]] = (-1, {})

@@ -16,9 +16,15 @@ ALWAYS = ("device", "precision", "batch_size")
 """Options that every name has."""
 PREFIXES = {
     "cache": "cache ",
+    "draft": "draft ",
+    "lora": "lora ",
+    "liger": "liger ",
+    "activation_checkpointing": "ckpt ",
+    "accumulation": "acc ",
     "threads": "threads ",
     "tokenizer_threads": "tok ",
     "padding": "pad ",
+    "new_tokens": "new ",
     "sequence_length": "seq ",
     "batch_size": "bs ",
 }

@@ -221,7 +221,10 @@ def _measurement(run: _Run) -> Measurement:
 
 
 def _options(run: _Run) -> Config:
-    """Return the options of a run. An optimizer isn't an option of a case, so that it needs a label."""
+    """Return the options of a run, with its optimizer in a label.
+
+    The option ``optimizer`` names one implementation; a table with ``adamw`` leaves it open.
+    """
     device = UNKNOWN if run.max_vram is None else DEVICE if run.max_vram else "cpu"
     precision, mode = _precision(run), _compile(run)
     named = f"{precision} compile={mode} optimizer={run.optimizer} bs={run.batch_size} seq={run.max_length}"

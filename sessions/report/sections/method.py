@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from benchtui.sessions.analysis.applied_options import belongs_to_other_task, was_applied
+from benchtui.sessions.analysis.applied_options import has_no_part, was_applied
 from benchtui.sessions.analysis.roofline import context_power_w
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.payloads import Data, Effective
@@ -129,7 +129,7 @@ def _moot(case: CaseState, option: str) -> bool:
     """Return whether an unknown option has its default, and is unknown while it makes no difference."""
     row = BY_NAME[option]
     default = getattr(case.config, option) == row.default
-    return (row.of_texts and default) or belongs_to_other_task(case, option)
+    return (row.of_texts and default) or has_no_part(case, option)
 
 
 def _applied(case: CaseState) -> str:

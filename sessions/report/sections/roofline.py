@@ -146,8 +146,14 @@ def _peak(peaks: Peaks, name: str, rate: float | None, burst: float | None, unit
 
 def _utilization(session: Session) -> Column[Row]:
     """Return the column of MFU, or of HFU if operations are computed again."""
-    title = "HFU (%)" if session.start.sweep.train.activation_checkpointing else "MFU (%)"
+    title = "HFU (%)" if _recomputes(session) else "MFU (%)"
     return Column(title, lambda row: utilization(session, row))
+
+
+def _recomputes(session: Session) -> bool:
+    """Return whether any case computes activations again in the backward pass."""
+    sweep = session.start.sweep
+    return any(sweep.resolve(case.config).activation_checkpointing == "on" for case in session.cases)
 
 
 def _giga(amount: float | None) -> str | None:

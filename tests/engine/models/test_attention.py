@@ -1,11 +1,12 @@
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 from benchtui.engine.models import attention
-from benchtui.engine.worker.step_cost import count
+from benchtui.engine.worker.step_cost import ByteCounter, count
 from benchtui.sessions.payloads import Effective
 
 NAMESPACE = "_flash_attn2_tested"
@@ -91,3 +92,43 @@ def test_flash_attention_that_torch_cannot_see_has_no_operations() -> None:
     found = count(lambda lap: step @ step, 0.1, Effective(attention="flash_attention_2"))
     assert found.flops is None and found.bytes_moved is not None
     assert found.absent == {"flops": "flash_attention_2 isn't visible to torch's counter"}
+
+
+@pytest.fixture
+def kernels_restored() -> Iterator[None]:
+    yield
+    for kernel in attention.SDPA_KERNELS.values():
+        getattr(torch.backends.cuda, f"enable_{kernel}_sdp")(True)
+
+
+@pytest.mark.usefixtures("kernels_restored")
+@pytest.mark.parametrize("requested", ["sdpa-math", "sdpa-flash"])
+def test_the_only_allowed_kernel_runs_and_is_read_back(requested: str) -> None:
+    network = SimpleNamespace(config=SimpleNamespace(_attn_implementation=attention.select(requested)))
+    query = torch.ones(1, 2, 8, 16)
+    with ByteCounter() as counter:
+        torch.nn.functional.scaled_dot_product_attention(query, query, query)
+    assert attention.kernels(counter.operators) == (requested.removeprefix("sdpa-"),)
+    assert attention.read_back(network) == requested
+
+
+@pytest.mark.usefixtures("kernels_restored")
+def test_a_kernel_that_a_device_lacks_is_the_reason_for_skipping() -> None:
+    attention.select("sdpa-cudnn")
+    query = torch.ones(1, 2, 8, 16)
+    with pytest.raises(RuntimeError) as raised:
+        torch.nn.functional.scaled_dot_product_attention(query, query, query)
+    reason = attention.no_kernel_reason("sdpa-cudnn", raised.value)
+    assert reason is not None and reason.startswith("attention sdpa-cudnn: torch has no such kernel")
+    assert attention.no_kernel_reason("sdpa", raised.value) is None
+
+
+def test_any_other_attention_leaves_the_kernel_to_torch() -> None:
+    assert [attention.select(name) for name in ("auto", "eager", "flash", "flex", "kernel:a/b@v1")] == [
+        None,
+        "eager",
+        "flash_attention_2",
+        "flex_attention",
+        "a/b@v1",
+    ]
+    assert attention.read_back(SimpleNamespace(config=SimpleNamespace(_attn_implementation="sdpa"))) == "sdpa"

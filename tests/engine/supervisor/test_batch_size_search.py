@@ -174,3 +174,11 @@ def test_too_few_blocks_leave_the_noise_unknown() -> None:
     assert rate([2.0], samples=1) == Rate(500.0)
     assert rate([], samples=1) is None
     assert rate([0.0], samples=1) is None
+
+
+def test_no_size_beyond_the_cap_is_run() -> None:
+    trials = [Trial(size, "ok") for size in (1, 2, 4)]
+    assert next_step(trials, lambda size: None, most=6) == NextSize(6, "auto: doubling")
+    assert next_step([*trials, Trial(6, "ok")], lambda size: None, most=6) == SearchResult(
+        "largest that fits 6 (the maximum allowed)"
+    )

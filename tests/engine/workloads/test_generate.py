@@ -182,9 +182,10 @@ def test_a_static_cache_has_its_full_size(generate: Callable[..., Generate], new
 @pytest.mark.parametrize("cache", CACHES)
 def test_the_cache_is_read_back_once_there_was_a_step(generate: Callable[..., Generate], cache: str) -> None:
     workload = generate(f"cache={cache}", "dataset=synthetic")
-    assert workload.read_back().others == {}
+    assert "cache" not in workload.read_back().others
     workload.step(lambda part: None)
-    assert workload.read_back().others == {"cache": cache}
+    read = workload.read_back().others
+    assert (read["cache"], read["new_tokens"]) == (cache, workload.new_tokens)
 
 
 @static_cache
@@ -218,3 +219,51 @@ def test_compiled_decoding_with_a_static_cache_is_one_graph_with_the_same_tokens
     for _ in range(2):
         assert torch.equal(tokens_of(compiled), tokens_of(eager))
     assert compilation.graphs() - before == 1
+
+
+@pytest.mark.parametrize("dataset", [(), ("dataset=synthetic",)])
+def test_a_draft_gives_the_same_tokens_and_reports_how_many_were_accepted(
+    generate: Callable[..., Generate], dataset: tuple[str, ...]
+) -> None:
+    options = ("batch_size=1", "new_tokens=12", *dataset)
+    drafted, plain = generate("draft=lookup:3", *options), generate(*options)
+    counted = drafted.count(drafted.step(lambda part: None))
+    assert counted == plain.count(plain.step(lambda part: None))
+    drafted.end_measuring()
+    assert not [mark for mark in drafted.marks if "draft" in mark]
+    effective = drafted.read_back()
+    assert effective.draft_acceptance is None or 0 <= effective.draft_acceptance <= 1
+    assert (effective.draft_acceptance is None) == (effective.others["draft"] == "off")
+
+
+def test_accepted_tokens_save_passes(generate: Callable[..., Generate]) -> None:
+    workload = generate("draft=lookup:3", "batch_size=1", "new_tokens=40", "sequence_length=8")
+    torch.nn.init.zeros_(workload._network.lm_head.weight)  # all tokens alike: the first one again and again
+    workload.step(lambda part: None)
+    drafting = workload._drafting
+    assert drafting is not None and drafting.acceptance is not None and drafting.acceptance > 0.5
+    assert drafting.accepted == 40 - drafting._passes
+    assert workload.read_back().others["draft"] == "lookup:3"
+
+
+def test_a_draft_that_changes_tokens_is_marked(
+    generate: Callable[..., Generate], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workload = generate("draft=lookup:3", "batch_size=1", "new_tokens=4")
+    monkeypatch.setattr(workload._drafting, "generate", lambda ids, mask, new: ids.new_full((1, new), -1))
+    workload.end_measuring()
+    assert workload.marks[-1] == "the draft changes the tokens from new token 1 on"
+
+
+def test_a_case_with_a_draft_answers_with_it(
+    generate: Callable[..., Generate], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workload = generate("draft=lookup:3", "batch_size=1", "new_tokens=4")
+    monkeypatch.setattr(workload._drafting, "generate", lambda ids, mask, new: ids.new_full((1, new), 7))
+    answered = workload.answer(0.0).values
+    assert answered.tolist() == [[7] * 4] * 4
+
+
+def test_a_draft_model_needs_real_weights(generate: Callable[..., Generate]) -> None:
+    with pytest.raises(CaseSkippedError, match="random weights agree with no other model"):
+        generate("draft=other-model", "batch_size=1")

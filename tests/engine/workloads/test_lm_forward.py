@@ -2,6 +2,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from benchtui.engine.devices.registry import open_device
 from benchtui.engine.workloads.lm_forward import LmForward
@@ -41,3 +42,13 @@ def test_no_cache_is_built(lm_sweep: Callable[..., Sweep], monkeypatch: pytest.M
 def test_unsupported_sequence_length_is_skipped(lm_sweep: Callable[..., Sweep]) -> None:
     with pytest.raises(CaseSkippedError, match=r"sequence_length 65: .* supports at most 64"):
         make(lm_sweep("sequence_length=65"))
+
+
+def test_packed_samples_answer_as_padded_ones(lm_sweep: Callable[..., Sweep], tmp_path: Path) -> None:
+    (tmp_path / "texts.txt").write_text("good film\none two three\nfour\nfive six\nseven\n")
+    options = ("batch_size=3", f"dataset={tmp_path / 'texts.txt'}")
+    packed, padded = (
+        make(lm_sweep(*options, f"padding={name}")).answer(0.0).values for name in ("packed", "max")
+    )
+    assert packed.shape == padded.shape
+    assert torch.allclose(packed, padded, atol=1e-4)

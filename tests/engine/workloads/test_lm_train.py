@@ -1,3 +1,4 @@
+import sys
 from collections.abc import Callable
 from math import isfinite, log
 from pathlib import Path
@@ -6,10 +7,11 @@ import pytest
 import torch
 
 from benchtui.engine.devices.registry import open_device
+from benchtui.engine.models import optimizers
 from benchtui.engine.workloads.lm_train import LmTrain
 from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.errors import CaseSkippedError
-from benchtui.sessions.sweep import Config, Sweep, Train, cases
+from benchtui.sessions.sweep import Config, Sweep, cases
 
 
 def make(sweep: Sweep) -> LmTrain:
@@ -111,17 +113,22 @@ def test_gradients_are_scaled_only_for_fp16(train: Callable[..., LmTrain]) -> No
 
 @pytest.mark.parametrize(
     ("optimizer", "ran"),
-    [("auto", "AdamW for-loop"), ("fused", "AdamW fused"), ("foreach", "AdamW foreach")],
+    [
+        ("auto", "adamw"),
+        ("adamw", "adamw"),
+        ("fused", "adamw-fused"),
+        ("adamw-fused", "adamw-fused"),
+        ("adamw-foreach", "adamw-foreach"),
+        ("sgd", "sgd"),
+    ],
 )
 def test_optimizer_that_ran_is_read_back(train: Callable[..., LmTrain], optimizer: str, ran: str) -> None:
     assert train(f"optimizer={optimizer}").effective.others["optimizer"] == ran
 
 
 def test_optimizer_is_fused_on_a_gpu(train: Callable[..., LmTrain]) -> None:
-    workload = train()
-    workload._device = torch.device("cuda")
-    (group,) = workload._adamw(Train()).param_groups
-    assert group["fused"] is True
+    parameters = train()._network.parameters()
+    assert optimizers.name_of(optimizers.make("auto", parameters, 0.1, torch.device("cuda"))) == "adamw-fused"
 
 
 @pytest.mark.parametrize("optimizer", ["fused", "foreach"])
@@ -129,7 +136,7 @@ def test_every_optimizer_trains_alike(train: Callable[..., LmTrain], optimizer: 
     assert losses(train(f"optimizer={optimizer}"), 3) == pytest.approx(losses(train(), 3), rel=1e-4)
 
 
-@pytest.mark.parametrize("optimizer", ["auto", "fused"])
+@pytest.mark.parametrize("optimizer", ["auto", "fused", "sgd"])
 def test_measured_steps_that_the_scaler_skipped_are_marked(
     train: Callable[..., LmTrain], optimizer: str
 ) -> None:
@@ -177,3 +184,68 @@ def test_nonfinite_loss_marks_the_case(train: Callable[..., LmTrain]) -> None:
         workload._network.lm_head.weight.fill_(float("nan"))
     assert not isfinite(losses(workload, 2)[0])
     assert workload.marks == ("random weights", "loss not finite")
+
+
+def test_options_of_training_are_read_back(train: Callable[..., LmTrain]) -> None:
+    workload = train("accumulation=2", "activation_checkpointing=true", "optimizer=sgd")
+    losses(workload, 1)
+    read = workload.read_back().others
+    names = ("accumulation", "activation_checkpointing", "optimizer", "lora", "liger")
+    assert [read[name] for name in names] == [2, "on", "sgd", "off", "off"]
+    assert workload.samples == 4
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_packed_samples_have_the_loss_of_separate_ones(train: Callable[..., LmTrain], attention: str) -> None:
+    options = (f"attention={attention}", "optimizer=sgd")
+    packed, padded = train("padding=packed", *options), train("padding=longest", *options)
+    counted = packed.count(packed.step(lambda part: None))
+    assert counted.padded_tokens == counted.tokens
+    separate = padded.count(padded.step(lambda part: None))
+    assert counted.tokens == separate.tokens and separate.padded_tokens > separate.tokens  # type: ignore[operator]
+    assert counted.loss == pytest.approx(separate.loss, rel=1e-4)
+    assert packed.read_back().padding == "packed"
+
+
+def test_a_network_that_mixes_packed_samples_is_skipped(
+    train: Callable[..., LmTrain], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "equal", lambda *_: False)
+    with pytest.raises(CaseSkippedError, match="with sdpa attention mixes the samples of a row"):
+        train("padding=packed")
+
+
+@pytest.mark.parametrize(
+    ("option", "package", "message"),
+    [
+        ("lora=r8", "peft", "lora r8 needs the package peft"),
+        ("optimizer=adamw-8bit", "bitsandbytes", "adamw-8bit needs the package bitsandbytes"),
+    ],
+)
+def test_a_missing_package_skips_the_case(
+    train: Callable[..., LmTrain], monkeypatch: pytest.MonkeyPatch, option: str, package: str, message: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(CaseSkippedError, match=message):
+        train(option)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_adapters_are_trained_alone_and_read_back(train: Callable[..., LmTrain]) -> None:
+    pytest.importorskip("peft")
+    workload = train("lora=r8", "learning_rate=0.05")
+    found = losses(workload, 4)
+    assert found[-1] < found[0]
+    assert workload.read_back().others["lora"] == "r8"
+    assert workload.marks[-1].endswith("% of the weights are trained")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_optimizer_of_8_bit_that_kept_32_is_read_back() -> None:
+    bitsandbytes = pytest.importorskip("bitsandbytes")
+    for size, found in ((8, "adamw-32bit"), (128, "adamw-8bit")):
+        weight = torch.nn.Parameter(torch.ones(size, size))
+        optimizer = bitsandbytes.optim.AdamW8bit([weight])
+        weight.grad = torch.ones_like(weight)
+        optimizer.step()
+        assert optimizers.name_of(optimizer) == found

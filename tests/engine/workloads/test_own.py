@@ -178,3 +178,20 @@ def test_parts_are_timed_at_their_ends(write: Callable[..., CustomTask]) -> None
     workload._step.step = lambda: (sleep(0.02), workload._lap("slow"))
     time, _ = open_device("cpu").time(workload.step)
     assert time.parts_ms["slow"] >= 20 > time.parts_ms["rest"]
+
+
+def test_a_step_reads_its_parameters_and_those_that_it_leaves_are_not_applied(
+    write: Callable[..., CustomTask],
+) -> None:
+    text = (
+        "class Step:\n    def __init__(self, n): self.samples = n\n    def step(self): pass\n"
+        "def make(case): return Step(case.parameters['block'])"
+    )
+    requested = Config(device="cpu", parameters="block=64 layout=rows")
+    read = write(text, parameters=requested.parameters)
+    assert read.samples == 64
+    assert read.effective.others == {"parameters": "block=64"}
+    (mark,) = unapplied_options(requested, read.effective)
+    assert mark == "parameters block=64 layout=rows was requested but not applied"
+    with pytest.raises(BenchtuiError, match=r"has no 'block'; parameters of this sweep: none"):
+        write(text)

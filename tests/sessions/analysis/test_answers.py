@@ -4,7 +4,15 @@ from typing import Any
 import numpy
 import pytest
 
-from benchtui.sessions.analysis.answers import EXACT, QUANTIZED, REDUCED, compare, comparison, tolerance
+from benchtui.sessions.analysis.answers import (
+    EXACT,
+    FOUR_BIT,
+    QUANTIZED,
+    REDUCED,
+    compare,
+    comparison,
+    tolerance,
+)
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Config
 
@@ -126,3 +134,16 @@ def test_limits_are_those_of_the_coarser_precision() -> None:
     fp32, bf16, int8 = (Config(device="cpu", precision=name) for name in ("fp32", "bf16", "int8"))
     assert (tolerance(fp32, fp32), tolerance(fp32, bf16), tolerance(bf16, int8)) == (EXACT, REDUCED, QUANTIZED)
     assert tolerance(bf16, bf16) is REDUCED
+
+
+@pytest.mark.parametrize(
+    ("quantization", "limits"),
+    [
+        *((name, FOUR_BIT) for name in ("bnb-nf4", "torchao-int4")),
+        *((name, QUANTIZED) for name in ("bnb-int8", "torchao-int8-dynamic", "torchao-fp8", "checkpoint")),
+    ],
+)
+def test_limits_depend_on_the_quantization(quantization: str, limits: Any) -> None:
+    plain, int8 = Config(device="cpu"), Config(device="cpu", precision="int8")
+    quantized = Config(device="cpu", precision="bf16", quantization=quantization)
+    assert tolerance(plain, quantized) is tolerance(quantized, int8) is limits

@@ -3,7 +3,7 @@ from typing import Any
 from benchtui.sessions.analysis.chart_series import LATENCY, SAMPLES
 from benchtui.sessions.analysis.heatmap import axis_pairs, heatmap_data
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.sessions.sweep import Config
+from benchtui.sessions.sweep import Config, Work
 
 BY_SIZE_AND_LENGTH = ("batch_size", "sequence_length")
 
@@ -46,5 +46,5 @@ def test_other_options_are_grids_of_their_own(bench: Any) -> None:
 def test_each_sequence_length_has_its_own_best_case(bench: Any) -> None:
     fast = heatmap_data(cases_of(bench), metrics, SAMPLES, BY_SIZE_AND_LENGTH).best()
     quick = heatmap_data(cases_of(bench), metrics, LATENCY, BY_SIZE_AND_LENGTH).best()
-    assert {length: case.index for length, case in fast.items()} == {32: 1, 128: 4}
-    assert {length: case.index for length, case in quick.items()} == {32: 0, 128: 4}
+    assert {work: case.index for work, case in fast.items()} == {Work(32): 1, Work(128): 4}
+    assert {work: case.index for work, case in quick.items()} == {Work(32): 0, Work(128): 4}

@@ -4,7 +4,13 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
-from benchtui.sessions.stats.baseline import NOT_MEASURED, baseline_of, baselines, explain_missing_baseline
+from benchtui.sessions.stats.baseline import (
+    NOT_MEASURED,
+    answer_baseline,
+    baseline_of,
+    baselines,
+    explain_missing_baseline,
+)
 from benchtui.sessions.sweep import Baseline, Config
 
 
@@ -52,6 +58,20 @@ def test_another_sequence_length_is_other_work() -> None:
     assert baseline_of(case(8, 32).config, CASES, None) is CASES[0]
     assert baseline_of(case(8, 32).config, CASES, Baseline(batch_size=2)) is None
     assert baseline_of(case(8, 64).config, CASES, None) is None
+
+
+def test_other_models_and_other_numbers_of_new_tokens_are_other_work() -> None:
+    mine = case(model="gpt2", new_tokens=8)
+    assert baseline_of(mine.config, (case(model="other", new_tokens=8), case(model="gpt2")), None) is None
+    assert baseline_of(mine.config, (case(model="gpt2", new_tokens=8, batch_size=2), mine), None) is not mine
+
+
+def test_losses_are_compared_over_the_same_samples() -> None:
+    plain, twice = case(2), case(2, accumulation=2)
+    mine, known = case(2, accumulation=2, lora="r8").config, (plain, twice)
+    assert answer_baseline(mine, known, None, "lm-train") is twice
+    assert answer_baseline(mine, known, Baseline(accumulation=0, lora="off"), "lm-train") is twice
+    assert answer_baseline(mine, known, None, "lm-forward") is plain
 
 
 def test_the_second_case_of_an_aa_pair_is_no_baseline() -> None:

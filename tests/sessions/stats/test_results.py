@@ -1,7 +1,7 @@
 from typing import Any
 
 from benchtui.sessions.stats.results import by_work, series, varied
-from benchtui.sessions.sweep import Work
+from benchtui.sessions.sweep import Config, Work, distinct_works
 
 
 def test_only_cases_that_ended_well_are_results(bench: Any) -> None:
@@ -33,3 +33,22 @@ def test_varied_names_the_options_with_several_values(bench: Any) -> None:
 def test_lengths_are_work_of_their_own(bench: Any) -> None:
     short, long = bench.results(bench.case(ms=1.0, sequence_length=32), bench.case(ms=2.0))
     assert by_work([long, short]) == {Work(32): (short,), Work(128): (long,)}
+
+
+def test_models_and_new_tokens_are_work_of_their_own() -> None:
+    options = [("gpt2", 64, 8), ("distilgpt2", 32, 0), ("gpt2", 32, 16), ("gpt2", 32, 8)]
+    configs = (
+        Config(device="cpu", model=model, sequence_length=length, new_tokens=new)
+        for model, length, new in options
+    )
+    assert [str(work) for work in distinct_works(config.work for config in configs)] == [
+        "gpt2, 32 tokens, 8 new",
+        "gpt2, 32 tokens, 16 new",
+        "gpt2, 64 tokens, 8 new",
+        "distilgpt2, 32 tokens",
+    ]
+
+
+def test_work_of_another_tool_is_its_group_in_that_order() -> None:
+    works = [Work(128, group="tg128"), Work(128, group="pp512"), Work(128, group="tg128")]
+    assert [str(each) for each in distinct_works(works)] == ["tg128", "pp512"]

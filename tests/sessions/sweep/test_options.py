@@ -5,6 +5,7 @@ import pytest
 
 from benchtui.sessions.analysis import applied_options
 from benchtui.sessions.analysis.applied_options import unapplied_options
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.export.case_schema import ACTUAL
 from benchtui.sessions.payloads import Effective
 from benchtui.sessions.sweep import Axes, Baseline, Config, Sweep, cases
@@ -14,7 +15,7 @@ from benchtui.sessions.sweep.toml_reader import parse_sweep
 
 def test_config_axes_and_baseline_have_a_field_for_every_option_and_no_other() -> None:
     assert set(Config.__struct_fields__) - {"repeat", "label", "group"} == set(AXES) == set(SHOWN)
-    assert Axes.__struct_fields__ == (*AXES, "batch_size_auto")
+    assert Axes.__struct_fields__ == (*AXES, "batch_size_auto", "batch_size_most")
     assert set(Baseline.__struct_fields__) == set(AXES)
 
 
@@ -29,7 +30,7 @@ def test_an_option_that_is_not_always_named_has_a_prefix_if_it_is_a_number() -> 
 
 def test_options_with_fields_of_their_own_are_those_with_a_check_of_their_own() -> None:
     assert {each.name for each in OPTIONS if each.own_fields} == set(applied_options._CHECKS)
-    assert [each.name for each in ACTUAL] == ["cache", "tokenizer_threads"], "any other has columns of its own"
+    assert not {each.name for each in ACTUAL} & {"attention", "threads"}, "these have columns of their own"
 
 
 @pytest.mark.parametrize("option", READ_BACK)
@@ -59,3 +60,58 @@ def test_options_of_texts_are_skipped_with_synthetic_tokens() -> None:
     reasons = [case.skip for case in cases(sweep)]
     assert reasons[0] is None
     assert all(reason and "no text to tokenize or pad" in reason for reason in reasons[1:])
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "reason"),
+    [
+        ("classify", ("precision=int8", "quantization=bnb-int8"), "int8 quantizes the weights already"),
+        ("classify", ("quantization=torchao-fp8",), "torchao-fp8 needs a CUDA device"),
+        ("classify", ("attention=sdpa-cudnn",), "attention sdpa-cudnn needs a CUDA device"),
+        ("classify", ("attention=flash2",), "flash attention needs a CUDA device"),
+        ("classify", ("attention=kernel:kernels-community/flash-attn2@v1",), "needs a CUDA device"),
+        ("classify", ("padding=packed",), "packed is for tasks lm-forward and lm-train"),
+        ("classify", ("draft=lookup:2",), "draft is for task generate only"),
+        ("generate", ("draft=lookup:2", "batch_size=4"), "one sample at a time"),
+        ("generate", ("draft=lookup:2", "cache=static"), "takes tokens back from the cache"),
+        ("generate", ("optimizer=sgd,adamw",), "optimizer is for task lm-train only"),
+        ("lm-train", ("quantization=bnb-nf4",), "quantized weights can't be trained"),
+        ("lm-train", ("quantization=torchao-int8", "lora=r8"), "quantized weights can't be trained"),
+        ("lm-train", ("liger=true",), "liger's layers need a CUDA device"),
+        ("step.py:make", ("quantization=bnb-nf4",), "a step of your own gets no quantization"),
+    ],
+)
+def test_an_option_that_can_not_be_applied_is_skipped(task: str, options: tuple[str, ...], reason: str) -> None:
+    sweep = parse_sweep(f'model = "m"\ntask = "{task}"', "test", options)
+    skips = [case.skip for case in cases(sweep)]
+    assert all(skip is not None and reason in skip for skip in skips)
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("attention=kernel:nowhere", "allowed: .*kernel:ORG/NAME@REVISION"),
+        ("draft=lookup:0", "allowed: off, lookup:N, or a model"),
+        ("quantization=bnb-nf5", r"did you mean 'bnb-nf4'\?"),
+    ],
+)
+def test_a_word_outside_list_and_form_is_named(word: str, message: str) -> None:
+    with pytest.raises(BenchtuiError, match=message):
+        parse_sweep('model = "m"', "test", [word])
+
+
+@pytest.mark.parametrize(
+    ("requested", "actual", "applied"),
+    [
+        ("sdpa-math", "sdpa-math", True),
+        ("sdpa-math", "sdpa", False),
+        ("flex", "flex_attention", True),
+        ("kernel:a/b@v1", "a/b@v1", True),
+        ("kernel:a/b@v1", "sdpa", False),
+    ],
+)
+def test_requested_attention_is_compared_with_the_actual_one(
+    requested: str, actual: str, applied: bool
+) -> None:
+    config = Config(device="cpu", attention=requested)
+    assert (unapplied_options(config, Effective(attention=actual)) == ()) is applied

@@ -160,7 +160,7 @@ def test_the_file_names_a_sweep_that_has_no_name(tmp_path: Path) -> None:
         ("train.learning_rate = nan", "train.learning_rate: nan is not a number above 0"),
         ("train.learning_rate = 'x'", "train.learning_rate: 'x' is not a number above 0"),
         ("train.activation_checkpointing = 1", "train.activation_checkpointing: 1 is neither true nor false"),
-        ('train.optimizer = "sgd"', "train.optimizer: 'sgd' is not known; allowed: auto, fused, foreach"),
+        ('train.optimizer = "lion"', "train.optimizer: 'lion' is not known; allowed: auto, fused, foreach"),
         ("train.accumulation = 0", "train.accumulation: 0 is not a whole number from 1"),
         ("generate.new_tokens = 0", "generate.new_tokens: 0 is not a whole number from 1"),
         ("generate = 3", "generate: 3 is not a table of entries"),
@@ -385,7 +385,10 @@ def test_a_wrong_override_is_told_in_one_line(override: str, message: str) -> No
     assert told.startswith(message) and "\n" not in told
 
 
-@pytest.mark.parametrize("name", ["distilbert-sst2", "gpt2-train", "quick"])
+PRESETS = ["attention-kernels", "distilbert-sst2", "generate-cache", "gpt2-train", "quantization", "quick"]
+
+
+@pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_loads_under_its_name_with_its_baseline_among_its_cases(name: str) -> None:
     sweep = load_sweep(name)
     assert sweep.name == name
@@ -394,7 +397,7 @@ def test_a_preset_loads_under_its_name_with_its_baseline_among_its_cases(name: s
 
 
 def test_every_preset_that_ships_is_tried_here() -> None:
-    assert preset_names() == ["distilbert-sst2", "gpt2-train", "quick"]
+    assert preset_names() == PRESETS
 
 
 def test_the_training_preset_is_the_sweep_of_its_reference() -> None:
@@ -416,7 +419,7 @@ def test_a_file_goes_before_a_preset_of_its_name(tmp_path: Path, monkeypatch: py
 
 def test_a_missing_file_is_answered_with_the_nearest_preset() -> None:
     with pytest.raises(
-        BenchtuiError, match=r"^quik: no such file or preset \(did you mean 'quick'\?\); presets: dist"
+        BenchtuiError, match=r"^quik: no such file or preset \(did you mean 'quick'\?\); presets: attention"
     ):
         load_sweep("quik")
 

@@ -150,5 +150,5 @@ def test_options_of_the_task_show_their_actual_value() -> None:
     )
     lines = ["".join(piece for piece, _ in line) for line in detail_lines(case, None, 100, UNICODE)]
     (shown,) = (" ".join(line.split()) for line in lines if "optimizer" in line)
-    assert shown == "optimizer AdamW fused"
-    assert "| optimizer |  | AdamW fused |  |" in case_markdown(case, None, None, UNICODE)
+    assert shown == "optimizer auto ✓ AdamW fused"
+    assert "| optimizer | auto | AdamW fused | applied |" in case_markdown(case, None, None, UNICODE)

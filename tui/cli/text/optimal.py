@@ -81,6 +81,8 @@ def document(session: Session, decision: Decision) -> dict[str, object]:
         "objective": objective.need,
         "constraints": objective.constraints,
         "steps": objective.steps,
+        "model": (work and work.model) or session.start.sweep.model,
+        "new_tokens": (work and work.new_tokens) or None,
         "sequence_length": work.sequence_length if work and not work.group else None,
         "group": work.group if work and work.group else None,
         "best": case_row(decision.best.case, decision.best) if decision.best else None,
@@ -109,10 +111,10 @@ def json_text(session: Session, decisions: list[Decision]) -> str:
 
 
 def _objective_text(decision: Decision) -> str:
-    objective = decision.objective
-    work = "" if objective.work is None else f" {'of' if objective.work.group else 'at'} {objective.work}"
+    objective, work = decision.objective, decision.objective.work
+    of = f" {'of' if work.group or work.model else 'at'} {work}" if work else ""
     steps = f" over {objective.steps:,} steps" if objective.steps else ""
-    return f"{objective.need}{steps}{work}"
+    return f"{objective.need}{steps}{of}"
 
 
 def _against_next(decision: Decision) -> Iterator[str]:

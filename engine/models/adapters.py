@@ -1,0 +1,61 @@
+"""Low-rank adapters (LoRA) beside the weights of a network that is trained, and layers of Liger."""
+
+from importlib import import_module
+from typing import Any
+
+from benchtui.engine.exception_text import described
+from benchtui.sessions.errors import CaseSkippedError
+
+OFF = "off"
+
+
+def add_lora(network: Any, rank: str) -> Any:  # noqa: ANN401  (a model of transformers)
+    """Return the network with adapters of a rank, such as ``r8``, in every linear layer but the output layer.
+
+    Only the adapters are trained. Raises CaseSkippedError without the package peft.
+    """
+    try:
+        peft: Any = import_module("peft")
+    except ImportError as error:
+        raise CaseSkippedError(f"lora {rank} needs the package peft: pip install 'benchtui[lora]'") from error
+    size = int(rank.removeprefix("r"))
+    options = peft.LoraConfig(r=size, lora_alpha=2 * size, target_modules="all-linear", task_type="CAUSAL_LM")
+    try:
+        return peft.get_peft_model(network, options)
+    except ValueError as error:
+        raise CaseSkippedError(f"lora {rank}: {described(error)}") from error
+
+
+def lora_rank(network: Any) -> str:  # noqa: ANN401
+    """Return the rank of the adapters in the network, as the option says it, or ``off``."""
+    ranks = {
+        layer.out_features
+        for module in network.modules()
+        for layer in getattr(module, "lora_A", {}).values()
+        if layer.weight.requires_grad
+    }
+    return "+".join(f"r{rank}" for rank in sorted(ranks)) or OFF
+
+
+def trained_share(network: Any) -> float:  # noqa: ANN401
+    """Return the share of the weights that are trained, 0 to 1."""
+    parameters = list(network.parameters())
+    trained = sum(int(each.numel()) for each in parameters if each.requires_grad)
+    return trained / sum(int(each.numel()) for each in parameters)
+
+
+def apply_liger(network: Any) -> None:  # noqa: ANN401
+    """Replace layers of the network with those of Liger. Raises CaseSkippedError if that's impossible."""
+    try:
+        liger: Any = import_module("liger_kernel.transformers")
+    except ImportError as error:
+        raise CaseSkippedError("liger needs the package liger-kernel") from error
+    liger._apply_liger_kernel_to_instance(model=network)
+    if not uses_liger(network):
+        raise CaseSkippedError(f"liger has no layers for {type(network).__name__}")
+
+
+def uses_liger(network: Any) -> bool:  # noqa: ANN401
+    """Return whether any layer of the network computes with code of Liger."""
+    forwards = (getattr(module, "forward", None) for module in network.modules())
+    return any("liger_kernel" in (getattr(each, "__module__", None) or "") for each in forwards)
