@@ -158,9 +158,11 @@ async def test_the_linux_console_has_no_font_for_more_than_ascii(
 async def test_click_selects_a_command_of_the_palette_and_a_double_click_runs_it(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("colon")
-        row = next(at for at, line in enumerate(seen.panel("choices")) if line.strip().startswith("Library"))
-        await seen.pilot.click("#choices", offset=(5, row))
-        assert seen.panel("choices")[row].startswith("▸")
-        await seen.pilot.click("#choices", offset=(5, row), times=2)
+
+        def row_of(text: str) -> int:
+            return next(at for at, line in enumerate(seen.panel("choices")) if line.startswith(text))
+
+        await seen.pilot.click("#choices", offset=(5, row_of("  Library")))
+        await seen.pilot.click("#choices", offset=(5, row_of("▸ Library")), times=2)
         await seen.pilot.pause()
         assert "▸4 Library" in seen.panel("places")[0]

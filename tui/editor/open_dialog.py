@@ -182,10 +182,11 @@ class OpenDialog(Screen[str | None]):
         at = event.get_content_offset(panel) if event.widget is panel else None
         rows = choice_rows(Choices(self._offers, self._chosen), panel.size.height)
         row = entry_at(rows, at.y) if at is not None else None
-        if row is not None:
+        if row is not None and event.chain == 2:
+            # selected by the first click, which may have scrolled the list
+            self.dismiss(self._offers[self._chosen].source)
+        elif row is not None:
             self.action_move(row - self._chosen)
-            if event.chain == 2:
-                self.dismiss(self._offers[row].source)
 
     @on(Input.Changed)
     def _narrow(self, event: Input.Changed) -> None:

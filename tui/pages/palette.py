@@ -128,10 +128,12 @@ class Palette(PanelScreen[Command | None]):
         at = event.get_content_offset(panel) if event.widget is panel else None
         rows = _rows(Found(self._found, self._chosen), panel.size.height)
         row = entry_at(rows, at.y) if at is not None else None
-        if row is not None:
+        if row is not None and event.chain == 2:
+            self.dismiss(
+                self._found[self._chosen]
+            )  # selected by the first click, which may have scrolled the list
+        elif row is not None:
             self.action_move(row - self._chosen)
-            if event.chain == 2:
-                self.dismiss(self._found[row])
 
     @on(Input.Changed)
     def narrow(self, event: Input.Changed) -> None:
