@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from benchtui.engine.exception_text import text_of
 from benchtui.sessions.sweep.options import KERNEL
 
 IMPLEMENTATIONS = {
@@ -65,7 +66,7 @@ def read_back(network: Any) -> str | None:  # noqa: ANN401  (a model of transfor
 
 def no_kernel_reason(requested: str, error: BaseException) -> str | None:
     """Return why the one allowed kernel can't compute a step; None for any other error."""
-    text = str(error)
+    text = text_of(error)
     if requested not in SDPA_KERNELS or not re.search("[Nn]o (available kernel|viable backend)", text):
         return None
     return f"attention {requested}: torch has no such kernel for these inputs: {text.partition(chr(10))[0]}"

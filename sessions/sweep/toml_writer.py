@@ -230,7 +230,11 @@ def _entries(record: Record) -> Table:
 
 
 def _named_values(lines: tuple[str, ...]) -> Table:
-    axes = named_values.axes_of(lines)
+    """Return a table of names with their values; empty if a session from elsewhere has malformed lines."""
+    try:
+        axes = named_values.axes_of(lines)
+    except ValueError:
+        return {}
     return {name: values[0] if len(values) == 1 else values for name, values in axes.items()}
 
 
