@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help run test check long compat lowest gpu played-gpu gpu-first mutants bench screenshots clean
+.PHONY: help run test check long compat lowest gpu played-gpu gpu-first mutants bench docs screenshots clean
 
 help:  ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,7 +24,7 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q -n 4 -m "not long" tests/sessions tests/themes tests/tui tests/mutation tests/simulated tests/test_house.py
-	$(BIN)/pytest -q -n 4 --dist worksteal -m "not long" tests/engine tests/end_to_end tests/faults
+	$(BIN)/pytest -q -n 4 --dist worksteal -m "not long" tests/engine tests/end_to_end tests/faults tests/docs
 
 long: $(READY) .venv-ray/ready lowest  ## tests that CI has no time for, those with Ray and the oldest versions among them
 	$(BIN)/pytest -q -n 3 --dist worksteal -m long tests --ignore tests/on_gpu
@@ -53,7 +53,10 @@ mutants: $(READY)  ## mutation testing: list small changes of the code that its 
 bench: $(READY) .venv-optimum/ready .venv-nvitop/ready .venv-ray/ready  ## measure benchtui itself and write BENCHMARKS.md; an hour on an idle machine
 	$(BIN)/python tests/benchmarks/all.py $(ONLY)
 
-screenshots: $(READY)  ## make the pictures of the README anew
+docs: $(READY)  ## build the documentation site in build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+screenshots: $(READY)  ## make the pictures of README and docs
 	$(BIN)/python tests/screenshots/make.py
 
 clean:  ## remove .venv and what tools left

@@ -1,21 +1,28 @@
-"""Make the screenshots of the README: the app on the simulated session, near and at its end."""
+"""Make the pictures of README and docs: pages of the app over the bundled and simulated sessions, dark and light."""
 
 import asyncio
 import sys
 import tempfile
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
+from textual.worker import WorkerCancelled
 
 from benchtui.engine.client import Engine
 from benchtui.sessions.library.paths import demo_path
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.shell.context import AppContext
+from benchtui.tui.shell.navigation import ComparisonRequested
+from simulated.make_demo import write_demo
 
 HERE = Path(__file__).parent
-SESSION = demo_path()
 SIZE = (120, 40)
 MOMENT = 0.9
-"""Share of the session's events shown in the screenshot of the Monitor."""
+"""Share of the session's events shown in the picture of the Monitor."""
+THEMES = {"": "benchtui-dark", "-light": "benchtui-light"}
 
 
 @dataclass(frozen=True)
@@ -27,26 +34,69 @@ class StillRunning(Engine):
         return True
 
 
-async def picture(session: Path, engine: Engine | None, keys: tuple[str, ...], name: str) -> None:
-    """Open the app on a session, press keys, and save the screen as an SVG."""
-    app = BenchtuiApp(AppContext.here(), session, engine, theme="benchtui-dark", clock=lambda: 0.0)
+@dataclass(frozen=True)
+class Picture:
+    """One page of the app, as README and docs show it."""
+
+    name: str
+    keys: tuple[str, ...] = ()
+    """Keys pressed before the picture is made."""
+    open: Callable[[Path], tuple[Path | None, Engine | None]] = lambda folder: (demo_path(), None)
+    """Session to open and its engine, given a scratch folder."""
+    compared: bool = False
+    """Whether two sessions are compared."""
+
+
+def running(folder: Path) -> tuple[Path, Engine]:
+    """Write a session that has not ended, and pretend that its engine still runs."""
+    lines = demo_path().read_text("utf-8").splitlines(keepends=True)
+    path = folder / "quick.json"
+    path.write_text("".join(lines[: int(len(lines) * MOMENT)]), "utf-8")
+    return path, StillRunning(session_id="", path=path, pid=0)
+
+
+PICTURES = (
+    Picture("monitor", open=running),
+    Picture("charts", ("3", "right", "right", "right")),
+    Picture("case", ("enter",)),
+    Picture("compare", compared=True),
+    Picture("editor", open=lambda folder: (None, None)),
+)
+
+
+async def draw(picture: Picture, theme: str, folder: Path) -> str:
+    """Open the app, press the keys of a picture, and return the screen as an SVG."""
+    session, engine = picture.open(folder)
+    context = replace(AppContext.here(), running=list, folder=folder, missing_device=lambda: "")
+    app = BenchtuiApp(context, session, engine, theme=theme, clock=lambda: 0.0)
     async with app.run_test(size=SIZE) as pilot:
-        for key in ("", *keys):
-            await pilot.press(*([key] if key else []))
-            await pilot.app.workers.wait_for_complete()
+
+        async def settle() -> None:
+            with suppress(WorkerCancelled):  # a newer one replaced it
+                await pilot.app.workers.wait_for_complete()
             await pilot.pause()
-        (HERE / f"{name}.svg").write_text(app.export_screenshot(title="benchtui"), "utf-8")
+
+        await settle()
+        if picture.compared:
+            paths = tuple(folder / f"{name}.json" for name in ("before", "after"))
+            for seed, path in enumerate(paths, 1):
+                write_demo(path, seed=seed)
+            app.post_message(ComparisonRequested(paths))
+            await pilot.pause(0.5)
+            await settle()
+        for key in picture.keys:
+            await pilot.press(key)
+            await settle()
+        return app.export_screenshot(title="benchtui")
 
 
 def main() -> int:
-    """Make all screenshots."""
-    lines = SESSION.read_text("utf-8").splitlines(keepends=True)
-    with tempfile.TemporaryDirectory() as folder:
-        running = Path(folder) / "quick.json"
-        running.write_text("".join(lines[: int(len(lines) * MOMENT)]), "utf-8")
-        engine = StillRunning(session_id="", path=running, pid=0)
-        asyncio.run(picture(running, engine, (), "monitor"))
-    asyncio.run(picture(SESSION, None, ("3", "right", "right", "right"), "charts"))
+    """Make all pictures."""
+    for picture in PICTURES:
+        for suffix, theme in THEMES.items():
+            with tempfile.TemporaryDirectory() as folder:
+                svg = asyncio.run(draw(picture, theme, Path(folder)))
+            (HERE / f"{picture.name}{suffix}.svg").write_text(svg, "utf-8")
     return 0
 
 

@@ -1,6 +1,5 @@
 from collections.abc import Callable
 from pathlib import Path
-from textwrap import indent
 from time import sleep
 
 import pytest
@@ -46,10 +45,10 @@ def test_example_runs_with_its_parts() -> None:
     assert workload.marks == (f"step of {EXAMPLE}:make_step",)
 
 
-def test_readme_contains_the_example() -> None:
+def test_documentation_contains_the_example() -> None:
     text = EXAMPLE.read_text()
-    shown = indent(text[text.index("import torch") :], "  ")
-    assert shown in (Path(__file__).parents[3] / "README.md").read_text()
+    shown = text[text.index("import torch") :]
+    assert shown in (Path(__file__).parents[3] / "docs/own-step.md").read_text()
 
 
 STEP = """

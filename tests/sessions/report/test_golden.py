@@ -218,10 +218,10 @@ def test_table_of_many_cases_has_the_fastest(bench: Any, read: Any) -> None:
     assert [row[0] for row in section.columns("Threads")] == [str(threads) for threads in range(1, 41)]
 
 
-def test_readme_quotes_a_report_that_exists() -> None:
-    readme = (Path(__file__).parents[3] / "README.md").read_text()
+def test_documentation_quotes_a_report_that_exists() -> None:
+    page = (Path(__file__).parents[3] / "docs/reading-a-report.md").read_text()
     quoted = [
-        line for line in readme.splitlines() if line.startswith(("- For throughput, run", "- For latency, run"))
+        line for line in page.splitlines() if line.startswith(("- For throughput, run", "- For latency, run"))
     ]
     assert len(quoted) == 2
     assert set(quoted) <= set((GOLDEN / "quick-cpu.md").read_text().splitlines())

@@ -1,0 +1,131 @@
+"""Every command of README and docs works, shows the output that the page shows, and every local link leads somewhere."""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+from docs_pages import PAGES, ROOT, Block, blocks, examples, matches, run
+from markdown_it import MarkdownIt
+
+from benchtui.sessions.sweep.options import OPTIONS
+from benchtui.tui.cli import app
+
+LINKED = (*PAGES, *(ROOT / f"{name}.md" for name in ("ARCHITECTURE", "CHANGELOG", "CONTRIBUTING", "BENCHMARKS")))
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+    folder, home = tmp_path / "work", tmp_path / "home"
+    folder.mkdir()
+    home.mkdir()
+    for block in blocks(page):
+        if block.title:
+            (folder / block.title).write_text(block.text, "utf-8")
+        for example in examples(block) if block.language == "console" else ():
+            done = run(example.command, folder, home)
+            assert "Traceback" not in done.stdout, example.command
+            assert matches(done.stdout, example.output), f"$ {example.command}\n{done.stdout}"
+            assert done.returncode == 0, example.command
+
+
+def shown_commands(block: Block) -> list[list[str]]:
+    """The benchtui commands of a block that isn't run."""
+    lines = block.text.splitlines() if block.language in {"sh", "bash"} else ()
+    words = (shlex.split(part, comments=True) for line in lines for part in line.split(" && "))
+    return [each[1:] for each in words if each[:1] == ["benchtui"]]
+
+
+def parse(arguments: list[str]) -> None:
+    """Parse a command line as click does, without running it."""
+    command: click.Command = app
+    context = click.Context(app, info_name="benchtui")
+    while arguments and isinstance(command, click.Group):
+        child = command.get_command(context, arguments[0])
+        if child is None:
+            return  # a sweep or a session to open
+        command, arguments = child, arguments[1:]
+        context = click.Context(command, parent=context, info_name=command.name)
+    command.make_parser(context).parse_args(list(arguments))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_that_are_not_run_are_valid(page: Path) -> None:
+    for block in blocks(page):
+        for arguments in shown_commands(block):
+            parse(arguments)
+
+
+def test_invalid_option_is_noticed() -> None:
+    with pytest.raises(click.NoSuchOption):
+        parse(["optimal", "latest", "--max-heat", "3"])
+
+
+@pytest.mark.parametrize(
+    ("output", "shown", "same"),
+    [
+        ("a\nb\n", ("a", "b"), True),
+        ("a\nb\n", ("a",), False),
+        ("a\nx\ny\nb\n", ("a", "...", "b"), True),
+        ("12.3 ms of 4\n", ("... ms of 4",), True),
+        ("a   1\n", ("a 1",), True),
+        ("", ("...",), True),
+        ("", (), True),
+        ("a\n", (), False),
+    ],
+)
+def test_output_is_compared_with_what_is_shown(output: str, shown: tuple[str, ...], same: bool) -> None:
+    assert matches(output, shown) is same
+
+
+def anchors(text: str) -> set[str]:
+    """Anchors of the headings of a page, as GitHub makes them."""
+    found = set()
+    tokens = MarkdownIt().parse(text)
+    for at, token in enumerate(tokens):
+        if token.type == "heading_open":
+            found.add(re.sub(r"[^\w\- ]", "", tokens[at + 1].content.lower()).replace(" ", "-"))
+    return found
+
+
+GENERATED = re.compile(r"reference/[\w-]+\.md")
+"""Pages that only the site has (docs/hooks.py); the build of the site checks links to them."""
+
+
+@pytest.mark.parametrize("page", LINKED, ids=name_of)
+def test_local_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text("utf-8")
+    links = [
+        str(value)
+        for token in MarkdownIt().enable("table").parse(text)
+        for child in token.children or ()
+        for value in (child.attrGet("href"), child.attrGet("src"))
+        if value and "://" not in str(value)
+    ]
+    for link in links:
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path) if path else page
+        if GENERATED.fullmatch(path):
+            continue
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target.read_text("utf-8")), link
+
+
+def test_pages_are_short_and_begin_with_what_the_reader_can_do() -> None:
+    for page in PAGES[1:]:
+        lines = page.read_text("utf-8").splitlines()
+        assert len(lines) <= 200, page
+        assert page.stem == "index" or lines[2].startswith(("After this page", "After this tutorial")), page
+    assert len(PAGES[0].read_text("utf-8").splitlines()) <= 150
+
+
+def test_every_option_is_documented() -> None:
+    text = (ROOT / "docs/options.md").read_text("utf-8")
+    missing = [option.name for option in OPTIONS if f"`{option.name}`" not in text]
+    assert not missing
