@@ -57,7 +57,7 @@ docs: $(READY)  ## build the documentation site in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 screenshots: $(READY)  ## make the pictures of README and docs
-	$(BIN)/python tests/screenshots/make.py
+	PYTHONPATH=tests $(BIN)/python tests/screenshots/make.py
 
 clean:  ## remove .venv and what tools left
 	rm -rf .venv .venv-compat .venv-lowest .venv-optimum .venv-nvitop .venv-ray .venv-cuda build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

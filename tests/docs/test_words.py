@@ -1,0 +1,79 @@
+"""What users read is plain American English: no construction that readers stumbled over.
+
+The list grows with each one found. What reports print is checked by ``tests/sessions/report/test_lint.py`` as well.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+from docs_pages import PAGES, ROOT
+from shown_strings import Text, texts
+
+BANNED = (
+    r"\bdear\b",
+    r"\bgo(?:ne|es|ing)? on with\b",
+    r"\blet go of\b",
+    r"\bbeside\b",
+    r"\bin force\b",
+    r"\btold\b",
+    r"\bwhoever\b",
+    r"\ball that is\b",
+    r"\basked for\b",
+    r"\bleads? back\b",
+    r"\bhad a hand\b",
+    r"\bcomes nearest\b",
+    r"\bof one's own\b",
+    r"(?<![Tt]here )\bis no (?!longer\b|more than\b|case\b)",
+    r"\bnot any more\b",
+    r"\bbut for\b",
+    r"\banew\b",
+    r"\btwins?\b",
+    r"(?i)\btaken over\b",
+    r"\bheld against\b",
+    r"\b(?:holds?|held) back\b",
+    r"\bstands? (?:out|beside|aside)\b",
+    r"\btaken back\b|\bmade again\b",
+    r"\bhitherto\b|\bthereof\b|\bherein\b|\bupon\b|\bwherein\b",
+    r"\bor such as\b",
+    r"\bin hand\b",
+    r"\bwhat (?:is|was) read\b",
+    r"\bis known of\b",
+    r"\bnone because\b.*\bnone because\b",
+    r"\bone must be meant\b|\bare meant\b|\bis meant\b",
+    r"\ba (?:step|sample|case|token|second|row|line|GPU|node) a (?:step|sample|case|token|second|row|line|GPU|node)\b",
+    r"(?i)synchronis|quantis|utilis|neighbour|behaviour|licence|normalis|initialis|optimis|recognis|summaris|favour",
+    r"(?i)\bcolour(?!s\b|s\.)|\bgrey\b|\bcentre\b|labelled|modelled|cancelled|\banalyse\b",
+)
+"""Regular expressions; those of spelling ignore case. ``colours`` is a table of themes."""
+OTHERS = tuple(ROOT / f"{name}.md" for name in ("ARCHITECTURE", "CHANGELOG", "CONTRIBUTING"))
+
+
+def of_page(path: Path) -> list[Text]:
+    lines = path.read_text("utf-8").splitlines()
+    return [Text(path.name, at, line) for at, line in enumerate(lines, 1)]
+
+
+def found(shown: list[Text]) -> list[str]:
+    """Return the places with banned constructions."""
+    return [
+        f"{each.path}:{each.line}: {match[0]!r} in {each.text[:100]}"
+        for each in shown
+        for pattern in BANNED
+        if (match := re.search(pattern, each.text))
+    ]
+
+
+def test_texts_of_the_code_have_no_banned_construction() -> None:
+    shown = list(texts())
+    assert len(shown) > 2000
+    assert not found(shown)
+
+
+@pytest.mark.parametrize("page", [*PAGES, *OTHERS], ids=lambda path: path.name)
+def test_pages_have_no_banned_construction(page: Path) -> None:
+    assert not found(of_page(page))
+
+
+def test_banned_construction_is_noticed() -> None:
+    assert found([Text("x", 1, "what ran beside it isn't told")]) != []
