@@ -1,4 +1,4 @@
-"""Hooks of the documentation site: reference pages generated from the code, and pages of the repository's root."""
+"""Hooks of the documentation site: generated reference pages, and pages of the repository's root."""
 
 import os
 import re
@@ -26,11 +26,17 @@ ROOT_PAGES = {
 """Files of the repository's root, and the pages of the site that show them or stand for them."""
 PICTURES = "tests/screenshots"
 _LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)]*)?\))")
+_PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*pictures/\w+)\.svg\)")
+"""Picture of the app, which the site shows in the reader's scheme."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages, the pages of the root and the pictures to the site."""
-    pages = {"reference/commands.md": commands(), "reference/fields.md": fields(), "reference/events.md": event_list()}
+    pages = {
+        "reference/commands.md": commands(),
+        "reference/fields.md": fields(),
+        "reference/events.md": event_list(),
+    }
     for source, target in ROOT_PAGES.items():
         if target not in files.src_uris:
             pages[target] = (ROOT / source).read_text("utf-8")
@@ -60,12 +66,16 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             path = path.removeprefix("docs/")
         return f"{match[1]}{os.path.relpath(path, folder)}{match[3]}"
 
-    return _LINK.sub(replaced, markdown)
+    return _PICTURE.sub(
+        r"![\1](\2.svg#only-dark)\n![\1](\2-light.svg#only-light)", _LINK.sub(replaced, markdown)
+    )
 
 
 def commands() -> str:
     """Page with the help of every command, as click prints it."""
-    parts = ["# Commands\n\nAfter this page you know every command and its options. Each prints the same with `--help`.\n"]
+    parts = [
+        "# Commands\n\nAfter this page you know every command and its options. Each prints the same with `--help`.\n"
+    ]
     for name, command in _walk("benchtui", app):
         with click.Context(command, info_name=name) as context:
             parts.append(f"## `{name}`\n\n```text\n{command.get_help(context)}\n```\n")
@@ -86,8 +96,8 @@ def fields() -> str:
     """Page with the columns of results and steps."""
     results, steps = case_export.json_schema()["$defs"], step_export.json_schema()["$defs"]
     return (
-        "# Columns and fields\n\nAfter this page you know every column of the exports, with its unit. Names are stable; columns may be"
-        " added.\n\n"
+        "# Columns and fields\n\nAfter this page you know every column of the exports, with its unit."
+        " Names are stable; columns may be added.\n\n"
         f"## Results: one row per case\n\n{_table(results['Case'])}\n"
         f"## The session of the results\n\n{_table(results['Source'])}\n"
         f"## Steps: one row per step\n\n{_table(steps['StepRow'])}\n"
@@ -98,13 +108,15 @@ def event_list() -> str:
     """Page with the events of a session file."""
     definitions = events.json_schema()["$defs"]
     parts = [
-        "# Events\n\nAfter this page you can read a session file. It is a JSON array with one event per line; `t` is seconds since the"
-        " session started. Fields are added freely, so ignore those that you don't know.\n"
+        "# Events\n\nAfter this page you can read a session file. It is a JSON array with one event per line; `t` is"
+        " seconds since the session started. Fields are added freely, so ignore those that you don't know.\n"
     ]
     for name, definition in definitions.items():
         if definition.get("properties"):
             tag = definition["properties"].get("event", {}).get("enum", [""])[0]
-            parts.append(f"## {tag or name}\n\n{_cell(definition.get('description', ''))}\n\n{_table(definition)}")
+            parts.append(
+                f"## {tag or name}\n\n{_cell(definition.get('description', ''))}\n\n{_table(definition)}"
+            )
     return "\n".join(parts)
 
 

@@ -44,7 +44,7 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def examples(block: Block) -> list[Example]:
-    """Return the commands of a ``console`` block. A command begins with ``$`` and continues after a backslash."""
+    """Return the commands of a ``console`` block: lines after ``$``, continued after a backslash."""
     found: list[Example] = []
     for line in block.text.splitlines():
         if line.startswith("$ "):
@@ -82,7 +82,12 @@ def run(command: str, folder: Path, home: Path) -> subprocess.CompletedProcess[s
         words[0] = str(Path(sys.executable).with_name("benchtui"))
     runtime = home / "runtime"
     runtime.mkdir(mode=0o700, exist_ok=True)
-    names = {"XDG_CONFIG_HOME": "config", "XDG_DATA_HOME": "data", "XDG_CACHE_HOME": "cache", "XDG_STATE_HOME": "state"}
+    names = {
+        "XDG_CONFIG_HOME": "config",
+        "XDG_DATA_HOME": "data",
+        "XDG_CACHE_HOME": "cache",
+        "XDG_STATE_HOME": "state",
+    }
     environment = {
         **os.environ,
         **{name: str(home / sub) for name, sub in names.items()},

@@ -1,4 +1,4 @@
-"""Every command of README and docs works, shows the output that the page shows, and every local link leads somewhere."""
+"""Commands of README and docs work and print what the page shows; local links lead somewhere."""
 
 import re
 import shlex
@@ -12,7 +12,10 @@ from markdown_it import MarkdownIt
 from benchtui.sessions.sweep.options import OPTIONS
 from benchtui.tui.cli import app
 
-LINKED = (*PAGES, *(ROOT / f"{name}.md" for name in ("ARCHITECTURE", "CHANGELOG", "CONTRIBUTING", "BENCHMARKS")))
+LINKED = (
+    *PAGES,
+    *(ROOT / f"{name}.md" for name in ("ARCHITECTURE", "CHANGELOG", "CONTRIBUTING", "BENCHMARKS")),
+)
 
 
 def name_of(page: Path) -> str:

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from screenshots import make
 
 ROOT = Path(__file__).parents[2]

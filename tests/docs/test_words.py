@@ -1,6 +1,6 @@
 """What users read is plain American English: no construction that readers stumbled over.
 
-The list grows with each one found. What reports print is checked by ``tests/sessions/report/test_lint.py`` as well.
+The list grows with each one found. ``tests/sessions/report/test_lint.py`` checks what reports print.
 """
 
 import re
@@ -41,7 +41,7 @@ BANNED = (
     r"\bis known of\b",
     r"\bnone because\b.*\bnone because\b",
     r"\bone must be meant\b|\bare meant\b|\bis meant\b",
-    r"\ba (?:step|sample|case|token|second|row|line|GPU|node) a (?:step|sample|case|token|second|row|line|GPU|node)\b",
+    r"\ba (?:step|sample|case|token|second|row|line|GPU|node) a (?:step|sample|case|second|row|GPU|node)\b",
     r"(?i)synchronis|quantis|utilis|neighbour|behaviour|licence|normalis|initialis|optimis|recognis|summaris|favour",
     r"(?i)\bcolour(?!s\b|s\.)|\bgrey\b|\bcentre\b|labelled|modelled|cancelled|\banalyse\b",
 )

@@ -1,4 +1,4 @@
-"""Make the pictures of README and docs: pages of the app over the bundled and simulated sessions, dark and light."""
+"""Make the pictures of README and docs: pages of the app over bundled sessions, dark and light."""
 
 import asyncio
 import sys
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec.structs import replace
+from simulated.make_demo import write_demo
 from textual.worker import WorkerCancelled
 
 from benchtui.engine.client import Engine
@@ -16,7 +17,6 @@ from benchtui.sessions.library.paths import demo_path
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import ComparisonRequested
-from simulated.make_demo import write_demo
 
 HERE = Path(__file__).parent
 SIZE = (120, 40)
