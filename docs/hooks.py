@@ -73,9 +73,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def commands() -> str:
     """Page with the help of every command, as click prints it."""
-    parts = [
-        "# Commands\n\nAfter this page you know every command and its options. Each prints the same with `--help`.\n"
-    ]
+    parts = ["# Commands\n\nAfter this page you know every command and its options, as `--help` prints them.\n"]
     for name, command in _walk("benchtui", app):
         with click.Context(command, info_name=name) as context:
             parts.append(f"## `{name}`\n\n```text\n{command.get_help(context)}\n```\n")
@@ -108,8 +106,8 @@ def event_list() -> str:
     """Page with the events of a session file."""
     definitions = events.json_schema()["$defs"]
     parts = [
-        "# Events\n\nAfter this page you can read a session file. It is a JSON array with one event per line; `t` is"
-        " seconds since the session started. Fields are added freely, so ignore those that you don't know.\n"
+        "# Events\n\nAfter this page you can read a session file. It is a JSON array with one event per line;"
+        " `t` is seconds since the session started. Fields are added freely, so ignore those that you don't know.\n"
     ]
     for name, definition in definitions.items():
         if definition.get("properties"):
