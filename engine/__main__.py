@@ -12,6 +12,7 @@ from benchtui.engine.executor import Executor
 from benchtui.engine.executors.local import LocalExecutor
 from benchtui.engine.process_tree import adopt_orphans
 from benchtui.engine.supervisor.supervisor import Supervisor
+from benchtui.engine.versions import require_packages
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.sweep import Run, Sweep
@@ -80,6 +81,7 @@ def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
 def _executor(run: Run) -> Executor:
     """Return the executor of a sweep; raise BenchtuiError if it can't be reached."""
     if run.executor == "local":
+        require_packages()
         return LocalExecutor()
     try:
         from benchtui.engine.executors.ray import join  # an optional extra

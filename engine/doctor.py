@@ -13,7 +13,7 @@ from benchtui.engine.node.worker_processes import TorchQuery
 from benchtui.engine.telemetry.gpu.nvml import open_nvml
 from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
 from benchtui.engine.telemetry.host_info import describe_host
-from benchtui.engine.versions import untested
+from benchtui.engine.versions import require_packages, untested
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Runtime
 from benchtui.sessions.library import paths
@@ -72,17 +72,22 @@ def _processor_energy(host: Host) -> Finding:
 
 
 def _query_torch() -> Runtime | str:
-    """Query torch in a separate process. Return the reason if that failed."""
+    """Query torch in a separate process. Return the reason if that failed, and what to do."""
+    try:
+        require_packages()
+    except BenchtuiError as error:
+        return str(error)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["benchtui.engine.worker.preload"])
     probe = TorchQuery(context)
     wait([probe.source], timeout=_TORCH_S)
-    return probe.result(0.0)
+    found = probe.result(0.0)
+    return f"{found}; reinstall with `pip install torch`" if isinstance(found, str) else found
 
 
 def _torch(runtime: Runtime | str) -> list[Finding]:
     if isinstance(runtime, str):
-        return [Finding("torch", "broken", f"{runtime}; reinstall with `pip install torch`")]
+        return [Finding("torch", "broken", runtime)]
     return [_versions(runtime), _cuda(runtime)]
 
 

@@ -1,9 +1,28 @@
 """Library versions that the engine is tested with."""
 
+from importlib.util import find_spec
+
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Runtime
 
 TESTED = {"torch": {2: "2.13"}, "transformers": {4: "4.57", 5: "5.23"}}
 """Major versions that are known to work, with the tested version of each, by library."""
+
+PACKAGES = ("torch", "transformers", "datasets", "huggingface_hub")
+"""Packages that measuring needs, and that come with the extra ``run``."""
+
+
+def require_packages() -> None:
+    """Check that what measures is installed. Imports nothing.
+
+    Raises:
+        BenchtuiError: if a package is missing.
+    """
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        raise BenchtuiError(
+            f"running a sweep needs {', '.join(missing)}, not installed here; run: pip install 'benchtui[run]'"
+        )
 
 
 def untested(runtime: Runtime) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchtui.engine import client
+from benchtui.engine import client, doctor, versions
 from benchtui.engine.__main__ import _executor
 from benchtui.engine.executors.local import LocalExecutor
 from benchtui.sessions.errors import BenchtuiError
@@ -35,3 +35,11 @@ def test_missing_ray_creates_no_session(home: Path, tiny_sweep: Callable[..., Sw
     with pytest.raises(BenchtuiError, match=r"is not installed; run: pip install 'benchtui\[ray\]'"):
         client.start(tiny_sweep("executor=ray"), path)
     assert not path.exists() and client.running() == []
+
+
+def test_missing_packages_name_the_extra_and_create_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(versions, "find_spec", lambda name: None if name == "torch" else find_spec(name))
+    expected = r"^running a sweep needs torch, not installed here; run: pip install 'benchtui\[run\]'$"
+    with pytest.raises(BenchtuiError, match=expected):
+        _executor(Run())
+    assert doctor._query_torch() == expected[1:-1].replace("\\", "")
