@@ -12,7 +12,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = (ROOT / "README.md", ROOT / "SKILL.md", *sorted((ROOT / "docs").rglob("*.md")))
 _TITLE = re.compile(r'title="([^"]+)"')
 
 

@@ -1,0 +1,46 @@
+"""Workflows, issue forms and the citation file are valid, and name the version of pyproject.toml."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "files"),
+    [
+        ("github-workflows", ".github/workflows/*.yml"),
+        ("github-workflows-require-timeout", ".github/workflows/*.yml"),
+        ("github-issue-forms", ".github/ISSUE_TEMPLATE/[!c]*.yml"),
+        ("github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"),
+        ("citation-file-format", "CITATION.cff"),
+    ],
+)
+def test_release_files_are_valid(schema: str, files: str) -> None:
+    found = sorted(ROOT.glob(files))
+    assert found
+    done = subprocess.run(
+        [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, *found],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_version_is_the_same_everywhere() -> None:
+    assert f"version: {VERSION}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f'version: "{VERSION}"' in (ROOT / "packaging/conda/recipe.yaml").read_text("utf-8")
+
+
+def test_conda_recipe_has_the_dependencies_of_the_light_install() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    recipe = (ROOT / "packaging/conda/recipe.yaml").read_text("utf-8").replace("matplotlib-base", "matplotlib")
+    missing = [each for each in project["dependencies"] if each.replace(">=", " >=") not in recipe]
+    assert not missing
