@@ -123,5 +123,5 @@ def test_margin_of_a_batch_size_search_is_a_percentage() -> None:
     assert 'margin = "5%"' in toml_of(sweep)
     assert "margin" not in toml_of(parse_sweep('model = "m"', "s", ["batch_size=auto", "margin=0%"]))
     for wrong in ("100%", "-1%", "true", "lots"):
-        with pytest.raises(BenchtuiError, match="measure.margin: .* is not a share of memory"):
+        with pytest.raises(BenchtuiError, match=r"measure\.margin: .* is not a share of memory"):
             parse_sweep('model = "m"', "s", [f"margin={wrong}"])
