@@ -20,8 +20,8 @@ ATTENTIONS = "eager,sdpa,sdpa-math,sdpa-flash,sdpa-efficient,sdpa-cudnn,flash2,f
 def checked(session: Session, option: str) -> dict[str, CaseState]:
     """Return the cases by value of an option. Each was measured as requested, or says why not."""
     for case in session.cases:
-        assert case.state in ("ok", "skipped"), (case.name, case.reason)
-        assert (case.state == "ok") == (case.reason is None)
+        assert case.finished is not None and case.state in ("ok", "skipped"), (case.name, case.finished)
+        assert (case.state == "ok") == (case.finished.reason is None)
         if case.state == "ok":
             assert case.answer_absent is None, (case.name, case.answer_absent)
             unapplied = [each for each in READ_BACK if was_applied(case, each) is False]
@@ -51,8 +51,8 @@ def test_quantizations(start: Callable[[Sweep], Watched], trained_sweep: Callabl
     """Needs the extra packages for more than skipped rows: `make quantized`."""
     found = checked(start(trained_sweep(f"quantization={QUANTIZATIONS}")).until_ended(), "quantization")
     measured = {name: case for name, case in found.items() if case.state == "ok"}
-    reasons = [case.reason or "" for name, case in found.items() if name not in measured]
-    assert all("needs the package" in reason for reason in reasons), reasons
+    skipped = [case for case in found.values() if case.state == "skipped"]
+    assert all(case.finished and "needs the package" in (case.finished.reason or "") for case in skipped)
     if {"bnb-int8", "bnb-nf4"} <= measured.keys():
         assert divergence(measured["bnb-nf4"]) > 2 * divergence(measured["bnb-int8"]) > 0
 
