@@ -184,6 +184,26 @@ def test_attention_without_its_mask_is_different(
     assert compared(tmp_path, sweep, sound, broken).verdict in ("different", "broken")
 
 
+def test_attention_that_sees_the_future_is_different(
+    trained_sweep: Callable[..., Sweep], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A causal model whose kernel ignores the mask."""
+    sweep, kernel = trained_sweep("attention=sdpa"), torch.nn.functional.scaled_dot_product_attention
+    sound, broken = made(sweep), made(sweep)
+    answer = broken.answer
+
+    def without_mask(step_s: float) -> Output:
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                torch.nn.functional, "scaled_dot_product_attention", lambda q, k, v, **_: kernel(q, k, v)
+            )
+            return answer(step_s)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(broken, "answer", without_mask)
+    found = compared(tmp_path, sweep, sound, broken)
+    assert found.verdict in ("different", "broken") and found.kl_mean is not None and found.kl_mean > 0.1
+
+
 def test_other_weights_are_broken(
     lm_sweep: Callable[..., Sweep], texts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
