@@ -22,8 +22,8 @@ class Distance(NamedTuple):
 
 
 def _lacking(share: float | None) -> float | None:
-    """Return what a share or a cosine lacks to 1; never below 0, as rounding could make it."""
-    return None if share is None else max(0.0, 1 - share)
+    """Return what a share or a cosine lacks to 1."""
+    return None if share is None else 1 - share
 
 
 def _percent(share: float | None) -> float | None:
@@ -37,6 +37,9 @@ DISTANCES = (
     Distance("1 - cosine", "", lambda found: _lacking(found.cosine)),
 )
 """Figure of each kind of answer: logits, tokens, losses, values."""
+
+LEAST = 1e-15
+"""Distances below it are 0: they are rounding errors of doubles, which may be negative, too."""
 
 
 def answer_distance(cases: Iterable[CaseState], baselines: Collection[int]) -> PlotMetric | None:
@@ -55,6 +58,6 @@ def answer_distance(cases: Iterable[CaseState], baselines: Collection[int]) -> P
             same = case.index in baselines if comparison is None else comparison.verdict is not None
             return Value(0.0) if same else None
         distance = found.of(comparison)
-        return None if distance is None else Value(distance)
+        return None if distance is None else Value(distance if distance >= LEAST else 0.0)
 
     return PlotMetric(found.name, found.unit, of)

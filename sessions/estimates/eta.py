@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect, insort
 from collections.abc import Iterable, Sequence
 from math import ceil
+from operator import attrgetter
 
 import msgspec
 from msgspec.structs import replace
@@ -24,9 +25,9 @@ NEWEST = 1000
 SETTLING_STEPS = 260
 """Steps after which the deviation of normal noise has stayed within 5% over 64 estimates, approximately."""
 
-Group = tuple[str, ...]
+Group = tuple[object, ...]
 
-_OTHER_OPTIONS = tuple(name for name in AXES if name not in ("sequence_length", "batch_size"))
+_other_options = attrgetter(*(name for name in AXES if name not in ("sequence_length", "batch_size")))
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -279,7 +280,8 @@ def _groups(config: Config) -> tuple[Group, ...]:
 
 def same_options(config: Config) -> Group:
     """Return all options but the two sizes: quantization, draft and adapters cost what only they cost."""
-    return tuple(str(getattr(config, name)) for name in _OTHER_OPTIONS)
+    options: Group = _other_options(config)
+    return options
 
 
 def _scaled(known: Sequence[tuple[int, float]], wanted: int) -> float:

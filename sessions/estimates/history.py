@@ -52,7 +52,7 @@ ADAMW_COPIES = 4.0
 
 Basis = Literal["measured", "near", "guess"]
 """The same case, cases with other options on the same device, or just the assumptions above."""
-Group = tuple[str, ...]
+Group = tuple[object, ...]
 
 
 class Prediction(msgspec.Struct, frozen=True):
