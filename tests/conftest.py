@@ -85,6 +85,30 @@ def tiny_gpt2(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Pat
     return folder
 
 
+@pytest.fixture(scope="session")
+def trained_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A local folder with a tiny GPT-2 that was trained for two seconds, weights and tokenizer."""
+    from trained_model import save_trained  # lazy import: torch, which most tests do without
+
+    folder = tmp_path_factory.mktemp("models") / "trained"
+    save_trained(folder)
+    return folder
+
+
+@pytest.fixture
+def trained_sweep(trained_model: Path) -> Callable[..., Sweep]:
+    """Make a sweep of the trained checkpoint, with overrides as on the command line."""
+
+    def make(*overrides: str) -> Sweep:
+        text = (
+            f'model = "{trained_model}"\ntask = "lm-forward"\n[axes]\nsequence_length = 32\nthreads = 1\n'
+            "[measure]\nwarmup = 1\niterations = 3\npeaks = false\n"
+        )
+        return parse_sweep(text, "test", overrides, "trained")
+
+    return make
+
+
 @pytest.fixture
 def lm_sweep(tiny_gpt2: Path) -> Callable[..., Sweep]:
     """Make a sweep of the tiny GPT-2, with overrides as on the command line."""

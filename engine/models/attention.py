@@ -40,6 +40,10 @@ _FLASH = re.compile(
 )
 """Operators of flash-attn and of its builds on the hub, whose namespaces end in a hash."""
 
+_UNSUPPORTED = re.compile(
+    r"(\w+) does not support (?:an attention implementation through|Flash ?Attention)", re.IGNORECASE
+)
+
 
 def select(requested: str) -> str | None:
     """Allow the requested kernel of torch's attention alone. Return transformers' name of the implementation.
@@ -70,6 +74,12 @@ def no_kernel_reason(requested: str, error: BaseException) -> str | None:
     if requested not in SDPA_KERNELS or not re.search("[Nn]o (available kernel|viable backend)", text):
         return None
     return f"attention {requested}: torch has no such kernel for these inputs: {text.partition(chr(10))[0]}"
+
+
+def unsupported_reason(requested: str, error: BaseException) -> str | None:
+    """Return why transformers loads no model with this implementation; None for any other error."""
+    found = _UNSUPPORTED.search(text_of(error))
+    return f"attention {requested}: transformers doesn't support it for {found[1]}" if found else None
 
 
 def kernels(names: Iterable[str]) -> tuple[str, ...]:

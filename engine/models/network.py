@@ -10,7 +10,7 @@ from transformers.utils.import_utils import is_flash_attn_2_available, is_flash_
 
 from benchtui.engine.models import attention, precision, quantization
 from benchtui.engine.models import loading as models
-from benchtui.sessions.errors import CaseSkippedError
+from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.payloads import Model
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep.options import FLASH
@@ -59,7 +59,12 @@ def load_network(
     implementation = attention.select(config.attention)
     options: dict[str, Any] = {} if implementation is None else {"attn_implementation": implementation}
     make = _random if sweep.weights == "random" else _pretrained
-    module, marks = make(auto, architecture, options)
+    try:
+        module, marks = make(auto, architecture, options)
+    except (BenchtuiError, ValueError) as error:
+        if reason := attention.unsupported_reason(config.attention, error):
+            raise CaseSkippedError(reason) from error
+        raise
     if quantization.stated_method(module) is None:
         module = module.to(dtype=precision.weights_dtype(config.precision))
     module = module.to(device=device).eval()

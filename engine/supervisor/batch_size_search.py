@@ -45,6 +45,26 @@ class Trial(msgspec.Struct, frozen=True):
     outcome: Outcome
     rate: Rate | None = None
     reason: str | None = None
+    """Why it didn't succeed; of a successful one, why it leaves too little memory free."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether it succeeded and left enough memory free."""
+        return self.outcome == "ok" and self.reason is None
+
+    @property
+    def too_large(self) -> bool:
+        """Whether it ran out of memory, or left too little free."""
+        return self.outcome == "oom" or (self.outcome == "ok" and self.reason is not None)
+
+    @property
+    def ending(self) -> str:
+        """How it ended, for a sentence whose subject is the batch size."""
+        if self.outcome == "oom":
+            return "ran out of memory"
+        if self.outcome == "ok":
+            return self.reason or "fits"
+        return f"{self.outcome}: {self.reason}" if self.reason else self.outcome
 
 
 class NextSize(msgspec.Struct, frozen=True):
@@ -66,24 +86,25 @@ def next_step(trials: Sequence[Trial], too_large: TooLarge, most: int = LARGEST)
     ``trials`` has at least one entry, in the order in which they ran.
     """
     last = trials[-1]
-    fits = [trial.size for trial in trials if trial.outcome == "ok"]
-    refused = [trial.size for trial in trials if trial.outcome == "oom"]
+    fits = [trial.size for trial in trials if trial.fits]
+    refused = [trial for trial in trials if trial.too_large]
     if last.outcome not in ("ok", "oom"):
-        stopped = f"stopped at batch size {last.size:,} ({_ending(last)})"
-        return SearchResult("; ".join([stopped, *_largest(fits), *_fastest(trials)]))
+        stopped = f"stopped at batch size {last.size:,} ({last.ending})"
+        return SearchResult("; ".join(part for part in (stopped, largest_and_fastest(trials)) if part))
     if not fits:
-        return SearchResult(f"batch size {last.size:,} {_ending(last)}")
+        return SearchResult(f"batch size {last.size:,} {last.ending}")
     if not refused and (flat := flat_doublings(trials)):
         grown = f"throughput grew by less than {GAIN - 1:.0%} over the last {flat} doublings"
         untried = f"{max(fits):,} fits; larger batch sizes not run because {grown}"
         return SearchResult("; ".join([untried, *_fastest(trials)]))
-    return _narrow(trials, max(fits), min(refused, default=None), too_large, most)
+    smallest = min(refused, key=lambda trial: trial.size, default=None)
+    return _narrow(trials, max(fits), smallest, too_large, most)
 
 
 def _narrow(
-    trials: Sequence[Trial], fits: int, limit: int | None, too_large: TooLarge, most: int
+    trials: Sequence[Trial], fits: int, refused: Trial | None, too_large: TooLarge, most: int
 ) -> NextSize | SearchResult:
-    why_not = "ran out of memory"
+    limit, why_not = (refused.size, refused.ending) if refused else (None, "")
     while (size := _between(fits, limit, most)) is not None:
         reason = too_large(size)
         if reason is None:
@@ -136,16 +157,12 @@ def rate(times_ms: Sequence[float], samples: int, least_block: int = 1) -> Rate 
     return Rate(samples_per_s, samples_per_s * max(0.0, 1 - error), samples_per_s * (1 + error))
 
 
-def _ending(trial: Trial) -> str:
-    if trial.outcome == "oom":
-        return "ran out of memory"
-    return f"{trial.outcome}: {trial.reason}" if trial.reason else trial.outcome
-
-
-def _largest(fits: Sequence[int]) -> list[str]:
-    return [f"largest so far {max(fits):,}"] if fits else []
+def largest_and_fastest(trials: Sequence[Trial]) -> str:
+    """Describe the trials so far; empty if none fits."""
+    fits = [trial.size for trial in trials if trial.fits]
+    return "; ".join([f"largest so far {max(fits):,}", *_fastest(trials)]) if fits else ""
 
 
 def _fastest(trials: Sequence[Trial]) -> list[str]:
-    rated = [(trial.rate.samples_per_s, trial.size) for trial in trials if trial.rate is not None]
+    rated = [(trial.rate.samples_per_s, trial.size) for trial in trials if trial.rate and trial.fits]
     return [f"highest throughput at {max(rated)[1]:,}"] if rated else []

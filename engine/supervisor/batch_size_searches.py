@@ -6,10 +6,18 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.engine.job import THROUGHPUT_BLOCK
-from benchtui.engine.supervisor.batch_size_search import NextSize, Rate, SearchResult, Trial, next_step, rate
+from benchtui.engine.supervisor.batch_size_search import (
+    NextSize,
+    Rate,
+    SearchResult,
+    Trial,
+    largest_and_fastest,
+    next_step,
+    rate,
+)
 from benchtui.engine.supervisor.case_queue import Queue
 from benchtui.engine.supervisor.round_policy import as_end
-from benchtui.sessions.estimates.memory import MemoryForecast
+from benchtui.sessions.estimates.memory import MemoryForecast, peak_mb
 from benchtui.sessions.events import (
     AnyEvent,
     CaseAdded,
@@ -22,7 +30,7 @@ from benchtui.sessions.events import (
     Steps,
 )
 from benchtui.sessions.journal.reader import AnyRecord
-from benchtui.sessions.payloads import Host
+from benchtui.sessions.payloads import Host, Memory
 from benchtui.sessions.sweep import LARGEST, Case, Config, Sweep
 
 SEARCH_REASON_PREFIX = "auto: "
@@ -53,6 +61,7 @@ class BatchSizeSearches:
     def __init__(self, sweep: Sweep, queue: Queue, hosts: Sequence[Host]) -> None:
         self._least_block = THROUGHPUT_BLOCK if sweep.measure.mode == "throughput" else 1
         self._most = sweep.axes.batch_size_most or LARGEST
+        self._margin_percent = sweep.measure.margin_percent
         self._queue = queue
         self._hosts = hosts
         self._forecast = MemoryForecast()
@@ -108,14 +117,17 @@ class BatchSizeSearches:
         return list(pending.values())
 
     def ended(self, end: CaseFinished) -> NextSize | SearchResult | None:
-        """Return the search step that follows a case's first round; None if no search continues there."""
+        """Return the search step that follows a case's round; None if no search continues there."""
         case = self._cases.pop(end.case, None)
-        if case is None or end.outcome == "interrupted":
+        if case is None:
+            return self._correction(end)
+        if end.outcome == "interrupted":
             return None
         trials = self._trials.setdefault(case.config.family, [])
         if end.outcome == "skipped" and not trials:
             return None  # the case's row already shows the reason
-        trials.append(Trial(case.config.batch_size, end.outcome, self._rate(case, end), end.reason))
+        reason = self._full(case, end.memory) if end.outcome == "ok" else end.reason
+        trials.append(Trial(case.config.batch_size, end.outcome, self._rate(case, end), reason))
         if end.outcome == "ok":
             self._forecast.learn(case.config, end.memory)
         step = next_step(trials, lambda size: self._too_large(case, size), self._most)
@@ -124,6 +136,21 @@ class BatchSizeSearches:
             if isinstance(step, SearchResult)
             else step
         )
+
+    def _correction(self, end: CaseFinished) -> SearchResult | None:
+        """Return what fits instead if the largest size that fitted ran out of memory in a later round."""
+        if end.outcome != "oom" or end.case not in self._members:
+            return None
+        config = self._members[end.case].config
+        trials = self._trials.get(config.family, [])
+        fits = [trial.size for trial in trials if trial.fits]
+        if config.batch_size != max(fits, default=None):
+            return None
+        trials[:] = [trial for trial in trials if trial.size != config.batch_size]
+        smaller = [trial for trial in trials if trial.fits]
+        now = largest_and_fastest(smaller) or "no batch size fits"
+        text = f"{config.batch_size:,} ran out of memory in a later round; {now}"
+        return SearchResult(f"{FOUND_PREFIX}{config.family}: {text}")
 
     def _step_after(self, end: CaseFinished) -> dict[str, PendingSearchStep]:
         """Return the search step that follows from the end of a case, by family."""
@@ -143,6 +170,17 @@ class BatchSizeSearches:
             return None
         return rate(case.times_ms, case.samples or case.config.batch_size, self._least_block)
 
+    def _full(self, case: _Measured, memory: Memory | None) -> str | None:
+        """Return why a case that succeeded leaves too little memory free; None if enough, or if unknown."""
+        peak, capacity_mb = peak_mb(case.config, memory), self._capacity_mb(case)
+        if not self._margin_percent or peak is None or capacity_mb is None or peak <= self._usable(capacity_mb):
+            return None
+        free = max(0.0, 100 * (1 - peak / capacity_mb))
+        return f"leaves {free:.1f}% of memory free, less than the margin of {self._margin_percent:g}%"
+
+    def _usable(self, capacity_mb: float) -> float:
+        return capacity_mb * (1 - self._margin_percent / 100)
+
     def _too_large(self, case: _Measured, size: int) -> str | None:
         """Return why a batch size can't fit, from out-of-memory errors and predicted memory; None if it may."""
         config = replace(case.config, batch_size=size)
@@ -150,9 +188,10 @@ class BatchSizeSearches:
         if smaller is not None:
             return f"larger than case {smaller.index}, which ran out of memory"
         predicted, capacity_mb = self._forecast.predict(config), self._capacity_mb(case)
-        if predicted is None or capacity_mb is None or predicted.peak_mb <= capacity_mb:
+        if predicted is None or capacity_mb is None or predicted.peak_mb <= self._usable(capacity_mb):
             return None
-        return f"predicted peak of {predicted.peak_mb:,.0f} MB exceeds {capacity_mb:,.0f} MB"
+        margin = f" less a margin of {self._margin_percent:g}%" if self._margin_percent else ""
+        return f"predicted peak of {predicted.peak_mb:,.0f} MB exceeds {capacity_mb:,.0f} MB{margin}"
 
     def _capacity_mb(self, case: _Measured) -> float | None:
         """Return the total memory in MB where a case keeps its tensors: an upper bound of what fits."""

@@ -163,7 +163,7 @@ class Scheduler:
         if end.outcome == "oom":
             for case in self.queue.as_large_as(end.case):
                 self._skip(case, run.scheduled.case)
-        if run.scheduled.round == 0 and not self.stopping:
+        if not self.stopping:
             self._continue_search(end)
 
     def _repeat_on_each(self) -> None:

@@ -36,8 +36,8 @@ class PlotMetric(msgspec.Struct, frozen=True):
 
     @property
     def unit_words(self) -> str:
-        """Unit as it follows a value: a rate's is its name."""
-        return self.name if self.unit == "1/s" else self.unit
+        """Unit as it follows a value: the name of a rate, and of what has no unit."""
+        return self.name if self.unit in ("1/s", "") else self.unit
 
     @property
     def higher_is_better(self) -> bool:

@@ -1,9 +1,10 @@
 """Pareto front: cases that no other case beats in one metric without being worse in another."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
+from benchtui.sessions.analysis.answer_distance import answer_distance
 from benchtui.sessions.analysis.chart_series import (
     ENERGY,
     LATENCY,
@@ -17,7 +18,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Work, distinct_works
 
 COSTS: tuple[PlotMetric, ...] = (LATENCY, ENERGY, MEMORY)
-"""Metrics that throughput is traded off against."""
+"""Metrics that throughput is traded off against in any session."""
 
 
 class ParetoPoint(msgspec.Struct, frozen=True):
@@ -27,7 +28,13 @@ class ParetoPoint(msgspec.Struct, frozen=True):
     gain: Value
     """Samples per second."""
     cost: Value
-    """Milliseconds per step, joules per sample, or peak memory in units of 10**6 bytes."""
+    """Milliseconds per step, joules per sample, peak memory in 10**6 bytes, or distance of the answer."""
+
+
+def costs(cases: Iterable[CaseState], answer_baselines: Collection[int]) -> tuple[PlotMetric, ...]:
+    """Return the metrics that throughput is traded off against, the distance of answers if any was compared."""
+    distance = answer_distance(cases, answer_baselines)
+    return (*COSTS, distance) if distance else COSTS
 
 
 def pareto_points(

@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect, insort
 from collections.abc import Iterable, Sequence
 from math import ceil
+from operator import attrgetter
 
 import msgspec
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from benchtui.sessions.estimates.stop_rules import CHECK_MS, least_steps, longes
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.sweep import Config, Measure, unsupported_reason
+from benchtui.sessions.sweep.options import AXES
 
 MOST_ESTIMATED = 2000
 """Maximum number of queued cases estimated individually; a longer queue is sampled evenly."""
@@ -23,7 +25,9 @@ NEWEST = 1000
 SETTLING_STEPS = 260
 """Steps after which the deviation of normal noise has stayed within 5% over 64 estimates, approximately."""
 
-Group = tuple[str, ...]
+Group = tuple[object, ...]
+
+_other_options = attrgetter(*(name for name in AXES if name not in ("sequence_length", "batch_size")))
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -63,8 +67,9 @@ class StepTimeModel:
     def step(self, config: Config) -> Estimate | None:
         """Return the time of one step, scaled linearly in work from the nearest finished case; None if unknown.
 
-        The search covers the same device, precision, compile mode and attention first, then the same device,
-        then all cases. A result from outside the group is rough.
+        The search covers cases with the same options first, then those with the same model, precision,
+        quantization, compile mode and attention, then the same model, then the same device, then all. A result
+        from cases with other options is rough.
         """
         own, *wider = _groups(config)
         if own in self._pools:
@@ -268,11 +273,15 @@ def _min_measuring_s(measure: Measure) -> float:
 
 def _groups(config: Config) -> tuple[Group, ...]:
     """Return the groups in which step time is assumed to grow with work alone, from narrow to wide."""
-    return (
-        (config.machine, config.device, config.precision, config.compile, config.attention),
-        (config.machine, config.device),
-        (),
-    )
+    device = (config.machine, config.device)
+    alike = (*device, config.model, config.precision, config.quantization, config.compile, config.attention)
+    return (same_options(config), alike, (*device, config.model), device, ())
+
+
+def same_options(config: Config) -> Group:
+    """Return all options but the two sizes: quantization, draft and adapters cost what only they cost."""
+    options: Group = _other_options(config)
+    return options
 
 
 def _scaled(known: Sequence[tuple[int, float]], wanted: int) -> float:

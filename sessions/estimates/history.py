@@ -15,6 +15,7 @@ from benchtui.sessions.estimates.eta import (
     RoundSoFar,
     StepTimeModel,
     measuring_s,
+    same_options,
     steps_left,
     warmup_s,
     work,
@@ -25,6 +26,7 @@ from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Measure, Sweep, custom_task
+from benchtui.sessions.sweep.options import FOUR_BITS
 
 NEWEST = 12
 """Number of earlier sessions to read."""
@@ -44,12 +46,13 @@ RUNTIME_MB = 500.0
 """Assumed memory of the libraries, on CPU or device."""
 FLOP_PER_TOKEN = 2
 """Per parameter, for a forward pass. Training takes three times that (Kaplan et al. 2020, table 1)."""
-TRAINING_COPIES = 4
-"""Weights, gradients and the two moments of AdamW."""
+TRAINING_COPIES = {"sgd": 2.0, "adamw-8bit": 2.5}
+"""Weights, gradients and the optimizer's state, over the weights. The two moments of AdamW make it 4."""
+ADAMW_COPIES = 4.0
 
 Basis = Literal["measured", "near", "guess"]
 """The same case, cases with other options on the same device, or just the assumptions above."""
-Group = tuple[str, ...]
+Group = tuple[object, ...]
 
 
 class Prediction(msgspec.Struct, frozen=True):
@@ -192,7 +195,7 @@ def _parameters(session: Session | None) -> int | None:
 
 def _group(config: Config) -> Group:
     """Return the group in which time and memory are assumed to grow with work alone."""
-    return (config.machine, config.model, config.device, config.precision, config.compile, config.attention)
+    return same_options(config)
 
 
 def _device(config: Config) -> Group:
@@ -243,9 +246,20 @@ def _guess_s(config: Config, sweep: Sweep, parameters: int) -> float | None:
 
 
 def _guess_mb(config: Config, sweep: Sweep, parameters: int) -> float | None:
-    """Guess memory from weights (with gradients and moments in training) and libraries, without the batch."""
+    """Guess memory from weights (with gradients and moments in training) and libraries, without the batch.
+
+    Adapters are too small to count; the weights under them have no gradients. A draft's model isn't known.
+    """
     if custom_task(sweep.task):
         return None
-    size = 2 if config.precision in ("fp16", "bf16") else 4
-    copies = TRAINING_COPIES if sweep.task == "lm-train" else 1
-    return RUNTIME_MB + parameters * size * copies / 1e6
+    trained = sweep.task == "lm-train" and config.lora == "off"
+    copies = TRAINING_COPIES.get(config.optimizer, ADAMW_COPIES) if trained else 1.0
+    return RUNTIME_MB + parameters * _bytes_per_weight(config) * copies / 1e6
+
+
+def _bytes_per_weight(config: Config) -> float:
+    """Return the bytes of a weight. On a CPU, quantizing doesn't give back what the weights took before."""
+    plain = 2.0 if config.precision in ("fp16", "bf16") else 4.0
+    if config.device == "cpu" or config.quantization in ("off", "checkpoint"):
+        return plain
+    return 0.5 if config.quantization in FOUR_BITS else 1.0

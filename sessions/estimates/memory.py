@@ -40,10 +40,10 @@ class MemoryForecast:
 
     def learn(self, config: Config, memory: Memory | None) -> None:
         """Add the peaks of a successful case. Ignored if they weren't read."""
-        peak_mb = _peak_mb(config, memory)
-        if peak_mb is not None:
+        peak = peak_mb(config, memory)
+        if peak is not None:
             family = self._seen.setdefault(_family(config), {})
-            family[_work(config)] = max(peak_mb, family.get(_work(config), 0.0))
+            family[_work(config)] = max(peak, family.get(_work(config), 0.0))
 
     def predict(self, config: Config) -> Prediction | None:
         """Return the expected peak of a case; None if fewer than two sizes of its family are known."""
@@ -76,7 +76,8 @@ def _quantity(config: Config) -> Quantity:
     return "reserved" if config.uses_cuda_graphs else "allocated"
 
 
-def _peak_mb(config: Config, memory: Memory | None) -> float | None:
+def peak_mb(config: Config, memory: Memory | None) -> float | None:
+    """Return the peak of a case in MB, of the quantity that is predicted; None if it wasn't read."""
     if memory is None:
         return None
     peaks_mb = {

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from benchtui.sessions.compare.align import SessionComparison
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output, output_file
-from benchtui.sessions.plots import bars, comparison, curves, power_trace, style
+from benchtui.sessions.plots import answers, bars, comparison, curves, power_trace, style
 from benchtui.sessions.plots.spec import Plan, SkippedPlot, plot_data
 from benchtui.sessions.plots.values import with_values
 from benchtui.sessions.state.session import Session
@@ -28,11 +28,12 @@ PLOTS = (
     curves.memory,
     curves.energy,
     curves.jitter,
+    answers.answers,
     bars.compiling,
     bars.parts,
     power_trace.power,
 )
-"""All plots, in the order of the report."""
+"""All plots, in the order of the report. None: the session has nothing of that kind."""
 DOTS_PER_INCH = 150
 CAPTION_WIDTH = 125
 """Width of a caption line in characters."""
@@ -63,7 +64,8 @@ def render_plots(
         BenchtuiError: if the session has no first event.
     """
     known = plot_data(session)
-    return _rendered([_labeled(make(known), session) for make in PLOTS], png, captioned)
+    plans = [plan for make in PLOTS if (plan := make(known)) is not None]
+    return _rendered([_labeled(plan, session) for plan in plans], png, captioned)
 
 
 def render_comparison(

@@ -89,6 +89,8 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Whether the baseline case runs twice; the difference between the two is the noise."""
     retries: Annotated[int, msgspec.Meta(ge=0, le=MOST_RETRIES)] | None = None
     """Repeats of a disturbed case; null repeats throttled cases twice and others never."""
+    margin_percent: Annotated[float, msgspec.Meta(ge=0, lt=100)] = 0.0
+    """Memory that a batch size search keeps free, in percent of the device's, or of the machine's for a CPU."""
     caches: Caches = "cold"
     """Whether every case compiles into an empty cache, or all cases of the session share one."""
     peaks: bool = True

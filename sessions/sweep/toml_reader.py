@@ -460,14 +460,24 @@ def _min_time_s(value: object, where: str) -> float | None:
 
 
 def _percent(value: object, where: str) -> float:
-    text = str(value).strip().removesuffix("%")
-    try:
-        percent = float(text)
-    except ValueError:
-        percent = 0.0
-    if isinstance(value, bool) or not 0 < percent < 100:
+    percent = _percent_of(value)
+    if percent is None or not 0 < percent < 100:
         raise BenchtuiError(f'{where}: {quoted(value)} is not a width in percent, such as "1%"')
     return percent
+
+
+def _margin(value: object, where: str) -> float:
+    percent = _percent_of(value)
+    if percent is None or not 0 <= percent < 100:
+        raise BenchtuiError(f'{where}: {quoted(value)} is not a share of memory, such as "5%"')
+    return percent
+
+
+def _percent_of(value: object) -> float | None:
+    try:
+        return None if isinstance(value, bool) else float(str(value).strip().removesuffix("%"))
+    except ValueError:
+        return None
 
 
 def _single(parse: Parser) -> Parser:
@@ -534,6 +544,7 @@ _MEASURE: dict[str, Parser] = {
     "rounds": _count(1, MOST_ROUNDS),
     "aa": _flag,
     "retries": _count(0, MOST_RETRIES),
+    "margin": _margin,
     "caches": _choice(*get_args(Caches)),
     "peaks": _flag,
     "answers": _flag,
@@ -571,6 +582,7 @@ _TOP: dict[str, Parser] = {
 }
 FIELDS = {
     "until": "until_percent",
+    "margin": "margin_percent",
     "min_warmup": "min_warmup_s",
     "min_time": "min_time_s",
     "max_time": "max_time_s",

@@ -1,20 +1,27 @@
 """Step times and memory peaks with the probe over those without: `python tests/benchmarks/answers.py`.
 
-Sessions of one case, with `answers` on and off in turns. The probe runs after the outcome is reported. The
-ratio of each pair should differ from 1 by noise alone; the spread of the pairs says how well that is known.
+Two sweeps of one case, with `answers` on and off, measure in turns of a second: one is stopped while the other
+runs, so that what drifts changes both. The probe runs after the outcome is reported, so ratios should differ
+from 1 by noise alone. How large that is, pairs of sweeps say that are both without.
 """
 
+import os
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import click
+import psutil
 from cold_cost import BIN, model_folder
+from turns import send
 
+from benchtui.engine import client
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.case_metrics import metrics
 
 SWEEP = """
 name = "answers"
@@ -23,50 +30,105 @@ weights = "random"
 [axes]
 batch_size = 4
 sequence_length = 64
+threads = 1
 [measure]
 iterations = {steps}
 peaks = false
 """
+TURN_S = 1.0
+PATIENCE_S = 60.0
 
 
-def measured(sweep: Path, folder: Path, *, answers: bool) -> tuple[float, float]:
-    """Median step in milliseconds, and peak RSS in MB, of one session."""
-    path = folder / "session.json"
-    path.unlink(missing_ok=True)
-    switch = f"answers={str(answers).lower()}"
-    command = [str(BIN / "benchtui"), "run", str(sweep), "-o", str(path), "--set", switch]
-    subprocess.run(command, check=True, capture_output=True)
-    (case,) = Session.load(path).cases
-    if (case.answered is not None) is not answers:
-        raise SystemExit(f"{switch} had no effect: {case.answered}")
-    found = metrics(case)
-    if found is None or found.latency_ms.median is None or case.peak_memory_mb is None:
-        raise SystemExit(f"the case ended as {case.state}")
-    return found.latency_ms.median, case.peak_memory_mb
+class Sweep:
+    """A sweep of the case in an engine of its own, which can be stopped and continued."""
+
+    def __init__(self, sweep: Path, name: str, *, answers: bool) -> None:
+        """Start it, and stop it when its first steps have been measured."""
+        self.path = sweep.with_name(f"{name}.json")
+        self.path.unlink(missing_ok=True)
+        self._answers = answers
+        switch = f"answers={str(answers).lower()}"
+        command = [str(BIN / "benchtui"), "run", str(sweep), "-o", str(self.path), "--set", switch]
+        self._command = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + PATIENCE_S
+        while not (self.path.exists() and b'"phase":"measure"' in self.path.read_bytes()):
+            if time.monotonic() > deadline:
+                raise SystemExit(f"{self.path.name} has measured nothing for {PATIENCE_S:.0f} s")
+            time.sleep(0.05)
+        found = client.find(self.path)
+        if found is None:
+            raise SystemExit("the sweep has ended before the first turn: use more --steps")
+        engine = psutil.Process(found.pid)
+        self._processes = [engine, *engine.children(recursive=True)]
+        self.stop()
+
+    def stop(self) -> None:
+        """Stop all its processes."""
+        send(self._processes, signal.SIGSTOP)
+
+    def run(self) -> None:
+        """Continue all its processes."""
+        send(self._processes, signal.SIGCONT)
+
+    @property
+    def measured(self) -> bool:
+        """Whether it has measured all its steps."""
+        return b'"event":"case_finished"' in self.path.read_bytes()
+
+    def end(self) -> tuple[float, float]:
+        """Wait for its end. Return its median step in milliseconds and its peak RSS in MB.
+
+        Steps in which it was stopped are left out.
+        """
+        self.run()
+        self._command.wait()
+        (case,) = Session.load(self.path).cases
+        kept = [ms for ms in case.measured.wall_ms if ms < 1000 * TURN_S]
+        if case.state != "ok" or case.peak_memory_mb is None:
+            raise SystemExit(f"the case ended as {case.state}: {case.reason}")
+        if (case.answered is not None) is not self._answers:
+            raise SystemExit(f"answers = {self._answers} had no effect: {case.answered}")
+        return statistics.median(kept), case.peak_memory_mb
+
+
+def ratios(sweep: Path, answers: tuple[bool, bool]) -> tuple[float, float]:
+    """Return step and peak RSS of the first over the second, of two sweeps in turns."""
+    order = (0, 1) if os.urandom(1)[0] % 2 else (1, 0)
+    sweeps = {place: Sweep(sweep, f"session-{place}", answers=answers[place]) for place in order}
+    while not any(each.measured for each in sweeps.values()):
+        for place in order:
+            sweeps[place].run()
+            time.sleep(TURN_S)
+            sweeps[place].stop()
+    ended = {place: each.end() for place, each in sweeps.items()}
+    return ended[0][0] / ended[1][0], ended[0][1] / ended[1][1]
+
+
+def print_ratios(name: str, found: list[tuple[float, float]]) -> None:
+    """Print the median ratio of steps and of peaks, with the least and the most."""
+    for what, column in zip(("step", "peak RSS"), zip(*found, strict=True), strict=True):
+        print(
+            f"{name}, {what}: median {statistics.median(column):.4f}"
+            f" ({min(column):.4f} to {max(column):.4f}, {len(column)} pairs)"
+        )
 
 
 @click.command()
-@click.option("--pairs", default=10, help="How many pairs of sessions.")
-@click.option("--steps", default=200, help="Measured steps of a session.")
+@click.option("--pairs", default=4, show_default=True, help="Pairs of sweeps of each kind.")
+@click.option("--steps", default=1000, show_default=True, help="Measured steps of a sweep.")
 def main(pairs: int, steps: int) -> None:
-    """Run the pairs, the order of each reversed, and print the ratios with the probe over without."""
-    ratios: list[tuple[float, float]] = []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        sweep = folder / "sweep.toml"
-        sweep.write_text(SWEEP.format(model=model_folder(folder, full=False), steps=steps))
+    """Print the ratios with the probe over without, and of two sweeps without."""
+    found: dict[str, list[tuple[float, float]]] = {"with over without": [], "without over without": []}
+    with tempfile.TemporaryDirectory() as name, suppress(KeyboardInterrupt):
+        sweep = Path(name) / "sweep.toml"
+        sweep.write_text(SWEEP.format(model=model_folder(Path(name), full=False), steps=steps))
         for pair in range(pairs):
-            order = (True, False) if pair % 2 else (False, True)
-            found = {answers: measured(sweep, folder, answers=answers) for answers in order}
-            time, memory = (found[True][place] / found[False][place] for place in (0, 1))
-            ratios.append((time, memory))
-            print(f"pair {pair + 1}: step {time:.3f}, peak RSS {memory:.4f}", flush=True)
-    for place, what in enumerate(("step time", "peak RSS")):
-        column = sorted(each[place] for each in ratios)
-        print(
-            f"{what} with the probe over without: median {statistics.median(column):.4f}"
-            f" ({column[0]:.4f} to {column[-1]:.4f}, {pairs} pairs)"
-        )
+            for kind, answers in zip(found, ((True, False), (False, False)), strict=True):
+                found[kind].append(ratios(sweep, answers))
+                step, peak = found[kind][-1]
+                print(f"pair {pair + 1}: {kind}: step {step:.4f}, peak RSS {peak:.4f}", flush=True)
+        for kind, rows in found.items():
+            print_ratios(kind, rows)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from textual.worker import WorkerCancelled
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
+    Answered,
     CaseFinished,
     CasePrepared,
     CaseStarted,
@@ -29,7 +30,16 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library import paths
-from benchtui.sessions.payloads import Energy, Gpu, GpuReadings, Host, HostReadings, Memory, Model
+from benchtui.sessions.payloads import (
+    AnswerComparison,
+    Energy,
+    Gpu,
+    GpuReadings,
+    Host,
+    HostReadings,
+    Memory,
+    Model,
+)
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep, cases
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.monitor.screen import Monitor
@@ -160,6 +170,11 @@ class Story:
             engine_cpu_percent=[0.6] * 4,
         )
         return self._add(Telemetry(t=self.t, at_s=at_s, gpus=readings, host=host, node=node))
+
+    def answer(self, case: int, **figures: Any) -> "Story":
+        """Compare the answer of a case with that of case 0."""
+        compared = AnswerComparison(case=case, baseline=0, **figures)
+        return self._add(Answered(t=self.t, case=case, comparisons=(compared,)))
 
     def say(self, text: str, level: Level = "info") -> "Story":
         return self._add(Message(t=self.t, level=level, text=text))

@@ -1,7 +1,7 @@
 """Pareto chart: throughput of every case against a cost, with the front. Independent of Textual."""
 
 from benchtui.sessions.analysis.chart_series import SAMPLES, MetricsLookup
-from benchtui.sessions.analysis.pareto import COSTS, ParetoPoint, fronts, pareto_points
+from benchtui.sessions.analysis.pareto import COSTS, ParetoPoint, costs, fronts, pareto_points
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Work, distinct_works
@@ -66,8 +66,9 @@ class ParetoChart:
 
     def next_axis(self) -> str:
         """Switch to the next measured cost. Return a message if there is no other."""
-        at = COSTS.index(self._cost)
-        others = [*COSTS[at + 1 :], *COSTS[:at]]
+        known = costs(self._session.cases, self._session.answer_baselines)
+        at = next((place for place, cost in enumerate(known) if cost.name == self._cost.name), -1)
+        others = [*known[at + 1 :], *known[:at]]
         found = next((cost for cost in others if pareto_points(self._session.cases, self._known, cost)), None)
         if found is None:
             return f"no cost other than {self._cost.name} has been measured"
@@ -111,7 +112,7 @@ class ParetoChart:
             (format_metric(SAMPLES, trade.gain.middle, self._symbols), "bright"),
             (" samples/s at ", "muted"),
             (format_metric(self._cost, trade.cost.middle, self._symbols), "bright"),
-            (f" {self._cost.unit}", "muted"),
+            (f" {self._cost.unit_words}", "muted"),
         ]
         name = (format.clean(self._labels[trade.case.index]), "plain")
         return [[name], values, *([] if self._beside is None else [[("not on the front", "muted")]])]

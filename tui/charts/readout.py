@@ -19,12 +19,14 @@ def format_metric(figure: PlotMetric, value: float | None, symbols: Symbols) -> 
         return format.rate(value, symbols)
     if figure.unit == "J" and value is not None:
         return f"{value:,.4g}"
+    if figure.unit in ("nats", "%", "") and value is not None:
+        return f"{value:.2g}"
     return format.whole(value, symbols) if figure.unit == "MB" else format.milliseconds(value, symbols)
 
 
 def title(figure: PlotMetric) -> str:
     """Return a metric's name with its unit, unless the name already includes it."""
-    return figure.name if figure.unit == "1/s" else f"{figure.name}, {figure.unit}"
+    return figure.name if figure.unit in ("1/s", "") else f"{figure.name}, {figure.unit}"
 
 
 def option_words(axis: str) -> str:

@@ -120,6 +120,7 @@ class _Limits(TypedDict):
     help="Number of steps of the job, including the first, which compiles.",
 )
 @click.option("--sequence-length", "length", type=click.IntRange(1), help="Consider only cases of this length.")
+@click.option("--model", help="Consider only cases of this model, in a session of several.")
 @baseline_option
 @same_within_option
 @click.option("--json", "as_json", is_flag=True, help="Print the decision as JSON.")
@@ -131,6 +132,7 @@ def optimal(
     need: Need,
     steps: int | None,
     length: int | None,
+    model: str | None,
     as_json: bool,
     toml_path: str | None,
     baseline: tuple[str, ...],
@@ -144,7 +146,7 @@ def optimal(
     """
     loaded = sessions.load(session)
     loaded.judge_by(verdict_settings({"baseline": baseline, "same_within": same_within}))
-    objectives = _objectives(Objective(need, Constraints(**limits), steps), loaded, length)
+    objectives = _objectives(Objective(need, Constraints(**limits), steps), loaded, length, model)
     decisions = [decide(loaded, each) for each in objectives]
     best = any(decision.best for decision in decisions)
     text = _sweep_text(loaded, objectives) if toml_path and best else None
@@ -180,21 +182,35 @@ def requested_sweep(sweep: str | None, overrides: tuple[str, ...], **options: Un
     return parse_sweep(text, f"best case of {session}", overrides)
 
 
-def _objectives(objective: Objective, session: Session, length: int | None = None) -> list[Objective]:
+def _objectives(
+    objective: Objective, session: Session, length: int | None = None, model: str | None = None
+) -> list[Objective]:
     """Split an objective by work: model, sequence length, new tokens, group of another tool.
 
     Raises:
-        BenchtuiError: If cases were measured, but none of the sequence length.
+        BenchtuiError: If cases were measured, but none of the sequence length, or of the model.
     """
-    known = works(session)
+    known = _of_model(works(session), session.start.sweep, model)
     if length is None:
-        return [replace(objective, work=work) for work in known] if len(known) > 1 else [objective]
+        apart = len(known) > 1 or (known and model is not None)
+        return [replace(objective, work=work) for work in known] if apart else [objective]
     lengths = sorted({work.sequence_length for work in known})
     if known and length not in lengths:
         named = ", ".join(map(str, lengths))
         raise BenchtuiError(f"--sequence-length: no measured case has {length} tokens; there are {named}")
     found = [work for work in known if work.sequence_length == length] or [Work(length)]
     return [replace(objective, work=work) for work in found]
+
+
+def _of_model(known: Sequence[Work], sweep: Sweep, model: str | None) -> list[Work]:
+    """Return the works of a model, or all. Raises BenchtuiError if there is none, with the models there are."""
+    found = [work for work in known if model in (None, work.model or sweep.model)]
+    if known and not found:
+        named = ", ".join(
+            printable(name) for name in dict.fromkeys(work.model or sweep.model for work in known)
+        )
+        raise BenchtuiError(f"--model: no measured case of this model; there are {named}")
+    return found
 
 
 def _sweep_text(session: Session, objectives: Sequence[Objective], overrides: tuple[str, ...] = ()) -> str:
@@ -219,9 +235,15 @@ def _require_one_work(objectives: Sequence[Objective]) -> None:
     """Raise BenchtuiError for several works, of which a sweep of one case can't be made."""
     if len(objectives) < 2:
         return
+    models = dict.fromkeys(each.work.model for each in objectives if each.work)
+    if len(models) > 1:
+        raise BenchtuiError(
+            f"the session has {len(models)} models, whose cases can't be compared;"
+            f" choose one with `benchtui optimal --model`: {', '.join(map(printable, models))}"
+        )
     lengths = sorted({each.work.sequence_length for each in objectives if each.work})
     if len(lengths) == 1:
-        raise BenchtuiError("cases of several models or numbers of new tokens can't be compared")
+        raise BenchtuiError("cases of several numbers of new tokens can't be compared")
     raise BenchtuiError(
         f"the session has {len(lengths)} sequence lengths, whose cases can't be compared;"
         f" choose one with `benchtui optimal --sequence-length`: {', '.join(map(str, lengths))}"

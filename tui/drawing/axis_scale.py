@@ -5,6 +5,7 @@ from itertools import pairwise
 from math import ceil, floor, isfinite, log10
 
 import msgspec
+from msgspec.structs import replace
 
 ROUND = (1, 2, 5)
 """Ticks are at these multiples of a power of ten."""
@@ -15,6 +16,8 @@ MAX_EXCESS = 0.15
 """Share of the last value by which an axis may end above it."""
 LOG_SCALE_RATIO = 4.0
 """Max/min ratio from which values get a log scale, if each is at least 1.5 times the previous one."""
+ZERO_SHARE = 0.1
+"""Share of a log scale between 0 and its lowest positive value."""
 INTERVALS_S = (
     *(0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30),
     *(60.0 * minutes for minutes in (1, 2, 5, 10, 20, 30)),
@@ -30,11 +33,16 @@ class Scale(msgspec.Struct, frozen=True):
     high: float
     ticks: tuple[float, ...]
     logarithmic: bool = False
+    zero: bool = False
+    """Whether a log scale has a place for 0, left of ``low``."""
 
     def share(self, value: float) -> float:
         """Return a value's position on the axis: 0 at ``low``, 1 at ``high``, clamped."""
+        if self.logarithmic and self.zero and value <= 0:
+            return 0.0
         if self.logarithmic:
             share = (log10(max(value, self.low)) - log10(self.low)) / (log10(self.high) - log10(self.low))
+            share = ZERO_SHARE + (1 - ZERO_SHARE) * share if self.zero else share
         else:
             share = (value - self.low) / (self.high - self.low)
         return min(max(share, 0.0), 1.0)
@@ -89,6 +97,12 @@ def logarithmic(least: float, most: float, count: int) -> Scale:
     if low >= high:
         low, high = low / 2, high * 2
     return Scale(low, high, _thinned([step for step in steps if low <= step <= high], count), True)
+
+
+def logarithmic_with_zero(least: float, most: float, count: int) -> Scale:
+    """Return a log scale covering the values, all positive, and 0 at its left end."""
+    scale = logarithmic(least, most, count - 1)
+    return replace(scale, ticks=(0.0, *scale.ticks), zero=True)
 
 
 def of_values(values: Iterable[float]) -> Scale:

@@ -7,7 +7,16 @@ from itertools import pairwise
 import msgspec
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.axis_scale import Scale, from_zero, labels, linear, logarithmic, of_values, tick_text
+from benchtui.tui.drawing.axis_scale import (
+    Scale,
+    from_zero,
+    labels,
+    linear,
+    logarithmic,
+    logarithmic_with_zero,
+    of_values,
+    tick_text,
+)
 from benchtui.tui.drawing.bars import bar
 from benchtui.tui.drawing.canvas import Canvas
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line, width_of
@@ -182,8 +191,11 @@ def _vertical(dots: Sequence[Dot], rows: int, by_logarithm: bool) -> Scale:
 def _horizontal(plot: Plot, dots: Sequence[Dot]) -> Scale:
     if plot.x_values is not None:
         return of_values(plot.x_values)
-    least, most = min(dot.x for dot in dots), max(dot.x for dot in dots)
-    return logarithmic(least, most, 9) if 0 < least * WIDE_RANGE <= most else from_zero(most, 7)
+    places = [dot.x for dot in dots]
+    least, most = min((x for x in places if x > 0), default=0.0), max(places)
+    if not 0 < least * WIDE_RANGE <= most:
+        return from_zero(most, 7)
+    return logarithmic(least, most, 9) if min(places) > 0 else logarithmic_with_zero(least, most, 9)
 
 
 def _draw(frame: _Frame, curve: Curve, symbols: Symbols) -> None:

@@ -103,6 +103,7 @@ _DESCRIBED = (
         ("0", "1", "2"),
         unset="throttled cases twice",
     ),
+    FormField("measure.margin", "memory that batch_size=auto keeps free: 5%"),
     FormField("measure.caches", "shared: all cases use one compile cache", get_args(Caches)),
     FormField("measure.peaks", "measure the peak rates of devices before the first case", FLAG),
     FormField("measure.answers", "compare the output of each case with its baseline's, after measuring", FLAG),

@@ -16,6 +16,7 @@ def monitor_help(symbols: Symbols) -> Sequence[Section]:
         (f"{symbols.about}1.000x", "the same: the whole 95 % interval lies within the margin (2 %)"),
         ("1.30x?", "unsure: the interval is too wide, or a caveat applies"),
         ("no base", "the baseline of this sequence length wasn't measured; notes say why"),
+        ("accepted %", "tokens proposed by a draft that the model accepted"),
         ("answer", "output for one probe beside the baseline's: verdict and KL divergence; docs/answers.md"),
         (
             f"{symbols.axis}{symbols.eighths[-1]}{symbols.light}",

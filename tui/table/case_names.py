@@ -10,25 +10,18 @@ from msgspec.structs import replace
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
-from benchtui.sessions.sweep.options import AXES, BY_NAME
+from benchtui.sessions.sweep.options import AXES, BY_NAME, OPTIONS
 
 ALWAYS = ("device", "precision", "batch_size")
 """Options that every name has."""
+CLEAR = ("quantization", "attention", "compile", "optimizer")
+"""Options whose values explain themselves, such as ``sdpa``."""
 PREFIXES = {
-    "cache": "cache ",
-    "draft": "draft ",
-    "lora": "lora ",
-    "liger": "liger ",
-    "activation_checkpointing": "ckpt ",
-    "accumulation": "acc ",
-    "threads": "threads ",
-    "tokenizer_threads": "tok ",
-    "padding": "pad ",
-    "new_tokens": "new ",
-    "sequence_length": "seq ",
-    "batch_size": "bs ",
-}
-"""Words in front of values that don't explain themselves."""
+    option.name: option.prefix.rstrip("=") + " "
+    for option in OPTIONS
+    if option.prefix and option.name not in CLEAR
+} | {"sequence_length": "seq "}
+"""Words in front of all other values."""
 MODES = {"default": "compiled"}
 """Words for compile modes whose own name says nothing."""
 SHORT_PREFIXES = {"threads": "thr ", "tokenizer_threads": "tok ", "sequence_length": "s", "batch_size": "b"}

@@ -80,6 +80,12 @@ def joules_per_1000(case: CaseState, stats: RunningStats | SummaryStats) -> floa
     return 1000 * energy.energy_j / samples if energy and energy.energy_j is not None and samples else None
 
 
+def accepted_percent(case: CaseState) -> float | None:
+    """Return the share of drafted tokens that the model accepted, in percent; None without a draft."""
+    accepted = case.effective.draft_acceptance if case.effective else None
+    return None if accepted is None else 100 * accepted
+
+
 VALUES: dict[str, Value] = {
     "p50": p50_ms,
     "p99": lambda case, stats: stats.p99,
@@ -91,6 +97,7 @@ VALUES: dict[str, Value] = {
     "outliers": lambda case, stats: stats.outliers() if stats.n else None,
     "tokens": tokens_per_s,
     "energy": joules_per_1000,
+    "accepted": lambda case, stats: accepted_percent(case),
 }
 FORMATS: dict[str, Format] = {
     "p50": format.figure,
@@ -103,6 +110,7 @@ FORMATS: dict[str, Format] = {
     "outliers": format.whole,
     "tokens": format.figure,
     "energy": format.figure,
+    "accepted": format.percent,
 }
 """Formatter of each numeric column."""
 
@@ -110,6 +118,7 @@ HAS_VALUE: dict[str, Callable[[CaseState], bool]] = {
     "p99": lambda case: case.steps_measured >= LEAST_FOR_P99,
     "memory": lambda case: case.peak_memory_mb is not None,
     "power": lambda case: power_w(case) is not None,
+    "accepted": lambda case: accepted_percent(case) is not None,
     "answer": lambda case: case.comparison is not None or bool(case.answered and case.answered.comparisons),
 }
 """Whether a case has a value in a column, for the default columns that often have none at all."""
@@ -132,6 +141,7 @@ COLUMNS = (
     Column("base", "vs base", 7, 6, graph_range=(7, 13)),
     Column("trace", "steps over time", 16, 8, words=True, from_width=160),
     Column("answer", "answer", 18, 6.2, words=True),
+    Column("accepted", "accepted %", 10, 6.3),
     Column("notes", "notes", 16, 7, words=True),
     Column("steps", "steps", 7, 9),
     Column("interval", "+- %", 6, 9),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from benchtui.sessions.stats.case_metrics import Distribution
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.text.formatting import memory, number, time_ms
+from benchtui.sessions.text.formatting import memory, number, percent, time_ms
 from benchtui.sessions.text.tables import Column, Table, table
 
 LOSS_DIGITS = 5
@@ -38,6 +38,11 @@ def _per_token(row: Result) -> str | None:
 def _kv_cache(row: Result) -> str | None:
     found = row.case.finished.memory if row.case.finished else None
     return number(found.kv_cache_mb) if found else None
+
+
+def _accepted(row: Result) -> str | None:
+    effective = row.case.effective
+    return percent(effective.draft_acceptance) if effective else None
 
 
 def _loss(row: Result) -> str | None:
@@ -86,6 +91,7 @@ _GENERATION: tuple[Column[Result], ...] = (
     Column("Prompt tokens/s (prefill)", lambda row: number(row.metrics.prompt_tokens_per_s)),
     Column("New tokens/s (whole step)", lambda row: number(row.metrics.new_tokens_per_s)),
     Column("KV cache (MB)", _kv_cache),
+    Column("Drafted tokens accepted (%)", _accepted),
 )
 _TRAINING: tuple[Column[Result], ...] = (
     Column("Case", lambda row: row.name, right=False),

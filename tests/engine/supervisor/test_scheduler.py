@@ -216,6 +216,58 @@ def test_predicted_memory_avoids_a_case_that_would_not_fit(stage: Begin) -> None
     assert "largest that fits 15 (16 not run: predicted peak of 2,100 MB exceeds 2,000 MB)" in text
 
 
+@pytest.mark.parametrize(("margin_percent", "largest"), [(0.0, 16), (5.0, 15), (10.0, 13)])
+def test_margin_of_memory_stays_free(stage: Begin, margin_percent: float, largest: int) -> None:
+    """The machine has room for 16 samples; prediction is exact from two sizes on."""
+    host = Host(memory_mb=2110.0, absent={"rapl": "none"})
+    sweep = stage(host=host, axes=AUTO, measure=Measure(margin_percent=margin_percent))
+    sweep.finish_all(
+        lambda config: (
+            ("ok", {"memory": Memory(peak_rss_mb=500.0 + 100.0 * config.batch_size)})
+            if config.batch_size <= 16
+            else ("oom", {})
+        )
+    )
+    assert max(case.config.batch_size for case in sweep.told().cases if case.state == "ok") == largest
+    (text,) = texts(sweep.told())
+    assert text.startswith(f"auto batch size of cpu fp32 compile=off seq=128: largest that fits {largest} (")
+    assert (f"exceeds 2,110 MB less a margin of {margin_percent:g}%" in text) is (margin_percent > 0)
+
+
+def test_size_that_leaves_too_little_memory_is_too_large(stage: Begin) -> None:
+    """Before two sizes are known nothing is predicted: what was measured decides."""
+    host = Host(memory_mb=1000.0, absent={"rapl": "none"})
+    sweep = stage(host=host, axes=AUTO, measure=Measure(margin_percent=5.0))
+    sweep.finish_all(
+        lambda config: ("ok", {"memory": Memory(peak_rss_mb=700.0 if config.batch_size < 2 else 980.0)})
+    )
+    assert texts(sweep.told()) == [
+        "auto batch size of cpu fp32 compile=off seq=128: largest that fits 1 (2 leaves 2.0% of memory free,"
+        " less than the margin of 5%); highest throughput at 1"
+    ]
+    assert [case.state for case in sweep.told().cases] == ["ok", "ok"]
+
+
+@pytest.mark.parametrize("fits", [1, 3])
+def test_found_size_that_fails_in_a_later_round_is_replaced(stage: Begin, fits: int) -> None:
+    """Each size is a whole case with all its steps; later rounds confirm it once more."""
+    sweep = stage(axes=AUTO, measure=Measure(rounds=2))
+    ends = fitting(fits)
+    rounds: dict[int, int] = {}
+
+    def worse(config: Config) -> tuple[Outcome, dict[str, Any]]:
+        rounds[config.batch_size] = rounds.get(config.batch_size, 0) + 1
+        late = config.batch_size == fits and rounds[fits] == 2
+        return ("oom", {}) if late else ends(config)
+
+    sweep.finish_all(worse)
+    first, second = texts(sweep.told())
+    assert f"largest that fits {fits} (" in first
+    instead = "largest so far 2; highest throughput at 2" if fits > 1 else "no batch size fits"
+    prefix = "auto batch size of cpu fp32 compile=off seq=128: "
+    assert second == f"{prefix}{fits} ran out of memory in a later round; {instead}"
+
+
 def test_gpu_without_a_known_uuid_is_not_held_against_the_memory_of_the_host(stage: Begin) -> None:
     host = Host(memory_mb=2000.0, absent={"rapl": "none"})
     sweep = stage(host=host, axes=Axes(device=("cuda:0",), batch_size_auto=True))

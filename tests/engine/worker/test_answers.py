@@ -142,8 +142,9 @@ def made(sweep: Sweep) -> Any:
 def compared(folder: Path, sweep: Sweep, *workloads: Any) -> AnswerComparison:
     """Compare the answers of two workloads of one sweep."""
     for case, workload in enumerate(workloads):
-        config = cases(sweep)[0].config
-        job = Job(case=case, config=config, sweep=sweep, zero_s=0.0, scratch=str(folder / f"case-{case}"))
+        job = Job(
+            case=case, config=workload._config, sweep=sweep, zero_s=0.0, scratch=str(folder / f"case-{case}")
+        )
         found = answers.answer(job, workload, 0.01, lambda: 1.0)
     assert found is not None and found.absent is None
     return found.comparisons[0]
@@ -183,6 +184,26 @@ def test_attention_without_its_mask_is_different(
     assert compared(tmp_path, sweep, sound, broken).verdict in ("different", "broken")
 
 
+def test_attention_that_sees_the_future_is_different(
+    trained_sweep: Callable[..., Sweep], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A causal model whose kernel ignores the mask."""
+    sweep, kernel = trained_sweep("attention=sdpa"), torch.nn.functional.scaled_dot_product_attention
+    sound, broken = made(sweep), made(sweep)
+    answer = broken.answer
+
+    def without_mask(step_s: float) -> Output:
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                torch.nn.functional, "scaled_dot_product_attention", lambda q, k, v, **_: kernel(q, k, v)
+            )
+            return answer(step_s)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(broken, "answer", without_mask)
+    found = compared(tmp_path, sweep, sound, broken)
+    assert found.verdict in ("different", "broken") and found.kl_mean is not None and found.kl_mean > 0.1
+
+
 def test_other_weights_are_broken(
     lm_sweep: Callable[..., Sweep], texts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,6 +223,25 @@ def test_coarser_precision_is_close(
     found = compared(tmp_path, sweep, made(sweep), made(lm_sweep(texts, f"precision={precision}")))
     assert found.kl_mean is not None and 0 < found.kl_mean < most
     assert found.sqnr_db is not None and 15 < found.sqnr_db < 60
+
+
+def test_real_checkpoint_shows_what_each_precision_costs(
+    trained_sweep: Callable[..., Sweep], tmp_path: Path
+) -> None:
+    """Twice the same is IDENTICAL, bf16 and int8 are CLOSE, int8 further away; noise in the weights is not."""
+    sweep = trained_sweep()
+    base, noisy = made(sweep), made(sweep)
+    torch.manual_seed(0)
+    for weights in noisy._network.parameters():
+        weights.data += 0.2 * weights.std() * torch.randn_like(weights)
+    others = (made(trained_sweep(f"precision={name}")) for name in ("fp32", "bf16", "int8"))
+    again, bf16, int8 = (
+        compared(tmp_path / str(place), sweep, base, other) for place, other in enumerate(others)
+    )
+    assert (again.verdict, bf16.verdict, int8.verdict) == ("identical", "close", "close")
+    assert bf16.kl_mean is not None and int8.kl_mean is not None and int8.sqnr_db and bf16.sqnr_db
+    assert 0 < bf16.kl_mean < int8.kl_mean and int8.sqnr_db < bf16.sqnr_db
+    assert compared(tmp_path / "noisy", sweep, base, noisy).verdict == "different"
 
 
 @pytest.mark.parametrize("size", [1, 3, 8])

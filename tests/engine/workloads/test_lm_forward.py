@@ -52,3 +52,14 @@ def test_packed_samples_answer_as_padded_ones(lm_sweep: Callable[..., Sweep], tm
     )
     assert packed.shape == padded.shape
     assert torch.allclose(packed, padded, atol=1e-4)
+
+
+def test_attention_that_a_model_does_not_support_is_skipped(
+    lm_sweep: Callable[..., Sweep], trained_sweep: Callable[..., Sweep]
+) -> None:
+    """GPT-2 has no flex attention in transformers, with random weights or a checkpoint's."""
+    for sweep in (lm_sweep("attention=flex"), trained_sweep("attention=flex")):
+        with pytest.raises(CaseSkippedError) as skipped:
+            make(sweep)
+        reason = "attention flex: transformers doesn't support it for GPT2LMHeadModel"
+        assert str(skipped.value) == reason

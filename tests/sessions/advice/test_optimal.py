@@ -1,3 +1,4 @@
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -386,3 +387,20 @@ def test_required_answer_may_be_relaxed(bench: Any) -> None:
     assert "  relaxing --answer to different would admit cuda:0 fp32 compile=off bs=2 seq=128" in lines(
         session, found
     )
+
+
+def test_each_model_has_its_own_best_case(bench: Any) -> None:
+    """Cases of two models are no alternatives to each other; the sweep of the best one names its model."""
+    step_ms = {"small": 5.0, "large": 50.0}
+    made = []
+    for name, ms in step_ms.items():
+        for each in (bench.steady(size, ms * size**0.9) for size in (1, 2)):
+            made.append(dataclasses.replace(each, config=structs.replace(each.config, model=name)))
+    session = bench.session(*made)
+    assert [work.model for work in works(session)] == ["small", "large"]
+    for work in works(session):
+        decision = decide(session, Objective("throughput", work=work))
+        assert decision.best is not None and decision.best.config.model == work.model
+        assert {result.config.model for result in decision.fit} == {work.model}
+        again = single_case_sweep(session.start.sweep, decision.best.config)
+        assert again.model == work.model and again.axes.model == ("",)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchtui.sessions.analysis.chart_series import LATENCY, Value
-from benchtui.sessions.analysis.pareto import ParetoPoint, front, fronts, pareto_points
+from benchtui.sessions.analysis.pareto import COSTS, ParetoPoint, costs, front, fronts, pareto_points
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Config
@@ -37,6 +37,19 @@ def test_only_successful_cases_are_candidates(bench: Any) -> None:
     found = pareto_points(cases, metrics, LATENCY)
     assert [trade.case.config.batch_size for trade in found] == [1, 4]
     assert [trade.case.config.batch_size for trade in front(found)] == [1]
+
+
+def test_answers_are_a_cost_once_one_was_compared(bench: Any) -> None:
+    """The baseline is at 0, as is rounding; a case without a figure is no point."""
+    cases = [bench.case(size, 5.0) for size in (1, 2, 3, 4, 5)]
+    assert costs(bench.session(*cases).cases, set()) == COSTS
+    figures = ((1, {"kl_mean": 0.25}), (2, {"kl_mean": -1e-17}), (3, {}))
+    answered = [bench.answered(case, verdict="close", **figure) for case, figure in figures]
+    session = bench.session(*cases, more=[bench.answered(0), *answered])
+    *_, distance = costs(session.cases, session.answer_baselines)
+    found = pareto_points(session.cases, metrics, distance)
+    assert (distance.name, distance.unit) == ("KL divergence", "nats")
+    assert [(point.case.index, point.cost.middle) for point in found] == [(0, 0.0), (1, 0.25), (2, 0.0)]
 
 
 def test_each_sequence_length_has_its_own_front(bench: Any) -> None:

@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.estimates.eta import (
     SETTLING_STEPS,
@@ -81,6 +82,8 @@ def test_other_options_make_an_estimate_rough() -> None:
     experience = StepTimeModel([finished(1, 10.0)])
     assert experience.step(config(1, precision="bf16")) == Estimate(0.01, rough=True)
     assert experience.step(config(1, device="cuda:0")) == Estimate(0.01, rough=True)
+    quantized = replace(config(1), quantization="bnb-nf4")
+    assert experience.step(quantized) == Estimate(0.01, rough=True)
 
 
 def test_same_device_is_preferred_over_another() -> None:

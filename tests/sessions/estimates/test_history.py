@@ -119,6 +119,37 @@ def test_training_is_guessed_to_need_more(library: Library) -> None:
     assert (plain.memory_mb or 0) < (training.memory_mb or 0)
 
 
+@pytest.mark.parametrize(
+    ("task", "options", "copies"),
+    [
+        ("lm-forward", {"device": "cpu", "quantization": "bnb-nf4"}, 4.0),
+        ("lm-forward", {"device": "cuda:0", "quantization": "bnb-nf4"}, 0.5),
+        ("lm-forward", {"device": "cuda:0", "quantization": "torchao-int8"}, 1.0),
+        ("lm-forward", {"device": "cuda:0", "quantization": "checkpoint", "precision": "bf16"}, 2.0),
+        ("lm-train", {"optimizer": "sgd"}, 8.0),
+        ("lm-train", {"optimizer": "adamw-8bit"}, 10.0),
+        ("lm-train", {"lora": "r8"}, 4.0),
+        ("lm-train", {}, 16.0),
+    ],
+)
+def test_guessed_memory_knows_how_weights_are_stored_and_trained(
+    task: str, options: dict[str, Any], copies: float
+) -> None:
+    guess = HistoryEstimator().predict(config(**options), sweep(task=task))
+    assert guess.memory_mb == history.RUNTIME_MB + copies * history.ASSUMED_PARAMETERS / 1e6
+
+
+@pytest.mark.parametrize(
+    "option",
+    [{"quantization": "bnb-nf4"}, {"draft": "lookup:4"}, {"lora": "r8"}, {"cache": "static"}, {"model": "b"}],
+)
+def test_cases_with_another_option_are_not_taken_for_measured(library: Library, option: Any) -> None:
+    library.add(config())
+    assert library.learned().predict(config(), sweep()).time_basis == "measured"
+    other = library.learned().predict(config(**option), sweep())
+    assert "measured" not in (other.time_basis, other.memory_basis)
+
+
 def test_custom_step_without_history_has_no_prediction() -> None:
     prediction = HistoryEstimator().predict(config(), sweep(task="mine.py:step"))
     assert (prediction.seconds, prediction.memory_mb) == (None, None)

@@ -386,3 +386,50 @@ def test_captions_name_medians_and_bars_only_where_there_are_some(bench: Any) ->
     means = caption_of(bench.session(*imported))
     assert "Mean step." in means["latency"]
     assert not any("Bars" in caption for caption in means.values())
+
+
+def compared(bench: Any, kind: str, *distances: float | None) -> Session:
+    """A session of a baseline at 100 samples/s, and ever faster cases with answers at these distances."""
+    precisions = ("fp32", "tf32", "bf16", "fp16", "int8")
+    cases = [bench.case(1, 10 / (1 + place), precision=name) for place, name in enumerate(precisions)]
+    answers = []
+    for place, each in enumerate(distances, 1):
+        worse = "different" if each and each > 0.1 else "close"
+        verdict = {0.0: "identical", None: "broken"}.get(each, worse)
+        answers.append(bench.answered(place, verdict=verdict, **({} if each is None else {kind: each})))
+    session: Session = bench.session(*cases[: 1 + len(distances)], more=[bench.answered(0), *answers])
+    return session
+
+
+def test_throughput_is_drawn_against_the_distance_of_the_answers(bench: Any) -> None:
+    """The baseline and an identical case are at 0, cases without a distance are left out."""
+    found = named(render_plots(compared(bench, "kl_mean", 0.0, 1e-4, 0.5, None))[0])["answers"]
+    assert [title.partition(" bs=1: ")[::2] for title in titles(found)] == [
+        ("cpu fp32", "100 samples/s at KL divergence 0 nats"),
+        ("cpu tf32", "200 samples/s at KL divergence 0 nats"),
+        ("cpu bf16", "300 samples/s at KL divergence 0.0001 nats"),
+        ("cpu fp16", "400 samples/s at KL divergence 0.5 nats"),
+    ]
+    shown = texts(found)
+    assert "KL divergence (nats)" in shown and "Throughput (samples/s)" in shown
+    assert "Hollow: DIFFERENT or BROKEN" in found.caption
+    legend = [name for name in ("fp32", "tf32", "bf16", "fp16") if f"cpu {name} bs=1" in shown.split("\n")]
+    assert legend == ["tf32", "bf16", "fp16"], "the front, without the slower baseline"
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "axis"),
+    [
+        ("equal_tokens", 0.75, "Unequal tokens (%)"),
+        ("loss_difference", 0.02, "Largest difference of a loss (%)"),
+        ("cosine", 0.9, "1 - cosine"),
+    ],
+)
+def test_other_kinds_of_answers_have_their_own_distance(bench: Any, kind: str, value: float, axis: str) -> None:
+    assert axis in texts(named(render_plots(compared(bench, kind, value))[0])["answers"])
+
+
+@pytest.mark.parametrize("distances", [(), (0.0, 0.0), (None,)])
+def test_answers_without_any_distance_are_no_plot(bench: Any, distances: Any) -> None:
+    found, lacking = render_plots(compared(bench, "kl_mean", *distances))
+    assert "answers" not in {each.name for each in (*found, *lacking)}

@@ -115,3 +115,13 @@ def test_a_search_for_the_batch_size_may_have_a_cap() -> None:
     assert parse_sweep(toml_of(sweep), "s") == sweep
     with pytest.raises(BenchtuiError, match="batch_size: '0' is not a whole number"):
         parse_sweep('model = "m"', "s", ["batch_size=auto<=0"])
+
+
+def test_margin_of_a_batch_size_search_is_a_percentage() -> None:
+    sweep = parse_sweep('model = "m"', "s", ["batch_size=auto", "margin=5%"])
+    assert sweep.measure.margin_percent == 5.0
+    assert 'margin = "5%"' in toml_of(sweep)
+    assert "margin" not in toml_of(parse_sweep('model = "m"', "s", ["batch_size=auto", "margin=0%"]))
+    for wrong in ("100%", "-1%", "true", "lots"):
+        with pytest.raises(BenchtuiError, match=r"measure\.margin: .* is not a share of memory"):
+            parse_sweep('model = "m"', "s", [f"margin={wrong}"])

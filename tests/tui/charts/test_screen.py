@@ -107,6 +107,26 @@ async def test_pareto_front_lists_the_nondominated_cases(story: Any, engine: Any
         assert "samples/s over batch size and precision" in seen.panel("heading")[0]
 
 
+async def test_pareto_front_against_the_distance_of_answers(story: Any, engine: Any, opened: Any) -> None:
+    """The baseline is at 0; the axis is logarithmic and has a place for it."""
+    story.begin(batch_sizes=(1,), precision=("fp32", "bf16", "fp16", "tf32"))
+    for number, step_ms in enumerate((10.0, 5.0, 6.0, 2.0)):
+        story.case(number, step_ms, 30)
+    for number, kl in ((1, 1e-4), (2, 3e-4), (3, 0.2)):
+        story.answer(number, verdict="close", kl_mean=kl)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3", "p", *"vvv")
+        assert "samples/s against KL divergence, nats" in seen.panel("heading")[0]
+        assert "3 of 4 cases" in seen.panel("heading")[0]
+        rows = [row for row in seen.panel("lines")[1:] if row]
+        assert [row.split()[-1] for row in rows] == ["0", "0.0001", "0.2"]
+        assert seen.panel("plot")[-2].split()[0] == "0"
+        await press(seen, "end")
+        assert "495.0 samples/s at 0.2 nats" in seen.panel("heading")[1]
+        await press(seen, "v")
+        assert "against latency p50, ms" in seen.panel("heading")[0]
+
+
 async def test_filter_shows_only_matching_lines(story: Any, engine: Any, opened: Any) -> None:
     record_sweep(story)
     async with opened(story.path, engine) as seen:

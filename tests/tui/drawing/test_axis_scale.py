@@ -7,6 +7,7 @@ from benchtui.tui.drawing.axis_scale import (
     labels,
     linear,
     logarithmic,
+    logarithmic_with_zero,
     of_values,
     placed,
     tick_text,
@@ -77,3 +78,11 @@ def test_texts_that_would_touch_are_left_out() -> None:
 def test_axis_from_zero_ends_at_a_round_value_near_the_data(most: float, count: int, end: float) -> None:
     scale = from_zero(most, count)
     assert scale.low == 0 and scale.high == pytest.approx(end) and len(scale.ticks) <= max(count, 3)
+
+
+def test_log_scale_may_have_a_place_for_zero() -> None:
+    scale = logarithmic_with_zero(1e-6, 0.1, 7)
+    assert scale.ticks[0] == 0 and tick_text(scale.ticks[1]) == "1e-06"
+    shares = [scale.share(value) for value in (0.0, 1e-6, 1e-3, 0.1)]
+    assert shares[0] == 0 and shares[-1] == 1 and 0 < shares[1] < shares[2] < 1
+    assert shares[2] - shares[1] == pytest.approx(0.9 * 3 / 5)

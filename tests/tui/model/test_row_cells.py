@@ -1,7 +1,7 @@
 from typing import Any
 
 from benchtui.sessions.events import Answered
-from benchtui.sessions.payloads import AnswerComparison
+from benchtui.sessions.payloads import AnswerComparison, Effective
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
@@ -55,6 +55,17 @@ def test_answer_has_a_sign_besides_its_color(story: Any) -> None:
     assert [made.row(case).cells["answer"] for case in (0, 1)] == [("base", "muted"), ("✗ BROKEN", "bad")]
     assert answer_span(session.cases[1], False, ASCII) == ("x BROKEN", "bad")
     assert "answer" not in made.empty_columns
+
+
+def test_acceptance_of_a_draft_is_a_column_only_where_there_is_one(story: Any) -> None:
+    story.begin(batch_sizes=(1, 2)).case(0).case(1, effective=Effective(draft_acceptance=0.625))
+    session = Session.load(story.path)
+    made = CaseRows(session, UNICODE)
+    made.refresh(session.cases[:1])
+    assert "accepted" in made.empty_columns
+    made.refresh(session.cases[1:])
+    assert "accepted" not in made.empty_columns
+    assert [made.row(case).cells["accepted"][0] for case in (0, 1)] == ["–", "62.5"]
 
 
 def test_row_follows_a_baseline_that_answers_late(story: Any) -> None:

@@ -18,9 +18,9 @@ def titles(width: int, case_width: int = 21) -> list[str]:
 
 def test_the_most_important_columns_get_space_first() -> None:
     assert titles(77) == ["state", "p50", "samples", "memory", "power"]
-    assert titles(121) == ["state", "p50", "p99", "samples", "memory", "power", "base", "answer"]
-    assert titles(159)[-2:] == ["answer", "notes"]
-    assert "trace" not in titles(159) and titles(160)[-3:] == ["trace", "answer", "notes"]
+    assert titles(121) == ["state", "p50", "p99", "samples", "memory", "power", "base", "answer", "accepted"]
+    assert titles(159)[-2:] == ["accepted", "notes"]
+    assert "trace" not in titles(170) and titles(171)[-4:] == ["trace", "answer", "accepted", "notes"]
     assert titles(30) == []
 
 

@@ -83,6 +83,7 @@ SECTIONS_OF_FACTS = (
     "Jitter",
     "Anomalies",
     "Every case",
+    "What the speed costs",
     "Warnings",
     "How to reproduce",
 )

@@ -1,0 +1,63 @@
+"""Distance of each case's answer from the baseline's, as a cost that throughput is traded off against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from benchtui.sessions.analysis.chart_series import PlotMetric, Value
+from benchtui.sessions.payloads import AnswerComparison
+from benchtui.sessions.state.case import CaseState
+
+if TYPE_CHECKING:  # importing numpy would delay the first frame
+    from benchtui.sessions.stats.case_metrics import Metrics
+
+
+class Distance(NamedTuple):
+    """A figure of comparisons that is 0 for equal answers."""
+
+    name: str
+    unit: str
+    of: Callable[[AnswerComparison], float | None]
+
+
+def _lacking(share: float | None) -> float | None:
+    """Return what a share or a cosine lacks to 1."""
+    return None if share is None else 1 - share
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+DISTANCES = (
+    Distance("KL divergence", "nats", lambda found: found.kl_mean),
+    Distance("unequal tokens", "%", lambda found: _percent(_lacking(found.equal_tokens))),
+    Distance("largest difference of a loss", "%", lambda found: _percent(found.loss_difference)),
+    Distance("1 - cosine", "", lambda found: _lacking(found.cosine)),
+)
+"""Figure of each kind of answer: logits, tokens, losses, values."""
+
+LEAST = 1e-15
+"""Distances below it are 0: they are rounding errors of doubles, which may be negative, too."""
+
+
+def answer_distance(cases: Iterable[CaseState], baselines: Collection[int]) -> PlotMetric | None:
+    """Return the distance that the answers of these cases have; None if no answer was compared.
+
+    ``baselines`` are the cases that others were compared with (``Session.answer_baselines``): 0 by definition.
+    """
+    compared = [case.comparison for case in cases if case.comparison and case.comparison.verdict]
+    found = next((each for each in DISTANCES if any(each.of(one) is not None for one in compared)), None)
+    if found is None:
+        return None
+
+    def of(case: CaseState, _metrics: Metrics) -> Value | None:
+        comparison = case.comparison
+        if comparison is None or comparison.verdict in (None, "identical"):
+            same = case.index in baselines if comparison is None else comparison.verdict is not None
+            return Value(0.0) if same else None
+        distance = found.of(comparison)
+        return None if distance is None else Value(distance if distance >= LEAST else 0.0)
+
+    return PlotMetric(found.name, found.unit, of)

@@ -1,0 +1,128 @@
+"""Plot of throughput against the distance of each case's answer from the baseline's, with the Pareto fronts."""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from benchtui.sessions.analysis.answer_distance import answer_distance
+from benchtui.sessions.analysis.chart_series import PlotMetric
+from benchtui.sessions.analysis.pareto import ParetoPoint, fronts, pareto_points
+from benchtui.sessions.plots import style
+from benchtui.sessions.plots.spec import Plan, PlotData, step_counts
+from benchtui.sessions.plots.values import Value, value_text
+from benchtui.sessions.text.answers import SUSPECT
+from benchtui.sessions.text.formatting import number
+from benchtui.sessions.text.labels import case_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SECTION = "What the speed costs"
+HEIGHT_IN = 3.9
+MOST_NAMED = 12
+"""Most cases with a marker of their own and a place in the legend: those of the fronts."""
+WIDE = 10
+"""Largest over smallest positive distance above which the axis is logarithmic."""
+
+
+class Tradeoffs(msgspec.Struct, frozen=True):
+    """What is drawn: all cases with an answer, and the fronts, one per work."""
+
+    distance: PlotMetric
+    points: tuple[ParetoPoint, ...]
+    fronts: tuple[tuple[ParetoPoint, ...], ...]
+    labels: dict[int, str]
+    """Label of each case, by index."""
+
+
+def answers(data: PlotData) -> Plan | None:
+    """Plan the plot of throughput against distance; None unless some answer differs from its baseline's."""
+    session = data.session
+    distance = answer_distance(session.cases, session.answer_baselines)
+    if distance is None:
+        return None
+    known = {result.case.index: result.metrics for result in data.results}
+    points = pareto_points(session.cases, lambda case: known.get(case.index), distance)
+    if not any(point.cost.middle for point in points):
+        return None
+    labels = {point.case.index: style.label(case_label(point.case.config, data.kinds)) for point in points}
+    found = Tradeoffs(distance, points, tuple(fronts(points).values()), labels)
+    return Plan(
+        "answers",
+        SECTION,
+        "Throughput against the difference of the answers",
+        f"{step_counts(data.results)} {_caption(found)}",
+        partial(_draw, found=found),
+        HEIGHT_IN + 0.09 * len(_named(found)),
+    )
+
+
+def _caption(found: Tradeoffs) -> str:
+    count = (
+        "Joined: cases that no other beats in both" if len(found.fronts) == 1 else "Joined: fronts of each work"
+    )
+    suspect = " Hollow: DIFFERENT or BROKEN." if any(map(_suspect, found.points)) else ""
+    return f"Upper left is best. {count}. Gray: the others. 0: equal to the baseline.{suspect}"
+
+
+def _named(found: Tradeoffs) -> list[ParetoPoint]:
+    return [point for row in found.fronts for point in row][:MOST_NAMED]
+
+
+def _suspect(point: ParetoPoint) -> bool:
+    comparison = point.case.comparison
+    return comparison is not None and comparison.verdict in SUSPECT
+
+
+def _draw(figure: "Figure", found: Tradeoffs) -> list[Value]:
+    axes = figure.add_subplot()
+    named = _named(found)
+    for row in found.fronts:
+        axes.plot(*_coordinates(row), color=style.FAINT, linewidth=1)
+    places = {point.case.index: place for place, point in enumerate(named)}
+    for point in found.points:
+        _draw_point(axes, point, places.get(point.case.index), found.labels[point.case.index])
+    _scale(axes, found)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.14), borderaxespad=0, ncols=2)
+    return [_value(axes, point, found) for point in found.points]
+
+
+def _coordinates(points: Iterable[ParetoPoint]) -> tuple[list[float], list[float]]:
+    row = tuple(points)
+    return [point.cost.middle for point in row], [point.gain.middle for point in row]
+
+
+def _draw_point(axes: "Axes", point: ParetoPoint, place: int | None, label: str) -> None:
+    """Draw a case: one of the front with a marker of its own, any other as a gray dot."""
+    color, marker = (style.FAINT, "o") if place is None else (style.color(place), style.MARKERS[place % 7])
+    axes.plot(
+        *_coordinates([point]),
+        color=color,
+        marker=marker,
+        linestyle="none",
+        markersize=4 if place is None else 7,
+        markerfacecolor=style.PAPER if _suspect(point) else color,
+        label="" if place is None else label,
+    )
+
+
+def _scale(axes: "Axes", found: Tradeoffs) -> None:
+    positive = [point.cost.middle for point in found.points if point.cost.middle > 0]
+    if max(positive) / min(positive) > WIDE:
+        axes.set_xscale("symlog", linthresh=min(positive), linscale=0.5)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_xlim(left=0 if min(point.cost.middle for point in found.points) else None)
+    axes.set_ylim(bottom=0)
+    unit = f" ({found.distance.unit})" if found.distance.unit else ""
+    axes.set_xlabel(f"{found.distance.name[0].upper()}{found.distance.name[1:]}{unit}")
+    axes.set_ylabel("Throughput (samples/s)")
+
+
+def _value(axes: "Axes", point: ParetoPoint, found: Tradeoffs) -> Value:
+    x, y = point.cost.middle, point.gain.middle
+    unit = f" {found.distance.unit}" if found.distance.unit else ""
+    text = f"{number(y)} samples/s at {found.distance.name} {x:.2g}{unit}"
+    return Value(axes.transData, (x, x), (y, y), value_text(found.labels[point.case.index], text))
