@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from benchtui.sessions.events import Telemetry
 from benchtui.sessions.export.trace.writer import TraceWriter, microseconds
-from benchtui.sessions.payloads import GpuReadings, HostReadings
+from benchtui.sessions.payloads import GPU_ACTIVITY, HOST_ACTIVITY, GpuReadings, HostReadings
 
 GPU_COUNTERS = (
     ("power_w", "power (W)"),
@@ -13,6 +13,7 @@ GPU_COUNTERS = (
     ("utilisation_percent", "utilization (%)"),
     ("memory_used_mb", "memory used (MB)"),
     ("temperature_c", "temperature (°C)"),
+    *((field, f"{label} ({unit})") for field, (label, unit) in GPU_ACTIVITY.items()),
 )
 HOST_COUNTERS = (
     ("cpu_percent", "CPU, all processes (%)"),
@@ -21,6 +22,7 @@ HOST_COUNTERS = (
     ("memory_used_mb", "memory used (MB)"),
     ("worker_rss_mb", "memory, workers (MB)"),
     ("processor_mhz", "CPU clock (MHz)"),
+    *((field, f"{label} ({unit})" if unit else label) for field, (label, unit) in HOST_ACTIVITY.items()),
 )
 ENERGIES = (("package_energy_j", "CPU power (W)"), ("dram_energy_j", "DRAM power (W)"))
 """Cumulative energies, shown as the mean power since the previous sample."""

@@ -36,7 +36,6 @@ from benchtui.sessions.state.session import Session
 
 PHASES = {"warmup": "warm-up", "measure": "measure"}
 NO_STEPS: frozenset[int] = frozenset()
-CaseEvent = CaseStarted | CasePrepared | Steps | RoundFinished | CaseRepeated | Answered | CaseFinished
 
 
 class _Worker(msgspec.Struct):
@@ -92,10 +91,10 @@ class Timeline:
                 self._steps(event, counts=self._index.counts(position, event))
             case Telemetry():
                 self._telemetry(event)
-            case (
-                CaseStarted() | CasePrepared() | RoundFinished() | CaseRepeated() | Answered() | CaseFinished()
-            ):
+            case CaseStarted() | CasePrepared() | Answered():
                 self._case_event(event)
+            case RoundFinished() | CaseRepeated() | CaseFinished():
+                self._ended(event, self._workers.get(event.case))
             case Paused() | Continued():
                 self._pause(event)
             case _:
@@ -137,7 +136,7 @@ class Timeline:
     def _log(self, at_s: float, text: str, category: str, **arguments: object) -> None:
         self._writer.instant(LOG, microseconds(at_s), text, category, **arguments)
 
-    def _case_event(self, event: CaseEvent) -> None:
+    def _case_event(self, event: CaseStarted | CasePrepared | Answered) -> None:
         worker = self._workers.get(event.case)
         match event:
             case CaseStarted():
@@ -146,8 +145,6 @@ class Timeline:
                 self._prepared(event, worker)
             case Answered() if worker:
                 self._writer.instant(worker.at.track, worker.advance(event.t), "answered the probe", "case")
-            case RoundFinished() | CaseFinished() | CaseRepeated():
-                self._ended(event, worker)
 
     def _start_worker(self, event: CaseStarted) -> None:
         self._end_worker(event.case, event.t)

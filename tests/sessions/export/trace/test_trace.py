@@ -85,13 +85,14 @@ def counters(events: list[Event], name: str) -> list[tuple[int, float]]:
 
 
 def process_names(events: list[Event]) -> dict[int, str]:
-    return {each["pid"]: each["args"]["name"] for each in events if each["name"] == "process_name"}
+    return {each["pid"]: each["args"]["name"] for each in events if each.get("name") == "process_name"}
 
 
 @pytest.mark.parametrize("path", [*RECORDED, *DEMOS], ids=lambda path: path.stem)
 def test_trace_follows_the_format_and_has_every_step(path: Path) -> None:
     events = check(trace_of(path))
-    recorded = [json.loads(line.strip(b",[]\n")) for line in path.open("rb") if b'"event":"steps"' in line]
+    lines = [line for line in path.read_bytes().splitlines() if b'"event":"steps"' in line]
+    recorded = [json.loads(line.rstrip(b",")) for line in lines]
     found = [each["args"]["wall_ms"] for each in events if each["ph"] == "X" and "step" in each["name"]]
     assert found == [ms for line in recorded for ms in line["wall_ms"]]
     for part in {part for line in recorded for part in line["parts_ms"]}:
@@ -192,7 +193,7 @@ def test_workers_on_one_device_have_their_own_tracks(bench: Any, traced: Write) 
         CaseFinished(t=4.0, case=0, outcome="failed", reason="boom"),
         CaseFinished(t=5.0, case=1, outcome="ok"),
     )
-    names = [each["args"]["name"] for each in events if each["name"] == "thread_name"]
+    names = [each["args"]["name"] for each in events if each.get("name") == "thread_name"]
     assert [name for name in names if name.startswith("worker")] == ["worker cpu", "worker cpu (2)"]
     assert instants(events, "mark") == [(4_000_000, "failed: boom")]
 
@@ -239,7 +240,7 @@ def test_long_session_merges_steps(bench: Any, traced: Write) -> None:
     )
     assert slices(events, "steps") == [(1_850_000, 30_000), (1_880_000, 70_000), (1_950_000, 50_000)]
     assert slices(events, "forward") == [(1_850_000, 10_000), (1_880_000, 10_000), (1_950_000, 5_000)]
-    merged = [each["args"] for each in events if each["name"] == "steps"]
+    merged = [each["args"] for each in events if each.get("name") == "steps"]
     assert [(each["step"], each["steps"], each["wall_ms"], each["tokens"]) for each in merged] == [
         (0, 2, 30, 14),
         (2, 2, 70, 14),
