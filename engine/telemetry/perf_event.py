@@ -14,7 +14,7 @@ PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 _SYSCALLS = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "ppc64le": 319, "s390x": 331}
 """Number of the system call by machine (the kernel's syscall tables)."""
 _ATTRIBUTES = struct.Struct("=IIQQQQQIIQ")
-"""``perf_event_attr`` in its first version: type, size, config, sample period, sample type, read format, flags."""
+"""``perf_event_attr`` in its first version: type, size, config, sample period and type, read format, flags."""
 _COUNT = struct.Struct("=QQQ")
 """Value, and the nanoseconds that the counter was wanted and was running."""
 _TIMES = 1 | 2

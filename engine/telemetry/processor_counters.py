@@ -169,7 +169,7 @@ def _config(source: Path, terms: str) -> int | None:
     for term in filter(None, terms.split(",")):
         name, _, value = term.partition("=")
         place = re.fullmatch(r"config:(\d+)(-\d+)?", _text(source / "format" / name))
-        if place is None:
+        if place is None or not re.fullmatch(r"0x[0-9a-fA-F]+|\d+|", value):
             return None
         config |= int(value or "1", 0) << int(place[1])
     return config if terms else None

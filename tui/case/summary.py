@@ -7,7 +7,13 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.analysis.applied_options import has_no_part, was_applied
-from benchtui.sessions.payloads import CLOCK_LIMITS, Compiling, Environment
+from benchtui.sessions.payloads import (
+    CLOCK_LIMITS,
+    GPU_ACTIVITY,
+    HOST_ACTIVITY,
+    Compiling,
+    Environment,
+)
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.sweep.options import READ_BACK
@@ -349,6 +355,10 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
         ("temperature, highest", _unit(around.temperature_c, symbols.degree, 0)),
         ("power limit", _unit(around.power_limit_w, "W", 0)),
         ("other GPU processes", _unit(around.gpu_processes, "", 0)),
+        *(
+            (label, _unit(getattr(around, name), unit, 1 if unit else 2))
+            for name, (label, unit) in (GPU_ACTIVITY | HOST_ACTIVITY).items()
+        ),
     )
 
 

@@ -78,3 +78,12 @@ def test_lost_gpu_has_no_activity(with_gpus: Callable[..., Any]) -> None:
 def test_package_without_gpm_is_named(with_gpus: Callable[..., Any]) -> None:
     (sample,), _ = with_gpus("del pynvml.nvmlGpmMetricsGet\n" + TWICE, FAKE_NVML_GPUS="1")
     assert sample["absent"] == {"activity": "the installed nvidia-ml-py lacks GPM; update it"}
+
+
+def test_doctor_says_whether_a_gpu_has_activity_counters(with_gpus: Callable[..., Any]) -> None:
+    script = "from benchtui.engine import doctor; result = [each.text for each in doctor._gpus(open_nvml())]"
+    assert "activity of its units is read" in with_gpus(script, FAKE_NVML_GPUS="1")[0]
+    assert (
+        "no activity: the GPU has no counters"
+        in with_gpus(script, FAKE_NVML_GPUS="1", FAKE_NVML_CAPABILITY="8.0")[0]
+    )
