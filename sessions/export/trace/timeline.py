@@ -14,6 +14,7 @@ from benchtui.sessions.events import (
     CaseRepeated,
     CaseStarted,
     Continued,
+    Explained,
     Message,
     NodeJoined,
     NodeLost,
@@ -28,8 +29,9 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.export.step_export import StepIndex
 from benchtui.sessions.export.trace.counters import GPU_COUNTERS, write_counters
+from benchtui.sessions.export.trace.profiles import write_profile
 from benchtui.sessions.export.trace.steps import StepBatch
-from benchtui.sessions.export.trace.tracks import LOG, QUEUE, WorkerTrack, lay_out
+from benchtui.sessions.export.trace.tracks import LOG, QUEUE, SESSION, WorkerTrack, lay_out
 from benchtui.sessions.export.trace.writer import TraceWriter, Track, microseconds
 from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.state.session import Session
@@ -75,7 +77,12 @@ class Timeline:
         self._merge = merge
         self._outliers = outliers
         self._machines = lay_out(session, writer)
+        machines = self._machines.values()
+        self._processes = SESSION + len(machines) + sum(len(machine.gpus) for machine in machines)
+        """Number of processes that are named."""
         self._workers: dict[int, _Worker] = {}
+        self._first_us: dict[int, int] = {}
+        """Start of the first measured step by case."""
         self._measured: Counter[int] = Counter()
         """Number of measured steps that count, by case."""
         self._paused = False
@@ -97,6 +104,8 @@ class Timeline:
                 self._ended(event, self._workers.get(event.case))
             case Paused() | Continued():
                 self._pause(event)
+            case Explained():
+                self._profile(event)
             case _:
                 self._session_event(event)
 
@@ -216,6 +225,8 @@ class Timeline:
         self._writer.write(batch.encoded(worker.at.track, edges_us))
         worker.at.end_us = edges_us[-1]
         worker.steps[event.phase] += len(event.wall_ms)
+        if event.phase == "measure":
+            self._first_us.setdefault(event.case, edges_us[0])
         if counts and event.phase == "measure":
             self._mark_outliers(event, edges_us, worker.at.track)
 
@@ -243,6 +254,17 @@ class Timeline:
             place = number - first
             wall_ms = event.wall_ms[place]
             self._writer.instant(track, edges_us[place // self._merge], "outlier", "outlier", wall_ms=wall_ms)
+
+    def _profile(self, event: Explained) -> None:
+        """Write a profile, from the first measured step of its case on."""
+        if event.case >= len(self._session.cases):
+            return
+        name = self._session.cases[event.case].config.name
+        at_us = self._first_us.get(event.case, microseconds(event.t))
+        if write_profile(self._writer, self._processes + 1, f"profile of {name}", at_us, event):
+            self._processes += 1
+        else:
+            self._log(event.t, f"{name}: no profile", "case", reason=event.absent)
 
     def _pause(self, event: Paused | Continued) -> None:
         at_us = self._queue_us = max(self._queue_us, microseconds(event.t))

@@ -17,6 +17,7 @@ from benchtui.sessions.events import (
     CaseRepeated,
     CaseStarted,
     Continued,
+    Explained,
     Message,
     NodeJoined,
     NodeLost,
@@ -29,6 +30,7 @@ from benchtui.sessions.events import (
 from benchtui.sessions.export.trace.export import load_trace, write_trace
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Compiling, GpuReadings, Host, HostReadings, Model
+from benchtui.sessions.profiles import StepProfile, Timeline
 
 ROOT = Path(__file__).parents[4]
 RECORDED = sorted((ROOT / "tests" / "fixtures" / "recorded").glob("*.json"))
@@ -251,3 +253,38 @@ def test_long_session_merges_steps(bench: Any, traced: Write) -> None:
 def test_times_beyond_a_clock_are_refused(bench: Any, traced: Write) -> None:
     with pytest.raises(BenchtuiError, match="too long for a trace"):
         traced(started(bench, 0, 1.0), steps(0, 2.0, [1e18]))
+
+
+def test_profiles_have_tracks_of_their_own_from_the_first_measured_step_on(bench: Any, traced: Write) -> None:
+    timeline = Timeline(
+        names=("aten::linear", "aten::addmm", "gemm"),
+        tracks=("main thread", "GPU stream 7"),
+        name=(0, 1, 2, 1, 9),
+        track=(0, 0, 1, 0, 0),
+        start_ms=(0.1, 0.2, 0.3, 0.5, 0.6),
+        duration_ms=(0.4, 0.3004, 1.0, 0.1, 0.1),
+        step_ms=1.5,
+    )
+    profile = StepProfile(
+        steps=1, step_ms=1.5, plain_steps=3, plain_ms=1.4, families=(), launches=3.0, timeline=timeline
+    )
+    events = traced(
+        started(bench, 0, 1.0),
+        steps(0, 2.0, [100.0]),
+        CaseFinished(t=3.0, case=0, outcome="ok"),
+        Explained(t=3.0, case=0, created="2026-11-24T09:00:00Z", profile=profile),
+        Explained(t=3.0, case=1, created="2026-11-24T09:00:00Z", absent="the machine has changed"),
+    )
+    process = max(process_names(events))
+    assert process_names(events)[process].startswith("profile of cpu")
+    assert slices(events, "profiled step") == [(1_900_000, 1_500)]
+    assert slices(events, "aten::linear") == [(1_900_100, 400)]
+    assert slices(events, "aten::addmm") == [(1_900_200, 300), (1_900_500, 100)], "within the one around it"
+    assert slices(events, "gemm") == [(1_900_300, 1_000)]
+    tracks = {
+        each["tid"]: each["args"]["name"]
+        for each in events
+        if each.get("name") == "thread_name" and each["pid"] == process
+    }
+    assert tracks == {1: "step", 2: "main thread", 3: "GPU stream 7"}
+    assert [name.partition(": ")[2] for _, name in instants(events, "case")] == ["no profile"]
