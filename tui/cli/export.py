@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FORMS = ("md", "html", "csv", "json", "parquet", "trace")
+TRACKING = ("bmf", "gab", "gab-throughput")
+FORMS = ("md", "html", "csv", "json", "parquet", "trace", *TRACKING)
 SCHEMAS = ("results", "steps", "session")
 STEP_FORMS = ("csv", "json", "parquet")
 REPORTS = ("md", "html")
@@ -79,7 +80,8 @@ _OPTIONS = (
         default="md",
         show_default=True,
         help="md, html: the report; csv, json, parquet: the results, one row per case; trace: cases, steps and"
-        " readings over time, for Perfetto (ui.perfetto.dev) and chrome://tracing.",
+        " readings over time, for Perfetto (ui.perfetto.dev) and chrome://tracing; bmf: for Bencher; gab,"
+        " gab-throughput: for github-action-benchmark (customSmallerIsBetter, customBiggerIsBetter).",
     ),
     click.option("--steps", is_flag=True, help="Export every recorded step instead of the results."),
     click.option(
@@ -229,6 +231,11 @@ def _text_chunks(
     session: Session, wanted: ExportOptions, found: "list[RenderedPlot]", skipped: "list[SkippedPlot]"
 ) -> Iterable[str]:
     """Return the text to write, the HTML page in chunks."""
+    if wanted.form in TRACKING:
+        from benchtui.sessions.export import tracking  # import only what this format needs
+
+        written = {"bmf": tracking.as_bmf, "gab": tracking.as_gab, "gab-throughput": tracking.as_gab_throughput}
+        return [written[wanted.form](session)]
     if wanted.form in ("csv", "json"):
         from benchtui.sessions.export import case_export  # import only what this format needs
 
