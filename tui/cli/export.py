@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from math import isnan
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import IO, TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 import click
 import msgspec
@@ -268,7 +268,7 @@ def _opened(output: Path | None, session: Path) -> Iterator[IO[bytes]]:
         with gzip.GzipFile(
             filename="", mode="wb", fileobj=out, compresslevel=GZIP_LEVEL, mtime=0
         ) as compressed:
-            yield compressed
+            yield cast(IO[bytes], compressed)
 
 
 @click.command()

@@ -5,6 +5,8 @@ Each value is the mean between two samples of the counters. See "GPM Functions" 
 
 import threading
 from contextlib import suppress
+from math import isfinite
+from typing import Any
 
 import pynvml
 
@@ -38,7 +40,9 @@ class GpmReading:
         self.absent: dict[str, str] = {KEY: _MIG} if mig else {}
         """Why readings are missing: all of them (``KEY``), or single ones by name."""
         self._readable = not mig
-        self._query: pynvml.c_nvmlGpmMetricsGet_t | None = None
+        self._query: Any = None
+        self._samples: list[Any] = []
+        """The older sample and the newer one."""
         self._filled = False
         """Whether the newer sample has been taken."""
         self._lock = threading.Lock()
@@ -62,47 +66,46 @@ class GpmReading:
     def close(self) -> None:
         """Free the samples."""
         with self._lock, suppress(pynvml.NVMLError):
-            query, self._query, self._readable = self._query, None, False
-            if query:
-                pynvml.nvmlGpmSampleFree(query.sample1)
-                pynvml.nvmlGpmSampleFree(query.sample2)
+            self._readable = False
+            while self._samples:
+                pynvml.nvmlGpmSampleFree(self._samples.pop())
 
     def _read(self, handle: object) -> dict[str, float]:
         query = self._query = self._query or self._open(handle)
         if query is None:
             return {}
-        query.sample1, query.sample2 = query.sample2, query.sample1
-        pynvml.nvmlGpmSampleGet(handle, query.sample2)
+        self._samples.reverse()
+        query.sample1, query.sample2 = self._samples
+        pynvml.nvmlGpmSampleGet(handle, self._samples[1])
         filled, self._filled = self._filled, True
         if not filled:
             return {}
         pynvml.nvmlGpmMetricsGet(query)
         return self._values(query)
 
-    def _open(self, handle: object) -> "pynvml.c_nvmlGpmMetricsGet_t | None":
+    def _open(self, handle: object) -> Any:  # noqa: ANN401  (a pynvml.c_nvmlGpmMetricsGet_t, if pynvml has it)
         """Prepare a query. None if the GPU has no such counters."""
-        if not hasattr(pynvml, "nvmlGpmMetricsGet"):
-            return self._give_up(_OLD_PACKAGE)
-        if not pynvml.nvmlGpmQueryDeviceSupport(handle).isSupportedDevice:
-            return self._give_up(_UNSUPPORTED)
+        missing = None if hasattr(pynvml, "nvmlGpmMetricsGet") else _OLD_PACKAGE
+        if missing is None and not pynvml.nvmlGpmQueryDeviceSupport(handle).isSupportedDevice:
+            missing = _UNSUPPORTED
+        if missing is not None:
+            self._readable, self.absent = False, {KEY: missing}
+            return None
         query = pynvml.c_nvmlGpmMetricsGet_t()
         query.version, query.numMetrics = pynvml.NVML_GPM_METRICS_GET_VERSION, len(METRICS)
-        query.sample1, query.sample2 = pynvml.nvmlGpmSampleAlloc(), pynvml.nvmlGpmSampleAlloc()
+        self._samples = [pynvml.nvmlGpmSampleAlloc() for _ in range(2)]
         for place, (number, _) in enumerate(METRICS.values()):
             query.metrics[place].metricId = number
         return query
 
-    def _give_up(self, reason: str) -> None:
-        self._readable, self.absent = False, {KEY: reason}
-
-    def _values(self, query: "pynvml.c_nvmlGpmMetricsGet_t") -> dict[str, float]:
+    def _values(self, query: Any) -> dict[str, float]:  # noqa: ANN401
         """Return the values of an answered query, and set the reasons for those that it refused."""
         found, absent = {}, {}
         for place, (name, (_, factor)) in enumerate(METRICS.items()):
             metric = query.metrics[place]
-            if metric.nvmlReturn == pynvml.NVML_SUCCESS:
+            if metric.nvmlReturn == pynvml.NVML_SUCCESS and isfinite(metric.value):
                 found[name] = round(metric.value * factor, 1)
-            else:
+            elif metric.nvmlReturn != pynvml.NVML_SUCCESS:
                 absent[name] = nvml_errors.reason(pynvml.NVMLError(metric.nvmlReturn))
         self.absent = absent
         return found

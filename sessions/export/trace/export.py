@@ -15,7 +15,7 @@ import numpy as np
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Steps
 from benchtui.sessions.export.step_export import CHUNK_BYTES, Events, StepIndex
-from benchtui.sessions.export.trace.timeline import Timeline
+from benchtui.sessions.export.trace.session_trace import SessionTrace
 from benchtui.sessions.export.trace.writer import TraceWriter
 from benchtui.sessions.journal import reader
 from benchtui.sessions.state.case import CaseState
@@ -67,10 +67,10 @@ def write_trace(recorded: RecordedTrace, out: IO[bytes], most_steps: int = MOST_
     merge = max(1, -(-recorded.steps // most_steps))
     writer = TraceWriter(out, _facts(recorded.session, merge))
     odd = {case.index: np.asarray(_outliers(case)) for case in recorded.session.cases}
-    timeline = Timeline(recorded.session, recorded.index, writer, merge, odd)
+    trace = SessionTrace(recorded.session, recorded.index, writer, merge, odd)
     for position, event in enumerate(recorded.events()):
-        timeline.write(position, event)
-    timeline.close()
+        trace.write(position, event)
+    trace.close()
     writer.close()
 
 

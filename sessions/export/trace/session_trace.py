@@ -1,4 +1,4 @@
-"""Timeline: turns the events of a session into trace events, one by one."""
+"""Session trace: turns the events of a session into trace events, one by one."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ class _Worker(msgspec.Struct):
         return self.at.end_us
 
 
-class Timeline:
+class SessionTrace:
     """Writer of the trace events of one session, which are given in order."""
 
     def __init__(
@@ -175,6 +175,7 @@ class Timeline:
 
     def _ended(self, event: RoundFinished | CaseRepeated | CaseFinished, worker: _Worker | None) -> None:
         """End a worker's slices and write why it ended."""
+        marks: tuple[str, ...]
         match event:
             case CaseRepeated():
                 marks = (f"measured again: {event.reason}",)
