@@ -4,7 +4,6 @@ The file is read twice: once for what must be known first (machines, outliers, n
 while the trace is written, so that neither steps nor trace are ever in memory as a whole.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -75,14 +74,14 @@ def write_trace(recorded: RecordedTrace, out: IO[bytes], most_steps: int = MOST_
 
 
 def _survey(events: Events) -> RecordedTrace:
-    session, index, steps = Session(keep_steps=False), StepIndex(), Counter[str]()
+    session, index, steps = Session(keep_steps=False), StepIndex(), 0
     for position, event in enumerate(events()):
         session.apply(event)
         index.add(position, event)
         if isinstance(event, Steps):
-            steps[event.phase] += len(event.wall_ms)
+            steps += len(event.wall_ms)
     session.start  # noqa: B018 - raises if it is missing
-    return RecordedTrace(events, session, steps.total(), index)
+    return RecordedTrace(events, session, steps, index)
 
 
 def _outliers(case: CaseState) -> tuple[int, ...]:
