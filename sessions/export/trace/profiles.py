@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from benchtui.sessions.events import Explained
-from benchtui.sessions.export.trace.writer import TraceWriter, Track
+from benchtui.sessions.export.trace.writer import TraceWriter, Track, microseconds
 from benchtui.sessions.profiles import Timeline
 
 _Slice = tuple[int, int, int, int]
@@ -22,7 +22,9 @@ def write_profile(writer: TraceWriter, process: int, name: str, at_us: int, even
     whole = Track(process, 1)
     writer.name_track(whole, "step")
     facts = {"created": event.created, "omitted": timeline.omitted or None, "changed": event.changed}
-    writer.slice(whole, (at_us, at_us + round(1000 * timeline.step_ms)), "profiled step", "profile", **facts)
+    writer.slice(
+        whole, (at_us, at_us + microseconds(timeline.step_ms / 1000)), "profiled step", "profile", **facts
+    )
     for number, track in enumerate(timeline.tracks):
         writer.name_track(Track(process, 2 + number), track)
     for track, start_us, end_us, place in _nested(timeline):
@@ -40,7 +42,7 @@ def _nested(timeline: Timeline) -> Iterator[_Slice]:
     for place, (name, track, start_ms, duration_ms) in enumerate(columns):
         if name >= len(timeline.names) or track >= len(timeline.tracks):
             continue  # a file may refer to names that it lacks
-        start_us, end_us = round(1000 * start_ms), round(1000 * (start_ms + duration_ms))
+        start_us, end_us = microseconds(start_ms / 1000), microseconds((start_ms + duration_ms) / 1000)
         ends = open_ends.setdefault(track, [])
         while ends and ends[-1] <= start_us:
             ends.pop()

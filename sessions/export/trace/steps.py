@@ -10,12 +10,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Steps
-from benchtui.sessions.export.trace.writer import Track, microseconds
+from benchtui.sessions.export.trace.writer import LONGEST_S, Track, microseconds
 
-LONGEST_S = 1e9
-"""Latest time in a trace, about 30 years: far from where microseconds lose precision."""
 SUMMED = ("tokens", "padded_tokens", "device_ms", "host_ms")
 """Columns whose sum over several steps has a meaning."""
 
@@ -32,15 +29,10 @@ class StepBatch(msgspec.Struct, frozen=True):
     """Numbers of the steps in which torch compiled."""
 
     def edges_us(self, not_before_us: int) -> list[int]:
-        """Return the start of each slice and the end of the last one. Raises BenchtuiError beyond any time."""
+        """Return the start of each slice and the end of the last one. Raises BenchtuiError for absurd times."""
         steps_us = 1000 * _column(self.steps.wall_ms)
-        total_us = float(steps_us.sum())
-        if total_us / 1e6 + self.steps.t > LONGEST_S:
-            raise BenchtuiError(
-                f"case {self.steps.case}, steps at {self.steps.t:g} s: too long for a trace, whose times"
-                f" end at {LONGEST_S:g} s"
-            )
-        begin_us = max(not_before_us, microseconds(self.steps.t) - round(total_us))
+        total_us = microseconds(float(steps_us.sum()) / 1e6)
+        begin_us = max(not_before_us, microseconds(self.steps.t) - total_us)
         ends_us = begin_us + np.rint(np.cumsum(steps_us)).astype(np.int64)
         return [begin_us, *ends_us[self.merge - 1 :: self.merge].tolist(), *self._rest(ends_us)]
 

@@ -10,6 +10,8 @@ from typing import IO, Any
 
 import msgspec
 
+from benchtui.sessions.errors import BenchtuiError
+
 Arguments = dict[str, Any]
 
 
@@ -20,8 +22,14 @@ class Track(msgspec.Struct, frozen=True):
     thread: int
 
 
+LONGEST_S = 1e9
+"""Latest time in a trace, about 30 years: far from where microseconds lose precision."""
+
+
 def microseconds(at_s: float) -> int:
-    """Convert session time in seconds to the trace's clock."""
+    """Convert session time in seconds to the trace's clock. Raises BenchtuiError beyond any real time."""
+    if at_s > LONGEST_S:
+        raise BenchtuiError(f"{at_s:g} s is too long for a trace, whose times end at {LONGEST_S:g} s")
     return round(at_s * 1e6)
 
 

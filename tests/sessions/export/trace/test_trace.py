@@ -250,9 +250,15 @@ def test_long_session_merges_steps(bench: Any, traced: Write) -> None:
     ]
 
 
-def test_times_beyond_a_clock_are_refused(bench: Any, traced: Write) -> None:
+@pytest.mark.parametrize(("t", "wall_ms"), [(2.0, 1e18), (1e15, 1.0)])
+def test_times_beyond_a_clock_are_refused(bench: Any, traced: Write, t: float, wall_ms: float) -> None:
     with pytest.raises(BenchtuiError, match="too long for a trace"):
-        traced(started(bench, 0, 1.0), steps(0, 2.0, [1e18]))
+        traced(started(bench, 0, t), steps(0, t, [wall_ms]))
+
+
+def test_many_long_steps_do_not_overflow(bench: Any, traced: Write) -> None:
+    events = traced(started(bench, 0, 1.0), *(steps(0, 2.0, [9e11], tokens=[10**18]) for _ in range(3)))
+    assert [dur for _, dur in slices(events, "step")] == [900_000_000_000_000] * 3
 
 
 def test_profiles_have_tracks_of_their_own_from_the_first_measured_step_on(bench: Any, traced: Write) -> None:
