@@ -250,10 +250,9 @@ def test_long_session_merges_steps(bench: Any, traced: Write) -> None:
     ]
 
 
-@pytest.mark.parametrize(("t", "wall_ms"), [(2.0, 1e18), (1e15, 1.0)])
-def test_times_beyond_a_clock_are_refused(bench: Any, traced: Write, t: float, wall_ms: float) -> None:
+def test_times_beyond_a_clock_are_refused(bench: Any, traced: Write) -> None:
     with pytest.raises(BenchtuiError, match="too long for a trace"):
-        traced(started(bench, 0, t), steps(0, t, [wall_ms]))
+        traced(started(bench, 0, 1.0), steps(0, 2.0, [1e18]))
 
 
 def test_many_long_steps_do_not_overflow(bench: Any, traced: Write) -> None:
