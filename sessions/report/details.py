@@ -6,7 +6,6 @@ import msgspec
 
 from benchtui.sessions.compare.system_facts import Fact, models, system
 from benchtui.sessions.report.sections import gains, memory_energy, per_case, steadiness
-from benchtui.sessions.report.sections.counters import counters
 from benchtui.sessions.report.sections.gains import Block
 from benchtui.sessions.report.sections.leaderboard import leaderboard
 from benchtui.sessions.report.sections.method import options
@@ -84,7 +83,7 @@ def details(
         parts=per_case.parts(results),
         memory=memory_energy.memory(results),
         energy=memory_energy.energy(results),
-        counters=counters(results),
+        counters=memory_energy.counters(results),
         jitter=steadiness.jitter(results),
         disturbed=steadiness.disturbed(session),
         limits=limits(session, results),

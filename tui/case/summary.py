@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -355,11 +355,14 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
         ("temperature, highest", _unit(around.temperature_c, symbols.degree, 0)),
         ("power limit", _unit(around.power_limit_w, "W", 0)),
         ("other GPU processes", _unit(around.gpu_processes, "", 0)),
-        *(
-            (label, _unit(getattr(around, name), unit, 1 if unit else 2))
-            for name, (label, unit) in (GPU_ACTIVITY | HOST_ACTIVITY).items()
-        ),
+        *_counters(around),
     )
+
+
+def _counters(around: Environment) -> Iterator[tuple[str, str | None]]:
+    """Yield the hardware counters, with None for those that weren't read."""
+    for name, (label, unit) in (GPU_ACTIVITY | HOST_ACTIVITY).items():
+        yield label, _unit(getattr(around, name), unit, 1 if unit else 2)
 
 
 def _clocks(known: Mapping[str, float | None]) -> str:

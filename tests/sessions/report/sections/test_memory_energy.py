@@ -2,7 +2,7 @@ from typing import Any
 
 from benchtui.sessions.payloads import Environment
 from benchtui.sessions.report.document import markdown
-from benchtui.sessions.report.sections.counters import counters
+from benchtui.sessions.report.sections.memory_energy import counters
 
 
 def test_table_has_the_counters_that_were_read(bench: Any) -> None:
