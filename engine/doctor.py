@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import shutil
+from collections.abc import Iterator
 from multiprocessing.connection import wait
 from typing import Literal
 
@@ -13,6 +14,7 @@ from benchtui.engine.node.worker_processes import TorchQuery
 from benchtui.engine.telemetry.gpu.nvml import open_nvml
 from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
 from benchtui.engine.telemetry.host_info import describe_host
+from benchtui.engine.telemetry.processor_counters import INSTRUCTIONS_KEY, TRAFFIC_KEY
 from benchtui.engine.versions import require_packages, untested
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Runtime
@@ -41,7 +43,8 @@ def run_checks() -> list[Finding]:
     host = describe_host(gpus)
     runtime = _query_torch()
     found = [_absent_gpu(gpus, runtime)] if isinstance(gpus, GpusUnavailable) else _gpus(gpus)
-    return [_processor(host), *found, _processor_energy(host), *_torch(runtime), *_compilers(), *_folders()]
+    read = [_processor_energy(host), *_processor_counters(host)]
+    return [_processor(host), *found, *read, *_torch(runtime), *_compilers(), *_folders()]
 
 
 def _processor(host: Host) -> Finding:
@@ -59,8 +62,11 @@ def _gpus(reader: GpuReader) -> list[Finding]:
     found = []
     for gpu, sample in zip(reader.gpus(), reader.sample(), strict=True):
         missing = "".join(f"; no {name}: {reason}" for name, reason in sample.absent.items())
+        counters = "" if "activity" in sample.absent else "; activity of its units is read (GPM)"
         mig = "; MIG divides it: cases on its instances are not read" if gpu.mig else ""
-        text = f"{gpu.name}, {(gpu.memory_mb or 0) / 1000:.1f} GB, driver {reader.driver}{mig}{missing}"
+        text = (
+            f"{gpu.name}, {(gpu.memory_mb or 0) / 1000:.1f} GB, driver {reader.driver}{mig}{counters}{missing}"
+        )
         found.append(Finding(f"GPU {gpu.index}", "ok", text))
     return found + [Finding(name, "absent", reason) for name, reason in reader.absent.items()]
 
@@ -69,6 +75,13 @@ def _processor_energy(host: Host) -> Finding:
     if reason := host.absent.get("rapl"):
         return Finding("processor energy", "absent", reason)
     return Finding("processor energy", "ok", "RAPL, all processor packages together")
+
+
+def _processor_counters(host: Host) -> Iterator[Finding]:
+    found = {INSTRUCTIONS_KEY: "of the workers, in user mode", TRAFFIC_KEY: "of all memory controllers"}
+    for name, text in found.items():
+        reason = host.absent.get(name)
+        yield Finding(name, "absent" if reason else "ok", reason or text)
 
 
 def _query_torch() -> Runtime | str:

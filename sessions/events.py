@@ -29,6 +29,7 @@ from benchtui.sessions.payloads import (
     Reported,
     StepCost,
 )
+from benchtui.sessions.profiles import StepProfile
 from benchtui.sessions.sweep import MOST_CASES, Config, Record, Seconds, Sweep
 
 SCHEMA = 2
@@ -277,6 +278,22 @@ class Answered(Event, tag="answered", frozen=True, kw_only=True):
     """Its own comparison, if its baseline has answered; if it is the baseline, those of cases that waited."""
 
 
+class Explained(Event, tag="explained", frozen=True, kw_only=True):
+    """A case ran again in a process of its own, for a profile of its step; comes after all measured cases.
+
+    It may follow ``session_finished``, with the time of the event before it: the session isn't resumed.
+    """
+
+    case: Count
+    created: str
+    """Time in UTC, ISO 8601; days after the session perhaps."""
+    profile: StepProfile | None = None
+    absent: str | None = None
+    """Why there is no profile."""
+    changed: tuple[str, ...] = ()
+    """Changes in machine and software since the case was measured, if it was explained regardless."""
+
+
 class CaseFinished(Event, tag="case_finished", frozen=True, kw_only=True):
     """Outcome of a case. Every planned case has exactly one; a restarted case has another.
 
@@ -336,7 +353,7 @@ class Message(Event, tag="message", frozen=True, kw_only=True):
 
 
 class SessionFinished(Event, tag="session_finished", frozen=True, kw_only=True):
-    """Last event, unless the session is resumed."""
+    """Last event, unless the session is resumed or its cases are explained later."""
 
     outcome: SessionOutcome
     reason: str | None = None
@@ -360,6 +377,7 @@ AnyEvent = (
     | RoundFinished
     | CaseRepeated
     | Answered
+    | Explained
     | CaseFinished
     | Resumed
     | Message

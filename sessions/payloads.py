@@ -230,6 +230,19 @@ class Environment(Record, frozen=True, kw_only=True):
     """Times that heat held down the clock of a core or package of these CPUs; null if not counted."""
     gpu_processes: Count | None = None
     """Most other processes on the GPU at any moment; null if the driver doesn't list them."""
+    sm_active_percent: Amount | None = None
+    """Mean of this and the following readings of the GPU; null where its counters can't be read."""
+    sm_occupancy_percent: Amount | None = None
+    tensor_active_percent: Amount | None = None
+    dram_active_percent: Amount | None = None
+    pcie_rx_mb_per_s: Amount | None = None
+    pcie_tx_mb_per_s: Amount | None = None
+    nvlink_rx_mb_per_s: Amount | None = None
+    nvlink_tx_mb_per_s: Amount | None = None
+    instructions_per_cycle: Amount | None = None
+    """Mean of the workers' instructions per cycle of a processor; null where they can't be counted."""
+    memory_mb_per_s: Amount | None = None
+    """Mean traffic between the processors and their memory; null where it can't be counted."""
 
 
 class Compiling(Record, frozen=True, kw_only=True):
@@ -364,8 +377,23 @@ class GpuReadings(Record, frozen=True, kw_only=True):
     """Reasons that hold the clock down, joined by ``+``; empty if there are none."""
     energy_j: list[Amount | None] = []
     """Cumulative counter of the driver; only differences are meaningful."""
+    sm_active_percent: list[Amount | None] = []
+    """SMs that had work, in percent of all, since the previous reading. This and the following readings come
+    from counters that Hopper and newer GPUs have; empty elsewhere."""
+    sm_occupancy_percent: list[Amount | None] = []
+    """Active warps, in percent of the most that the SMs can hold."""
+    tensor_active_percent: list[Amount | None] = []
+    """Percent of the time in which the tensor cores computed."""
+    dram_active_percent: list[Amount | None] = []
+    """Bandwidth of the GPU's memory in use, in percent of the theoretical maximum."""
+    pcie_rx_mb_per_s: list[Amount | None] = []
+    """Traffic over PCIe to the GPU (``rx``) and from it (``tx``), in 10**6 bytes per second."""
+    pcie_tx_mb_per_s: list[Amount | None] = []
+    nvlink_rx_mb_per_s: list[Amount | None] = []
+    """The same over all NVLinks."""
+    nvlink_tx_mb_per_s: list[Amount | None] = []
     absent: dict[str, str] = {}
-    """Readings that this GPU doesn't provide, with the reason."""
+    """Readings that this GPU doesn't provide, with the reason; ``activity`` stands for ``GPU_ACTIVITY``."""
 
 
 class HostReadings(Record, frozen=True, kw_only=True):
@@ -384,9 +412,30 @@ class HostReadings(Record, frozen=True, kw_only=True):
     """Mean clock of the CPUs that were busy since the previous sample; empty if unreadable."""
     dram_energy_j: list[Amount | None] = []
     """Energy of the memory modules since sampling started, if the CPU counts it separately."""
+    instructions_per_cycle: list[Amount | None] = []
+    """Instructions of the workers in user mode per cycle of a processor, since the previous sample; empty if
+    they can't be counted."""
+    memory_mb_per_s: list[Amount | None] = []
+    """Traffic between all processors and their memory, in 10**6 bytes per second; empty if not counted."""
 
 
 HARDWARE_THROTTLE_REASONS = ("hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake")
 """Reasons caused by heat or the power supply. A power cap is normal operation and not among them."""
 CLOCK_LIMITS = ("app_clocks", "sw_power_cap", "sync_boost", "display_clocks", "board_limit", "reliability")
 """Reasons that hold the clock down as configured or designed: power cap, locked clocks, limits of the board."""
+GPU_ACTIVITY = {
+    "sm_active_percent": ("SM active", "%"),
+    "sm_occupancy_percent": ("SM occupancy", "%"),
+    "tensor_active_percent": ("tensor cores active", "%"),
+    "dram_active_percent": ("DRAM bandwidth", "%"),
+    "pcie_rx_mb_per_s": ("PCIe received", "MB/s"),
+    "pcie_tx_mb_per_s": ("PCIe sent", "MB/s"),
+    "nvlink_rx_mb_per_s": ("NVLink received", "MB/s"),
+    "nvlink_tx_mb_per_s": ("NVLink sent", "MB/s"),
+}
+"""Label and unit of the readings that come from a GPU's hardware counters."""
+HOST_ACTIVITY = {
+    "instructions_per_cycle": ("instructions per cycle", ""),
+    "memory_mb_per_s": ("memory traffic", "MB/s"),
+}
+"""The same of the processors."""

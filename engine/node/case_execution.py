@@ -12,7 +12,15 @@ from benchtui.engine.node.telemetry_window import TelemetryWindow
 from benchtui.engine.node.worker_processes import CaseProcess
 from benchtui.engine.telemetry.gpu.reader import GpuReader
 from benchtui.sessions.events import Answered, CaseFinished, CasePrepared, Outcome
-from benchtui.sessions.payloads import Energy, Environment, Gpu, Host, Memory
+from benchtui.sessions.payloads import (
+    GPU_ACTIVITY,
+    HOST_ACTIVITY,
+    Energy,
+    Environment,
+    Gpu,
+    Host,
+    Memory,
+)
 from benchtui.sessions.stats.disturbance import disturbances, unwatched_marks
 
 _PROCESSES_PERIOD_S = 1.0
@@ -143,10 +151,14 @@ class CaseRun:
             beside=beside,
             others_cpu_percent=others_percent,
             stood_still_s=still_s,
-            processor_mhz=_mean([mhz for _, mhz in self._readings.host("processor_mhz", begin_s, end_s)]),
+            processor_mhz=_mean(self._host_readings("processor_mhz", begin_s, end_s)),
+            **{name: _mean(self._host_readings(name, begin_s, end_s), digits=2) for name in HOST_ACTIVITY},
         )
         gpu = self.gpu
         return seen if gpu is None else self._with_gpu(seen, gpu, begin_s, end_s)
+
+    def _host_readings(self, name: str, begin_s: float, end_s: float) -> list[float]:
+        return [value for _, value in self._readings.host(name, begin_s, end_s)]
 
     def _stood_still_s(self, begin_s: float, end_s: float) -> float | None:
         """Seconds in which everything, or only the worker, was stopped. None if there were none."""
@@ -162,8 +174,7 @@ class CaseRun:
         if seen.others_cpu_percent is None:
             return None
         engine, workers = (
-            [percent for _, percent in self._readings.host(name, begin_s, end_s)]
-            for name in ("engine_cpu_percent", "worker_cpu_percent")
+            self._host_readings(name, begin_s, end_s) for name in ("engine_cpu_percent", "worker_cpu_percent")
         )
         ours = fmean(engine) if engine else 0.0
         if beside:
@@ -190,7 +201,11 @@ class CaseRun:
             temperature_c=max(temperatures, default=None),
             power_limit_w=self._readings.power_limit_w(gpu.index),
             gpu_processes=self._other_processes,
+            **{name: self._gpu_mean(gpu, name, begin_s, end_s) for name in GPU_ACTIVITY},
         )
+
+    def _gpu_mean(self, gpu: Gpu, name: str, begin_s: float, end_s: float) -> float | None:
+        return _mean([value for _, value in self._readings.gpu(gpu.index, name, begin_s, end_s)])
 
     def _unread(self) -> tuple[str, ...]:
         """Return a mark if the case ran on a GPU that the driver's readings can't be matched to."""
@@ -210,9 +225,9 @@ class CaseRun:
         return next(known, None)
 
 
-def _mean(readings: Sequence[float]) -> float | None:
-    """Return the mean of readings, rounded to a tenth. None without readings."""
-    return round(fmean(readings), 1) if readings else None
+def _mean(readings: Sequence[float], digits: int = 1) -> float | None:
+    """Return the mean of readings, rounded. None without readings."""
+    return round(fmean(readings), digits) if readings else None
 
 
 def count_other_gpu_processes(processes: dict[int, float | None], worker: int) -> int:

@@ -16,7 +16,14 @@ from benchtui.engine.node.telemetry_window import TelemetryWindow
 from benchtui.engine.node.worker_processes import WorkerProcesses
 from benchtui.engine.telemetry.gpu.nvml import open_nvml
 from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
+from benchtui.engine.telemetry.host import HostReader
 from benchtui.engine.telemetry.host_info import describe_host
+from benchtui.engine.telemetry.processor_counters import (
+    INSTRUCTIONS_KEY,
+    TRAFFIC_KEY,
+    MemoryTraffic,
+    WorkerInstructions,
+)
 from benchtui.engine.telemetry.rapl import Rapl
 from benchtui.engine.telemetry.sampler import BATCH, PERIOD_S, Sampler
 from benchtui.sessions.analysis.roofline import PeakKey
@@ -64,18 +71,25 @@ class NodeRunner:
         self._processes.preload_for(settings.dataset)
         self._settings, self._emit = settings, emit
         self._scratch = Scratch()
-        rapl = None if "rapl" in self.host.absent else Rapl()
         batch = max(BATCH, round(settings.report_s / PERIOD_S))
         self._sampler = Sampler(
             self._gpu_reader,
             clock=self.now_s,
             emit=self._sampled,
             batch=batch,
-            rapl=rapl,
+            host=self._host_reader(),
             stops=self._telemetry.stops,
             measured_gpus=self._measured_gpus,
         )
         self._sampler.start()
+
+    def _host_reader(self) -> HostReader:
+        absent = self.host.absent
+        return HostReader(
+            None if "rapl" in absent else Rapl(),
+            None if INSTRUCTIONS_KEY in absent else WorkerInstructions(),
+            None if TRAFFIC_KEY in absent else MemoryTraffic(),
+        )
 
     def now_s(self) -> float:
         """Session time in seconds."""

@@ -11,6 +11,7 @@ import psutil
 from benchtui.engine.telemetry.cgroup import cpu_limit, group_folders, memory_limit_mb
 from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
 from benchtui.engine.telemetry.processor_clock import CPUS, clock_absences, core_types
+from benchtui.engine.telemetry.processor_counters import counter_absences
 from benchtui.engine.telemetry.processors import usable_processors
 from benchtui.engine.telemetry.rapl import POWERCAP
 from benchtui.sessions.payloads import Host
@@ -65,7 +66,7 @@ def describe_host(gpus: GpuReader | GpusUnavailable) -> Host:
         driver=None if isinstance(gpus, GpusUnavailable) else gpus.driver,
         packages=package_versions(PACKAGES),
         environment=recorded_variables(os.environ),
-        absent=gpu | ({} if rapl is None else {"rapl": rapl}) | clock_absences(),
+        absent=gpu | ({} if rapl is None else {"rapl": rapl}) | clock_absences() | counter_absences(),
     )
 
 

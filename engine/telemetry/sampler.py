@@ -10,10 +10,9 @@ import msgspec
 
 from benchtui.engine.telemetry.gpu.reader import GpuReader, GpuSample
 from benchtui.engine.telemetry.host import HostReader, HostSample
-from benchtui.engine.telemetry.rapl import Rapl
 from benchtui.engine.telemetry.stopped_workers import StoppedWorkers
 from benchtui.sessions.events import Telemetry
-from benchtui.sessions.payloads import GpuReadings, HostReadings
+from benchtui.sessions.payloads import GPU_ACTIVITY, HOST_ACTIVITY, GpuReadings, HostReadings
 
 PERIOD_S, BATCH = 0.25, 2
 """Seconds between two samples, and number of samples per event."""
@@ -28,7 +27,7 @@ _COLUMNS = (
     "throttle",
     "energy_j",
 )
-_OPTIONAL_COLUMNS = ("memory_clock_mhz", "performance_state")
+_OPTIONAL_COLUMNS = ("memory_clock_mhz", "performance_state", *GPU_ACTIVITY)
 """Columns that are left out if no sample has them."""
 _STOP_S = 5.0
 # a driver that hangs on a lost GPU must not keep the session from closing
@@ -92,7 +91,7 @@ class Sampler:
         emit: Callable[[Telemetry], None],
         period_s: float = PERIOD_S,
         batch: int = BATCH,
-        rapl: Rapl | None = None,
+        host: HostReader | None = None,
         stops: StoppedWorkers | None = None,
         measured_gpus: Callable[[], Collection[int] | None] = _any_gpu,
     ) -> None:
@@ -102,7 +101,7 @@ class Sampler:
         self._emit = emit
         self._period_s = period_s
         self._batch = batch
-        self._host = HostReader(rapl)
+        self._host = host or HostReader()
         self._stops = stops
         self._worker_pids: tuple[int, ...] = ()
         self._samples: list[_Sample] = []
@@ -212,6 +211,7 @@ def _host_readings(column: Sequence[HostSample]) -> HostReadings:
         package_energy_j=_if_any([sample.package_energy_j for sample in column]),
         processor_mhz=_if_any([sample.processor_mhz for sample in column]),
         dram_energy_j=_if_any([sample.dram_energy_j for sample in column]),
+        **{name: _if_any([getattr(sample, name) for sample in column]) for name in HOST_ACTIVITY},
     )
 
 

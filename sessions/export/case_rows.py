@@ -6,6 +6,8 @@ import msgspec
 
 from benchtui.sessions.export.case_schema import ACTUAL, CaseRow, actual_column
 from benchtui.sessions.payloads import (
+    GPU_ACTIVITY,
+    HOST_ACTIVITY,
     AnswerComparison,
     Compiling,
     Effective,
@@ -182,6 +184,8 @@ def _resources(case: CaseState) -> Values:
                 "memory_clock_mhz",
                 "processor_mhz",
                 "temperature_c",
+                *GPU_ACTIVITY,
+                *HOST_ACTIVITY,
             )
         },
         "others_cpu_percent": case.others_cpu_percent,

@@ -133,6 +133,16 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     memory_clock_mhz: A[Figure, Meta(description="Mean clock of the GPU's memory.")]
     processor_mhz: A[Figure, Meta(description="Mean clock of the busy processors.")]
     temperature_c: A[Figure, Meta(description="The GPU's highest.")]
+    sm_active_percent: A[Figure, Meta(description="Mean of SMs with work; this and the next by GPM counters.")]
+    sm_occupancy_percent: A[Figure, Meta(description="Active warps, of the most that the SMs hold.")]
+    tensor_active_percent: A[Figure, Meta(description="Time in which the tensor cores computed.")]
+    dram_active_percent: A[Figure, Meta(description="Bandwidth of the GPU's memory, of its maximum.")]
+    pcie_rx_mb_per_s: A[Figure, Meta(description="To the GPU over PCIe, 10**6 bytes per second.")]
+    pcie_tx_mb_per_s: A[Figure, Meta(description="From the GPU over PCIe.")]
+    nvlink_rx_mb_per_s: A[Figure, Meta(description="To the GPU over all NVLinks.")]
+    nvlink_tx_mb_per_s: A[Figure, Meta(description="From the GPU over all NVLinks.")]
+    instructions_per_cycle: A[Figure, Meta(description="Of the worker, in user mode.")]
+    memory_mb_per_s: A[Figure, Meta(description="Between all processors and their memory.")]
     reported_gpu_utilization_percent: A[
         Figure, Meta(description="Mean, as the source of an imported case sampled it.")
     ]

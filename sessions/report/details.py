@@ -46,6 +46,7 @@ class Details(msgspec.Struct, frozen=True):
     parts: Table | None
     memory: Table | None
     energy: Table | None
+    counters: Table | None
     jitter: Table | None
     disturbed: Table | None
     limits: Block | None
@@ -82,6 +83,7 @@ def details(
         parts=per_case.parts(results),
         memory=memory_energy.memory(results),
         energy=memory_energy.energy(results),
+        counters=memory_energy.counters(results),
         jitter=steadiness.jitter(results),
         disturbed=steadiness.disturbed(session),
         limits=limits(session, results),

@@ -12,7 +12,13 @@ import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Steps
-from benchtui.sessions.payloads import HARDWARE_THROTTLE_REASONS, GpuReadings, HostReadings
+from benchtui.sessions.payloads import (
+    GPU_ACTIVITY,
+    HARDWARE_THROTTLE_REASONS,
+    HOST_ACTIVITY,
+    GpuReadings,
+    HostReadings,
+)
 
 Sizes = tuple[dict[str, int], dict[str, int]]
 """Length of each column of steps by name, and of each part's column."""
@@ -24,6 +30,7 @@ GPU_COLUMNS = (
     "temperature_c",
     "sm_clock_mhz",
     "energy_j",
+    *GPU_ACTIVITY,
 )
 HOST_COLUMNS = (
     "cpu_percent",
@@ -32,6 +39,7 @@ HOST_COLUMNS = (
     "worker_rss_mb",
     "engine_cpu_percent",
     "package_energy_j",
+    *HOST_ACTIVITY,
 )
 
 

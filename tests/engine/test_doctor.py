@@ -44,3 +44,9 @@ def test_both_compilers_of_torch_compile_are_looked_for(
     monkeypatch.setenv("CC", "icx")
     missing = found(monkeypatch, Runtime(t=0.0, torch="2.9"))["torch.compile on cuda"]
     assert (missing.state, "CC=icx" in missing.text) == ("absent", True)
+
+
+def test_hardware_counters_are_listed_or_have_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    findings = found(monkeypatch, Runtime(t=0.0, torch="2.9"))
+    for name in ("instructions per cycle", "memory traffic"):
+        assert findings[name].state in ("ok", "absent") and findings[name].text

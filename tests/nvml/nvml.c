@@ -14,6 +14,7 @@
  *   FAKE_NVML_DEFAULT_CLOCK  anything: the driver knows a default clock of applications, 500 MHz below the highest
  *   FAKE_NVML_PSTATE     performance state of all GPUs; default 0, 32 is unknown
  *   FAKE_NVML_MIG        GPU that is divided into instances
+ *   FAKE_NVML_NO_METRIC  numbers of the GPM metrics that are refused
  *   FAKE_NVML_PROCESSES  GPU:PID:BYTES
  *
  * unsigned fake_nvml_calls(unsigned gpu, const char *function) counts the calls so far.
@@ -50,6 +51,22 @@ struct utilization {
 struct temperature {
     unsigned version, sensor;
     int celsius;
+};
+struct gpm_sample {
+    unsigned gpu, call;
+};
+struct gpm_metric {
+    unsigned number, result;
+    double value;
+    const char *names[3];
+};
+struct gpm_query {
+    unsigned version, count;
+    struct gpm_sample *first, *second;
+    struct gpm_metric metrics[];
+};
+struct gpm_support {
+    unsigned version, supported;
 };
 struct process {
     unsigned pid;
@@ -407,6 +424,48 @@ int nvmlDeviceGetComputeRunningProcesses_v2(void *device, unsigned *count, struc
 int nvmlDeviceGetHandleByPciBusId_v2(const char *id, void **device) {
     (void)id;
     return nvmlDeviceGetHandleByIndex_v2(0, device);
+}
+
+/* Hopper and newer. */
+int nvmlGpmQueryDeviceSupport(void *device, struct gpm_support *support) {
+    ANSWER(device, "GpmQueryDeviceSupport")
+    int major = 9;
+    sscanf(setting("FAKE_NVML_CAPABILITY"), "%d", &major);
+    support->supported = major >= 9;
+    return SUCCESS;
+}
+
+int nvmlGpmSampleAlloc(struct gpm_sample **sample) {
+    *sample = calloc(1, sizeof **sample);
+    return SUCCESS;
+}
+
+int nvmlGpmSampleFree(struct gpm_sample *sample) {
+    free(sample);
+    return SUCCESS;
+}
+
+int nvmlGpmSampleGet(void *device, struct gpm_sample *sample) {
+    ANSWER(device, "GpmSampleGet")
+    sample->gpu = gpu, sample->call = call;
+    return SUCCESS;
+}
+
+/* The number of the metric, 10 more for each GPU before this one, 0.5 more for each sample since the first; -1 unless
+ * the two samples follow each other. */
+int nvmlGpmMetricsGet(struct gpm_query *query) {
+    if (query->version != 1 || query->first->gpu != query->second->gpu)
+        return INVALID_ARGUMENT;
+    for (unsigned i = 0; i < query->count; i++) {
+        struct gpm_metric *metric = &query->metrics[i];
+        metric->result = SUCCESS;
+        for (const char *entry = setting("FAKE_NVML_NO_METRIC"); *entry; entry = next_entry(entry))
+            if ((unsigned)atoi(entry) == metric->number)
+                metric->result = NOT_SUPPORTED;
+        int follow = query->second->call == query->first->call + 1;
+        metric->value = follow ? metric->number + 10.0 * query->second->gpu + 0.5 * (query->second->call - 1) : -1.0;
+    }
+    return SUCCESS;
 }
 
 int nvmlDeviceGetComputeRunningProcesses(void *device, unsigned *count, void *processes) {

@@ -15,7 +15,7 @@ SMALL = {"PLAYED_GPU_GB": "2"}
 CHECKS = {
     1: ["presets", "synchronization", "tests"],
     2: ["clock-and-power", "peaks", "energy", "gpt2-train"],
-    3: ["attention-kernels", "cuda-graphs", "busy-time"],
+    3: ["attention-kernels", "cuda-graphs", "counters", "busy-time"],
     4: ["verdicts-host-bound", "verdicts-power-capped", "batch-size-search"],
 }
 SESSIONS = {1: ["distilbert-sst2.json", "quick.json"], 2: ["gpt2-train.json"], 3: [], 4: []}

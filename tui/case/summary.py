@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.analysis.applied_options import has_no_part, was_applied
-from benchtui.sessions.payloads import CLOCK_LIMITS, Compiling, Environment
+from benchtui.sessions.payloads import (
+    CLOCK_LIMITS,
+    GPU_ACTIVITY,
+    HOST_ACTIVITY,
+    Compiling,
+    Environment,
+)
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.sweep.options import READ_BACK
@@ -349,7 +355,14 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
         ("temperature, highest", _unit(around.temperature_c, symbols.degree, 0)),
         ("power limit", _unit(around.power_limit_w, "W", 0)),
         ("other GPU processes", _unit(around.gpu_processes, "", 0)),
+        *_counters(around),
     )
+
+
+def _counters(around: Environment) -> Iterator[tuple[str, str | None]]:
+    """Yield the hardware counters, with None for those that weren't read."""
+    for name, (label, unit) in (GPU_ACTIVITY | HOST_ACTIVITY).items():
+        yield label, _unit(getattr(around, name), unit, 1 if unit else 2)
 
 
 def _clocks(known: Mapping[str, float | None]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from benchtui.sessions.payloads import GPU_ACTIVITY, HOST_ACTIVITY
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import ThrottleSpan, Trace
 from benchtui.sessions.state.machine import MachineState
@@ -38,12 +39,14 @@ GPU = (
     ("temperature_c", "temperature", DEGREES),
     ("memory_used_mb", "VRAM", "MB"),
     ("utilisation_percent", "utilization", "%"),
+    *((name, label, unit) for name, (label, unit) in GPU_ACTIVITY.items()),
 )
 HOST = (
     ("worker_cpu_percent", "worker CPU", "%"),
     ("cpu_percent", "all CPUs", "%"),
     ("worker_rss_mb", "worker RSS", "MB"),
     ("memory_used_mb", "memory", "MB"),
+    *((name, label, unit) for name, (label, unit) in HOST_ACTIVITY.items()),
 )
 
 

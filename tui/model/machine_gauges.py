@@ -2,9 +2,11 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache, partial
+
+from msgspec.structs import replace
 
 from benchtui.sessions.payloads import HARDWARE_THROTTLE_REASONS, Gpu, GpuReadings, Host
 from benchtui.sessions.state.case import CaseState
@@ -42,6 +44,8 @@ THROTTLE_WORDS = {
     "app_clocks": "application clocks",
     "display_clocks": "display clocks",
 }
+ACTIVITY = {"SM": "sm_active_percent", "tensor": "tensor_active_percent", "DRAM": "dram_active_percent"}
+"""Readings of hardware counters that have a gauge, by its label."""
 BOARD_WORDS = re.compile(
     r"\b(NVIDIA|AMD|Tesla|GeForce|Quadro|Instinct|PCIe|SXM\d*|HBM\d*e?|NVL|OAM|Generation|\d+ ?GB)\b"
 )
@@ -222,7 +226,9 @@ def _gpu_gauges(machine: MachineState, gpus: Sequence[Gpu], symbols: Symbols) ->
         make("power", "power_w", limit=watts, write=_watts, judge=_power_role),
         _temperature(newest, traces, absent, symbols),
     )
-    return gauges if len(gpus) > 1 else (*gauges, *_clocks(gpus[0], traces[0], absent, symbols))
+    if len(gpus) > 1:
+        return gauges
+    return (*gauges, *_clocks(gpus[0], traces[0], absent, symbols), *_activity(traces, symbols))
 
 
 def _temperature(
@@ -253,6 +259,14 @@ def _clocks(gpu: Gpu, trace: Trace, absent: Mapping[str, str], symbols: Symbols)
     if not gpu.sm_clock_is_highest or gpu.sm_clock_mhz is None:
         return (clock,)
     return clock, Gauge("max clock", f"{gpu.sm_clock_mhz:.0f} MHz", barred=False, optional=True)
+
+
+def _activity(traces: Sequence[Trace], symbols: Symbols) -> Iterator[Gauge]:
+    """Yield how busy the units of a GPU are, if its counters can be read."""
+    for label, name in ACTIVITY.items():
+        if traces[0].columns.get(name):
+            gauge = _gauge(label, name, traces=traces, limit=100.0, write=_percent, absent={}, symbols=symbols)
+            yield replace(gauge, barred=False, optional=True)
 
 
 def _host(trace: Trace, host: Host, symbols: Symbols, title: str) -> Machine:

@@ -236,6 +236,10 @@ def _charts(machines: Machines, width: int, room: int, symbols: Symbols) -> list
 
 
 CHARTED = (
+    (
+        ("utilization", "power", "memory", "SM", "tensor", "DRAM", "CPU", "worker CPU", "worker RSS"),
+        2 * CHART_ROWS,
+    ),
     (("utilization", "power", "memory", "CPU", "worker CPU", "worker RSS"), 2 * CHART_ROWS),
     (("utilization", "power", "CPU"), 2 * CHART_ROWS),
     (("CPU", "memory", "worker CPU", "worker RSS"), CHART_ROWS),

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import pynvml
 
 from benchtui.engine.telemetry.gpu import nvml_errors
+from benchtui.engine.telemetry.gpu.gpm import GpmReading
 from benchtui.engine.telemetry.gpu.reader import GpuSample, GpusUnavailable
 from benchtui.sessions.payloads import Gpu
 
@@ -29,6 +30,7 @@ _GA100 = (8, 0)
 """Compute capability of the newest chip whose power the driver doesn't average."""
 
 T = TypeVar("T")
+Value = TypeVar("Value", covariant=True)
 
 
 def open_nvml() -> "Nvml | GpusUnavailable":
@@ -81,8 +83,18 @@ class Nvml:
 
     def close(self) -> None:
         """Close the connection. Later readings are None."""
+        for device in self._devices:
+            device.activity.close()
         with suppress(pynvml.NVMLError):  # the driver may be gone
             pynvml.nvmlShutdown()
+
+
+class _Readable(Protocol[Value]):
+    """Something to read of one GPU."""
+
+    def read(self, handle: object) -> Value | None:
+        """Return the value, or None. Raises NVMLError if the GPU is lost."""
+        ...
 
 
 class _Reading(Generic[T]):
@@ -274,10 +286,11 @@ class _Device:
             application_memory_clock_mhz=self.read(_application_clock(pynvml.NVML_CLOCK_MEM)),
         )
 
+        self.activity = GpmReading(self.gpu.mig)
         self._averages_power = self.read(_Reading(bool, _averages_power)) is not False
         """Whether the older power query averages. Assumed of a GPU that doesn't report its generation."""
 
-    def read(self, reading: _Reading[T]) -> T | None:
+    def read(self, reading: "_Readable[T]") -> T | None:
         """Return a value, or None if it can't be read. A lost GPU isn't queried again."""
         if self._loss is not None:
             return None
@@ -291,6 +304,7 @@ class _Device:
         """Read every metric once."""
         readings = self.readings
         used_mb, total_mb = self.read(readings.memory_used_mb) or (None, None)
+        activity = self.read(self.activity) or {}
         return GpuSample(
             index=self.gpu.index,
             power_w=self.read(readings.power_w),
@@ -306,5 +320,6 @@ class _Device:
             performance_state=self.read(readings.performance_state),
             throttle=self.read(readings.throttle),
             energy_j=self.read(readings.energy_j),
-            absent=readings.absent() if self._loss is None else {"gpu": self._loss},
+            **activity,
+            absent=readings.absent() | self.activity.absent if self._loss is None else {"gpu": self._loss},
         )

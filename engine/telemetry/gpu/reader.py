@@ -35,7 +35,15 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     energy_j: float | None
     """Running total. Only differences are meaningful."""
     absent: dict[str, str]
-    """Reasons for failed readings, by field. The key ``gpu`` covers all of them."""
+    """Reasons for failed readings, by field. ``gpu`` covers all of them, ``activity`` the following ones."""
+    sm_active_percent: float | None = None
+    sm_occupancy_percent: float | None = None
+    tensor_active_percent: float | None = None
+    dram_active_percent: float | None = None
+    pcie_rx_mb_per_s: float | None = None
+    pcie_tx_mb_per_s: float | None = None
+    nvlink_rx_mb_per_s: float | None = None
+    nvlink_tx_mb_per_s: float | None = None
 
 
 class GpuReader(Protocol):

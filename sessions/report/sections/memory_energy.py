@@ -1,10 +1,10 @@
-"""Memory and energy tables: peak memory, out-of-memory frontier, and energy per case."""
+"""Memory, energy and counter tables: peak memory, out-of-memory frontier, energy, and activity of the units."""
 
 from collections.abc import Sequence
 
 import msgspec
 
-from benchtui.sessions.payloads import Energy
+from benchtui.sessions.payloads import GPU_ACTIVITY, HOST_ACTIVITY, Energy, Environment
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, Series, series, series_key
@@ -70,6 +70,24 @@ def energy(results: Sequence[Result]) -> Table | None:
     """Return the energy of each case. None if no energy or power was read."""
     rows = [row for row in results if row.metrics.mean_power_w is not None or row.metrics.energy_per_sample_j]
     return table(_ENERGY, rows)
+
+
+def counters(results: Sequence[Result]) -> Table | None:
+    """Return the means of hardware counters in each case. None if none was read, as on most machines."""
+    rows = [row for row in results if any(_mean(row, name) is not None for name in _COUNTERS)]
+    return table((Column("Case", lambda row: row.name, right=False), *map(_counter, _COUNTERS)), rows)
+
+
+def _mean(result: Result, name: str) -> float | None:
+    environment = (result.case.finished and result.case.finished.environment) or Environment()
+    value: float | None = getattr(environment, name)
+    return value
+
+
+def _counter(name: str) -> Column[Result]:
+    label, unit = _COUNTERS[name]
+    title = label[:1].upper() + label[1:] + (f" ({unit})" if unit else "")
+    return Column(title, lambda result: number(_mean(result, name)))
 
 
 def _why(case: CaseState) -> str:
@@ -141,3 +159,4 @@ _ENERGY: tuple[Column[Result], ...] = (
     Column("Over the window (J)", lambda row: number(_energy_of(row).energy_j)),
     Column("Read from", lambda row: _energy_of(row).source, right=False),
 )
+_COUNTERS = GPU_ACTIVITY | HOST_ACTIVITY

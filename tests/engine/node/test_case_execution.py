@@ -46,10 +46,13 @@ def telemetry() -> TelemetryWindow:
         performance_state=[8, 2, 0, 0, None],
         throttle=["hw_thermal", "", "sw_thermal", "sw_power_cap+sw_thermal", None],
         energy_j=[0.0, 50.0, 150.0, 250.0, 350.0],
+        tensor_active_percent=[None, 40.0, 50.0, 60.0, 50.0],
+        pcie_rx_mb_per_s=[None, None, 1.0, 2.0, 6.0],
     )
     host = HostReadings(
         engine_cpu_percent=[90.0, 2.0, 2.0, 2.0, 2.0],
         processor_mhz=[800.0, 3000.0, 3100.0, 3050.0, None],
+        instructions_per_cycle=[9.0, None, 1.5, 1.6, 1.67],
     )
     readings.add(Telemetry(t=5.0, at_s=at_s, gpus=(gpu,), host=host))
     return readings
@@ -89,6 +92,8 @@ def test_gpu_case_ends_with_the_telemetry_of_its_measured_span() -> None:
     assert (seen.performance_states, seen.processor_mhz) == ((0, 2), 3050.0)
     assert (seen.throttle, seen.temperature_c) == (("sw_thermal", "sw_power_cap"), 70.0)
     assert (seen.power_limit_w, seen.gpu_processes) == (700.0, 1)
+    assert (seen.tensor_active_percent, seen.pcie_rx_mb_per_s, seen.sm_active_percent) == (50.0, 3.0, None)
+    assert (seen.instructions_per_cycle, seen.memory_mb_per_s) == (1.59, None)
     assert ended.marks == (
         "sample",
         "throttled: sw_thermal",

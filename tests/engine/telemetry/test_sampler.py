@@ -13,6 +13,7 @@ import pytest
 
 from benchtui.engine.telemetry import sampler as sampler_module
 from benchtui.engine.telemetry.gpu.reader import GpuReader, GpuSample
+from benchtui.engine.telemetry.host import HostReader
 from benchtui.engine.telemetry.rapl import Rapl
 from benchtui.engine.telemetry.sampler import REST_TICKS, GpuSelection, Sampler, next_due_s
 from benchtui.sessions.events import Telemetry
@@ -56,9 +57,9 @@ def test_samples_are_batched_and_the_rest_flushed_at_the_end() -> None:
     assert len(at_s) >= 3 and sorted(set(at_s)) == at_s
     for event in events:
         assert event.gpus == () and event.t >= event.at_s[-1]
-        *columns, package_j, processor_mhz, dram_j = msgspec.structs.astuple(event.host)
+        *columns, package_j, processor_mhz, dram_j, per_cycle, traffic = msgspec.structs.astuple(event.host)
         assert {len(column) for column in columns} == {len(event.at_s)}
-        assert package_j == dram_j == [], "most machines don't give them"
+        assert package_j == dram_j == per_cycle == traffic == [], "most machines don't give them"
         assert len(processor_mhz) in (0, len(event.at_s))
 
 
@@ -68,12 +69,12 @@ def test_processor_energy_has_columns_only_if_readable(tmp_path: Path) -> None:
     for name, text in (("name", "package-0"), ("max_energy_range_uj", "9"), ("energy_uj", "0")):
         (package / name).write_text(text)
     emitted: SimpleQueue[Telemetry] = SimpleQueue()
-    rapl = Rapl(tmp_path)
-    sampler = Sampler(None, clock=time.monotonic, emit=emitted.put, period_s=0.002, batch=2, rapl=rapl)
+    host = HostReader(Rapl(tmp_path))
+    sampler = Sampler(None, clock=time.monotonic, emit=emitted.put, period_s=0.002, batch=2, host=host)
     sampler.start()
-    host = emitted.get(timeout=PATIENCE_S).host
+    readings = emitted.get(timeout=PATIENCE_S).host
     sampler.stop()
-    assert (host.package_energy_j, host.dram_energy_j) == ([0.0, 0.0], [])
+    assert (readings.package_energy_j, readings.dram_energy_j) == ([0.0, 0.0], [])
 
 
 def test_stop_flushes_a_partial_batch() -> None:

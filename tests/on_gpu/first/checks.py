@@ -111,6 +111,16 @@ CHECKS = (
         "counters of CUDA graphs (models/compilation.py), the cold cost (sessions/stats/case_metrics.py)",
     ),
     Check(
+        11,
+        "counters",
+        3,
+        40,
+        "counters:activity",
+        "on Hopper and newer the counters show tensor cores at work in large products (50%) and memory in"
+        " copies (60%), and a sample takes at most 1% of its period",
+        "the metrics' numbers and units (telemetry/gpu/gpm.py), the sampler's period (telemetry/sampler.py)",
+    ),
+    Check(
         7,
         "busy-time",
         3,

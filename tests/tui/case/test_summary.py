@@ -152,3 +152,9 @@ def test_options_of_the_task_show_their_actual_value() -> None:
     (shown,) = (" ".join(line.split()) for line in lines if "optimizer" in line)
     assert shown == "optimizer auto ✓ AdamW fused"
     assert "| optimizer | auto | AdamW fused | applied |" in case_markdown(case, None, None, UNICODE)
+
+
+def test_hardware_counters_are_shown_where_they_were_read() -> None:
+    seen = Environment(tensor_active_percent=61.5, pcie_rx_mb_per_s=1234.5, instructions_per_cycle=1.875)
+    rows = section("Environment", CONFIG, environment=seen)
+    assert rows == ["tensor cores active 61.5 %", "PCIe received 1,234.5 MB/s", "instructions per cycle 1.88"]

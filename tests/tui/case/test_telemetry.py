@@ -55,3 +55,14 @@ def test_the_power_limit_is_a_line_in_its_trace(measured: Any) -> None:
     (at,) = [at for at, row in enumerate(drawn) if row and row[0][0].startswith("power W")]
     assert "max 330 of 400" in "".join(text for text, _ in drawn[at])
     assert any(role == "warning" for _, role in drawn[at + 1])
+
+
+def test_hardware_counters_have_traces_where_they_were_read(measured: Any) -> None:
+    session = Session.load(measured.path)
+    case, machine = session.cases[0], session.machine
+    assert not any("tensor" in row for row in page(measured, 76, 60))
+    gpu = machine.gpus[session.gpu_of(case) or 0]
+    gpu.columns["tensor_active_percent"] = array("d", [61.0] * len(gpu.at_s))
+    drawn = telemetry.trace_lines(session, case, machine, session.now_s, (76, 60), UNICODE)
+    (head,) = [row for row in ("".join(text for text, _ in each) for each in drawn) if "tensor cores" in row]
+    assert "mean 61.0" in head

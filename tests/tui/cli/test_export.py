@@ -1,6 +1,7 @@
 """``benchtui export`` in all formats, invoked through the command line."""
 
 import csv
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -98,6 +99,32 @@ def test_steps_are_written_to_standard_output_or_a_file(session: Path, tmp_path:
     assert (tmp_path / "steps.csv").read_bytes() == done.stdout_bytes
 
 
+def test_trace_is_written_to_standard_output_or_a_compressed_file(session: Path, tmp_path: Path) -> None:
+    done = export(session, "--format", "trace")
+    events = json.loads(done.stdout)["traceEvents"]
+    assert {"case", "queue"} & {each.get("cat") for each in events}
+    export(session, "--format", "trace", "-o", tmp_path / "trace.json.gz")
+    written = (tmp_path / "trace.json.gz").read_bytes()
+    assert gzip.decompress(written) == done.stdout_bytes
+    export(session, "--format", "trace", "-o", tmp_path / "again.gz")
+    assert (tmp_path / "again.gz").read_bytes() == written, "no time stamp and no name"
+
+
+def test_trace_merges_steps_beyond_a_limit() -> None:
+    recorded = FIXTURE.parent / "recorded" / "classify.json"
+    facts, events = (
+        json.loads(export(recorded, "--format", "trace", "--max-steps", 10).stdout)[name]
+        for name in ("otherData", "traceEvents")
+    )
+    assert facts["steps per slice"] > 1
+    assert "steps" in {each.get("name") for each in events}
+
+
+@pytest.mark.parametrize("form", ["bmf", "gab", "gab-throughput"])
+def test_results_for_trackers_of_benchmarks(session: Path, form: str) -> None:
+    assert len(json.loads(export(session, "--format", form).stdout)) == 10
+
+
 @pytest.mark.parametrize("of", SCHEMAS)
 def test_schema_is_printed_without_a_session(of: str) -> None:
     done = export("--schema", of)
@@ -145,6 +172,10 @@ def test_failed_export_keeps_the_previous_file(tmp_path: Path) -> None:
         (("--full", "--format", "csv"), "--full applies only to the report of a single session"),
         (("other.json", "--full"), "--full applies only to the report of a single session"),
         (("other.json", "--baseline", "precision=fp32"), "--baseline: with several sessions, name one of them"),
+        (("--format", "trace", "--figures", "x"), "--figures can't be combined with --format trace"),
+        (("--format", "trace", "--steps"), "--steps can't be exported with --format trace"),
+        (("--format", "csv", "--max-steps", "5"), "--max-steps applies only to --format trace"),
+        (("--format", "trace", "--max-steps", "0"), "0 is not in the range x>=1"),
         (("-o", "nowhere/report.md"), "nowhere/report.md: can't be written: No such file"),
         (("--format", "parquet", "-o", "nowhere/r.parquet"), "nowhere/r.parquet: can't be written"),
         (("--format", "csv", "--figures", "s.json/x"), "s.json/x: can't create the folder for the figures"),

@@ -11,7 +11,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.model.machine_gauges import machines_of, throttle_notes
-from benchtui.tui.panels.gauges import gauge_lines
+from benchtui.tui.panels.gauges import Machines, gauge_lines
 
 NAME = attrgetter("name")
 
@@ -220,3 +220,29 @@ def test_unknown_start_time_leaves_out_the_time_of_the_last_reading(created: str
     session = in_cluster()
     session.started = structs.replace(session.start, created=created)
     assert machines_of(session, UNICODE, NAME, live=False).as_of == ""
+
+
+def drawn_rows(machines: Machines) -> list[str]:
+    """Return the gauges of a wide screen as text."""
+    return ["".join(piece for piece, _ in row) for row in gauge_lines(machines, 200, 40, UNICODE)]
+
+
+def test_activity_of_a_gpu_has_gauges_and_charts_where_it_is_read() -> None:
+    session = Session()
+    gpu = Gpu(index=0, name="H100", power_limit_w=700.0, memory_mb=80_000.0)
+    start = SessionStarted(
+        t=0.0, id="g", created="", sweep=Sweep(name="g", model="m"), plan=(), host=Host(gpus=(gpu,))
+    )
+    session.apply(start)
+    plain = {"power_w": [400.0, 410.0], "utilisation_percent": [97.0, 98.0]}
+    session.apply(Telemetry(t=1.0, at_s=[0.5, 1.0], gpus=(GpuReadings(index=0, **plain),)))
+    without = machines_of(session, UNICODE, NAME)
+    assert not any("tensor" in row for row in drawn_rows(without))
+    counters = {"sm_active_percent": [90.0, 91.0], "tensor_active_percent": [60.0, 61.0]}
+    session.apply(Telemetry(t=2.0, at_s=[1.5, 2.0], gpus=(GpuReadings(index=0, **plain, **counters),)))
+    machines = machines_of(session, UNICODE, NAME)
+    gauges = {gauge.label: gauge.value for gauge in machines.device(0).gauges}
+    assert (gauges["SM"], gauges["tensor"]) == ("91%", "61%") and "DRAM" not in gauges
+    rows = drawn_rows(machines)
+    assert "SM" in rows[0] and "tensor" in rows[0] and "91%" in rows[1]
+    assert any("tensor 61%" in row for row in rows[2:]), "a chart on a whole screen"

@@ -6,6 +6,7 @@ import pynvml
 import pytest
 
 from benchtui.engine.telemetry.gpu.nvml import THROTTLES, throttle_names
+from benchtui.sessions.payloads import GPU_ACTIVITY
 
 UUID = "GPU-00000000-0000-0000-0000-{:012}"
 READINGS = (
@@ -82,6 +83,7 @@ result["closed"] = nvml.sample()
         "performance_state": 0,
         "throttle": "",
         "absent": {},
+        **dict.fromkeys(GPU_ACTIVITY),
     }
     assert [gpu["power_w"] for gpu in second] == [120.0, 170.0]
     assert [gpu["throttle"] for gpu in second] == ["sw_power_cap+hw_thermal", "app_clocks+0x800"]

@@ -1,0 +1,1 @@
+"""Sessions as traces that open in Perfetto and Chrome."""

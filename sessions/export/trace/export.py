@@ -1,0 +1,105 @@
+"""Export of a session as a trace: cases, steps, readings and what happened, on one time axis.
+
+The file is read twice: once for what must be known first (machines, outliers, number of steps), and once more
+while the trace is written, so that neither steps nor trace are ever in memory as a whole.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import msgspec
+import numpy as np
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import Steps
+from benchtui.sessions.export.step_export import CHUNK_BYTES, Events, StepIndex
+from benchtui.sessions.export.trace.session_trace import SessionTrace
+from benchtui.sessions.export.trace.writer import TraceWriter
+from benchtui.sessions.journal import reader
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.simulation import simulation_note
+from benchtui.sessions.stats.outliers import outliers
+
+MOST_STEPS = 100_000
+"""Default of the number of steps drawn one by one; about 50 MB, which Perfetto opens in seconds."""
+STEP_TIMES = (
+    "lengths of steps are measured, their starts are not: steps are placed back to back, and each batch of them"
+    " ends when it was recorded"
+)
+
+
+class RecordedTrace(msgspec.Struct, frozen=True):
+    """A session and what must be known before its trace can be written."""
+
+    events: Events
+    session: Session
+    """State at the end, without steps."""
+    steps: int
+    """Number of recorded steps, warm-up and repeated rounds included."""
+    index: StepIndex
+
+
+def load_trace(path: Path) -> RecordedTrace:
+    """Prepare a session file for ``write_trace``. Raises BenchtuiError if it can't be read."""
+
+    def read_events() -> Iterator[reader.AnyRecord]:
+        for events, _ in reader.slices(path, CHUNK_BYTES):
+            yield from events
+
+    try:
+        return _survey(read_events)
+    except BenchtuiError:  # broken, or reformatted by another program: read the whole file
+        whole = reader.read(path).events
+        return _survey(lambda: whole)
+
+
+def write_trace(recorded: RecordedTrace, out: IO[bytes], most_steps: int = MOST_STEPS) -> None:
+    """Write a session as a trace.
+
+    Args:
+        recorded: What ``load_trace`` returned.
+        out: File to write to.
+        most_steps: With more steps than this, consecutive ones are drawn as one slice.
+    """
+    merge = max(1, -(-recorded.steps // most_steps))
+    writer = TraceWriter(out, _facts(recorded.session, merge))
+    odd = {case.index: np.asarray(_outliers(case)) for case in recorded.session.cases}
+    trace = SessionTrace(recorded.session, recorded.index, writer, merge, odd)
+    for position, event in enumerate(recorded.events()):
+        trace.write(position, event)
+    trace.close()
+    writer.close()
+
+
+def _survey(events: Events) -> RecordedTrace:
+    session, index, steps = Session(keep_steps=False), StepIndex(), 0
+    for position, event in enumerate(events()):
+        session.apply(event)
+        index.add(position, event)
+        if isinstance(event, Steps):
+            steps += len(event.wall_ms)
+    session.start  # noqa: B018 - raises if it is missing
+    return RecordedTrace(events, session, steps, index)
+
+
+def _outliers(case: CaseState) -> tuple[int, ...]:
+    """Return the indices of outliers among the measured steps that count."""
+    return case.metrics.outliers if case.metrics else outliers(case.measured.wall_ms)
+
+
+def _facts(session: Session, merge: int) -> dict[str, str | int]:
+    """Return the metadata of the trace."""
+    start = session.start
+    facts = {
+        "session": start.id,
+        "sweep": start.sweep.name,
+        "created": start.created,
+        "benchtui": start.version,
+        "source": start.source,
+        "simulated": simulation_note(start),
+        "step times": STEP_TIMES,
+        "steps per slice": merge if merge > 1 else None,
+    }
+    return {name: value for name, value in facts.items() if value is not None}

@@ -1,0 +1,161 @@
+"""Profile records: where the time and the memory of a case's step go, from a separate profiled run.
+
+Units and the rules for missing values are those of ``events``. All times, counts and amounts are means per step
+of the profiled steps, unless a field says otherwise.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from benchtui.sessions.payloads import Amount, Count, Milliseconds
+from benchtui.sessions.sweep import Record
+
+FamilyName = Literal[
+    "matmul",
+    "attention",
+    "elementwise",
+    "gather",
+    "copy",
+    "optimizer",
+    "collective",
+    "tokenizer",
+    "other",
+    "python",
+    "wait",
+]
+"""Families of work: matrix products and convolutions; attention; normalization, elementwise and fused code;
+embedding and gather; copies and casts; the optimizer; collectives; the tokenizer; other operators; Python and
+launch gaps, with no operator at work; waiting, with the thread asleep."""
+
+MOST_SLICES = 4000
+"""Most slices of a timeline."""
+
+
+class FamilyTime(Record, frozen=True, kw_only=True):
+    """Time of one family in a step. The times of all families sum to the profiled step."""
+
+    family: FamilyName
+    ms: Milliseconds
+    """On a CPU, the time of the main thread in its operators; on a GPU, the time of its kernels and copies, of
+    which overlaps count once. ``tokenizer``, ``python`` and ``wait`` are times without either."""
+    launches: Amount = 0.0
+    """Operators on a CPU, kernels and copies on a GPU."""
+
+
+class KernelTime(Record, frozen=True, kw_only=True):
+    """Time of one operator of the CPU, or kernel or copy of a GPU, with inputs of one shape."""
+
+    name: str
+    family: FamilyName
+    count: Amount
+    ms: Milliseconds
+    """Without the time of operators that it calls."""
+    shape: str | None = None
+    """Shapes and types of the inputs, such as ``32x128x768 float, 768x768 float``; null if not recorded."""
+    operator: str | None = None
+    """Operator that launched a kernel, if it is known."""
+    flops: Amount | None = None
+    """Floating-point operations by the shapes; null if they can't be counted."""
+    bytes: Amount | None = None
+    """Bytes of the inputs, plus one output as large as the largest input; null if they can't be counted."""
+
+
+class GraphBreak(Record, frozen=True, kw_only=True):
+    """Place where torch's compiler fell back to Python, with all that it says about it."""
+
+    reason: str
+    where: str | None = None
+    """File and line in the code of the model or the step."""
+    count: Count = 1
+    """Number of times, over the whole run."""
+
+
+class Recompile(Record, frozen=True, kw_only=True):
+    """A function that was compiled again, with the guard that failed."""
+
+    guard: str
+    where: str | None = None
+    """Name of the function, with its file and line."""
+    count: Count = 1
+    """Number of times, over the whole run."""
+
+
+class MemoryKinds(Record, frozen=True, kw_only=True):
+    """Memory of tensors by kind at the peak of a step, in units of 10**6 bytes; null if it can't be counted."""
+
+    weights_mb: Amount | None = None
+    """Parameters and buffers of all modules."""
+    gradients_mb: Amount | None = None
+    optimizer_mb: Amount | None = None
+    """State of all optimizers."""
+    cache_mb: Amount | None = None
+    """Keys and values at the end of a generated batch."""
+    activations_mb: Amount | None = None
+    """Most that a step held at one moment beyond what existed before it, gradients and cache subtracted."""
+    workspace_mb: Amount | None = None
+    """Reserved by the GPU's allocator and not in use at the peak; null on a CPU."""
+    growth_mb: Amount | None = None
+    """Memory that a step allocates and doesn't free, per step."""
+    absent: dict[str, str] = {}
+    """Kinds that couldn't be counted, by their field without unit, with the reason."""
+
+
+class Timeline(Record, frozen=True, kw_only=True):
+    """Slices of one profiled step, as columns with one entry per slice, in the order of their start."""
+
+    names: tuple[str, ...]
+    """Names of operators and kernels; slices refer to them by number."""
+    tracks: tuple[str, ...]
+    """Names of tracks, such as ``main thread`` and ``GPU stream 7``."""
+    name: tuple[Count, ...]
+    """Number of each slice's name."""
+    track: tuple[Count, ...]
+    """Number of each slice's track."""
+    start_ms: tuple[Milliseconds, ...]
+    """Start since the start of the step."""
+    duration_ms: tuple[Milliseconds, ...]
+    step_ms: Milliseconds
+    """Time of this step."""
+    omitted: Count = 0
+    """Number of the shortest slices that were left out."""
+
+
+class StepProfile(Record, frozen=True, kw_only=True):
+    """Profile of a case's step, in a process of its own after a warm-up."""
+
+    steps: Annotated[int, msgspec.Meta(ge=1)]
+    """Profiled steps."""
+    step_ms: Milliseconds
+    """Mean time of a profiled step; the sum of the families."""
+    plain_steps: Count
+    plain_ms: Milliseconds
+    """Median time of steps in the same process before the profiler started."""
+    families: tuple[FamilyTime, ...]
+    """Families with any time, the longest first."""
+    kernels: tuple[KernelTime, ...] = ()
+    """The most expensive operators or kernels, the longest first."""
+    parts_ms: dict[str, Milliseconds] = {}
+    """Mean time of each part of a plain step."""
+    launches: Amount
+    """Operators on a CPU, kernels and copies on a GPU."""
+    busy_ms: Milliseconds | None = None
+    """Time in which the GPU was busy; null on a CPU."""
+    idle_ms: dict[str, Milliseconds] = {}
+    """Time in which the GPU was idle, by what the host did: ``tokenizer``, ``python`` or ``wait``."""
+    launching_ms: Milliseconds | None = None
+    """Time of the host in calls that launch kernels and copies; null on a CPU."""
+    threads: Count | None = None
+    """Threads within one operator."""
+    processors: Count | None = None
+    """Logical CPUs that the process may use."""
+    busy_cpus: Amount | None = None
+    """CPU time of the process over the time of the plain steps; 2 is two full CPUs."""
+    graph_breaks: tuple[GraphBreak, ...] = ()
+    recompiles: tuple[Recompile, ...] = ()
+    memory: MemoryKinds = MemoryKinds()
+    timeline: Timeline | None = None
+    versions: dict[str, str] = {}
+    """Versions of the libraries that ran."""
+    absent: dict[str, str] = {}
+    """What couldn't be profiled, by the field's name, with the reason."""
