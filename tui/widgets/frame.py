@@ -32,7 +32,7 @@ class Frame(Vertical):
 
     def show_title(self, left: Sequence[Span], right: Sequence[Span] = ()) -> None:
         """Show a title. The left part is shortened if both don't fit."""
-        self._title = (tuple(left), tuple(right))
+        self._title = (tuple(left), tuple(span for span in right if span[0]))
         self._render_title()
 
     def highlight(self, focused: bool) -> None:
