@@ -9,6 +9,7 @@ import argparse
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -212,6 +213,8 @@ class Screen:
         self._screen = pyte.Screen(120, 40)
         self._stream = pyte.ByteStream(self._screen)
         environment = os.environ | {"TERM": "xterm-256color", "HOME": str(home), "LANG": "C.UTF-8"}
+        # other sweeps of this machine would be shown, and would get the keys
+        environment["BENCHTUI_RUNTIME_DIR"] = str(home / "run")
         for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
             environment.pop(name, None)
         command = str(Path(sys.executable).with_name("benchtui"))
@@ -243,8 +246,10 @@ class Screen:
         return "\n".join(self._screen.display)
 
     def close(self) -> None:
-        """End the app."""
-        self._process.close(force=True)
+        """End the app, however long that takes on a loaded machine."""
+        self._process.kill(signal.SIGKILL)
+        self._process.wait()
+        self._process.close()
 
 
 def furnish(home: Path) -> Path:
@@ -264,12 +269,12 @@ def files(home: Path) -> set[tuple[str, int]]:
     return {(str(path.relative_to(home)), path.stat().st_size) for path in found}
 
 
-def run(count: int, seed: int) -> list[str]:
-    """Send bursts; return those that went astray. The app is restarted after each of them."""
+def run(count: int, seed: int) -> Iterator[str]:
+    """Send bursts; yield those that went astray. The app is restarted after each of them."""
     home = Path(tempfile.mkdtemp(prefix="bursts-"))
     try:
         furnish(home)
-        return list(_faults(home, count, seed))
+        yield from _faults(home, count, seed)
     finally:
         shutil.rmtree(home)
 
@@ -298,9 +303,12 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    faults = run(options.count, options.seed)
-    print("\n\n".join([*faults, f"{options.count} bursts, {len(faults)} astray"]))
-    return 1 if faults else 0
+    astray = 0
+    for fault in run(options.count, options.seed):
+        astray += 1
+        print(fault, end="\n\n", flush=True)
+    print(f"{options.count} bursts with seed {options.seed}, {astray} astray")
+    return 1 if astray else 0
 
 
 if __name__ == "__main__":

@@ -115,8 +115,8 @@ def row(entry: CompareEntry, symbols: Symbols, widest: float = LEAST_WIDEST) -> 
     pair, config = entry.row.pair, entry.row.case.config
     lead = (entry.against.new_letter, "muted")
     if pair is None:
-        state = {"state": _unpaired(entry, symbols)}
-        return TableRow((entry.name, "muted"), state, instead=why_unpaired(entry), lead=lead, config=config)
+        unpaired = {"state": _unpaired(entry, symbols)}
+        return TableRow((entry.name, "muted"), unpaired, instead=why_unpaired(entry), lead=lead, config=config)
     cells = {
         "ratio": times(entry.row.ratio, symbols),
         "interval": interval(entry.row.ratio, symbols),
