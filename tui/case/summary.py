@@ -45,7 +45,8 @@ def detail_lines(case: CaseState, known: Metrics | None, width: int, symbols: Sy
 def machine_lines(case: CaseState, reached: Limit | None, width: int, symbols: Symbols) -> list[Line]:
     """Render limits, memory, energy, environment, and compiler statistics."""
     sections = [(title, _table(facts, width)) for title, facts in _machine(case, reached, symbols).items()]
-    return _join_sections(sections) or [line(("available once the case has ended", "muted"))]
+    why = f"none recorded: {_why_unmeasured(case)}" if case.finished else "available once the case has ended"
+    return _join_sections(sections) or [crop([(why, "muted")], width, symbols)]
 
 
 def error_lines(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
@@ -55,6 +56,16 @@ def error_lines(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
         word = "the case has not ended" if case.finished is None else "no error"
         return [line((f"{word}: {case.state}", "muted"))]
     return facts
+
+
+def without_steps(case: CaseState) -> str:
+    """Return why a case has no measured steps, if it has ended."""
+    return f"no measured steps: {_why_unmeasured(case)}" if case.finished else "no measured steps yet"
+
+
+def _why_unmeasured(case: CaseState) -> str:
+    reason = case.finished.reason if case.finished else None
+    return format.clean(": ".join(filter(None, (case.state, reason))))
 
 
 def case_markdown(case: CaseState, known: Metrics | None, reached: Limit | None, symbols: Symbols) -> str:

@@ -83,16 +83,7 @@ def difference_lines(compared: SessionComparison, width: int, height: int, symbo
         return [crop([(no_differences_text(compared), role)], width, symbols)]
     if height == 1:
         names = ", ".join(clean(row.what) for row in rows)
-        return [
-            justify(
-                [("differs  ", "muted"), (names, "plain")],
-                [
-                    _shows_all(),
-                ],
-                width,
-                symbols,
-            )
-        ]
+        return [justify([("differs  ", "muted"), (names, "plain")], [_shows_all()], width, symbols)]
     share = max(8, (width - LABEL - 10) // len(compared.sides) - 2)
     title = [("differs".ljust(LABEL + 10), "muted")]
     head = line(

@@ -20,7 +20,7 @@ from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.panel import Panel
 
 TITLE, KEY = 46, 14
-"""Widths of the columns of titles and keys, where there is room."""
+"""Most cells of the columns of titles and keys. Titles have at most two fifths of the width."""
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -74,8 +74,8 @@ def palette_lines(found: Found, width: int, height: int, symbols: Symbols) -> Se
 
 def _row(command: Command, chosen: bool, width: int, symbols: Symbols) -> Line:
     mark = symbols.chosen if chosen else " "
-    title = fit(clean(command.title), min(TITLE, max(width - KEY - 4, 10)), symbols)
-    key = fit(command.key, KEY, symbols)
+    title = fit(clean(command.title), max(min(TITLE, 2 * width // 5), 10), symbols)
+    key = fit(command.key, min(KEY, width // 7), symbols)
     head = [(f"{mark} ", "accent"), (f"{title} ", "strong" if chosen else "plain"), (f"{key} ", "accent")]
     return crop([*head, (clean(command.about), "muted")], width, symbols)
 

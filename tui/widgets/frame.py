@@ -65,6 +65,8 @@ class Frame(Vertical):
 
     def _content(self, width: int, border: str) -> Content:
         left, right = self._title
+        if not left and not right:
+            return Content()
         padding = 0 if self.styles.border_left[0] else 1
         room = width - CORNERS
         head = crop(left, max(0, room - width_of(right) - 1), self._symbols)
