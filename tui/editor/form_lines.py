@@ -54,25 +54,25 @@ _Block = tuple[int | None, Sequence[Line]]
 
 
 def _blocks(form: Form, width: int, height: int, symbols: Symbols) -> list[_Block]:
-    """Render all rows, with a title before each group and a blank line between groups.
+    """Render all rows, with a title before each group but the first.
 
-    Without room for all of them, the first title and the blank lines are left out.
+    There are blank lines between groups if there is room for all of them.
     """
     rows = [_row_lines(form, place, width, symbols) for place in range(len(form.rows))]
-    heads = [_head(form, place, width, symbols) for place in range(len(form.rows))]
+    heads = [[], *(_head(form, place, width, symbols) for place in range(1, len(form.rows)))]
     if sum(map(len, [*rows, *heads])) > height:
-        heads = [[], *([each for each in head if each != BLANK] for head in heads[1:])]
+        heads = [[each for each in head if each != BLANK] for head in heads]
     return [block for place, lines in enumerate(rows) for block in ((None, heads[place]), (place, lines))]
 
 
 def _head(form: Form, place: int, width: int, symbols: Symbols) -> list[Line]:
     """Render a blank line and the title before the first row of a group. A folded group is its own title."""
-    row, before = form.rows[place], form.rows[place - 1] if place else None
-    if before and before.entry.group == row.entry.group:
+    row, before = form.rows[place], form.rows[place - 1]
+    if before.entry.group == row.entry.group:
         return []
-    close = bool(row.entry.folds and before and before.entry.group in FOLDED and not before.open)
+    close = bool(row.entry.folds) and before.entry.group in FOLDED and not before.open
     title = [] if row.entry.folds else [crop([(row.entry.group, "muted")], width, symbols)]
-    return [*([BLANK] if before and not close else []), *title]
+    return [*([] if close else [BLANK]), *title]
 
 
 def _line_of(blocks: Sequence[_Block], chosen: int) -> int:
