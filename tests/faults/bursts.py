@@ -8,6 +8,7 @@ arrive at once. Typed texts consist of letters that would act on a screen, if on
 import argparse
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -30,6 +31,9 @@ KEYS = {"escape": "\x1b[27u", "enter": "\r", "tab": "\t", "ctrl+g": "\x07"}
 """What a terminal sends. The plain escape character would join the key behind it to one with alt."""
 LONGEST_GAP_S = 0.05
 PATIENCE_S = 8.0
+
+TRANSPORT = re.compile(r"(playing|paused|seeking|reading|at end) +[\d.]+x")
+"""State and speed of a replay, in the line that only a replay has."""
 
 Burst = list[str]
 """Keys: characters, or names of ``KEYS``."""
@@ -201,7 +205,7 @@ def wrong(model: Model, text: str) -> str:
         return f"page {model.top} of {model.place}"
     if model.prompt is not None and model.prompt not in text:
         return f"the prompt's text {model.prompt!r}"
-    if model.place == "monitor" and not model.top and model.replay != ("speed" in text or "at end" in text):
+    if model.place == "monitor" and not model.top and model.replay != bool(TRANSPORT.search(text)):
         return "the replay" if model.replay else "the session at its end"
     return ""
 
