@@ -18,6 +18,7 @@ from benchtui.tui.model.case_rows import ROLES, CaseRows
 from benchtui.tui.model.event_log import EventLog
 from benchtui.tui.model.machine_gauges import machines_of
 from benchtui.tui.model.noise_light import noise_light
+from benchtui.tui.model.row_cells import first_step_phase
 from benchtui.tui.model.step_annotations import round_of, steps_in_round
 from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.panels.case_panel import Current, Part
@@ -116,7 +117,7 @@ def phase_of(case: CaseState) -> str:
         return "measuring"
     if steps_in_round(case.warmup, round_index):
         return "warm-up"
-    return "first step" if case.config.compile == "off" else "compiling"
+    return first_step_phase(case)
 
 
 def _running(
