@@ -36,12 +36,12 @@ def compact_lines(compact: Compact | str, width: int, height: int, symbols: Symb
     height -= len(word)
     drawn = width >= LEAST_WIDTH and height >= LEAST_HEIGHT
     facts = _facts(compact, symbols, readings=not drawn)
-    lines = wrap_facts(facts, width)[: max(1, height)]
+    lines = wrap_facts(facts, width)[:height]
     if drawn:
         room = min(gauge_height(compact.machines, width), (height - len(lines)) // 2)
         lines += gauge_lines(compact.machines, width, room, symbols)
         lines += band_lines(compact.band, width, height - len(lines), symbols)
-    return [*lines, *word][: height + len(word)]
+    return [*lines, *word]
 
 
 def _facts(compact: Compact, symbols: Symbols, *, readings: bool) -> list[list[Span]]:
