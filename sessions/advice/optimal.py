@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from math import prod
 from operator import mul
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 from msgspec import structs
@@ -54,6 +54,18 @@ class RejectedCase(msgspec.Struct, frozen=True):
 
     case: CaseState
     reason: str
+
+
+class Percentiles(Protocol):
+    """Slow steps of a case, in milliseconds; None if it has too few steps."""
+
+    @property
+    def p90(self) -> float | None:
+        """Time within which 90 % of the steps end."""
+
+    @property
+    def p99(self) -> float | None:
+        """Time within which 99 % of the steps end."""
 
 
 class Tail(msgspec.Struct, frozen=True):
@@ -204,17 +216,24 @@ def _near(cost: float, row: Result, least: float, leader: Result, metrics: Seque
 
 
 def longer_tail(best: Result, other: Result, need: Need) -> Tail | None:
-    """Return the highest percentile that both have, if it is notably longer in the best case.
+    """Return the percentile at which the best case's slow steps are longer, if they are.
 
     Per step for latency; per sample for throughput, because larger batches take longer steps.
     """
     if need not in TAILED:
         return None
     sizes = (1, 1) if need == "latency" else (best.metrics.samples_per_step, other.metrics.samples_per_step)
-    one, two = best.metrics.latency_ms, other.metrics.latency_ms
-    name: Literal["p99", "p90"]
-    for name in ("p99", "p90"):
-        mine, theirs = getattr(one, name), getattr(two, name)
+    return compare_tails(best.metrics.latency_ms, other.metrics.latency_ms, sizes)
+
+
+def compare_tails(best: Percentiles, other: Percentiles, sizes: tuple[float, float]) -> Tail | None:
+    """Return the highest percentile that both have, if it is notably longer in the best case.
+
+    Times are divided by ``sizes``, such as the samples of a step.
+    """
+    names: tuple[Literal["p99", "p90"], ...] = ("p99", "p90")
+    for name in names:
+        mine, theirs = getattr(best, name), getattr(other, name)
         if mine is not None and theirs is not None:
             return Tail(name, mine, theirs) if mine / sizes[0] > TAIL * theirs / sizes[1] else None
     return None

@@ -107,6 +107,8 @@ class Option(msgspec.Struct, frozen=True):
     """Entry of the sweep that the default stands for, such as ``train.accumulation``."""
     named_values: bool = False
     """Whether a value is a set of ``name=value`` pairs (``sweep.pairs``), and the axis a table of lists."""
+    rare: bool = False
+    """Whether few sweeps set it, so that a form may fold it."""
 
     @property
     def default(self) -> str | int:
@@ -115,7 +117,12 @@ class Option(msgspec.Struct, frozen=True):
 
 
 OPTIONS = (
-    Option("machine", "nodes of a cluster: H100, zone=a, a resource, * for every kind", label_covers=False),
+    Option(
+        "machine",
+        "nodes of a cluster: H100, zone=a, a resource, * for every kind",
+        label_covers=False,
+        rare=True,
+    ),
     Option("model", "each with its own tokenizer", entry="model", work=True),
     Option("device", "cpu, cuda:N, cuda:* for all GPUs", named=True, label_covers=False),
     Option(
@@ -165,6 +172,7 @@ OPTIONS = (
         values=KV_CACHES,
         read_back=True,
         task="generate",
+        rare=True,
     ),
     Option(
         "draft",
@@ -176,6 +184,7 @@ OPTIONS = (
         pattern_help="lookup:N, or a model",
         read_back=True,
         task="generate",
+        rare=True,
     ),
     Option(
         "lora",
@@ -185,6 +194,7 @@ OPTIONS = (
         values=LORA,
         read_back=True,
         task="lm-train",
+        rare=True,
     ),
     Option(
         "liger",
@@ -194,6 +204,7 @@ OPTIONS = (
         values=SWITCH,
         read_back=True,
         task="lm-train",
+        rare=True,
     ),
     Option(
         "optimizer",
@@ -206,6 +217,7 @@ OPTIONS = (
         free=True,
         task="lm-train",
         entry="train.optimizer",
+        rare=True,
     ),
     Option(
         "activation_checkpointing",
@@ -217,6 +229,7 @@ OPTIONS = (
         free=True,
         task="lm-train",
         entry="train.activation_checkpointing",
+        rare=True,
     ),
     Option(
         "accumulation",
@@ -229,6 +242,7 @@ OPTIONS = (
         free=True,
         task="lm-train",
         entry="train.accumulation",
+        rare=True,
     ),
     Option(
         "env",
@@ -236,6 +250,7 @@ OPTIONS = (
         phrase="{}",
         read_back=True,
         named_values=True,
+        rare=True,
     ),
     Option(
         "parameters",
@@ -255,6 +270,7 @@ OPTIONS = (
         read_back=True,
         own_fields=True,
         free=True,
+        rare=True,
     ),
     Option(
         "tokenizer_threads",
@@ -267,6 +283,7 @@ OPTIONS = (
         read_back=True,
         free=True,
         of_texts=True,
+        rare=True,
     ),
     Option(
         "padding",
@@ -277,6 +294,7 @@ OPTIONS = (
         read_back=True,
         own_fields=True,
         of_texts=True,
+        rare=True,
     ),
     Option(
         "new_tokens",

@@ -6,7 +6,7 @@ import pytest
 
 @pytest.mark.terminal
 def test_random_bursts_lead_where_the_model_says() -> None:
-    assert bursts.run(15, seed=20261123) == []
+    assert list(bursts.run(15, seed=20261123)) == []
 
 
 @pytest.mark.long

@@ -9,7 +9,8 @@ from benchtui.tui.app import BenchtuiApp
 
 async def edit(pilot: Any) -> None:
     """Add a value, turn a case off, and type an invalid value."""
-    await pilot.press("j", "right", "space", "tab", "j", "space", "tab", "G", "up", "up", "enter", *"share")
+    await pilot.press("j", "j", "j", "right", "space", "tab", "j", "space", "tab")
+    await pilot.press("slash", *"timeout", "enter", "enter", *"soon")
     await pilot.pause(0.5)
 
 

@@ -10,6 +10,7 @@ from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.replay.player import ReplayTarget, Start
 
 SIZES = [(80, 24), (120, 40), (200, 50), (60, 15)]
+EVERY_SIZE = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 
 
 def running(story: Any, gpus: int) -> Path:
@@ -25,7 +26,7 @@ def running(story: Any, gpus: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@EVERY_SIZE
 @pytest.mark.parametrize("gpus", [1, 2, 4, 8])
 def test_gauges_snapshot(
     story: Any, engine: Any, app_context: Any, clock: Any, snap_compare: Any, gpus: int, size: tuple[int, int]
@@ -42,20 +43,34 @@ def test_every_theme_snapshot(
     assert snap_compare(app, terminal_size=(120, 40))
 
 
-def test_ascii_snapshot(story: Any, engine: Any, app_context: Any, clock: Any, snap_compare: Any) -> None:
+@EVERY_SIZE
+def test_ascii_snapshot(
+    story: Any, engine: Any, app_context: Any, clock: Any, snap_compare: Any, size: tuple[int, int]
+) -> None:
     app = BenchtuiApp(app_context, running(story, 4), engine, ascii_only=True, clock=clock)
-    assert snap_compare(app, terminal_size=(120, 40))
+    assert snap_compare(app, terminal_size=size)
 
 
+@EVERY_SIZE
 def test_snapshot_without_color(
-    story: Any, engine: Any, app_context: Any, clock: Any, snap_compare: Any, monkeypatch: pytest.MonkeyPatch
+    story: Any,
+    engine: Any,
+    app_context: Any,
+    clock: Any,
+    snap_compare: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    size: tuple[int, int],
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     app = BenchtuiApp(app_context, running(story, 4), engine, clock=clock)
-    assert snap_compare(app, terminal_size=(120, 40))
+    assert snap_compare(app, terminal_size=size)
 
 
-def test_replayed_gauges_snapshot(story: Any, app_context: Any, clock: Any, snap_compare: Any) -> None:
+@EVERY_SIZE
+@pytest.mark.parametrize("gpus", [pytest.param(gpus, marks=pytest.mark.long) for gpus in (1, 2, 4)] + [8])
+def test_replayed_gauges_snapshot(
+    story: Any, app_context: Any, clock: Any, snap_compare: Any, gpus: int, size: tuple[int, int]
+) -> None:
     start = Start(target=ReplayTarget(percent=60))
-    app = BenchtuiApp(app_context, running(story, 8), None, start=start, theme="benchtui-dark", clock=clock)
-    assert snap_compare(app, terminal_size=(120, 40))
+    app = BenchtuiApp(app_context, running(story, gpus), None, start=start, theme="benchtui-dark", clock=clock)
+    assert snap_compare(app, terminal_size=size)

@@ -13,7 +13,7 @@ LOOKS = pytest.mark.parametrize(
 VIEWS = {
     "sweep": ("sweep", ()),
     "cases": ("sweep", ("tab", "j", "space")),
-    "leave changes": ("sweep", ("j", "l", "space", "q")),
+    "leave changes": ("sweep", ("j", "j", "j", "l", "space", "q")),
     "help of the sweep": ("sweep", ("question_mark",)),
     "opener": ("open", ()),
     "no session": ("nothing", ()),

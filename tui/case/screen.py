@@ -18,7 +18,13 @@ from benchtui.sessions.state.simulation import labeled
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.distribution import Bins, bin_step_times, distribution_lines
 from benchtui.tui.case.steps import StepTable
-from benchtui.tui.case.summary import case_markdown, detail_lines, error_lines, machine_lines
+from benchtui.tui.case.summary import (
+    case_markdown,
+    detail_lines,
+    error_lines,
+    machine_lines,
+    without_steps,
+)
 from benchtui.tui.case.telemetry import readings_in_memory, trace_lines
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, Span, crop, justify, line
@@ -254,7 +260,7 @@ class CaseScreen(PanelScreen[None]):
         if SECTIONS[self._section] == "steps":
             steps = self._steps()
             if not steps.count:
-                return [line((READING if self._case_with_steps is None else "no steps", "muted"))]
+                return [crop([(self._placeholder(), "muted")], width, self._symbols)]
             self._at = min(max(self._at, 0), steps.count - 1)
             return steps.lines(self._at, width, height, self._symbols)
         lines = self._lines(width, height)
@@ -268,7 +274,7 @@ class CaseScreen(PanelScreen[None]):
                 return detail_lines(case, known.metrics, width, symbols)
             case "distribution":
                 if known.metrics is None or self._case_with_steps is None:
-                    return [line((self._placeholder(), "muted"))]
+                    return [crop([(self._placeholder(), "muted")], width, symbols)]
                 return distribution_lines(known.metrics, known.bins, width, symbols)
             case "telemetry":
                 if (machine := self._machine) is None:
@@ -284,7 +290,7 @@ class CaseScreen(PanelScreen[None]):
     def _placeholder(self) -> str:
         if self._case_with_steps is None:
             return READING
-        return "computing" if self._busy else "no measured steps"
+        return "computing" if self._busy else without_steps(self._case)
 
     def _steps(self) -> StepTable:
         known = self._known.metrics
@@ -297,7 +303,7 @@ class CaseScreen(PanelScreen[None]):
         return Header(labeled(clean(case_name(case)), session.start), position, state, SECTIONS[self._section])
 
     def _note(self) -> str:
-        if SECTIONS[self._section] != "steps":
+        if SECTIONS[self._section] != "steps" or not self._steps().count:
             return ""
         known = self._known.metrics
         outliers = f", {len(known.outliers):,} of them outliers" if known else ""

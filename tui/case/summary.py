@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from benchtui.sessions.analysis.applied_options import has_no_part, was_applied
 from benchtui.sessions.payloads import (
     CLOCK_LIMITS,
     GPU_ACTIVITY,
@@ -16,10 +15,10 @@ from benchtui.sessions.payloads import (
 )
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import UNKNOWN
-from benchtui.sessions.sweep.options import READ_BACK
 from benchtui.sessions.text.answers import answer_facts
 from benchtui.sessions.text.formatting import performance_states
 from benchtui.themes.symbols import Symbols
+from benchtui.tui.case.actual_options import actual_options
 from benchtui.tui.case.distribution import percentiles
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.markdown_table import heading, pipe_table
@@ -52,7 +51,8 @@ def detail_lines(case: CaseState, known: Metrics | None, width: int, symbols: Sy
 def machine_lines(case: CaseState, reached: Limit | None, width: int, symbols: Symbols) -> list[Line]:
     """Render limits, memory, energy, environment, and compiler statistics."""
     sections = [(title, _table(facts, width)) for title, facts in _machine(case, reached, symbols).items()]
-    return _join_sections(sections) or [line(("available once the case has ended", "muted"))]
+    why = f"none recorded: {_why_unmeasured(case)}" if case.finished else "available once the case has ended"
+    return _join_sections(sections) or [crop([(why, "muted")], width, symbols)]
 
 
 def error_lines(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
@@ -64,12 +64,19 @@ def error_lines(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
     return facts
 
 
+def without_steps(case: CaseState) -> str:
+    """Return why a case has no measured steps, if it has ended."""
+    return f"no measured steps: {_why_unmeasured(case)}" if case.finished else "no measured steps yet"
+
+
+def _why_unmeasured(case: CaseState) -> str:
+    reason = case.finished.reason if case.finished else None
+    return format.clean(": ".join(filter(None, (case.state, reason))))
+
+
 def case_markdown(case: CaseState, known: Metrics | None, reached: Limit | None, symbols: Symbols) -> str:
     """Return the same facts as Markdown tables."""
-    options = [
-        (option, str(getattr(case.config, option, "")), actual, sign)
-        for option, actual, sign, _ in _read_back(case)
-    ]
+    options = [(each.name, each.requested, each.actual, each.word) for each in actual_options(case)]
     tables = [heading(f"{case_name(case)}: {case.state}")]
     tables += [pipe_table(("option", "requested", "actual", "applied"), options)] if options else []
     parts = [(part.name, f"{part.mean_ms:.3f}") for part in _parts(known)]
@@ -115,64 +122,18 @@ def _non_empty(*facts: tuple[str, object]) -> Facts:
 def _options(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
     """Render requested next to actual options. A mismatch has a symbol, a word, and a color."""
     signs = {True: (symbols.ok, "good"), False: (symbols.failed, "bad"), None: (symbols.absent, "muted")}
-    shown = _read_back(case)
-    if not shown:
-        return []
-    lines = [crop([(f"  {'':<17} {'requested':<18} actual", "muted")], width, symbols)]
-    for option, actual, so, known in shown:
-        sign, role = signs[known] if so else (" ", "plain")
-        requested = format.clean(str(getattr(case.config, option, "")))
-        pieces: list[Span] = [(f"  {option:<17} ", "muted"), (f"{requested:<18} ", "plain")]
-        if known is None and not actual:
-            lines.append(crop([*pieces, (f"{sign} {so}", "muted")], width, symbols))
+    options = actual_options(case)
+    lines = [crop([(f"  {'':<17} {'requested':<18} actual", "muted")], width, symbols)] if options else []
+    for option in options:
+        sign, role = signs[option.applied] if option.word else (" ", "plain")
+        pieces: list[Span] = [(f"  {option.name:<17} ", "muted"), (f"{option.requested:<18} ", "plain")]
+        if option.applied is None and not option.actual:
+            pieces.append((f"{sign} {option.word}", "muted"))
         else:
-            more = f"   {so}" if known is False else ""
-            lines.append(crop([*pieces, (f"{sign} ", role), (actual, "plain"), (more, role)], width, symbols))
+            more = f"   {option.word}" if option.applied is False else ""
+            pieces += [(f"{sign} ", role), (option.actual, "plain"), (more, role)]
+        lines.append(crop(pieces, width, symbols))
     return lines
-
-
-def _read_back(case: CaseState) -> list[tuple[str, str, str, bool | None]]:
-    """Return each option, its actual value, whether it was applied in words, and the same as a bool or None."""
-    effective = case.effective
-    if effective is None:
-        return [(option, "", "not read back", None) for option in _options_of(case)]
-    compiled = None if effective.compiled is None else "compiled" if effective.compiled else "not compiled"
-    dtypes = (
-        effective.weights_dtype,
-        effective.autocast_dtype,
-        effective.output_dtype,
-        "tf32" if effective.tf32 else None,
-    )
-    named = zip(("weights", "autocast", "output", "products"), dtypes, strict=True)
-    actual = {
-        "precision": ", ".join(f"{name} {format.clean(dtype)}" for name, dtype in named if dtype),
-        "attention": format.clean(effective.attention or ""),
-        "compile": compiled or "",
-        "threads": "" if effective.threads is None else str(effective.threads),
-        "padding": format.clean(effective.padding or ""),
-        **{option: format.clean(str(value)) for option, value in effective.others.items()},
-    }
-    weights = [f"{count:,} {layer}" for layer, count in effective.layers.items()]
-    weights += [] if effective.weights_mb is None else [f"{effective.weights_mb:,.1f} MB"]
-    if "quantization" in actual and weights:
-        actual["quantization"] += f" ({format.clean(', '.join(weights))})"
-    if effective.draft_acceptance is not None:
-        actual["draft"] = f"{actual.get('draft', '')} ({effective.draft_acceptance:.0%} accepted)"
-    words = {True: "applied", False: "not applied", None: "not read back"}
-    known = [
-        (option, actual.get(option, ""), words[so], so)
-        for option in _options_of(case)
-        for so in (was_applied(case, option),)
-    ]
-    # options of the task, such as the optimizer, which aren't options of a single case
-    return [*known, *((name, actual[name], "", None) for name in effective.others if name not in READ_BACK)]
-
-
-def _options_of(case: CaseState) -> list[str]:
-    """Return the options that the case has. Those of a case that another tool named are in its name."""
-    if case.config.label:
-        return []
-    return [option for option in READ_BACK if not has_no_part(case, option)]
 
 
 def _outcome(case: CaseState) -> Facts:

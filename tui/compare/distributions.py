@@ -57,13 +57,14 @@ class Axis(msgspec.Struct, frozen=True):
 
 
 def overlay_lines(both: Sequence[Times], width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Render a histogram for each distribution, a common axis with the medians, and its ends."""
-    columns, rows = width - MARGIN - 1, (height - 2) // max(len(both), 1)
+    """Render histograms, a common axis with the medians, and its ends if there is room."""
+    columns, ends = width - MARGIN - 1, height > len(both) + 1
+    rows = (height - 1 - ends) // max(len(both), 1)
     if columns < 10 or rows < 1 or not both or any(not len(each.values_ms) for each in both):
         return []
     axis = Axis.over(both, columns)
     drawn = [made for each in both for made in _histogram(each, axis, rows, symbols)]
-    return [*drawn, _medians(both, axis, symbols), _ends(both, axis, symbols)]
+    return [*drawn, _medians(both, axis, symbols), *([_ends(both, axis, symbols)] if ends else [])]
 
 
 def _histogram(each: Times, axis: Axis, rows: int, symbols: Symbols) -> list[Line]:

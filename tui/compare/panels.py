@@ -21,6 +21,7 @@ from benchtui.tui.compare.rows import VERDICTS, CompareEntry, arrangement, inter
 from benchtui.tui.drawing.format import clean, fit, memory, milliseconds, rate
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line, width_of
 from benchtui.tui.shell.keymap import key
+from benchtui.tui.table.case_names import CaseNames
 from benchtui.tui.table.layout import TableRow
 from benchtui.tui.widgets.long_list import SCROLL_BAR
 
@@ -32,9 +33,11 @@ MOST_REASON = 3
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """Snapshot of the summary: verdict counts, filter, and sort order."""
+    """Snapshot of the summary: decision, verdict counts, filter, and sort order."""
 
     compared: SessionComparison
+    decision: tuple[str, ...]
+    """Which setup to run, as the report says it: a sentence per compared session."""
     shown: int
     all: int
     words: str
@@ -50,15 +53,14 @@ class Detail(msgspec.Struct, frozen=True):
 class Titles(msgspec.Struct, frozen=True):
     """Snapshot of the column titles."""
 
-    longest: int
-    """Width of the longest name in cells."""
+    names: CaseNames
     letter: str
     """Letter of the new session, or ``new`` if there are several."""
 
 
 def title_lines(titles: Titles, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render the column titles of the case table."""
-    columns = arrangement(width - SCROLL_BAR, titles.longest, titles.letter)
+    columns = arrangement(width - SCROLL_BAR, titles.names, titles.letter)
     cells = {column.key: (column.title, "muted") for column in columns.columns}
     return [columns.line(TableRow(("case", "muted"), cells), width, symbols)]
 
@@ -79,6 +81,9 @@ def difference_lines(compared: SessionComparison, width: int, height: int, symbo
     if not rows:
         role = "plain" if any(map(missing_groups, _sessions(compared))) else "good"
         return [crop([(no_differences_text(compared), role)], width, symbols)]
+    if height == 1:
+        names = ", ".join(clean(row.what) for row in rows)
+        return [justify([("differs  ", "muted"), (names, "plain")], [_shows_all()], width, symbols)]
     share = max(8, (width - LABEL - 10) // len(compared.sides) - 2)
     title = [("differs".ljust(LABEL + 10), "muted")]
     head = line(
@@ -90,12 +95,15 @@ def difference_lines(compared: SessionComparison, width: int, height: int, symbo
         cells = ((fit(value, share, symbols) + "  ", "plain") for value in values)
         label = fit(clean(row.what), LABEL - 1, symbols)
         lines.append(line((f"{row.group:<10}", "muted"), (f"{label} ", "bright"), *cells))
-    return _truncate(lines, height, f"{key('compare.differences')} shows all")
+    return _truncate(lines, height, _shows_all()[0])
 
 
-def all_differences(compared: SessionComparison, width: int) -> list[Line]:
-    """Render all differences in full, one entry per session."""
-    lines = [line(("What differs", "strong"))]
+def all_differences(compared: SessionComparison, decision: Sequence[str], width: int) -> list[Line]:
+    """Render the decision and all differences in full, one entry per session."""
+    lines = [line(("Decision", "strong")), *_decision_lines(decision, width), BLANK]
+    if not compared.differences:
+        return [*lines, line((no_differences_text(compared), "plain"))]
+    lines += [line(("What differs", "strong"))]
     for row in compared.differences:
         lines += [BLANK, line((f"{row.group}: ", "muted"), (clean(row.what), "bright"))]
         for letter, value in zip(LETTERS, row.values, strict=False):
@@ -104,13 +112,14 @@ def all_differences(compared: SessionComparison, width: int) -> list[Line]:
             parts = [text[at : at + room] for at in range(0, max(len(text), 1), room)]
             leads = (f"  {letter}  ", *["     "] * (len(parts) - 1))
             lines += [line((lead, "accent"), (part, "plain")) for lead, part in zip(leads, parts, strict=True)]
-    if not compared.differences:
-        return [line((no_differences_text(compared), "plain"))]
     return [*lines, BLANK, line((clean(text), "plain"))] if (text := unrecorded_text(compared)) else lines
 
 
 def summary_lines(summary: Summary, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Render the number of cases per verdict, and the table's filter and sort order."""
+    """Render the decision, the number of cases per verdict, and the table's filter and sort order.
+
+    A decision that is too long for the height is cut; its page has all of it.
+    """
     pieces: list[Span] = []
     for against in summary.compared.against:
         pieces += [(f"{against.new_letter} against A  ", "muted"), *_counts(against)]
@@ -118,8 +127,30 @@ def summary_lines(summary: Summary, width: int, height: int, symbols: Symbols) -
     right = [(f"{shown}by {summary.order}", "accent" if summary.words else "muted")]
     fits = summary.words or width_of(pieces) + width_of(right) < width
     lines = [justify(pieces, right if fits else [], width, symbols)]
-    ignored = " ".join(filter(None, map(pairing, summary.compared.against)))
-    return [*lines, crop([(clean(ignored), "warning")], width, symbols)][:height]
+    if ignored := " ".join(filter(None, map(pairing, summary.compared.against))):
+        lines.append(crop([(clean(ignored), "warning")], width, symbols))
+    decision = _decision_lines(summary.decision, width)
+    room = max(height - len(lines), 1)
+    if len(decision) > room:
+        cut = line(*decision[room - 1], (f" {symbols.ellipsis}", "plain"))
+        decision = [*decision[: room - 1], justify(cut, [_shows_all()], width, symbols)]
+    return [*decision, *lines][:height]
+
+
+def summary_height(summary: Summary, width: int, most: int) -> int:
+    """Return how many lines a summary needs, with at most so many of the decision."""
+    ignored = any(each.ignored for each in summary.compared.against)
+    return min(len(_decision_lines(summary.decision, width)), most) + 1 + ignored
+
+
+def _shows_all() -> Span:
+    return f"{key('compare.differences')} shows all", "muted"
+
+
+def _decision_lines(decision: Sequence[str], width: int) -> list[Line]:
+    """Render the sentences of a decision, wrapped."""
+    parts = [part for sentence in decision for part in wrap(_for_screen(sentence), max(width, 20))]
+    return [line((part, "bright")) for part in parts]
 
 
 def detail_lines(detail: Detail, width: int, height: int, symbols: Symbols) -> list[Line]:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.compare.align import AlignedCase as Aligned
 from benchtui.sessions.compare.align import PairwiseComparison, SessionComparison
@@ -17,9 +18,9 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, figure, memory
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.model.row_cells import ratio_graph
-from benchtui.tui.table.case_names import config_name
+from benchtui.tui.table.case_names import CaseNames, config_name
 from benchtui.tui.table.columns import Column
-from benchtui.tui.table.layout import Arrangement, TableRow
+from benchtui.tui.table.layout import GAP, Arrangement, TableRow
 
 ORDERS = ("plan", "slowest first", "fastest first", "verdict")
 """Sort orders, in the order that the key binding cycles through."""
@@ -30,8 +31,12 @@ VERDICTS: dict[Verdict, Span] = {
     Verdict.UNSURE: ("? unsure", "warning"),
 }
 """Letter, word, and color role of each verdict."""
-WIDEST = 56
-"""Maximum width of a case's name in cells."""
+SEVERAL = "new"
+"""Letter of the new session in titles if there are several."""
+LEAST_NAME = 14
+"""Cells that a case's name always has."""
+SIDES = 2
+"""Rank of the columns that show both sides at every width."""
 LEAST_WIDEST = 1.25
 """Smallest ratio at the end of the bars, so that small differences look small."""
 WORST_FIRST = (Verdict.SLOWER, None, Verdict.UNSURE, Verdict.FASTER, Verdict.SAME)
@@ -48,21 +53,27 @@ class CompareEntry(msgspec.Struct, frozen=True):
     """Name of the case in the new session, if different."""
 
 
-def arrangement(width: int, longest: int, letter: str) -> Arrangement:
-    """Return the columns that fit a width. ``longest`` is the width of the longest name in cells."""
-    return Arrangement.of(width, min(longest, WIDEST), columns(letter))
+def arrangement(width: int, names: CaseNames, letter: str) -> Arrangement:
+    """Return the columns that fit a width. Names are shortened until both sides and the ratio's bar fit."""
+    known = columns(letter)
+    lead = GAP if letter == SEVERAL else 0
+    room = width - 1 - lead - sum(column.width + GAP for column in known if column.rank <= SIDES)
+    bar = max(column.graph_range[0] for column in known) + 1
+    room = max(room - bar if room - bar >= LEAST_NAME else room, LEAST_NAME)
+    fitted = names.fitted(room)
+    return replace(Arrangement.of(width, min(fitted.width, room), known, lead=lead), names=fitted)
 
 
 def columns(letter: str) -> tuple[Column, ...]:
-    """Return the columns next to a case. ``letter`` is that of the new session, or ``new`` for several.
+    """Return the columns next to a case. ``letter`` is that of the new session, or ``SEVERAL``.
 
     The two sides of a metric share a rank, so that neither is shown without the other.
     """
     return (
         Column("state", "verdict", 8, 0, words=True),
         Column("ratio", "ratio", 7, 1, graph_range=(7, 13)),
-        Column("base", "A p50 ms", 9, 2),
-        Column("new", f"{letter} p50 ms", max(9, len(letter) + 7), 2),
+        Column("base", "A p50 ms", 9, SIDES),
+        Column("new", f"{letter} p50 ms", max(9, len(letter) + 7), SIDES),
         Column("interval", "interval", 15, 3),
         Column("base_rate", "A samples/s", 11, 4),
         Column("new_rate", f"{letter} samples/s", max(11, len(letter) + 10), 4),
@@ -101,11 +112,11 @@ def widest_ratio(found: Sequence[CompareEntry]) -> float:
 
 def row(entry: CompareEntry, symbols: Symbols, widest: float = LEAST_WIDEST) -> TableRow:
     """Build an entry's table row; ``widest`` is the ratio at the end of its bar."""
-    pair = entry.row.pair
+    pair, config = entry.row.pair, entry.row.case.config
+    lead = (entry.against.new_letter, "muted")
     if pair is None:
-        return TableRow(
-            (entry.name, "muted"), {"state": _unpaired(entry, symbols)}, instead=why_unpaired(entry)
-        )
+        unpaired = {"state": _unpaired(entry, symbols)}
+        return TableRow((entry.name, "muted"), unpaired, instead=why_unpaired(entry), lead=lead, config=config)
     cells = {
         "ratio": times(entry.row.ratio, symbols),
         "interval": interval(entry.row.ratio, symbols),
@@ -117,7 +128,8 @@ def row(entry: CompareEntry, symbols: Symbols, widest: float = LEAST_WIDEST) -> 
     }
     state = VERDICTS[entry.row.verdict or Verdict.UNSURE]
     styled |= {"state": state, "ratio": (cells["ratio"], state[1])}
-    return TableRow((entry.name, "plain"), styled, graph=partial(_graph, entry.row.ratio, widest, symbols))
+    graph = partial(_graph, entry.row.ratio, widest, symbols)
+    return TableRow((entry.name, "plain"), styled, graph=graph, lead=lead, config=config)
 
 
 def _graph(ratio: Ratio | None, widest: float, symbols: Symbols, key: str, width: int) -> Sequence[Span]:

@@ -26,6 +26,7 @@ from benchtui.tui.compare.panels import (
     difference_lines,
     hint_lines,
     side_lines,
+    summary_height,
     summary_lines,
     title_lines,
 )
@@ -38,6 +39,7 @@ from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.shell.navigation import BackRequested
+from benchtui.tui.table.case_names import CaseNames
 from benchtui.tui.widgets.action_bar import ActionBar, ActionResult
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.keys import Keys
@@ -51,7 +53,13 @@ KEYS = keymap.table(
     ("n", "next", "follow(1)", "Next matching case", "wraps around"),
     ("N", "previous", "follow(-1)", "Previous matching case"),
     ("b", "swap", "swap", "Make the next session the base, A"),
-    ("enter", "differences", "differences", "All differences", "in hardware, software, workload and settings"),
+    (
+        "enter",
+        "differences",
+        "differences",
+        "Decision and all differences",
+        "in hardware, software, workload and settings",
+    ),
     ("y", "copy_row", "copy_row", "Copy the case as markdown", "to the clipboard, over SSH too"),
     ("Y", "copy", "copy", "Copy the comparison as markdown"),
     ("E", "export", "ask('export')", "Export the comparison", "to a markdown file"),
@@ -63,6 +71,8 @@ KEYS = keymap.table(
 WAITING_KEYS: Keys = (("4", "choose sessions"), ("?", "help"), ("q", "quit"))
 INPUT_LABELS = {"filter": "filter:", "export": "comparison to:"}
 MOST_DIFFERENCES = 24
+ROWS_PER_DECISION_LINE = 12
+"""Rows of the screen for each line that the decision may have."""
 
 
 class Compare(PlaceScreen):
@@ -77,6 +87,8 @@ class Compare(PlaceScreen):
         self._compared: SessionComparison | None = None
         self._entries: list[CompareEntry] = []
         self._widest = compare_rows.LEAST_WIDEST
+        self._names = CaseNames(())
+        self._decision: tuple[str, ...] = ()
         self._rows: list[CompareEntry] = []
         self._words, self._order = "", ORDERS[0]
         self._at = 0
@@ -138,7 +150,8 @@ class Compare(PlaceScreen):
 
         found = self._require_comparison()
         if found is not None:
-            self.app.push_screen(Page(lambda width: all_differences(found, width), self._symbols))
+            decision = self._decision
+            self.app.push_screen(Page(lambda width: all_differences(found, decision, width), self._symbols))
 
     def action_copy_row(self) -> None:
         """Copy the selected case to the terminal's clipboard, as a table of one row."""
@@ -217,13 +230,13 @@ class Compare(PlaceScreen):
 
     async def _show_comparison(self, sides: tuple[ComparedSession, ...]) -> None:
         """Compare the sessions with the first one, and show the result."""
-        self._compared = await asyncio.to_thread(compare_sessions, sides)
+        self._compared, self._decision = await asyncio.to_thread(_compare, sides)
         self._entries = compare_rows.entries(self._compared)
         self._widest = compare_rows.widest_ratio(self._entries)
+        self._names = CaseNames.of([entry.row.case.config for entry in self._entries])
         self.add_class("-loaded")
         self._panel("sides").styles.height = min(len(sides), 4)
         self._panel("differences").styles.height = min(len(self._compared.differences) + 1, MOST_DIFFERENCES)
-        self._panel("summary").styles.height = 2 if any(each.ignored for each in self._compared.against) else 1
         self._filter_and_sort()
         self.call_after_refresh(self._draw)
 
@@ -271,19 +284,23 @@ class Compare(PlaceScreen):
 
     def _draw_compared(self, found: SessionComparison) -> None:
         listing = self.query_one(LongList)
-        letter = found.against[0].new_letter if len(found.against) == 1 else "new"
-        longest = max((len(entry.name) for entry in self._entries), default=0)
+        letter = found.against[0].new_letter if len(found.against) == 1 else compare_rows.SEVERAL
         self._panel("sides").show(found)
         self._panel("differences").show(found)
-        summary = Summary(found, len(self._rows), len(self._entries), self._words, self._order)
-        self._panel("summary").show(summary)
-        self._panel("header").show(Titles(longest, letter))
-        listing.show(self._lines(longest, letter))
+        counts = len(self._rows), len(self._entries)
+        summary = Summary(found, self._decision, *counts, self._words, self._order)
+        panel = self._panel("summary")
+        panel.styles.height = summary_height(
+            summary, panel.size.width, self.size.height // ROWS_PER_DECISION_LINE
+        )
+        panel.show(summary)
+        self._panel("header").show(Titles(self._names, letter))
+        listing.show(self._lines(letter))
         self._panel("detail").show(Detail(self._entry))
         for frame, title in (("sessions", "sessions"), ("pairs", "cases"), ("pair", "selected case")):
             self.query_one(f"#{frame}", Frame).show_title([(title, "muted")])
 
-    def _lines(self, longest: int, letter: str) -> Lines:
+    def _lines(self, letter: str) -> Lines:
         if not self._rows:
             shows_all = f"{keymap.key('compare.back')} shows all"
             nothing = line((f'no case matches "{clean(self._words)}"   ', "strong"), (shows_all, "muted"))
@@ -292,7 +309,7 @@ class Compare(PlaceScreen):
         def rendered(index: int, width: int) -> Line:
             mark = self._symbols.chosen if index == self._at else " "
             cells = compare_rows.row(self._rows[index], self._symbols, self._widest)
-            return compare_rows.arrangement(width, longest, letter).line(cells, width, self._symbols, mark)
+            return compare_rows.arrangement(width, self._names, letter).line(cells, width, self._symbols, mark)
 
         return Lines(len(self._rows), rendered, self._at)
 
@@ -315,6 +332,14 @@ def _keys(symbols: Symbols) -> Keys:
 
 def _waiting_lines(word: Span, width: int, height: int, symbols: Symbols) -> list[Line]:
     return hint_lines([word])
+
+
+def _compare(sides: tuple[ComparedSession, ...]) -> tuple[SessionComparison, tuple[str, ...]]:
+    """Compare sessions, and say which setup to run in a sentence per compared session."""
+    from benchtui.sessions.report.comparison.decision import setup_sentence  # not needed for the first paint
+
+    compared = compare_sessions(sides)
+    return compared, tuple(map(setup_sentence, compared.against))
 
 
 def _text(found: SessionComparison) -> str:

@@ -6,7 +6,7 @@ import msgspec
 from rich.cells import cell_len
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line, side_by_side, wrap_facts
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line, side_by_side, width_of, wrap_facts
 
 HEAT = tuple(f"heat{step}" for step in range(5))
 """Roles of cells, from the lowest value to the highest."""
@@ -164,8 +164,9 @@ def _grid_lines(heatmap: Heatmap, number: int, layout: _Layout, symbols: Symbols
     grid = heatmap.grids[number]
     chosen = heatmap.chosen[1:] if heatmap.chosen and heatmap.chosen[0] == number else None
     room = layout.width - layout.label - 1
-    title: list[Span] = [(grid.title, "strong" if chosen else "plain"), ("  " if grid.title else "", "plain")]
-    head = crop([*title, (f"{heatmap.column_title}", "muted")], room, symbols)
+    title: list[Span] = [(grid.title, "strong" if chosen else "plain")]
+    columns: list[Span] = [("  " if grid.title else "", "plain"), (heatmap.column_title, "muted")]
+    head = crop([*title, *(columns if width_of([*title, *columns]) <= room else [])], room, symbols)
     lines = [line((" " * (layout.label + 1), "plain"), *head), _header(heatmap, layout, chosen)]
     for row, label in enumerate(heatmap.rows):
         column = chosen[1] if chosen and chosen[0] == row else None

@@ -34,6 +34,8 @@ def listing_lines(listing: Listing, width: int, height: int, symbols: Symbols) -
     header = _header(listing, room)
     sizes = _sizes(listing, header, width)
     head = _line(header, sizes, listing.words, width, symbols, " ")
+    if not listing.rows:
+        return [head, crop([(" none yet", "muted")], width, symbols)]
     return [head, *(_row(listing, top + at, row, sizes, width, symbols) for at, row in enumerate(shown))]
 
 

@@ -151,7 +151,7 @@ def totals_text(totals: Totals, sweep: Sweep, symbols: Symbols) -> str:
         return f"{totals.cases:,} cases{dot}{totals.processed:,} checked so far"
     verb = " can run" if totals.missing else ""
     counts = [f"{totals.on:,} of {totals.cases:,} case{'s' * (totals.cases != 1)}{verb}"]
-    counts += [f"{totals.missing:,} without their device"] if totals.missing else []
+    counts += [f"{totals.missing:,} without a device"] if totals.missing else []
     counts += [f"{totals.off:,} off"] if totals.off else []
     counts += [f"{totals.skipped:,} skipped"] if totals.skipped else []
     counts += ["plus those that batch_size = auto adds"] if sweep.axes.batch_size_auto else []

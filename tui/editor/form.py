@@ -20,20 +20,24 @@ from benchtui.sessions.sweep import (
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Option
 from benchtui.sessions.sweep.toml_reader import entries
 from benchtui.sessions.sweep.toml_writer import Texts
-from benchtui.tui.drawing.format import clean
+from benchtui.tui.drawing.format import amount, clean
 from benchtui.tui.editor.draft import State, default_texts
 
 RANGE = "numbers: 32, a list 1,4,32, or a range a..b, a..b+step, a..b*factor"
 TIME = "seconds, or 90s, 10m, 1h30m; empty: "
+RARE = "More options"
+"""Title of the case options that few sweeps set."""
 GROUPS = {
     "axes": "Axes",
+    "rare": RARE,
     "measure": "Measure",
     "run": "Run",
-    "env": "Environment",
     "train": "Train",
     "generate": "Generate",
+    "env": "Environment",
 }
-FOLDED = ("Measure", "Run", "Environment")
+"""Titles by table, in the order of the form. Entries without a table come first."""
+FOLDED = tuple(title for title in GROUPS.values() if title != GROUPS["axes"])
 """Groups that are folded until they are opened."""
 FLAG = ("false", "true")
 
@@ -61,7 +65,9 @@ class FormField(msgspec.Struct, frozen=True):
     @property
     def group(self) -> str:
         """Title of the entry's group."""
-        return self.folds or GROUPS.get(self.key.partition(".")[0], "Sweep")
+        table, _, name = self.key.partition(".")
+        rare = table == "axes" and BY_NAME[name].rare
+        return self.folds or GROUPS.get("rare" if rare else table, "Sweep")
 
 
 def _of_axis(option: Option) -> FormField:
@@ -168,12 +174,21 @@ def shown(entry: FormField, texts: Mapping[str, str], defaults: Mapping[str, str
     return texts.get(entry.key, default or "")
 
 
-ENTRIES = all_entries()
+def _place(entry: FormField) -> tuple[int, bool, bool]:
+    """Return what entries are sorted by: their group; among the axes the device first, then sizes."""
+    titles = list(GROUPS.values())
+    group = titles.index(entry.group) if entry.group in titles else -1
+    is_size = entry.group == GROUPS["axes"] and BY_NAME[entry.label].work
+    return group, entry.key != "axes.device", not is_size
+
+
+ENTRIES = tuple(sorted(all_entries(), key=_place))
+"""All entries in the order of the form."""
 _ENTRY_OF_AXIS = {f"axes.{option.name}": option.entry for option in OPTIONS if "." in option.entry}
 """Entries that the defaults of axes stand for."""
 _AXIS_OF_ENTRY = {entry: axis for axis, entry in _ENTRY_OF_AXIS.items()}
 FOLD_ROWS = {
-    group: FormField(f"fold.{group}", f"options of {group.lower()}; those set are named here", folds=group)
+    group: FormField(f"fold.{group}", "options that differ from their defaults are named here", folds=group)
     for group in FOLDED
 }
 """Rows in place of the titles of groups that can be folded."""
@@ -227,9 +242,11 @@ class Form(msgspec.Struct, frozen=True):
 
 
 def _set_text(rows: Sequence[FormRow]) -> str:
-    """Name the entries of a folded group that differ from their defaults."""
+    """Count the entries of a folded group, and name those that differ from their defaults."""
     changed = [f"{row.entry.label} {row.text}" for row in rows if row.changed]
-    return ", ".join(changed) or "defaults"
+    if not changed:
+        return amount(len(rows), "option")
+    return f"{len(changed)} of {len(rows)} set: {', '.join(changed)}"
 
 
 class Cursor:
@@ -282,7 +299,7 @@ class Cursor:
                 for entry, why in ((entry, unused(entry, state.sweep)) for entry in members)
                 if why is None or entry.key in state.texts
             ]
-            if group in FOLD_ROWS:
+            if group in FOLD_ROWS and shown:
                 opened = group in self.opened
                 rows.append(FormRow(FOLD_ROWS[group], _set_text(shown), False, open=opened))
                 shown = shown if opened else []

@@ -20,7 +20,7 @@ LONG_LABEL = 26
 
 def entry_lines(form: Form, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
     """Render as many rows as fit, including the selected one with its values and its help or error."""
-    blocks = _blocks(form, width, symbols)
+    blocks = _blocks(form, width, height, symbols)
     top = _top(blocks, form, height)
     lines = [(place, drawn) for place, block in blocks for drawn in block]
     drawn = [line for _, line in lines[top : top + height]]
@@ -33,13 +33,13 @@ def entry_lines(form: Form, width: int, height: int, symbols: Symbols) -> Sequen
 
 def value_place(form: Form, width: int, height: int, symbols: Symbols) -> tuple[int, int]:
     """Return column and line of the selected entry's value."""
-    blocks = _blocks(form, width, symbols)
+    blocks = _blocks(form, width, height, symbols)
     return value_column(form.row), _line_of(blocks, form.chosen) - _top(blocks, form, height)
 
 
 def row_at(form: Form, line: int, width: int, height: int, symbols: Symbols) -> int | None:
     """Return the index of the row at a line of the view; None at a title or a blank line."""
-    blocks = _blocks(form, width, symbols)
+    blocks = _blocks(form, width, height, symbols)
     places = [place for place, block in blocks for _ in block][_top(blocks, form, height) :]
     return places[line] if line < len(places) else None
 
@@ -53,21 +53,26 @@ _Block = tuple[int | None, Sequence[Line]]
 """Lines of a row with its index; None for the title of a group and for the blank lines between groups."""
 
 
-def _blocks(form: Form, width: int, symbols: Symbols) -> list[_Block]:
-    """Render all rows, with a title before each group and a blank line between groups."""
-    blocks: list[_Block] = []
-    group = ""
-    for place, row in enumerate(form.rows):
-        if row.entry.group != group:
-            folds = bool(row.entry.folds)
-            blank = (
-                [] if not blocks or (folds and group in FOLDED and not form.rows[place - 1].open) else [BLANK]
-            )
-            group = row.entry.group
-            title = [] if folds else [crop([(group, "muted")], width, symbols)]
-            blocks.append((None, [*blank, *title]))
-        blocks.append((place, _row_lines(form, place, width, symbols)))
-    return blocks
+def _blocks(form: Form, width: int, height: int, symbols: Symbols) -> list[_Block]:
+    """Render all rows, with a title before each group but the first.
+
+    There are blank lines between groups if there is room for all of them.
+    """
+    rows = [_row_lines(form, place, width, symbols) for place in range(len(form.rows))]
+    heads = [[], *(_head(form, place, width, symbols) for place in range(1, len(form.rows)))]
+    if sum(map(len, [*rows, *heads])) > height:
+        heads = [[each for each in head if each != BLANK] for head in heads]
+    return [block for place, lines in enumerate(rows) for block in ((None, heads[place]), (place, lines))]
+
+
+def _head(form: Form, place: int, width: int, symbols: Symbols) -> list[Line]:
+    """Render a blank line and the title before the first row of a group. A folded group is its own title."""
+    row, before = form.rows[place], form.rows[place - 1]
+    if before.entry.group == row.entry.group:
+        return []
+    close = bool(row.entry.folds) and before.entry.group in FOLDED and not before.open
+    title = [] if row.entry.folds else [crop([(row.entry.group, "muted")], width, symbols)]
+    return [*([] if close else [BLANK]), *title]
 
 
 def _line_of(blocks: Sequence[_Block], chosen: int) -> int:

@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.screen import Screen
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
@@ -18,10 +17,10 @@ from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, fit
-from benchtui.tui.drawing.listing import entry_at, grouped_rows
+from benchtui.tui.drawing.listing import grouped_rows
 from benchtui.tui.drawing.styled_text import Line, crop, line
+from benchtui.tui.pages.choice_screen import ChoiceScreen
 from benchtui.tui.shell import keymap
-from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.input_field import Field
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.message_line import Log, log_lines
@@ -110,14 +109,9 @@ def choice_lines(choices: Choices, width: int, height: int, symbols: Symbols) ->
         _offer(choices.offers[row], row == choices.chosen, width, symbols)
         if isinstance(row, int)
         else line((row, "muted"))
-        for row in choice_rows(choices, height)
+        for row in grouped_rows([offer.group for offer in choices.offers], choices.chosen, height)
     ]
     return rows or [line(("no name matches; enter opens the text as a path", "muted"))]
-
-
-def choice_rows(choices: Choices, height: int) -> Sequence[int | str]:
-    """Return the visible lines: indices of sweeps, the titles of their groups, and blanks."""
-    return grouped_rows([offer.group for offer in choices.offers], choices.chosen, height)
 
 
 def _offer(offer: SweepFile, chosen: bool, width: int, symbols: Symbols) -> Line:
@@ -132,10 +126,9 @@ PROMPT = "open: "
 ABOUT = "part of a name, or a path to a TOML file or session"
 
 
-class OpenDialog(Screen[str | None]):
+class OpenDialog(ChoiceScreen[str]):
     """Dialog that returns the name of a preset or a path; None if canceled."""
 
-    COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "open",
         ("down", "down", "move(1)", "Down"),
@@ -152,7 +145,6 @@ class OpenDialog(Screen[str | None]):
         self._symbols = symbols
         self._all: tuple[SweepFile, ...] = ()
         self._offers: tuple[SweepFile, ...] = ()
-        self._chosen = 0
 
     def compose(self) -> ComposeResult:
         """Lay out the input, the list, the hint line, and the key bar."""
@@ -176,17 +168,19 @@ class OpenDialog(Screen[str | None]):
         region = self._panel("prompt").region
         self.query_one(Field).place(region.x + len(PROMPT), region.y, region.width - len(PROMPT))
 
-    def on_click(self, event: events.Click) -> None:
-        """Select the clicked sweep. A double click opens it."""
-        panel = self._panel("choices")
-        at = event.get_content_offset(panel) if event.widget is panel else None
-        rows = choice_rows(Choices(self._offers, self._chosen), panel.size.height)
-        row = entry_at(rows, at.y) if at is not None else None
-        if row is not None and event.chain == 2:
-            # selected by the first click, which may have scrolled the list
-            self.dismiss(self._offers[self._chosen].source)
-        elif row is not None:
-            self.action_move(row - self._chosen)
+    def groups(self) -> Sequence[str]:
+        """Return the group of each sweep."""
+        return [offer.group for offer in self._offers]
+
+    def accept(self) -> None:
+        """Open the selected sweep."""
+        self.dismiss(self._offers[self._chosen].source)
+
+    def show_choices(self) -> None:
+        """Redraw the sweeps, and why the selected one can't be opened."""
+        self._panel("choices").show(Choices(self._offers, self._chosen))
+        problem = self._offers[self._chosen].problem if self._offers else ""
+        self._panel("hint").show(Log(word=problem or ABOUT, role="warning" if problem else "muted"))
 
     @on(Input.Changed)
     def _narrow(self, event: Input.Changed) -> None:
@@ -200,20 +194,6 @@ class OpenDialog(Screen[str | None]):
         """Open the selected sweep; if none matches, use the text as a path."""
         text = event.value.strip()
         if self._offers:
-            self.dismiss(self._offers[self._chosen].source)
+            self.accept()
         elif text:
             self.dismiss(str(self._folder / Path(text).expanduser()))
-
-    def action_move(self, rows: int) -> None:
-        """Move the selection by rows."""
-        self._chosen = min(max(self._chosen + rows, 0), max(len(self._offers) - 1, 0))
-        self._panel("choices").show(Choices(self._offers, self._chosen))
-        problem = self._offers[self._chosen].problem if self._offers else ""
-        self._panel("hint").show(Log(word=problem or ABOUT, role="warning" if problem else "muted"))
-
-    def action_back(self) -> None:
-        """Close the dialog without opening a sweep."""
-        self.dismiss(None)
-
-    def _panel(self, name: str) -> Panel[Any]:
-        return self.query_one(f"#{name}", Panel)

@@ -27,6 +27,7 @@ from benchtui.tui.shell.context import ANOTHER_SWEEP_RUNNING, AppContext
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.shell.navigation import BackRequested, Opened, Place
 from benchtui.tui.widgets import role_styles
+from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.input_field import Field
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.message_line import Log, log_lines
@@ -93,8 +94,9 @@ class Editor(Screen[None]):
             yield Panel[Place](place_lines, signs, id="places")
             yield TitleBar(self._app_context, signs, id="title")
             with Container(id="panes"):
-                yield Panel[Form](entry_lines, signs, id="entries")
-                yield CasesPane(HistoryCache(self._app_context), signs, id="cases")
+                yield Frame(Panel[Form](entry_lines, signs, id="entries"), symbols=signs, id="sweep")
+                cases = CasesPane(HistoryCache(self._app_context), signs, id="cases")
+                yield Frame(cases, symbols=signs, id="plan")
             yield Panel[Log](log_lines, signs, id="hint")
             yield KeyBar(signs)
         yield Field(id="field")
@@ -301,6 +303,13 @@ class Editor(Screen[None]):
         state = self.state
         with self.app.batch_update():
             self.query_one(TitleBar).show_draft(state.draft)
+            for name, title, focused in (
+                ("sweep", "sweep", not state.in_cases),
+                ("plan", "cases", state.in_cases),
+            ):
+                frame = self.query_one(f"#{name}", Frame)
+                frame.show_title([(title, "muted")])
+                frame.highlight(focused)
             self._panel("entries").show(state.form)
             self._cases.show(state.sweep, state.in_cases)
             self._panel("hint").show(hint_of(state, self._cases.cell, self._typing))

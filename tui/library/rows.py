@@ -65,6 +65,11 @@ class Item(msgspec.Struct, frozen=True):
         return clean(self.entry.started.sweep.model)
 
     @property
+    def label(self) -> str:
+        """Name, with a word in front if the session was simulated."""
+        return labeled(self.name, self.entry.started)
+
+    @property
     def outcome(self) -> str:
         """``running``, the session's outcome, or empty while that is unknown."""
         if self.engine is not None:
@@ -131,7 +136,7 @@ def row(item: Item, letter: str, symbols: Symbols) -> TableRow:
         "notes": (item.note, "muted"),
     }
     name = (
-        f"{letter or ' '} {labeled(item.name, item.entry.started)}",
+        f"{letter or ' '} {item.label}",
         "bright" if letter or item.engine else "plain",
     )
     return TableRow(name, cells)

@@ -254,7 +254,7 @@ class Library(PlaceScreen):
         """Sort by the clicked column."""
         header = self._panel("header")
         at = event.get_content_offset(header) if event.widget is header else None
-        longest = max((len(item.name) for item in self._selection.found), default=0)
+        longest = max((len(item.label) for item in self._selection.found), default=0)
         if at is not None and (order := order_at(at.x, header.size.width, longest)):
             self._selection.sort(order)
             self._show_message()
@@ -265,7 +265,7 @@ class Library(PlaceScreen):
 
     def _draw_content(self) -> None:
         selection, listing = self._selection, self.query_one(LongList)
-        longest = max((len(item.name) for item in selection.found), default=0)
+        longest = max((len(item.label) for item in selection.found), default=0)
         heading = self._heading()
         self._panel("heading").show(heading)
         chosen = clean(selection.chosen.name) if selection.chosen else ""

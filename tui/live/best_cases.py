@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from math import isfinite
 
-from benchtui.sessions.advice.optimal import TAIL
+from benchtui.sessions.advice.optimal import compare_tails
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.disturbance import is_disturbed
 from benchtui.sessions.stats.verdicts import Verdict
@@ -102,9 +102,5 @@ class BestCases:
 
     def _has_longer_tail(self, leader: CaseState, other: CaseState) -> bool:
         """Return whether the slow steps of the leader take notably longer per sample than those of the next."""
-        one, two = self._stats(leader), self._stats(other)
         sizes = leader.samples_per_step, other.samples_per_step
-        for mine, theirs in ((one.p99, two.p99), (one.p90, two.p90)):
-            if mine is not None and theirs is not None:
-                return mine / sizes[0] > TAIL * theirs / sizes[1]
-        return False
+        return compare_tails(self._stats(leader), self._stats(other), sizes) is not None

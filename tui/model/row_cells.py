@@ -39,10 +39,16 @@ def state_text(case: CaseState, measure: Measure, symbols: Symbols) -> str:
     if case.state != "running" and not case.between_rounds:
         return f"{shape} {case.state}"
     if not len(case.measured):
-        return f"{shape} {'warm-up' if len(case.warmup) else 'loading'}"
+        before = first_step_phase(case) if case.prepared else "loading"
+        return f"{shape} {'warm-up' if len(case.warmup) else before}"
     if not measure.for_device(case.config.device).by_count:
         return f"{shape} {len(case.measured)} steps"
     return f"{shape} {len(case.measured)}/{max(measure.planned_steps, len(case.measured))}"
+
+
+def first_step_phase(case: CaseState) -> str:
+    """Return the phase of a case whose model is loaded and whose first step hasn't ended, in words."""
+    return "first step" if case.config.compile == "off" else "compiling"
 
 
 def note(case: CaseState, shared: frozenset[str] = frozenset()) -> str:

@@ -18,6 +18,7 @@ from benchtui.tui.model.case_rows import ROLES, CaseRows
 from benchtui.tui.model.event_log import EventLog
 from benchtui.tui.model.machine_gauges import machines_of
 from benchtui.tui.model.noise_light import noise_light
+from benchtui.tui.model.row_cells import first_step_phase
 from benchtui.tui.model.step_annotations import round_of, steps_in_round
 from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.panels.case_panel import Current, Part
@@ -98,6 +99,15 @@ def summary_of(feed: Feed, best: tuple[str, ...], symbols: Symbols, name: str) -
     return Current(counts, f"in {format.duration(session.now_s)}", word, role, remark=remark, hints=hints)
 
 
+WITHOUT_STEPS = {
+    "queued": "no steps yet: waiting for earlier cases",
+    "loading model": "no steps yet: the model is loading",
+    "compiling": "no steps yet: the first one compiles, and counts as warm-up",
+    "first step": "no steps yet: the first one is running",
+}
+"""Text in place of the plot, by phase."""
+
+
 def phase_of(case: CaseState) -> str:
     """Return the phase of a running case within its round, in words."""
     round_index = round_of(case)
@@ -107,7 +117,7 @@ def phase_of(case: CaseState) -> str:
         return "measuring"
     if steps_in_round(case.warmup, round_index):
         return "warm-up"
-    return "first step" if case.config.compile == "off" else "compiling"
+    return first_step_phase(case)
 
 
 def _running(
@@ -389,9 +399,10 @@ class View:
         return DEFAULT_CLUSTER_COLUMNS if chosen == DEFAULT_COLUMNS and self._feed.session.nodes else chosen
 
     def _caption(self, case: CaseState, chosen: int | None) -> str:
-        """Return the phase of a case without steps, or the name of one that the heading doesn't name."""
+        """Return why a case has no steps, or the name of one that the heading doesn't name."""
         if not len(case.warmup) and not case.steps_measured:
-            return self.current(case.index).phase
+            more = f"{key('monitor.detail')}: case details"
+            return WITHOUT_STEPS.get(self.current(case.index).phase, f"no steps; {more}")
         return "" if chosen is not None or self._summary is None else format.clean(case_name(case))
 
     def _with_steps(self, case: CaseState) -> CaseState | None:

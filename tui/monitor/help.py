@@ -3,12 +3,22 @@
 from collections.abc import Sequence
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.pages.help import Section
+from benchtui.tui.pages.help import Rows, Section
+
+STATES = ("running", "queued", "ok", "oom", "skipped", "failed", "timeout", "interrupted")
 
 
 def monitor_help(symbols: Symbols) -> Sequence[Section]:
     """Return the help sections on metrics, gauges, and states."""
-    readings = (
+    return (
+        ("Metrics", (*_columns(symbols), *_plot(symbols), *_predictions(symbols))),
+        ("Gauges", _gauges(symbols)),
+        ("States", tuple((getattr(symbols, state), state) for state in STATES)),
+    )
+
+
+def _columns(symbols: Symbols) -> Rows:
+    return (
         ("p50", "median of the measured steps, tokenizing included"),
         ("p99", f"the slowest 1 %; {symbols.absent} below 100 steps"),
         (f"{symbols.plus_minus} %", "half the width of the median's 95 % interval"),
@@ -28,6 +38,11 @@ def monitor_help(symbols: Symbols) -> Sequence[Section]:
             "measured, but with a caveat: others used the machine; throttled, low clock, ...",
         ),
         ("memory", "peak on the device; on the processor, resident memory of the worker"),
+    )
+
+
+def _plot(symbols: Symbols) -> Rows:
+    return (
         (f"{symbols.shade}{symbols.shade}", "warm-up: recorded, never counted"),
         (symbols.spread * 2, "from p5 to p95 of the measured steps; from 40 steps on"),
         (symbols.axis_break * 2, "axis break: the range down to zero is omitted"),
@@ -37,11 +52,19 @@ def monitor_help(symbols: Symbols) -> Sequence[Section]:
             "outlier among at least 20 steps: 14.8 median absolute deviations off; never removed",
         ),
         (symbols.bar * 2, "below the steps: throttled by heat or power supply, or the compiler was running"),
+    )
+
+
+def _predictions(symbols: Symbols) -> Rows:
+    return (
         (f"{symbols.about}1.2 GB", "predicted peak memory of a queued case"),
         (f"{symbols.about} left", "estimated from cases with other options"),
         (symbols.flag, "caveat about the metrics"),
     )
-    gauges = (
+
+
+def _gauges(symbols: Symbols) -> Rows:
+    return (
         (symbols.chosen, "GPU of the selected case, or of the running ones"),
         (symbols.flag, "GPU in use by others, or throttled"),
         ("memory", "amber from 90 % of the total, red from 97 %"),
@@ -50,10 +73,4 @@ def monitor_help(symbols: Symbols) -> Sequence[Section]:
             "temp",
             f"amber 10 {symbols.degree} below the GPU's slowdown temperature (90 if unknown), red from it on",
         ),
-    )
-    states = ("running", "queued", "ok", "oom", "skipped", "failed", "timeout", "interrupted")
-    return (
-        ("Metrics", readings),
-        ("Gauges", gauges),
-        ("States", tuple((getattr(symbols, state), state) for state in states)),
     )

@@ -9,7 +9,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import Line, Span, line
+from benchtui.tui.drawing.styled_text import Line, Span, crop, line
 from benchtui.tui.model.session_view import View
 from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.monitor.sizes import Sizes, sizes
@@ -41,7 +41,7 @@ def panels(symbols: Symbols) -> dict[str, Widget]:
         Panel[Heading](heading_lines, symbols, id="heading"),
         Panel[Current](partial(current_lines, titled=False), symbols, id="current"),
         Panel[Steps](_step_lines, symbols, id="band"),
-        Panel[tuple[Part, ...]](part_lines, symbols, id="parts"),
+        Panel[tuple[Part, ...]](_parts, symbols, id="parts"),
         Panel[Machines](_gauges, symbols, id="gauges"),
         Panel[Zoomed](zoom_lines, symbols, id="zoom"),
         Panel[Arrangement](_header, symbols, id="header"),
@@ -126,7 +126,9 @@ class MonitorLayout:
             screen.query_one(f"#{name}", Frame).show_title(left, right)
 
         if screen.query_one("#small", Panel).display:
-            show("small", Compact(heading, view.current(chosen), view.machines(chosen), word))
+            show(
+                "small", Compact(heading, view.current(chosen), view.machines(chosen), view.band(chosen), word)
+            )
             return
         show("heading", heading)
         if self.zoomed is not None and self.zoomed != "table":
@@ -192,6 +194,14 @@ def _step_lines(steps: Steps, width: int, height: int, symbols: Symbols) -> list
         drawn, empty = band_lines(steps, width, height, symbols), steps.axis is None
     shape: Name = "histogram" if isinstance(steps, Histogram) else "band"
     return drawn or ([line((hint(shape), "muted"))] if empty else [])
+
+
+def _parts(parts: tuple[Part, ...], width: int, height: int, symbols: Symbols) -> list[Line]:
+    return (
+        part_lines(parts, width, height, symbols)
+        if parts
+        else [crop([(hint("parts"), "muted")], width, symbols)]
+    )
 
 
 def _gauges(machines: Machines, width: int, height: int, symbols: Symbols) -> list[Line]:

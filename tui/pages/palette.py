@@ -5,21 +5,22 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import msgspec
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Input
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, fit
-from benchtui.tui.drawing.listing import entry_at, grouped_rows
+from benchtui.tui.drawing.listing import grouped_rows
 from benchtui.tui.drawing.styled_text import Line, crop, line
+from benchtui.tui.pages.choice_screen import ChoiceScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.widgets.key_bar import KeyBar
-from benchtui.tui.widgets.panel import Panel, PanelScreen
+from benchtui.tui.widgets.panel import Panel
 
 TITLE, KEY = 46, 14
-"""Widths of the columns of titles and keys, where there is room."""
+"""Most cells of the columns of titles and keys. Titles have at most two fifths of the width."""
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -66,24 +67,20 @@ def palette_lines(found: Found, width: int, height: int, symbols: Symbols) -> Se
         _row(found.commands[row], row == found.chosen, width, symbols)
         if isinstance(row, int)
         else line((row, "muted"))
-        for row in _rows(found, height)
+        for row in grouped_rows([command.group for command in found.commands], found.chosen, height)
     ]
     return lines or [line(("nothing matches", "muted"))]
 
 
-def _rows(found: Found, height: int) -> Sequence[int | str]:
-    return grouped_rows([command.group for command in found.commands], found.chosen, height)
-
-
 def _row(command: Command, chosen: bool, width: int, symbols: Symbols) -> Line:
     mark = symbols.chosen if chosen else " "
-    title = fit(clean(command.title), min(TITLE, max(width - KEY - 4, 10)), symbols)
-    key = fit(command.key, KEY, symbols)
+    title = fit(clean(command.title), max(min(TITLE, 2 * width // 5), 10), symbols)
+    key = fit(command.key, min(KEY, width // 7), symbols)
     head = [(f"{mark} ", "accent"), (f"{title} ", "strong" if chosen else "plain"), (f"{key} ", "accent")]
     return crop([*head, (clean(command.about), "muted")], width, symbols)
 
 
-class Palette(PanelScreen[Command | None]):
+class Palette(ChoiceScreen[Command]):
     """Palette that returns the chosen command; None if canceled."""
 
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
@@ -104,7 +101,6 @@ class Palette(PanelScreen[Command | None]):
         self._more = more
         self._symbols = symbols
         self._found: tuple[Command, ...] = ()
-        self._chosen = 0
 
     def compose(self) -> ComposeResult:
         """Lay out the input, the list, and the key bar."""
@@ -122,18 +118,17 @@ class Palette(PanelScreen[Command | None]):
         self._commands += await asyncio.to_thread(self._more)
         self._search()
 
-    def on_click(self, event: events.Click) -> None:
-        """Select the clicked command. A double click runs it."""
-        panel = self._panel("choices")
-        at = event.get_content_offset(panel) if event.widget is panel else None
-        rows = _rows(Found(self._found, self._chosen), panel.size.height)
-        row = entry_at(rows, at.y) if at is not None else None
-        if row is not None and event.chain == 2:
-            self.dismiss(
-                self._found[self._chosen]
-            )  # selected by the first click, which may have scrolled the list
-        elif row is not None:
-            self.action_move(row - self._chosen)
+    def groups(self) -> Sequence[str]:
+        """Return the group of each command."""
+        return [command.group for command in self._found]
+
+    def accept(self) -> None:
+        """Return the selected command."""
+        self.dismiss(self._found[self._chosen])
+
+    def show_choices(self) -> None:
+        """Redraw the commands."""
+        self._panel("choices").show(Found(self._found, self._chosen))
 
     @on(Input.Changed)
     def narrow(self, event: Input.Changed) -> None:
@@ -145,16 +140,7 @@ class Palette(PanelScreen[Command | None]):
     def choose(self, event: Input.Submitted) -> None:
         """Return the selected command."""
         if self._found:
-            self.dismiss(self._found[self._chosen])
-
-    def action_move(self, rows: int) -> None:
-        """Move the selection by rows."""
-        self._chosen = min(max(self._chosen + rows, 0), max(len(self._found) - 1, 0))
-        self._panel("choices").show(Found(self._found, self._chosen))
-
-    def action_back(self) -> None:
-        """Close the palette without running anything."""
-        self.dismiss(None)
+            self.accept()
 
     def _search(self) -> None:
         self._found = search(self._commands, self.query_one(Input).value)

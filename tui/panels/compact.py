@@ -6,8 +6,12 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.styled_text import Line, Span, crop, wrap_facts
 from benchtui.tui.panels.case_panel import Current
-from benchtui.tui.panels.gauges import Machines
+from benchtui.tui.panels.gauges import Machines, gauge_height, gauge_lines
 from benchtui.tui.panels.header import Heading, time_left
+from benchtui.tui.panels.step_band import Band, band_lines
+
+LEAST_WIDTH, LEAST_HEIGHT = 40, 8
+"""Size in cells from which gauges and steps are drawn below the facts."""
 
 
 class Compact(msgspec.Struct, frozen=True):
@@ -16,14 +20,31 @@ class Compact(msgspec.Struct, frozen=True):
     heading: Heading
     current: Current
     machines: Machines
+    band: Band
     word: str
     """Question or message of the screen; empty if there is none."""
 
 
 def compact_lines(compact: Compact | str, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Render the facts, most important first, as many as fit; or a message if there is no session yet."""
+    """Render the facts, most important first, as many as fit; or a message if there is no session yet.
+
+    Gauges and steps follow if there is room.
+    """
     if isinstance(compact, str):
         return [crop([(compact, "muted")], width, symbols)]
+    word = [crop([(compact.word, "bright")], width, symbols)] if compact.word else []
+    height -= len(word)
+    drawn = width >= LEAST_WIDTH and height >= LEAST_HEIGHT
+    facts = _facts(compact, symbols, readings=not drawn)
+    lines = wrap_facts(facts, width)[:height]
+    if drawn:
+        room = min(gauge_height(compact.machines, width), (height - len(lines)) // 2)
+        lines += gauge_lines(compact.machines, width, room, symbols)
+        lines += band_lines(compact.band, width, height - len(lines), symbols)
+    return [*lines, *word]
+
+
+def _facts(compact: Compact, symbols: Symbols, *, readings: bool) -> list[list[Span]]:
     heading, current = compact.heading, compact.current
     facts: list[list[Span]] = [[(heading.name, "strong")]]
     facts.append([(f"{heading.done}/{heading.total}", "plain"), (f"  {100 * heading.progress:.0f}%", "bright")])
@@ -33,12 +54,10 @@ def compact_lines(compact: Compact | str, width: int, height: int, symbols: Symb
     if (metrics := current.metrics) is not None:
         facts.append([("p50 ", "muted"), (f"{format.milliseconds(metrics.p50_ms, symbols)} ms", "bright")])
         facts.append([(f"{format.rate(metrics.samples_per_s, symbols)} samples/s", "plain")])
-    facts += [[(reading, "plain")] for reading in _readings(compact.machines)]
+    facts += [[(reading, "plain")] for reading in _readings(compact.machines)] if readings else []
     state = time_left(heading.left, symbols) if heading.state == "running" else heading.state
     facts += [[(state, "plain")]] if state else []
-    facts.append([(current.title, "muted")])
-    word = [crop([(compact.word, "bright")], width, symbols)] if compact.word else []
-    return [*wrap_facts(facts, width)[: max(1, height - len(word))], *word][:height]
+    return [*facts, [(current.title, "muted")]]
 
 
 def _readings(machines: Machines) -> list[str]:

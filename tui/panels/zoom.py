@@ -29,10 +29,10 @@ TITLES: dict[Name, str] = {
     "log": "Log",
 }
 HINTS: dict[Name, str] = {
-    "band": "no steps; {detail} shows the details of the case",
-    "histogram": "no measured steps",
+    "band": "no steps yet; {detail}: case details",
+    "histogram": "no measured steps yet",
     "gauges": "no readings yet",
-    "parts": "no measured steps, or a task without parts",
+    "parts": "no measured steps with parts yet",
     "log": "no engine messages yet",
 }
 

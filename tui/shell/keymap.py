@@ -128,8 +128,12 @@ def active(screen: Screen[Any]) -> list[Bound]:
 
 
 def shown(keys: str) -> str:
-    """Format keys for display: ``?`` for ``question_mark``, ``esc`` for ``escape``."""
-    return "  ".join(_shown(each.strip()) for each in keys.split(","))
+    """Format keys for display: ``?`` for ``question_mark``, ``esc`` for ``escape``.
+
+    What alt+0 types on other keyboards isn't shown next to it.
+    """
+    names = [_shown(each.strip()) for each in keys.split(",")]
+    return "  ".join([name for name in names if name.isascii()] or names)
 
 
 def listing(wanted: Mapping[str, str], owners: Iterable[type]) -> list[str]:

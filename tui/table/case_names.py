@@ -128,6 +128,10 @@ class CaseNames(msgspec.Struct, frozen=True):
                 break
         return names
 
+    def without_shared(self) -> "CaseNames":
+        """Leave out the options that all cases share, unless they share all of them."""
+        return CaseNames(tuple(part for part in self.parts if part.differs) or self.parts)
+
     def text(self, config: Config, ellipsis: str = "") -> str:
         """Format a case's options, aligned: names left, numbers right."""
         words = (

@@ -129,9 +129,17 @@ class Arrangement(msgspec.Struct, frozen=True):
     def of_cases(
         cls, width: int, names: CaseNames, columns: Sequence[Column], sorting: Sorting | None = None
     ) -> "Arrangement":
-        """Shorten the names until the most important columns fit, then select the columns."""
+        """Shorten the names until the most important columns fit, then select the columns.
+
+        Options that all cases share are left out of the names if that makes room for a graph.
+        """
         needed = sum(column.width + GAP for column in most_important(columns))
         fitted = names.fitted(max(width - 1 - LEAD - needed, MIN_NAME))
+        brief = names.without_shared()
+        if brief.width < fitted.width and _graphs_beside(brief, width, columns) > _graphs_beside(
+            fitted, width, columns
+        ):
+            fitted = brief
         case_width = min(fitted.width, max(width - 1 - LEAD - needed, MIN_NAME))
         return replace(cls.of(width, case_width, columns, sorting, LEAD), names=fitted)
 
@@ -193,6 +201,13 @@ def most_important(columns: Sequence[Column]) -> list[Column]:
     """Return the columns that names make room for: median and throughput, and what has space before them."""
     last = max((column.rank for column in columns if column.key in ("p50", "samples")), default=-math.inf)
     return [column for column in columns if column.rank <= last]
+
+
+def _graphs_beside(names: CaseNames, width: int, columns: Sequence[Column]) -> int:
+    """Return the number of graphs that fit next to names and all numbers."""
+    early = [column for column in columns if column.rank < GRAPH_RANK and width >= column.from_width]
+    room = width - 1 - LEAD - names.width - sum(column.width + GAP for column in early)
+    return len(_with_graphs(early, room))
 
 
 def _fitting(columns: Iterable[Column], room: int) -> tuple[list[Column], int]:

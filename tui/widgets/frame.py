@@ -32,7 +32,7 @@ class Frame(Vertical):
 
     def show_title(self, left: Sequence[Span], right: Sequence[Span] = ()) -> None:
         """Show a title. The left part is shortened if both don't fit."""
-        self._title = (tuple(left), tuple(right))
+        self._title = (tuple(left), tuple(span for span in right if span[0]))
         self._render_title()
 
     def highlight(self, focused: bool) -> None:
@@ -65,6 +65,8 @@ class Frame(Vertical):
 
     def _content(self, width: int, border: str) -> Content:
         left, right = self._title
+        if not left and not right:
+            return Content()
         padding = 0 if self.styles.border_left[0] else 1
         room = width - CORNERS
         head = crop(left, max(0, room - width_of(right) - 1), self._symbols)

@@ -3,20 +3,22 @@
 from collections.abc import Sequence
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import Line, Span, line
+from benchtui.tui.drawing.styled_text import Line, Span, crop
 
 Keys = tuple[tuple[str, str], ...]
 """Keys and what each does, at most seven."""
 
 
+ALWAYS = ("help", "quit")
+"""Actions whose keys are shown at every width."""
+
+
 def key_lines(keys: Keys, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
-    """Render as many keys with their actions as fit."""
+    """Render as many keys with their actions as fit, always including help and quit."""
+    left = [*keys]
+    while len(left) > 1 and sum(len(key) + len(does) + 3 for key, does in left) > width:
+        del left[max((at for at, (_, does) in enumerate(left) if does not in ALWAYS), default=-1)]
     pieces: list[Span] = []
-    room = width
-    for key, does in keys:
-        entry: tuple[Span, Span] = ((f" {key} ", "strong"), (f"{does} ", "muted"))
-        room -= len(key) + len(does) + 3
-        if room < 0:
-            break
-        pieces += entry
-    return [line(*pieces)]
+    for key, does in left:
+        pieces += ((f" {key} ", "strong"), (f"{does} ", "muted"))
+    return [crop(pieces, width, symbols)]

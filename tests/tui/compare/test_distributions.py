@@ -53,7 +53,12 @@ def test_identical_step_times_are_drawn(value: float) -> None:
 
 def test_nothing_is_drawn_if_space_is_too_small() -> None:
     both = (times("A", 1.0, 2.0), times("B", 1.0, 2.0))
-    assert texts(*both, width=15) == texts(*both, height=3) == []
+    assert texts(*both, width=15) == texts(*both, height=2) == []
+
+
+def test_a_low_panel_has_the_medians_but_not_the_ends_of_the_axis() -> None:
+    a, b, axis = texts(times("A", 1.0, 2.0), times("B", 1.0, 3.0), height=3)
+    assert a.split()[0] == "A" and b.split()[0] == "B" and "B" in axis
 
 
 def test_histograms_can_be_drawn_in_ascii() -> None:

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from benchtui.sessions.compare.align import compare_sessions, load_sessions
+from benchtui.sessions.report.compare import markdown
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.tui.compare.screen import Compare
 from benchtui.tui.pages.page import Page
@@ -104,6 +106,25 @@ async def test_pairs_are_listed_with_their_verdict(opened: Any, pair: Pair) -> N
         assert "B is 1.996x as fast" in shown.text
         assert "A  n 90   p50 10.02 ms" in shown.text
         assert "letters: medians" in shown.text
+
+
+async def test_the_page_says_the_decision_as_the_report_does(opened: Any, pair: Pair) -> None:
+    paths = pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0), rounds=3)
+    report = markdown(compare_sessions(load_sessions(paths, VerdictSettings())))
+    for size in ((200, 50), (80, 24)):
+        async with opened(size=size) as seen:
+            shown = await Shown(seen, paths).begin()
+            lines = [line.strip() for line in seen.panel("summary")]
+            assert lines[0].startswith("It depends on the case: B (b) is faster than A (a) in 1 of 3")
+            assert "B against A" in lines[-1]
+            if size[0] < 200:
+                assert lines[-2].endswith("enter shows all")
+                await shown.press("enter")
+                lines = [
+                    line.strip()
+                    for line in shown.text.split("Decision")[1].split("What differs")[0].splitlines()
+                ]
+            assert " ".join(lines[:-1]).strip().replace("x (", " × (") in report.replace("**", "")
 
 
 async def test_an_unsure_pair_shows_why_and_what_would_decide_it(opened: Any, pair: Pair) -> None:
@@ -267,6 +288,8 @@ async def test_every_size_shows_cases_verdicts_and_ratio(
         for figure in ("p50 ms", "samples/s", "memory", "J/1k"):
             header = shown.seen.panel("header")[0]
             assert (f"A {figure}" in header) == (f"B {figure}" in header)
+        assert "A p50 ms" in header
+        assert (("|" if ascii_only else "▕") in shown.rows[0]) == (size[0] >= 80), "the ratio's bar"
         assert ("A samples/s" in header) == (size[0] >= 120)
 
 

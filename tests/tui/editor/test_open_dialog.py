@@ -1,8 +1,8 @@
 from pathlib import Path
 
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.drawing.listing import entry_at
-from benchtui.tui.editor.open_dialog import Choices, SweepFile, choice_lines, choice_rows, list_sweeps
+from benchtui.tui.drawing.listing import entry_at, grouped_rows
+from benchtui.tui.editor.open_dialog import Choices, SweepFile, choice_lines, list_sweeps
 
 SWEEP = 'model = "tiny-bert"\n[axes]\nbatch_size = [1, 2]\n'
 
@@ -34,8 +34,13 @@ def test_each_line_of_the_list_gives_its_sweep() -> None:
         choices = Choices(offers, chosen)
         drawn = ["".join(text for text, _ in line) for line in choice_lines(choices, 60, height, UNICODE)]
         for y, row in enumerate(drawn):
-            at = entry_at(choice_rows(choices, height), y)
+            at = entry_at(grouped_rows([offer.group for offer in choices.offers], choices.chosen, height), y)
             assert (at is None) == ("sweep" not in row)
             assert at is None or offers[at].name in row
-        assert entry_at(choice_rows(choices, height), len(drawn)) is None
-    assert entry_at(choice_rows(Choices((), 0), 7), 0) is None
+        assert (
+            entry_at(
+                grouped_rows([offer.group for offer in choices.offers], choices.chosen, height), len(drawn)
+            )
+            is None
+        )
+    assert entry_at(grouped_rows([], 0, 7), 0) is None

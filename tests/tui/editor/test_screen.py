@@ -10,10 +10,11 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Exclusion, Sweep
+from benchtui.sessions.sweep.options import BY_NAME, OPTIONS
 from benchtui.sessions.sweep.toml_reader import entries, load_sweep
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.drawing.styled_text import width_of
-from benchtui.tui.editor.form import ENTRIES, FOLDED
+from benchtui.tui.editor.form import ENTRIES, FOLDED, RARE
 from benchtui.tui.editor.help import editor_help
 from benchtui.tui.editor.open_dialog import OpenDialog
 from benchtui.tui.editor.screen import Editor
@@ -77,7 +78,7 @@ async def type_value(seen: Any, text: str) -> None:
 
 
 def test_every_sweep_entry_has_a_form_row() -> None:
-    assert [entry.key for entry in ENTRIES] == list(entries())
+    assert sorted(entry.key for entry in ENTRIES) == sorted(entries())
     assert all(entry.about for entry in ENTRIES)
 
 
@@ -109,8 +110,8 @@ async def test_too_small_terminal_shows_a_message(opened: Any) -> None:
 async def test_cursor_moves_between_rows(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("j")
-        assert line_of(seen, "precision").startswith("▸")
-        await seen.press("k", "up", "up")
+        assert line_of(seen, "sequence_length").startswith("▸")
+        await seen.press("k", "up")
         assert line_of(seen, "dataset").startswith("▸")
         await seen.press("G")
         assert line_of(seen, "Environment").startswith("▸")
@@ -225,7 +226,8 @@ async def test_entry_ignored_by_the_task_shows_why(app_context: AppContext, open
     (app_context.folder / "t.toml").write_text('model = "m"\n[train]\naccumulation = 4\n')
     async with opened() as seen:
         editor(seen).edit(app_context.folder / "t.toml")
-        await seen.press("G")
+        await select(seen, "fold.Train")
+        await seen.press("space")
         assert "4  (see axes.accumulation)" in line_of(seen, "accumulation")
         assert not any("learning_rate" in line for line in seen.panel("entries"))
 
@@ -234,7 +236,8 @@ async def test_changes_can_be_undone_and_redone(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("u")
         assert hint(seen) == "nothing to undo"
-        await seen.press("j", "right", "space", "u")
+        await go_to(seen, "precision")
+        await seen.press("right", "space", "u")
         assert sweep_of(seen) == load_sweep("quick") and hint(seen) == "undone: precision"
         await seen.press("ctrl+r")
         assert sweep_of(seen).axes.precision == ("fp32", "tf32") and hint(seen) == "redone: precision"
@@ -330,7 +333,8 @@ async def test_s_starts_the_sweep_and_opens_the_monitor(
         return engine
 
     async with opened(app_context=replace(app_context, start=start)) as seen:
-        await seen.press("j", "right", "space", "r")
+        await go_to(seen, "precision")
+        await seen.press("right", "space", "r")
         await until(seen, lambda: isinstance(seen.app.screen, Monitor))
         await seen.look()
         assert started[0].axes.precision == ("fp32", "tf32")
@@ -429,7 +433,8 @@ async def test_opening_another_sweep_can_be_undone(app_context: AppContext, open
     (app_context.folder / "mine.toml").write_text(FILE)
     (app_context.folder / "broken.toml").write_text("model = [")
     async with opened() as seen:
-        await seen.press("j", "right", "space", "o")
+        await go_to(seen, "precision")
+        await seen.press("right", "space", "o")
         await until(seen, lambda: "mine.toml" in seen.text)
         await seen.press(*"broken")
         assert "not valid TOML" in hint(seen)
@@ -479,7 +484,8 @@ async def test_another_view_can_open_its_sweep_in_the_editor(opened: Any, story:
 
 async def test_quit_asks_if_changes_would_be_lost(opened: Any) -> None:
     async with opened() as seen:
-        await seen.press("j", "right", "space", "q")
+        await go_to(seen, "precision")
+        await seen.press("right", "space", "q")
         assert "neither saved nor started" in hint(seen)
         await seen.press("escape", "4", "q")
         assert isinstance(seen.app.screen, Editor) and "neither saved nor started" in hint(seen)
@@ -515,7 +521,7 @@ def test_help_fits_a_narrow_terminal() -> None:
 async def test_groups_are_folded_until_they_are_opened(opened: Any) -> None:
     async with opened() as seen:
         assert not any("warmup" in row for row in seen.panel("entries"))
-        assert line_of(seen, "Measure").split() == ["Measure", "▸", "baseline", "batch_size=1"]
+        assert "Measure ▸ 1 of 15 set: baseline batch_size=1" in line_of(seen, "Measure")
         await select(seen, "fold.Measure")
         await seen.press("enter")
         assert line_of(seen, "warmup") and line_of(seen, "Measure").split()[:2] == ["▸", "Measure"]
@@ -523,6 +529,27 @@ async def test_groups_are_folded_until_they_are_opened(opened: Any) -> None:
         assert line_of(seen, "warmup")
         await seen.press("space")
         assert not any("warmup" in row for row in seen.panel("entries"))
+
+
+async def test_rarely_used_options_are_folded_and_counted(opened: Any) -> None:
+    async with opened(size=(80, 24)) as seen:
+        for label in ("model", "device", "sequence_length", "batch_size", "precision"):
+            assert line_of(seen, label), "what most sweeps set is on the first screen"
+        await seen.press("G", "pageup", "pagedown")
+        assert "More options ▸ 5 options" in line_of(seen, "More options")
+        await seen.press("slash", *"thre", "enter", "enter", "ctrl+u", *"1,2", "enter")
+        assert line_of(seen, "threads").split()[1:] == ["threads", "1,2"]
+        await select(seen, f"fold.{RARE}")
+        await seen.press("enter")
+        assert "More options ▸ 1 of 5 set: threads 1,2" in line_of(seen, "More options")
+
+
+def test_the_table_of_options_says_which_are_rare() -> None:
+    groups = {entry.label: entry.group for entry in ENTRIES if entry.key.startswith("axes.")}
+    assert groups == {
+        option.name: RARE if option.rare else "Axes" for option in OPTIONS if option.name in groups
+    }
+    assert not any(BY_NAME[name].rare for name in ("device", "precision", "sequence_length", "batch_size"))
 
 
 async def test_help_stands_below_the_selected_entry(opened: Any) -> None:

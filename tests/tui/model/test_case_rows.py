@@ -123,6 +123,7 @@ def test_a_running_case_shows_its_progress(story: Any) -> None:
     story.begin(iterations=20).start(0)
     states = []
     for add in (
+        lambda: None,
         lambda: story.prepare(0),
         lambda: story.steps(0, [9.0], "warmup"),
         lambda: story.steps(0, [9.0] * 25),
@@ -130,7 +131,7 @@ def test_a_running_case_shows_its_progress(story: Any) -> None:
         add()
         session, _ = case_rows(story.path)
         states.append(state_text(session.cases[0], session.start.sweep.measure, UNICODE))
-    assert states == ["▶ loading", "▶ warm-up", "▶ 25/25"]
+    assert states == ["▶ loading", "▶ first step", "▶ warm-up", "▶ 25/25"]
 
 
 def test_memory_is_that_of_the_device_the_case_ran_on(story: Any) -> None:

@@ -145,10 +145,20 @@ def test_names_make_room_for_median_and_throughput() -> None:
         assert made.names is not None
         assert made.names.width <= made.case_width or width < 62
         room = width - 3 - sum(column.width + column.graph + 2 for column in made.columns)
-        assert made.names == names or room < names.width  # no shorter than needed
-    assert Arrangement.of_cases(120, names, DEFAULT_COLUMN_SET).names == names
+        graphs = any(column.graph for column in made.columns)
+        brief = made.names == names.without_shared() and graphs
+        assert made.names == names or room < names.width or brief, "no shorter than needed"
+    assert Arrangement.of_cases(200, names, DEFAULT_COLUMN_SET).names == names
     own = columns_of(("energy", "p50", "state", "notes"))
     assert [column.key for column in Arrangement.of_cases(60, names, own).columns][:2] == ["energy", "p50"]
+
+
+def test_names_leave_out_what_all_cases_share_if_that_makes_room_for_a_bar() -> None:
+    names = CaseNames.of([Config(device="cuda:0", batch_size=size) for size in (1, 64)])
+    found = [Arrangement.of_cases(width, names, DEFAULT_COLUMN_SET) for width in range(100, 140)]
+    brief = [made for made in found if made.names == names.without_shared()]
+    assert brief and all(any(column.graph for column in made.columns) for made in brief)
+    assert found[0].names == found[-1].names == names
 
 
 def test_a_title_is_found_where_it_is_drawn() -> None:

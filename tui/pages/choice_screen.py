@@ -1,0 +1,49 @@
+"""Base of the screens that offer choices by group below an input: the command palette and the Open dialog."""
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.screen import ScreenResultType
+
+from benchtui.tui.drawing.listing import entry_at, grouped_rows
+from benchtui.tui.widgets.panel import PanelScreen
+
+
+class ChoiceScreen(PanelScreen[ScreenResultType | None]):
+    """Screen that returns a choice of the panel ``choices``; None if canceled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._chosen = 0
+
+    def groups(self) -> Sequence[str]:
+        """Return the group of each choice."""
+        raise NotImplementedError
+
+    def accept(self) -> None:
+        """Return the selected choice. There is one."""
+        raise NotImplementedError
+
+    def show_choices(self) -> None:
+        """Redraw the choices."""
+        raise NotImplementedError
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the clicked choice. A double click accepts it."""
+        panel = self._panel("choices")
+        at = event.get_content_offset(panel) if event.widget is panel else None
+        rows = grouped_rows(self.groups(), self._chosen, panel.size.height)
+        row = entry_at(rows, at.y) if at is not None else None
+        if row is not None and event.chain == 2:
+            self.accept()  # selected by the first click, which may have scrolled the list
+        elif row is not None:
+            self.action_move(row - self._chosen)
+
+    def action_move(self, rows: int) -> None:
+        """Move the selection by rows."""
+        self._chosen = min(max(self._chosen + rows, 0), max(len(self.groups()) - 1, 0))
+        self.show_choices()
+
+    def action_back(self) -> None:
+        """Close without a choice."""
+        self.dismiss(None)
