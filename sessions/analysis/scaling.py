@@ -1,6 +1,5 @@
 """Batch-size scaling: throughput per item, relative to linear scaling, and gain per doubling."""
 
-from functools import cached_property
 from itertools import pairwise
 from math import log2
 
@@ -17,6 +16,8 @@ LEAST_DOUBLINGS = 0.25
 class Step:
     """One batch size of a series, compared with the first and the previous one."""
 
+    __slots__ = ("_before", "_gain", "against_linear", "per_item", "per_item_relative", "result")
+
     def __init__(self, first: Result, before: Result | None, result: Result) -> None:
         self.result = result
         self.per_item = _per_item(result)
@@ -26,11 +27,14 @@ class Step:
         self.against_linear = _rate(result) / _rate(first)
         """Throughput over that of the first batch size, which a step proportional to the batch would keep."""
         self._before = before
+        self._gain: tuple[Ratio | None] | None = None
 
-    @cached_property
+    @property
     def gain(self) -> Ratio | None:
         """Throughput over that of the previous batch size, computed on demand: reports show few of many."""
-        return throughput_ratio(self._before, self.result) if self._before else None
+        if self._gain is None:
+            self._gain = (throughput_ratio(self._before, self.result) if self._before else None,)
+        return self._gain[0]
 
     @property
     def gain_per_doubling(self) -> float | None:

@@ -29,7 +29,7 @@ from benchtui.sessions.stats.sampling import Sample, Statistic, interval
 from benchtui.sessions.stats.steadiness import Unsteady, detect_unsteadiness
 
 
-class Distribution(msgspec.Struct, frozen=True):
+class Distribution(msgspec.Struct, frozen=True, gc=False):
     """Distribution of a sample of times. Fields are None if the sample is too small for them."""
 
     n: int
@@ -62,7 +62,7 @@ class Distribution(msgspec.Struct, frozen=True):
         return 100 * self.std / self.mean if self.std is not None and self.mean else None
 
 
-class Metrics(msgspec.Struct, frozen=True, kw_only=True):
+class Metrics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Metrics of one case. Times are in milliseconds, rates in 1/s; None means unknown."""
 
     latency_ms: Distribution

@@ -33,7 +33,7 @@ _BATCH, _MOST_BATCHES, _LEAST_BATCHES = 8, 32, 8
 """Minimum steps per batch, and maximum and minimum number of batches per round."""
 
 
-class Statistic(msgspec.Struct, frozen=True):
+class Statistic(msgspec.Struct, frozen=True, gc=False):
     """A statistic of a sample of times."""
 
     ms: float
@@ -41,7 +41,7 @@ class Statistic(msgspec.Struct, frozen=True):
     """Relative standard error; None if the sample is too small, or its source kept no steps."""
 
 
-class Sample(msgspec.Struct, frozen=True):
+class Sample(msgspec.Struct, frozen=True, gc=False):
     """Summary of one round's steps, all run by one process."""
 
     n: int
@@ -61,7 +61,7 @@ class Ordered(Protocol):
     def __getitem__(self, place: int, /) -> float: ...
 
 
-class Bounds(msgspec.Struct, frozen=True):
+class Bounds(msgspec.Struct, frozen=True, gc=False):
     """A value with its 95% and 99% intervals."""
 
     value: float
