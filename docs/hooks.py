@@ -107,7 +107,7 @@ def event_list() -> str:
     definitions = events.json_schema()["$defs"]
     parts = [
         "# Events\n\nAfter this page you can read a session file. It is a JSON array with one event per line;"
-        " `t` is seconds since the session started. Fields are added freely, so ignore those that you don't know.\n"
+        " `t` is seconds since the session started. Ignore fields that you don't know: more may be added.\n"
     ]
     for name, definition in definitions.items():
         if definition.get("properties"):

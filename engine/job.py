@@ -54,3 +54,5 @@ class PeaksReport(Record, tag_field="event", tag="peaks_report", frozen=True, kw
     gpu_uuid: str | None = None
     idle_span_s: tuple[float, float] | None = None
     """Begin and end by this machine's monotonic clock. None on a CPU, and if not requested."""
+    busy_span_s: tuple[float, float] | None = None
+    """The same for measuring the peaks."""

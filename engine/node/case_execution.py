@@ -194,6 +194,7 @@ class CaseRun:
             sm_clock_least_mhz=min(clocks, default=None),
             sm_clock_default_mhz=gpu.sm_clock_mhz,
             sm_clock_default_is_highest=gpu.sm_clock_is_highest,
+            sm_clock_best_mhz=self._readings.best_clock_mhz(gpu.index, begin_s, end_s),
             memory_clock_mhz=_mean(memory_clocks),
             memory_clock_highest_mhz=gpu.memory_clock_mhz,
             performance_states=self._readings.performance_states(gpu.index, begin_s, end_s),

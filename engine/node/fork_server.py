@@ -27,6 +27,11 @@ def server_pid() -> int | None:
     return pid
 
 
+def begin() -> None:
+    """Start the server if it isn't running, without waiting for what it imports. Raises OSError if it can't."""
+    _server.ensure_running()
+
+
 def start(process: BaseProcess) -> None:
     """Start a process from the fork server. A stopped or hung server is replaced.
 

@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from math import ceil
 from time import monotonic
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -25,8 +26,14 @@ ReadIdlePower = Callable[[float], Idle | None]
 """Return the idle power sampled up to a session time. None if it can't be read."""
 
 
-ReadGpuPower = Callable[[str, float, float], float | None]
-"""Return the mean power of the GPU with a UUID between two times of the monotonic clock. None if unreadable."""
+class GpuSpans(Protocol):
+    """Readings of GPUs between two times of the monotonic clock."""
+
+    def power_w(self, uuid: str, begin_s: float, end_s: float) -> float | None:
+        """Return the mean power of the GPU with a UUID. None if unreadable."""
+
+    def note_load(self, uuid: str, begin_s: float, end_s: float) -> None:
+        """Record that the GPU was under load: its clock then is one to compare later ones with."""
 
 
 class IdleAndTorchTask:
@@ -116,11 +123,11 @@ class PeaksTask:
         processes: WorkerProcesses,
         wanted: Iterable[PeakKey],
         node: str | None,
-        read_power: ReadGpuPower | None = None,
+        spans: GpuSpans | None = None,
     ) -> None:
-        """``read_power`` is None if no GPU's power can be read."""
+        """``spans`` is None if no GPU can be read."""
         self._processes = processes
-        self._read_power = read_power
+        self._spans = spans
         self._idled: set[str] = set()
         """Devices whose power with a context has been requested."""
         self._left = deque(wanted)
@@ -165,9 +172,11 @@ class PeaksTask:
 
     def _peaks(self, answer: PeaksReport | str) -> Peaks | str:
         """Return the peaks, with the power of the GPU while the process had nothing but a context."""
-        if isinstance(answer, str) or not self._read_power or not answer.idle_span_s or not answer.gpu_uuid:
+        if isinstance(answer, str) or not self._spans or not answer.idle_span_s or not answer.gpu_uuid:
             return answer if isinstance(answer, str) else answer.peaks
-        power_w = self._read_power(answer.gpu_uuid, *answer.idle_span_s)
+        if answer.busy_span_s:
+            self._spans.note_load(answer.gpu_uuid, *answer.busy_span_s)
+        power_w = self._spans.power_w(answer.gpu_uuid, *answer.idle_span_s)
         return replace(answer.peaks, context_power_w=power_w)
 
     def _events(self, answer: Peaks | str, key: PeakKey, now_s: float) -> Iterator[Peaks | Message]:
@@ -179,7 +188,7 @@ class PeaksTask:
         while self._left and self._current is None:
             key = self._left.popleft()
             try:
-                idle_first = self._read_power is not None and key.device not in self._idled
+                idle_first = self._spans is not None and key.device not in self._idled
                 self._current = key, self._processes.measure_peaks(key, idle_first=idle_first)
                 self._idled.add(key.device)
                 self._due_s = monotonic() + PEAKS_TIMEOUT_S

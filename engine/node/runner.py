@@ -28,6 +28,7 @@ from benchtui.engine.telemetry.rapl import Rapl
 from benchtui.engine.telemetry.sampler import BATCH, PERIOD_S, Sampler
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.events import Idle, Telemetry
+from benchtui.sessions.payloads import Gpu
 from benchtui.sessions.sweep import SYNTHETIC
 
 
@@ -98,6 +99,8 @@ class NodeRunner:
     def prepare(self) -> IdleAndTorchTask:
         """Sample idle power if it is readable, and query torch about the machine."""
         begin_s = self.now_s()
+        if "rapl" in self.host.absent:
+            self._processes.start_server()  # imports torch meanwhile, which only a processor's power would show
         readable = self._gpu_reader is not None or "rapl" not in self.host.absent
         return IdleAndTorchTask(
             self._processes,
@@ -108,8 +111,8 @@ class NodeRunner:
 
     def measure_peaks(self, wanted: Iterable[PeakKey]) -> PeaksTask:
         """Measure device peaks. No case may be running."""
-        read_power = None if self._gpu_reader is None else self._gpu_power_w
-        return PeaksTask(self._processes, wanted, self._settings.node, read_power)
+        spans = None if self._gpu_reader is None else self
+        return PeaksTask(self._processes, wanted, self._settings.node, spans)
 
     def start(self, job: Job) -> CaseRun:
         """Start a case. Raises BenchtuiError if its worker can't be started."""
@@ -158,13 +161,22 @@ class NodeRunner:
         self._telemetry.add(event)
         self._emit(replace(event, node=self._settings.node))
 
-    def _gpu_power_w(self, uuid: str, begin_s: float, end_s: float) -> float | None:
-        """Mean power of a GPU between two times of the monotonic clock. None if unreadable."""
+    def power_w(self, uuid: str, begin_s: float, end_s: float) -> float | None:
+        """Return the mean power of a GPU between two times of the monotonic clock. None if unreadable."""
         self._flush()
-        gpus = [gpu for gpu in self.host.gpus if gpu.uuid == uuid and not gpu.mig]
-        zero_s = self._settings.zero_s
+        gpus, zero_s = self._gpus(uuid), self._settings.zero_s
         powers_w = idle_power_w(self._telemetry, gpus, begin_s - zero_s, end_s - zero_s)
         return next((powers_w.get(f"gpu {gpu.index}") for gpu in gpus), None)
+
+    def note_load(self, uuid: str, begin_s: float, end_s: float) -> None:
+        """Record that a GPU was under load between two times of the monotonic clock."""
+        self._flush()
+        zero_s = self._settings.zero_s
+        for gpu in self._gpus(uuid):
+            self._telemetry.best_clock_mhz(gpu.index, begin_s - zero_s, end_s - zero_s)
+
+    def _gpus(self, uuid: str) -> list[Gpu]:
+        return [gpu for gpu in self.host.gpus if gpu.uuid == uuid and not gpu.mig]
 
     def _idle(self, begin_s: float, now_s: float) -> Idle | None:
         power_w = idle_power_w(self._telemetry, self.host.gpus, begin_s, now_s)

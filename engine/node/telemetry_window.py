@@ -1,6 +1,7 @@
 """Telemetry window: readings kept while cases run, for lookups over a case's measured span."""
 
 from collections.abc import Callable, Sequence
+from statistics import fmean
 from typing import TypeVar
 
 from benchtui.engine.telemetry.stopped_workers import StoppedWorkers
@@ -25,6 +26,8 @@ class TelemetryWindow:
         self._events: list[Telemetry] = []
         self._workers: list[tuple[float, int]] = [(0.0, 0)]
         """Pairs of session time and the number of running workers from then on."""
+        self._best_clocks: dict[int, float] = {}
+        """Highest mean SM clock of each GPU in the spans of its load so far, in MHz."""
         self._absent: dict[int, dict[str, str]] = {}
         """Reasons for missing readings by GPU index and name."""
         self.stops = StoppedWorkers(MIN_STOP_S)
@@ -68,6 +71,13 @@ class TelemetryWindow:
         for event, gpu in self._of(index):
             found += _within(event.at_s, getattr(gpu, name), begin_s, end_s)
         return found
+
+    def best_clock_mhz(self, index: int, begin_s: float, end_s: float) -> float | None:
+        """Return the highest mean SM clock of a GPU under load, in this span and those of earlier calls."""
+        clocks = [mhz for _, mhz in self.gpu(index, "sm_clock_mhz", begin_s, end_s)]
+        if clocks:
+            self._best_clocks[index] = max(round(fmean(clocks), 1), self._best_clocks.get(index, 0.0))
+        return self._best_clocks.get(index)
 
     def gpu_absent(self, index: int, name: str) -> str | None:
         """Return why a GPU, or one of its readings, is missing. None if no reason is known."""

@@ -74,6 +74,11 @@ class WorkerProcesses:
         library = () if dataset in (SAMPLE, SYNTHETIC) else ("datasets",)
         self._context.set_forkserver_preload(["benchtui.engine.node.subreaper", *self.preloaded, *library])
 
+    def start_server(self) -> None:
+        """Start the fork server, which imports torch, without waiting for it."""
+        with suppress(OSError):  # the first process reports why it can't be started
+            fork_server.begin()
+
     def query_torch(self) -> "TorchQuery":
         """Start the fork server and query torch."""
         query = TorchQuery(self._context)

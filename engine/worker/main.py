@@ -176,7 +176,7 @@ class _Case:
         work = measure_step_cost(workload, device, typical)
         if self._job.sweep.measure.mode == "latency":
             return work
-        return count_waits(work, workload.step, device, typical.step_s)
+        return count_waits(work, workload, device, typical.step_s)
 
     def _memory(self, device: Device, workload: Workload, compiling: Compiling | None) -> Memory:
         """Return memory peaks, without the allocated peak if CUDA graphs were recorded.

@@ -48,7 +48,10 @@ def main(device: str, kind: str, threads: int, idle_first: bool = False) -> Peak
     """Measure both peaks, isolated as cases are; with ``idle_first`` after a pause with a context on a GPU."""
     isolation.isolate()
     uuid, idle_span_s = idle_with_context(device) if idle_first and device != "cpu" else (None, None)
-    return PeaksReport(peaks=measure(device, kind, threads), gpu_uuid=uuid, idle_span_s=idle_span_s)
+    begin_s = monotonic()
+    peaks = measure(device, kind, threads)
+    busy_span_s = (begin_s, monotonic())
+    return PeaksReport(peaks=peaks, gpu_uuid=uuid, idle_span_s=idle_span_s, busy_span_s=busy_span_s)
 
 
 def idle_with_context(name: str) -> tuple[str | None, tuple[float, float] | None]:

@@ -45,6 +45,8 @@ _PROFILING_S = (PLAIN_STEPS + BUSY_STEPS) * LONGEST_BUSY_S * MAX_RUNS_S
 LONGEST_COUNTING_S = (STEP_COST_S - SEARCH_S - _PROFILING_S - LONGEST_BUSY_S - EXIT_S) / 2
 """Time limit for counting one of two runs, which costs some microseconds per operator. Profiling precedes it; a
 step in which waits are counted and the exit follow it."""
+LONGEST_WAITS_S = LONGEST_BUSY_S + _PROFILING_S
+"""Longest step whose waits are counted. One over ``LONGEST_BUSY_S`` isn't profiled, which leaves that time."""
 
 _NO_KERNEL = "no GPU function with the name of an attention kernel was seen"
 _NOT_PROFILED = "on a CPU, only uncompiled code with fused attention names its kernel"
@@ -63,12 +65,18 @@ class TypicalStep(NamedTuple):
     """Median of their tokens, including padding. None if the task has none."""
 
 
-def count_waits(work: StepCost, step: Step, device: Device, step_s: float) -> StepCost:
-    """Add to the cost of a step how often the host waits for the device. Exceptions of the step are caught."""
-    waits = _result_or_reason(device, lambda: _waits(step, device, step_s))
+def count_waits(work: StepCost, workload: Workload, device: Device, step_s: float) -> StepCost:
+    """Add to the cost of a step how often the host waits for the device. Exceptions of the step are caught.
+
+    A long step that accumulates batches is extrapolated, as in ``measure_step_cost``.
+    """
+    runs = _runs(workload, step_s)
+    waits = _result_or_reason(
+        device, lambda: _whole([_waits(*run, device) for run in runs], workload.accumulated)
+    )
     if isinstance(waits, str):
         return replace(work, absent=work.absent | {"waits": waits})
-    return replace(work, waits=waits)
+    return replace(work, waits=None if waits is None else round(waits))
 
 
 def measure_step_cost(workload: Workload, device: Device, typical: TypicalStep) -> StepCost:
@@ -230,9 +238,9 @@ class ByteCounter(TorchDispatchMode):
             self.bytes_of_weights += 0 if _storage(tensor) in self._allocated else size
 
 
-def _waits(step: Step, device: Device, step_s: float) -> int | None:
-    if step_s > LONGEST_BUSY_S:
-        raise BenchtuiError(f"a step takes {step_s:.1f} s; waits are counted up to {LONGEST_BUSY_S:g} s")
+def _waits(step: Step, step_s: float, device: Device) -> int | None:
+    if step_s > LONGEST_WAITS_S and device.torch_device.type != "cpu":
+        raise BenchtuiError(f"a step takes {step_s:.1f} s; waits are counted up to {LONGEST_WAITS_S:g} s")
     return device.waits(step)
 
 

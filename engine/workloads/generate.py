@@ -201,9 +201,10 @@ class Generate(NetworkTask):
 
 
 def cache_mb(cache: Any) -> float:  # noqa: ANN401  (one of three layouts, by transformers version)
-    """Size of all keys and values in a KV cache, in units of 10**6 bytes."""
-    if hasattr(cache, "layers"):
-        tensors = [tensor for layer in cache.layers for tensor in (layer.keys, layer.values)]
+    """Size of all keys and values in a KV cache, in units of 10**6 bytes. Layers without any add nothing."""
+    if hasattr(cache, "layers"):  # of linear attention have neither, those that share another's have None
+        columns = [getattr(layer, name, None) for layer in cache.layers for name in ("keys", "values")]
+        tensors = [tensor for tensor in columns if tensor is not None]
     elif hasattr(cache, "key_cache"):
         tensors = [*cache.key_cache, *cache.value_cache]
     else:

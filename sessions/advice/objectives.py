@@ -12,8 +12,6 @@ from benchtui.sessions.stats.ratios import (
     energy_ratio,
     latency_ratio,
     memory_ratio,
-    outer_latency_ratio,
-    outer_throughput_ratio,
     steadiness_ratio,
     throughput_ratio,
 )
@@ -44,8 +42,8 @@ class CostMetric(msgspec.Struct, frozen=True):
     ratio: Callable[[Result, Result], Ratio | None]
     """Cost of the first case over that of the second."""
     missing_reason: str
-    outer_ratio: Callable[[Result, Result], Ratio | None] = lambda base, new: None
-    """The same ratio with limits that none of its bounds exceed, which take less time; None if unknown."""
+    limits: Literal["throughput", "latency", "memory"] | None = None
+    """Which of the limits of ``RatioLimits`` are those of this ratio; None if it has none."""
 
 
 def job_ms(result: Result, steps: int) -> float | None:
@@ -151,8 +149,8 @@ def _job_bounds(result: Result, step: Bounds, steps: int) -> Bounds:
     return Bounds(*(cold_ms + steps * end for end in ends))
 
 
-SAMPLE_TIME = CostMetric(_sample_ms, throughput_ratio, "throughput not measured", outer_throughput_ratio)
-STEP_TIME = CostMetric(step_ms, latency_ratio, "step time not measured", outer_latency_ratio)
-PEAK_MEMORY = CostMetric(memory_mb, memory_ratio, "peak memory not measured", memory_ratio)
+SAMPLE_TIME = CostMetric(_sample_ms, throughput_ratio, "throughput not measured", "throughput")
+STEP_TIME = CostMetric(step_ms, latency_ratio, "step time not measured", "latency")
+PEAK_MEMORY = CostMetric(memory_mb, memory_ratio, "peak memory not measured", "memory")
 ENERGY = CostMetric(_energy_j, energy_ratio, "energy not measured")
 JITTER = CostMetric(_jitter, steadiness_ratio, "jitter not known")

@@ -1,10 +1,12 @@
 """Optimal case: which one to run for an objective, and whether it clearly beats the next."""
 
+from __future__ import annotations  # the module of Limits imports numpy
+
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from math import prod
-from operator import mul
-from typing import Literal, Protocol
+from operator import attrgetter, mul, ne
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 from msgspec import structs
@@ -31,9 +33,12 @@ from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.stats.sampling import Bounds
-from benchtui.sessions.stats.verdicts import MIN_EFFECT, Ratio, Verdict
+from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep, Work
 from benchtui.sessions.sweep.options import AXES, CHOICES
+
+if TYPE_CHECKING:
+    from benchtui.sessions.stats.ratio_limits import Limits, RatioLimits
 
 NEAR = 0.1
 """Largest lead, as a share, that is given up for a simpler case while it isn't established."""
@@ -116,27 +121,60 @@ class Decision(msgspec.Struct, frozen=True):
         return sure and self.tail is None
 
 
-def decide(session: Session, objective: Objective, results: Sequence[Result] | None = None) -> Decision:
+def decide(
+    session: Session,
+    objective: Objective,
+    results: Sequence[Result] | None = None,
+    limits: RatioLimits | None = None,
+) -> Decision:
     """Choose the best measured case for an objective; ``results`` are the session's, if already computed.
 
-    If several cases can't be distinguished, choose the simplest: see ``simplest``.
+    ``limits`` are those of these results, which several decisions may share. If several cases can't be
+    distinguished, choose the simplest: see ``simplest``.
     """
+    from benchtui.sessions.stats import ratio_limits  # imports numpy, which screens shouldn't wait for
+
     known = measured(session) if results is None else results
     rows = [row for row in known if objective.work in (None, row.config.work)]
-    reasons = [(row, _reasons(row, objective)) for row in rows]
+    needed = _needed(objective)
+    reasons = [(row, _reasons(row, objective, needed)) for row in rows]
     rejected = (*_unfit(reasons), *_not_measured(session, objective))
     fit = tuple(row for row, against in reasons if not against)
     if not fit:
-        return Decision(objective, rejected=rejected, relaxations=_relaxations(rows, objective))
-    return replace(_choose(fit, objective), rejected=rejected)
+        return Decision(objective, rejected=rejected, relaxations=_relaxations(rows, objective, needed))
+    contest = _Contest(cost_metrics(objective, fit), limits or ratio_limits.RatioLimits(fit))
+    return replace(_choose(fit, objective, contest), rejected=rejected)
 
 
-def _choose(fit: Sequence[Result], objective: Objective) -> Decision:
+class _Contest:
+    """Comparisons of cases by some metrics, with limits that spare most of the exact ratios."""
+
+    def __init__(self, metrics: Sequence[CostMetric], limits: RatioLimits) -> None:
+        self.metrics = metrics
+        self._limits = limits
+        self._kinds = [each.limits for each in metrics if each.limits]
+
+    def surely_faster(self, base: Sequence[Result], new: Sequence[Result]) -> list[bool]:
+        """Return whether limits suffice for FASTER. Others may be FASTER, too. One side is a single case."""
+        found = self._of(base, new)
+        return found.faster.tolist() if found else [False] * (len(base) * len(new))
+
+    def surely_not_faster(self, base: Sequence[Result], new: Sequence[Result]) -> list[bool]:
+        """Return whether ratios with bounds are themselves too small for FASTER. One side is a single case."""
+        found = self._of(base, new)
+        return found.not_faster.tolist() if found else [False] * (len(base) * len(new))
+
+    def _of(self, base: Sequence[Result], new: Sequence[Result]) -> Limits | None:
+        known = base and new and len(self._kinds) == len(self.metrics)
+        return self._limits.product(self._kinds, base, new) if known else None
+
+
+def _choose(fit: Sequence[Result], objective: Objective, contest: _Contest) -> Decision:
     """Choose from the cases that meet the constraints, of which there is at least one."""
-    metrics = cost_metrics(objective, fit)
+    metrics = contest.metrics
     costs = sorted(((total_cost(row, metrics), row) for row in fit), key=lambda each: each[0])
     ranked = [row for _, row in costs]
-    near = _undecided(_near_the_leader(costs, metrics), metrics)
+    near = _undecided(_near_the_leader(costs, contest), contest)
     best = simplest(near)
     runner_up = next((row for row in ranked if row is not best), None)
     return Decision(
@@ -146,27 +184,35 @@ def _choose(fit: Sequence[Result], objective: Objective) -> Decision:
         ahead=ahead_by(runner_up, best, metrics) if runner_up else None,
         ties=tuple(row for row in near if row is not best),
         leader=None if ranked[0] is best else ranked[0],
-        unsure=_unsure(ranked, near, best, metrics),
+        unsure=_unsure(ranked, near, best, contest),
         tail=longer_tail(best, runner_up, objective.need) if runner_up else None,
         fit=tuple(fit),
     )
 
 
-def _near_the_leader(costs: Sequence[tuple[float, Result]], metrics: Sequence[CostMetric]) -> list[Result]:
+def _near_the_leader(costs: Sequence[tuple[float, Result]], contest: _Contest) -> list[Result]:
     """Return the leader of cases in order of cost, and those that may be indistinguishable from it."""
-    return [row for place, (cost, row) in enumerate(costs) if not place or _near(cost, row, *costs[0], metrics)]
+    least, leader = costs[0]
+    others = [(cost, row) for cost, row in costs[1:] if cost < (1 + NEAR) * least]
+    sure = contest.surely_not_faster([row for _, row in others], [leader])
+    near = (
+        row
+        for (cost, row), known in zip(others, sure, strict=True)
+        if known or _near(cost, row, least, leader, contest.metrics)
+    )
+    return [leader, *near]
 
 
-def _unsure(
-    ranked: Iterable[Result], near: Iterable[Result], best: Result, metrics: Sequence[CostMetric]
-) -> int:
+def _unsure(ranked: Iterable[Result], near: Iterable[Result], best: Result, contest: _Contest) -> int:
     """Count the cases, besides those near the leader, that can't be distinguished from the best."""
     tied = {row.case.index for row in near}
-    apart = (row for row in ranked if row.case.index not in tied and not _surely_faster(row, best, metrics))
-    return sum(ahead_by(row, best, metrics).verdict is Verdict.UNSURE for row in apart)
+    apart = [row for row in ranked if row.case.index not in tied]
+    sure = contest.surely_faster(apart, [best])
+    open_ = (row for row, known in zip(apart, sure, strict=True) if not known)
+    return sum(ahead_by(row, best, contest.metrics).verdict is Verdict.UNSURE for row in open_)
 
 
-def _undecided(near: list[Result], metrics: Sequence[CostMetric]) -> list[Result]:
+def _undecided(near: list[Result], contest: _Contest) -> list[Result]:
     """Return the cases to choose the simplest from: the leader, and those indistinguishable from it.
 
     Simplest cases that another clearly beats are dropped: two cases that can't be distinguished from a noisy
@@ -177,8 +223,7 @@ def _undecided(near: list[Result], metrics: Sequence[CostMetric]) -> list[Result
         best = simplest(left) if left else None
         if best is None or best is near[0]:
             return left
-        others = (row for row in near if row is not best)
-        if not any(_faster(best, row, metrics) for row in others):
+        if not _any_faster(best, [row for row in near if row is not best], contest):
             return left
         left = [row for row in left if row is not best]
     return near[:1]
@@ -192,10 +237,11 @@ def simplest(rows: Sequence[Result]) -> Result:
     """
     left = list(rows)
     for cost in (_compiled, memory_mb, step_ms, _options):
-        known = [value for row in left if (value := cost(row)) is not None]
+        values = [cost(row) for row in left]
+        known = [value for value in values if value is not None]
         if len(known) == len(left):
             most = min(known) + SAME_WITHIN * abs(min(known))  # a reading may be negative
-            left = [row for row in left if (cost(row) or 0.0) <= most]
+            left = [row for row, value in zip(left, known, strict=True) if value <= most]
     return left[0]
 
 
@@ -206,10 +252,6 @@ def total_cost(row: Result, metrics: Sequence[CostMetric]) -> float:
 
 def _near(cost: float, row: Result, least: float, leader: Result, metrics: Sequence[CostMetric]) -> bool:
     """Return whether the leader's lead over a case is negligible, by its metrics and its typical steps."""
-    if not cost < (1 + NEAR) * least:
-        return False  # rules out most cases without their ratio, which is a hundred times as slow
-    if _surely_not_faster(row, leader, metrics):
-        return True
     ahead = ahead_by(row, leader, metrics)
     most = 1 + (SAME_WITHIN if ahead.bounds is None else NEAR)
     return ahead.verdict is not Verdict.FASTER and cost < most * least and ahead.value < most
@@ -245,12 +287,12 @@ def _compiled(result: Result) -> float:
 
 def _options(result: Result) -> float:
     """Count the options of a case that aren't the defaults of a sweep."""
-    plain = Config(device=result.config.device)
-    return float(
-        sum(
-            getattr(result.config, option) != getattr(plain, option) for option in CHOICES if option != "device"
-        )
-    )
+    return float(sum(map(ne, _options_of(result.config), _PLAIN)))
+
+
+_options_of = attrgetter(*(option for option in CHOICES if option != "device"))
+"""Options that make a case less simple if they differ from the default."""
+_PLAIN = _options_of(Config(device="cpu"))
 
 
 def works(session: Session) -> tuple[Work, ...]:
@@ -293,51 +335,42 @@ def _product(parts: Sequence[Bounds | None]) -> Bounds | None:
     return reduce(mul, known) if known and len(known) == len(parts) else None
 
 
-def _faster(base: Result, new: Result, metrics: Sequence[CostMetric]) -> bool:
-    if _surely_not_faster(base, new, metrics):
-        return False
-    return ahead_by(base, new, metrics).verdict is Verdict.FASTER
-
-
-def _surely_faster(base: Result, new: Result, metrics: Sequence[CostMetric]) -> bool:
-    """Return whether the outer limits of a ratio suffice for FASTER. It may be FASTER without them."""
-    outer = _outer_bounds(base, new, metrics)
-    return outer is not None and outer.sure_low > 1 + MIN_EFFECT
-
-
-def _surely_not_faster(base: Result, new: Result, metrics: Sequence[CostMetric]) -> bool:
-    """Return whether a ratio that has bounds is itself too small for FASTER."""
-    outer = _outer_bounds(base, new, metrics)
-    return outer is not None and outer.value <= 1 + MIN_EFFECT
-
-
-def _outer_bounds(base: Result, new: Result, metrics: Sequence[CostMetric]) -> Bounds | None:
-    parts = (metric.outer_ratio(base, new) for metric in metrics)
-    return _product([part.bounds if part else None for part in parts])
+def _any_faster(base: Result, others: Sequence[Result], contest: _Contest) -> bool:
+    if any(contest.surely_faster([base], others)):
+        return True
+    never = contest.surely_not_faster([base], others)
+    open_ = (row for row, known in zip(others, never, strict=True) if not known)
+    return any(ahead_by(base, row, contest.metrics).verdict is Verdict.FASTER for row in open_)
 
 
 def _unfit(reasons: Iterable[tuple[Result, list[str]]]) -> Iterator[RejectedCase]:
     return (RejectedCase(row.case, "; ".join(against)) for row, against in reasons if against)
 
 
-def _reasons(row: Result, objective: Objective) -> list[str]:
+def _reasons(row: Result, objective: Objective, needed: Sequence[CostMetric]) -> list[str]:
     """Return why a case is ruled out: a metric that it lacks, or the constraints that it violates."""
-    lack = _missing_metric(row, objective)
+    lack = _missing_metric(row, objective, needed)
     return [lack] if lack else violations(row, objective.constraints)
 
 
-def _relaxations(rows: Iterable[Result], objective: Objective) -> tuple[Relaxation, ...]:
-    able = [row for row in rows if _missing_metric(row, objective) is None]
+def _relaxations(
+    rows: Iterable[Result], objective: Objective, needed: Sequence[CostMetric]
+) -> tuple[Relaxation, ...]:
+    able = [row for row in rows if _missing_metric(row, objective, needed) is None]
     return nearest_relaxations(able, objective.constraints)
 
 
-def _missing_metric(result: Result, objective: Objective) -> str | None:
+def _needed(objective: Objective) -> tuple[CostMetric, ...]:
+    """Return the metrics without which a case can't be ranked. A balance takes those that all cases have."""
+    return () if objective.need == "balanced" else cost_metrics(objective, ())
+
+
+def _missing_metric(result: Result, objective: Objective, needed: Sequence[CostMetric]) -> str | None:
     """Return which metric a case lacks to be ranked, or None. A diverged training is no choice at all."""
     if result.metrics.diverged:
         return "loss not finite: its steps train nothing"
     if objective.steps is not None and job_ms(result, objective.steps) is None:
         return "cold cost unknown: the source has no steps"
-    needed = cost_metrics(objective, [result])
     return next((each.missing_reason for each in needed if each.cost(result) is None), None)
 
 

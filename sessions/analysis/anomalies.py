@@ -16,14 +16,16 @@ from benchtui.sessions.analysis.roofline import limit, sound_peaks
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.stats.disturbance import estimate_slowdown
-from benchtui.sessions.stats.ratios import Comparison, bounds_ms, latency_ratio, pairs
+from benchtui.sessions.stats.ratios import bounds_ms, latency_ratio, matched
 from benchtui.sessions.stats.results import Result, series, series_key
 from benchtui.sessions.stats.steadiness import Bounds, is_significant
-from benchtui.sessions.stats.verdicts import Verdict
+from benchtui.sessions.stats.verdicts import MIN_EFFECT, Verdict
 
 Kind = Literal["off the trend", "shorter step", "drift", "two modes", "tokenizing", "host-bound", "no effect"]
 COUNTED = ("tokenizing", "host-bound", "no effect")
 """Kinds that other load on the machine doesn't cause."""
+Pair = tuple[Result, Result]
+"""A base and the case compared with it."""
 Point = tuple[int, float, Bounds | None]
 """Batch size, typical step and its interval, in milliseconds."""
 
@@ -34,6 +36,8 @@ EQUAL_MB = 0.01
 """Difference in peak memory, in MB, that counts as none. An applied precision would change it by more."""
 LEAST_PAIRS = 2
 """Minimum number of batch sizes at which a precision had no effect, to report it."""
+LEAST_SHORTER = 1 + MIN_EFFECT / 2
+"""Ratio of two steps up to which the verdict is never FASTER, with room for rounding."""
 MOST_ODD = 8
 """Maximum number of odd batch sizes in a series; with more, there is no trend to be off."""
 
@@ -150,7 +154,7 @@ def _shorter_steps(rows: Sequence[Result]) -> Iterator[Anomaly]:
     """Find batch sizes whose step is significantly shorter than that of the next smaller one."""
     for before, row in pairwise(rows):
         kept = before.case.steps_measured and row.case.steps_measured
-        if kept and before.typical_ms <= row.typical_ms:
+        if kept and before.typical_ms <= LEAST_SHORTER * row.typical_ms:
             continue  # rules out most sizes without their ratio, which is a hundred times as slow
         ratio = latency_ratio(before, row)
         if ratio and ratio.bounds and ratio.verdict is Verdict.FASTER:
@@ -184,18 +188,19 @@ def _host_bound(result: Result, peaks: Sequence[Peaks]) -> Anomaly | None:
 
 def _without_effect(results: Sequence[Result]) -> Iterator[Anomaly]:
     """Find precisions with the memory and time of fp32 at every batch size: they probably weren't applied."""
-    groups: dict[tuple[object, ...], list[Comparison]] = {}
-    for pair in pairs(results, "precision", "fp32"):
-        groups.setdefault(series_key(pair.new.config), []).append(pair)
+    groups: dict[tuple[object, ...], list[Pair]] = {}
+    for pair in matched(results, "precision", "fp32"):
+        groups.setdefault(series_key(pair[1].config), []).append(pair)
     for group in groups.values():
-        changes = [abs(pair.new.typical_ms / pair.base.typical_ms - 1) for pair in group]
+        changes = [abs(new.typical_ms / base.typical_ms - 1) for base, new in group]
         if len(group) >= LEAST_PAIRS and all(map(_unmoved, group)) and max(changes) <= SAME_WITHIN:
-            beside = tuple(pair.new for pair in group[1:])
-            yield Anomaly("no effect", group[0].new, max(changes), beside=beside)
+            beside = tuple(new for _, new in group[1:])
+            yield Anomaly("no effect", group[0][1], max(changes), beside=beside)
 
 
-def _unmoved(pair: Comparison) -> bool:
+def _unmoved(pair: Pair) -> bool:
     """Return whether both cases need the same device memory and the precision isn't verified."""
-    one, other = pair.base.case.device_memory_mb, pair.new.case.device_memory_mb
-    verified = was_applied(pair.new.case, "precision")
-    return bool(one and other and abs(one - other) <= EQUAL_MB and pair.base.typical_ms > 0 and not verified)
+    base, new = pair
+    one, other = base.case.device_memory_mb, new.case.device_memory_mb
+    verified = was_applied(new.case, "precision")
+    return bool(one and other and abs(one - other) <= EQUAL_MB and base.typical_ms > 0 and not verified)

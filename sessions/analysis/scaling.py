@@ -13,20 +13,33 @@ LEAST_DOUBLINGS = 0.25
 """Minimum distance of two batch sizes, in doublings. Closer ones would raise their noise to a high power."""
 
 
-class Step(msgspec.Struct, frozen=True):
+class Step:
     """One batch size of a series, compared with the first and the previous one."""
 
-    result: Result
-    per_item: float
-    """Samples per second divided by the batch size."""
-    per_item_relative: float
-    """Throughput per item over that of the first batch size, also called scaling efficiency."""
-    against_linear: float
-    """Throughput over that of the first batch size, which a step time proportional to the batch would keep."""
-    gain: Ratio | None
-    """Throughput over that of the previous batch size."""
-    gain_per_doubling: float | None
-    """``gain`` per doubling of the batch size, minus 1; None if the two sizes are too close."""
+    __slots__ = ("_before", "_gain", "against_linear", "per_item", "per_item_relative", "result")
+
+    def __init__(self, first: Result, before: Result | None, result: Result) -> None:
+        self.result = result
+        self.per_item = _per_item(result)
+        """Samples per second divided by the batch size."""
+        self.per_item_relative = self.per_item / _per_item(first)
+        """Throughput per item over that of the first batch size, also called scaling efficiency."""
+        self.against_linear = _rate(result) / _rate(first)
+        """Throughput over that of the first batch size, which a step proportional to the batch would keep."""
+        self._before = before
+        self._gain: tuple[Ratio | None] | None = None
+
+    @property
+    def gain(self) -> Ratio | None:
+        """Throughput over that of the previous batch size, computed on demand: reports show few of many."""
+        if self._gain is None:
+            self._gain = (throughput_ratio(self._before, self.result) if self._before else None,)
+        return self._gain[0]
+
+    @property
+    def gain_per_doubling(self) -> float | None:
+        """``gain`` per doubling of the batch size, minus 1; None if the two sizes are too close."""
+        return _per_doubling(self._before, self.result, self.gain) if self._before and self.gain else None
 
 
 class Scaling(msgspec.Struct, frozen=True):
@@ -48,7 +61,7 @@ def scaling(series: Series) -> Scaling | None:
         return None
     first = rows[0]
     before = [None, *(earlier for earlier, _ in pairwise(rows))]
-    return Scaling(series, tuple(_step(first, last, row) for last, row in zip(before, rows, strict=True)))
+    return Scaling(series, tuple(Step(first, last, row) for last, row in zip(before, rows, strict=True)))
 
 
 def _rated(series: Series) -> list[Result]:
@@ -58,18 +71,6 @@ def _rated(series: Series) -> list[Result]:
         if _per_item(result) > 0:
             rows.setdefault(result.config.batch_size, result)
     return list(rows.values())
-
-
-def _step(first: Result, before: Result | None, row: Result) -> Step:
-    gain = throughput_ratio(before, row) if before else None
-    return Step(
-        result=row,
-        per_item=_per_item(row),
-        per_item_relative=_per_item(row) / _per_item(first),
-        against_linear=_rate(row) / _rate(first),
-        gain=gain,
-        gain_per_doubling=_per_doubling(before, row, gain) if before and gain else None,
-    )
 
 
 def _per_doubling(before: Result, row: Result, gain: Ratio) -> float | None:

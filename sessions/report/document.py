@@ -27,6 +27,7 @@ from benchtui.sessions.report.sections.roofline import limits_by_case, limits_su
 from benchtui.sessions.report.sections.steadiness import anomaly_table
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
+from benchtui.sessions.stats.ratio_limits import RatioLimits
 from benchtui.sessions.stats.results import Result, measured, varied
 from benchtui.sessions.sweep import UNKNOWN, Sweep, custom_task
 from benchtui.sessions.text import tables
@@ -106,8 +107,9 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
     """Collect the contents of each section. Raises BenchtuiError if the session has no first event."""
     start, results = session.start, measured(session)
     varying = varied(case.config for case in session.cases)
-    choices = recommendations.recommendations_by_need(session, results, varying, per_hour)
-    effects = option_effects(results, _recommended(choices))
+    ratios = RatioLimits(results)
+    choices = recommendations.recommendations_by_need(session, results, varying, per_hour, ratios)
+    effects = option_effects(results, _recommended(choices), ratios)
     limits = limits_by_case(session, results)
     fronts = frontiers(session, results)
     described = (*method(session, results), *_price(per_hour))

@@ -42,6 +42,7 @@ from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState
 from benchtui.sessions.state.columns import ThrottleSpan, Trace
 from benchtui.sessions.state.judging import SAME_WITHIN, VerdictSettings
 from benchtui.sessions.state.machine import MachineState, NodeState
+from benchtui.sessions.state.shared_values import SharedValues
 from benchtui.sessions.sweep import MOST_CASES
 from benchtui.sessions.sweep.case_order import Order
 
@@ -83,6 +84,7 @@ class Session:
         self.now_s = 0.0
         """Session time of the newest event."""
         self._order = Order()
+        self._shared = SharedValues()
         self._keep_steps = keep_steps
         self.torn = False
         """Whether an incomplete last line was dropped when the file was read."""
@@ -356,11 +358,12 @@ class Session:
         case = self._case(event.case)
         match event:
             case CaseStarted():
-                case.started, case.between_rounds, case.lost = event, False, False
+                case.started = self._shared.started(event, case.config)
+                case.between_rounds = case.lost = False
                 if all(each is not case for each in self.running):
                     self.running.append(case)
             case CasePrepared():
-                case.prepared = event
+                case.prepared = self._shared.prepared(event)
             case CaseRepeated():
                 case.repeated += (event,)
                 case.drop_from_round(event.round)

@@ -27,7 +27,7 @@ LEAST_INTERRUPTING = 1.0
 LEAST_S = 0.2
 """Measured span in seconds below which a rate of such events means nothing."""
 LEAST_CLOCK = 0.75
-"""Share of its default below which an unexplained GPU clock is marked (NVBench's threshold)."""
+"""Share of the usual clock below which an unexplained GPU clock is marked (NVBench's threshold)."""
 INTERRUPTED = 1.25
 """Slowdown factor assumed for frequent interruptions, a throttled processor, or a throttled GPU of unknown
 clock."""
@@ -43,9 +43,11 @@ KINDS = ("disturbed", "throttled", "clock", "shared GPU", "beside", "unwatched")
 """Prefixes of this module's marks."""
 _COUNTED = ("waits for the GPU", "gradient scaler skipped")
 """Prefixes of other modules' marks that contain a number."""
+_OF_SESSION = "of its best in this session"
 _CAUSES = {
     THROTTLED_PROCESSOR: "the processor was throttled",
     "throttled": "the GPU was throttled",
+    _OF_SESSION: "the GPU ran below its best clock in the session",
     "clock": "the GPU ran below its default clock",
     "shared GPU": "another process used the GPU",
     "stood still": "the machine stood still",
@@ -89,13 +91,24 @@ def throttling(environment: Environment) -> tuple[str, ...]:
 
 def clock_marks(environment: Environment) -> tuple[str, ...]:
     """Return a mark for a low GPU clock that no configured limit explains. Measuring again is no remedy."""
-    clock, default = environment.sm_clock_mhz, environment.sm_clock_default_mhz
+    clock, usual = environment.sm_clock_mhz, _usual_clock_mhz(environment)
     # a power cap, locked clocks or a board's limit are how this GPU works
     limited = any(reason in CLOCK_LIMITS for reason in environment.throttle)
-    if clock is None or not default or clock >= LEAST_CLOCK * default or limited:
+    if clock is None or not usual or clock >= LEAST_CLOCK * usual or limited:
         return ()
-    reference = "highest" if environment.sm_clock_default_is_highest else "default"
-    return (f"clock at {100 * clock / default:.0f}% of its {reference}",)
+    if environment.sm_clock_best_mhz:
+        reference = _OF_SESSION
+    else:
+        reference = "of its highest" if environment.sm_clock_default_is_highest else "of its default"
+    return (f"clock at {100 * clock / usual:.0f}% {reference}",)
+
+
+def _usual_clock_mhz(environment: Environment) -> float | None:
+    """Return the clock that a GPU should have: the session's best, or the driver's default if none is recorded.
+
+    Few GPUs keep the driver's clock under load, and locked clocks don't change it.
+    """
+    return environment.sm_clock_best_mhz or environment.sm_clock_default_mhz
 
 
 def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]:
@@ -144,7 +157,8 @@ def _slowed(
         return Slowdown()
     span_s = measured_s[1] - measured_s[0] if measured_s else 0.0
     # few GPUs reach their highest clock under load: to stay below it is no slowdown
-    clocks = () if environment.sm_clock_default_is_highest else clock_marks(environment)
+    known = environment.sm_clock_best_mhz or not environment.sm_clock_default_is_highest
+    clocks = clock_marks(environment) if known else ()
     own = (*throttling(environment), *clocks, *quota_marks(environment))
     marks = (*own, *contention_marks(environment, span_s))
     factors = [_factor(environment, mark) for mark in marks]
@@ -169,11 +183,11 @@ def _factor(environment: Environment, mark: str) -> float:
         return 1 + used / max(1.0, (environment.processors or 1) / 2)
     if mark.startswith("shared GPU"):
         return SHARED_GPU_SLOWDOWN
-    clock, default = environment.sm_clock_mhz, environment.sm_clock_default_mhz
+    clock, usual = environment.sm_clock_mhz, _usual_clock_mhz(environment)
     if mark.startswith(THROTTLED_PROCESSOR):
         return INTERRUPTED
-    if mark.startswith(("throttled", "clock")) and clock and default:
-        return max(default / clock, 1.0)
+    if mark.startswith(("throttled", "clock")) and clock and usual:
+        return max(usual / clock, 1.0)
     return INTERRUPTED
 
 

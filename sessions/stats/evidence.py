@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from benchtui.sessions.payloads import Reported
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.noise import Noise, kind_of, noise_of
-from benchtui.sessions.stats.sampling import Sample, Statistic, sample
+from benchtui.sessions.stats.sampling import Sample, Statistic, median, sample
 from benchtui.sessions.sweep import Config
 
 if TYPE_CHECKING:
@@ -65,6 +65,13 @@ def rounds_of(case: CaseState) -> tuple[Sample, ...]:
         return tuple(found for times in case.measured.by_round() if (found := sample(times)))
     reported = case.finished.reported if case.finished else None
     return repeats(reported) if reported else ()
+
+
+def medians_of(case: CaseState) -> tuple[Statistic, ...]:
+    """Return the medians of ``rounds_of`` alone, in a fifth of the time."""
+    if case.metrics or not len(case.measured):
+        return tuple(each.median for each in rounds_of(case))
+    return tuple(found for times in case.measured.by_round() if (found := median(times)))
 
 
 def repeats(reported: Reported) -> tuple[Sample, ...]:

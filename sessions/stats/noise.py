@@ -8,6 +8,7 @@ the more is known.
 """
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from math import exp, log, sqrt
 from typing import Protocol
 
@@ -69,6 +70,39 @@ class Measured(Protocol):
         """Summary of each round's steps."""
 
 
+class RepeatSpread:
+    """Variation between the rounds of the cases on one kind of device, added up case by case."""
+
+    def __init__(self) -> None:
+        self._total = self._freedom = 0.0
+        self._all_single = True
+        """Whether no case has several rounds."""
+
+    def add_case(self, case: CaseState, medians: Sequence[Statistic]) -> None:
+        """Add a case, unless it was disturbed: that is no process-to-process variation."""
+        if estimate_slowdown(case, throughout=False).by <= 1:
+            self.add(medians)
+
+    def add(self, medians: Sequence[Statistic]) -> None:
+        """Add the medians of a case's rounds."""
+        self._all_single = self._all_single and len(medians) == 1
+        if len(medians) > 1 and min(each.ms for each in medians) > 0:
+            _, variance, degrees = log_mean_of_rounds(medians)
+            self._total += degrees * variance * len(medians)
+            self._freedom += degrees
+
+    def with_pair(self, pair: tuple[Statistic, Statistic] | None) -> tuple[float, float]:
+        """Return the pooled log variance and its degrees of freedom.
+
+        Where no case has several rounds, the A/A pair counts as two rounds of one.
+        """
+        whole = self
+        if pair and self._all_single:
+            whole = copy(self)
+            whole.add(pair)
+        return (whole._total / whole._freedom if whole._freedom else 0.0), whole._freedom
+
+
 def noise_of(
     results: Iterable[Measured],
     aa: tuple[Measured, Measured] | None,
@@ -81,21 +115,30 @@ def noise_of(
     It comes from the cases, the A/A pair and earlier sessions. Only cases with several rounds contribute;
     others may be left out of ``results``. ``virtual`` says whether the machine is a virtual one.
     """
-    found: dict[str, list[Sequence[Statistic]]] = {kind: [] for kind in KINDS}
+    found: dict[str, RepeatSpread] = {}
     for each in results:
-        repeats = found.setdefault(kind_of(each.case), [])
-        if estimate_slowdown(each.case, throughout=False).by > 1:
-            continue  # a disturbance is not process-to-process variation
-        repeats.append([round_.median for round_ in each.rounds])
+        spread = found.setdefault(kind_of(each.case), RepeatSpread())
+        spread.add_case(each.case, [round_.median for round_ in each.rounds])
+    return noise_by_kind(found, aa, earlier, same_within, virtual)
+
+
+def noise_by_kind(
+    spreads: dict[str, RepeatSpread],
+    aa: tuple[Measured, Measured] | None,
+    earlier: dict[str, ProcessSpread],
+    same_within: float = SAME_WITHIN,
+    virtual: bool = False,
+) -> dict[str, Noise]:
+    """Estimate the noise as ``noise_of`` does, from spreads that were added up before."""
     return {
         kind: _noise(
-            repeats,
+            spreads.get(kind, RepeatSpread()),
             _pair(aa, kind),
             earlier.get(kind),
             same_within,
             ASSUMED_VIRTUAL if virtual and kind == "cpu" else ASSUMED,
         )
-        for kind, repeats in found.items()
+        for kind in dict.fromkeys((*KINDS, *spreads))
     }
 
 
@@ -106,24 +149,20 @@ def kind_of(case: CaseState) -> str:
 
 def spread_between(repeats: Iterable[Sequence[Statistic]]) -> tuple[float, float]:
     """Return the pooled log variance between the rounds of each case, and its degrees of freedom."""
-    total = freedom = 0.0
-    for figures in repeats:
-        if len(figures) > 1 and min(each.ms for each in figures) > 0:
-            _, variance, degrees = log_mean_of_rounds(figures)
-            total += degrees * variance * len(figures)
-            freedom += degrees
-    return (total / freedom if freedom else 0.0), freedom
+    found = RepeatSpread()
+    for medians in repeats:
+        found.add(medians)
+    return found.with_pair(None)
 
 
 def _noise(
-    repeats: list[Sequence[Statistic]],
+    repeats: RepeatSpread,
     pair: tuple[Statistic, Statistic] | None,
     earlier: ProcessSpread | None,
     same_within: float,
     assumed: float,
 ) -> Noise:
-    apart = [*repeats, pair] if pair and all(len(figures) == 1 for figures in repeats) else repeats
-    variance, freedom = spread_between(apart)
+    variance, freedom = repeats.with_pair(pair)
     known, degrees = variance * freedom, freedom
     if earlier is not None:
         known += earlier.between**2 * earlier.freedom

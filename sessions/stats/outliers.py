@@ -23,6 +23,9 @@ LEAST_DEVIATION = 0.001
 LEAST_FOR_OUTLIERS = 20
 """Minimum number of steps. With fewer, the median absolute deviation is too uncertain to judge by it."""
 
+SHORT = 2_000
+"""Number of values up to which a list is faster than an array where single values are read."""
+
 
 def outliers(times_ms: Sequence[float], ordered: np.ndarray | None = None) -> tuple[int, ...]:
     """Return the indices (from 0) of times whose modified z-score exceeds the threshold.
@@ -34,7 +37,10 @@ def outliers(times_ms: Sequence[float], ordered: np.ndarray | None = None) -> tu
     import numpy as np  # imported late: ``usual`` works without it
 
     values = np.asarray(times_ms, dtype=float)
-    low, high = inlier_range(np.sort(values) if ordered is None else ordered)
+    ordered = np.sort(values) if ordered is None else ordered
+    low, high = inlier_range(ordered.tolist() if len(ordered) <= SHORT else ordered)
+    if low <= ordered[0] and ordered[-1] <= high:
+        return ()
     return tuple(int(place) for place in np.flatnonzero((values < low) | (values > high)))
 
 

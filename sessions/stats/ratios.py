@@ -11,7 +11,6 @@ Between two sessions, an assumed variance is added, and bounds are widened by an
 """
 
 from collections.abc import Iterable, Sequence
-from functools import cache
 from math import ceil, inf, log, sqrt
 from statistics import fmean, geometric_mean
 
@@ -22,12 +21,11 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.disturbance import Slowdown, estimate_slowdown
 from benchtui.sessions.stats.evidence import Sampled
 from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
-from benchtui.sessions.stats.quantiles import student_t_quantile
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import (
     LEAST_ROUNDS,
-    VERDICT_CONFIDENCE,
     Bounds,
+    Sample,
     Statistic,
     log_mean_of_rounds,
 )
@@ -91,20 +89,6 @@ def throughput_ratio(base: Sampled, new: Sampled) -> Ratio | None:
     return _per_sample(latency_ratio(base, new), base, new)
 
 
-def outer_latency_ratio(base: Sampled, new: Sampled) -> Ratio | None:
-    """Return the ratio of typical steps with limits that no bounds of ``latency_ratio`` exceed.
-
-    It takes a third of the time. If it is FASTER, so is the other. None if there are no such limits.
-    """
-    ratio = _outer_ratio(base, new) if _timed(base) and _timed(new) else None
-    return ratio and _among_others(ratio, base, new)
-
-
-def outer_throughput_ratio(base: Sampled, new: Sampled) -> Ratio | None:
-    """Return the same for ``throughput_ratio``."""
-    return _per_sample(outer_latency_ratio(base, new), base, new)
-
-
 def _per_sample(ratio: Ratio | None, base: Sampled, new: Sampled) -> Ratio | None:
     """Convert a ratio of steps to a ratio of samples."""
     samples = _quotient(new.case.samples_per_step, base.case.samples_per_step)
@@ -147,7 +131,7 @@ def memory_ratio(base: Result, new: Result) -> Ratio | None:
 def bounds_ms(result: Sampled) -> Bounds | None:
     """Return the bounds of a case's typical step, process-to-process variation included; None if unknown."""
     figures = [each.median for each in result.rounds]
-    part = _part(figures, result) if figures and min(each.ms for each in figures) > 0 else None
+    part = log_estimate(figures, result) if figures and min(each.ms for each in figures) > 0 else None
     if part is None:
         return None
     center, terms = part
@@ -168,15 +152,18 @@ def break_even_steps(pair: Comparison) -> int | None:
 
 
 def pairs(results: Iterable[Result], option: str, base_value: object) -> list[Comparison]:
+    """Compare each case with the base that differs only in the option, where it has ``base_value``."""
+    return [comparison(*pair) for pair in matched(tuple(results), option, base_value)]
+
+
+def matched(results: Sequence[Result], option: str, base_value: object) -> list[tuple[Result, Result]]:
     """Pair each case with the base that differs only in the option, where it has ``base_value``."""
-    rows = tuple(results)
-    bases = {result.config: result for result in reversed(rows) if getattr(result.config, option) == base_value}
-    wanted = ((msgspec.structs.replace(row.config, **{option: base_value}), row) for row in rows)
-    return [
-        comparison(bases[config], new)
-        for config, new in wanted
-        if config in bases and getattr(new.config, option) != base_value
-    ]
+    others = [row for row in results if getattr(row.config, option) != base_value]
+    if not others:
+        return []  # saves a key of each case
+    bases = {row.config: row for row in reversed(results) if getattr(row.config, option) == base_value}
+    wanted = ((msgspec.structs.replace(row.config, **{option: base_value}), row) for row in others)
+    return [(bases[config], new) for config, new in wanted if config in bases]
 
 
 GPU_CLOCKS = {"sm_clock_mhz": "clock", "memory_clock_mhz": "memory clock"}
@@ -195,13 +182,18 @@ def _typical_ms(result: Sampled) -> float:
     return geometric_mean(each.median.ms for each in result.rounds)
 
 
+def was_told_rate(case: CaseState) -> bool:
+    """Return whether the samples per second come from a source that kept no steps."""
+    return _told_rate(case) is not None
+
+
 def _told_rate(case: CaseState) -> float | None:
     """Return the samples per second reported by a source that kept no steps."""
     reported = case.finished.reported if case.finished and not case.steps_measured else None
     return reported.samples_per_s if reported else None
 
 
-def _mean_clock_mhz(case: CaseState, name: str) -> float | None:
+def mean_clock_mhz(case: CaseState, name: str) -> float | None:
     """Return a mean clock over the rounds; None if a round has no reading."""
     clocks: list[float | None] = [getattr(end.environment, name) for end in case.ends if end.environment]
     known = [clock for clock in clocks if clock]
@@ -210,7 +202,7 @@ def _mean_clock_mhz(case: CaseState, name: str) -> float | None:
 
 def _ratio(base: Sampled, new: Sampled) -> Ratio:
     """Build a ratio of steps with all of its bounds."""
-    medians, lows, means = _figures(base, new)
+    medians, lows, means = zip(statistics_of(base.rounds), statistics_of(new.rounds), strict=True)
     typical = _bounds(base, new, medians)
     if typical is None:
         margin = max(base.noise.margin, new.noise.margin)
@@ -229,44 +221,10 @@ def _ratio(base: Sampled, new: Sampled) -> Ratio:
     )
 
 
-def _figures(base: Sampled, new: Sampled) -> tuple[list[list[Statistic]], ...]:
-    """Return the medians, first quartiles and means of the rounds of both cases."""
-    cases = (base.rounds, new.rounds)
-    medians = [[each.median for each in rounds] for rounds in cases]
-    lows = [[each.low for each in rounds if each.low] for rounds in cases]
-    return medians, lows, [[each.mean for each in rounds] for rounds in cases]
-
-
-def _outer_ratio(base: Sampled, new: Sampled) -> Ratio | None:
-    """Build a ratio whose bounds enclose those of medians, quartiles and means; None if one has no bounds."""
-    medians, lows, means = _figures(base, new)
-    limits = [_limits(base, new, each) for each in ((medians, lows, means) if any(lows) else (medians, means))]
-    known = [each for each in limits if each]
-    if len(known) < len(limits):
-        return None
-    center = known[0][0]
-    reach = max(abs(each - center) + half for each, half in known)
-    bounds = Bounds.around(center, 0.0, inf, reach)
-    return Ratio(bounds.value, bounds, same_within=max(base.noise.margin, new.noise.margin))
-
-
-def _limits(base: Sampled, new: Sampled, figures: Sequence[Sequence[Statistic]]) -> tuple[float, float] | None:
-    """Return the logarithm of a ratio and a limit to half its 99% interval; None for a ratio without one.
-
-    A sum has at least as many degrees of freedom as the term with the fewest.
-    """
-    found = _terms(base, new, figures)
-    if found is None:
-        return None
-    center, terms = found
-    variance = sum(each for each, _ in terms) + _apart(base, new)
-    return center, max(_floor(base, new), _longest(min(freedom for _, freedom in terms)) * sqrt(variance))
-
-
-@cache
-def _longest(freedom: float) -> float:
-    """Return a limit to the quantile for these degrees of freedom or more, with room for approximations."""
-    return 1.001 * student_t_quantile((1 + VERDICT_CONFIDENCE) / 2, freedom)
+def statistics_of(rounds: Sequence[Sample]) -> tuple[list[Statistic], list[Statistic], list[Statistic]]:
+    """Return the medians, first quartiles and means of a case's rounds, of which ratios are made."""
+    lows = [each.low for each in rounds if each.low]
+    return [each.median for each in rounds], lows, [each.mean for each in rounds]
 
 
 def _first(found: tuple[Bounds, float] | None) -> Bounds | None:
@@ -293,7 +251,7 @@ def _terms(base: Sampled, new: Sampled, figures: Sequence[Sequence[Statistic]]) 
     if not all(figures) or any(each.ms <= 0 for side in figures for each in side):
         return None
     own = min(map(len, figures)) >= LEAST_ROUNDS
-    one, other = _part(figures[0], base, own), _part(figures[1], new, own)
+    one, other = log_estimate(figures[0], base, own), log_estimate(figures[1], new, own)
     return (one[0] - other[0], [*one[1], *other[1]]) if one and other else None
 
 
@@ -307,7 +265,9 @@ def _apart(base: Sampled, new: Sampled) -> float:
     return 0.0 if base.session is new.session else 2 * BETWEEN_SESSIONS**2
 
 
-def _part(figures: Sequence[Statistic], result: Sampled, own: bool = True) -> tuple[float, _Terms] | None:
+def log_estimate(
+    figures: Sequence[Statistic], result: Sampled, own: bool = True
+) -> tuple[float, _Terms] | None:
     """Return a case's mean logarithm and its variances.
 
     They come from its rounds, or from its steps and the machine's noise. ``own`` says whether the rounds may be
@@ -353,7 +313,7 @@ def _among_others(ratio: Ratio, base: Sampled, new: Sampled) -> Ratio:
     if not few and base.session is new.session:
         return ratio  # rounds alternate: the case itself causes a clock that differs in all of them
     for field, clock in GPU_CLOCKS.items():
-        one_mhz, other_mhz = (_mean_clock_mhz(each.case, field) for each in (base, new))
+        one_mhz, other_mhz = (mean_clock_mhz(each.case, field) for each in (base, new))
         if one_mhz and other_mhz and abs(other_mhz / one_mhz - 1) > MIN_EFFECT:
             pace = other_mhz / one_mhz
             why = f"the GPU's {clock} was {one_mhz:,.0f} and {other_mhz:,.0f} MHz"

@@ -3,6 +3,7 @@
 from __future__ import annotations  # Metrics is only a type here: its module imports numpy
 
 from collections.abc import Iterable
+from operator import attrgetter
 from statistics import geometric_mean
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 SERIES_OPTIONS = (*(name for name in AXES if name != "batch_size"), "label")
 """All options except the batch size."""
+_series_options = attrgetter(*SERIES_OPTIONS)
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -154,7 +156,8 @@ def series(results: Iterable[Result]) -> tuple[Series, ...]:
 
 def series_key(config: Config) -> tuple[object, ...]:
     """Return the options that all cases of a series share."""
-    return tuple(getattr(config, option) for option in SERIES_OPTIONS)
+    key: tuple[object, ...] = _series_options(config)
+    return key
 
 
 def varied(configs: Iterable[Config]) -> tuple[str, ...]:

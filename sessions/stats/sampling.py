@@ -33,7 +33,7 @@ _BATCH, _MOST_BATCHES, _LEAST_BATCHES = 8, 32, 8
 """Minimum steps per batch, and maximum and minimum number of batches per round."""
 
 
-class Statistic(msgspec.Struct, frozen=True):
+class Statistic(msgspec.Struct, frozen=True, gc=False):
     """A statistic of a sample of times."""
 
     ms: float
@@ -41,7 +41,7 @@ class Statistic(msgspec.Struct, frozen=True):
     """Relative standard error; None if the sample is too small, or its source kept no steps."""
 
 
-class Sample(msgspec.Struct, frozen=True):
+class Sample(msgspec.Struct, frozen=True, gc=False):
     """Summary of one round's steps, all run by one process."""
 
     n: int
@@ -61,7 +61,7 @@ class Ordered(Protocol):
     def __getitem__(self, place: int, /) -> float: ...
 
 
-class Bounds(msgspec.Struct, frozen=True):
+class Bounds(msgspec.Struct, frozen=True, gc=False):
     """A value with its 95% and 99% intervals."""
 
     value: float
@@ -107,8 +107,7 @@ def sample(times_ms: Sequence[float]) -> Sample | None:
     n = len(times_ms)
     if not n:
         return None
-    long = n >= _LONG
-    ordered: Ordered = _sorted_by_numpy(times_ms) if long else sorted(times_ms)
+    ordered = _in_order(times_ms)
     mean = fmean(times_ms)
     jitter = _spread(times_ms, mean) / mean if n > 1 and mean > 0 else None
     return Sample(
@@ -118,6 +117,11 @@ def sample(times_ms: Sequence[float]) -> Sample | None:
         mean=Statistic(mean, _error_of_mean(times_ms, mean, jitter)),
         jitter=jitter,
     )
+
+
+def median(times_ms: Sequence[float]) -> Statistic | None:
+    """Return the median of ``sample`` alone; None if there are no steps."""
+    return _quantile(times_ms, _in_order(times_ms), 0.5) if len(times_ms) else None
 
 
 def log_mean_of_rounds(figures: Sequence[Statistic]) -> tuple[float, float, float]:
@@ -209,7 +213,9 @@ def _below(times_ms: Sequence[float], value: float, batches: int, size: int) -> 
     return [sum(1 for time in times_ms[at * size : (at + 1) * size] if time < value) for at in range(batches)]
 
 
-def _sorted_by_numpy(times_ms: Sequence[float]) -> Ordered:
+def _in_order(times_ms: Sequence[float]) -> Ordered:
+    if len(times_ms) < _LONG:
+        return sorted(times_ms)
     import numpy as np  # takes 0.1 s, only worth it for long rounds
 
     found: Ordered = np.sort(np.asarray(times_ms, dtype=float))

@@ -1,10 +1,10 @@
 """Labels of the report: names of configurations, and words for options and outcomes."""
 
 from collections.abc import Collection
+from typing import Protocol
 
 from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import UNKNOWN, Config
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK, Option
@@ -88,7 +88,19 @@ def applied(known: bool | None) -> str:
     return {True: "yes", False: "no", None: "not verified"}[known]
 
 
-def pair_applied(pair: Comparison, option: str) -> bool | None:
+class CasePair(Protocol):
+    """A case and the base that it is compared with."""
+
+    @property
+    def base(self) -> Result:
+        """The base."""
+
+    @property
+    def new(self) -> Result:
+        """The case."""
+
+
+def pair_applied(pair: CasePair, option: str) -> bool | None:
     """Return whether both cases of a pair ran with the requested option; None if unknown."""
     both = was_applied(pair.base.case, option), was_applied(pair.new.case, option)
     if False in both:

@@ -1,5 +1,6 @@
 """A sweep on its way with executions that are played, so that a test decides when each case ends, and how."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,14 @@ from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host, Memory, Model
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Config, Sweep
+
+
+@pytest.fixture(autouse=True)
+def nothing_compiled() -> None:
+    """Let the compiler begin each test as it begins each case: without graphs, and with counters at zero."""
+    if compiler := sys.modules.get("torch._dynamo"):
+        compiler.reset()
+        compiler.utils.counters.clear()
 
 
 class Played:

@@ -291,6 +291,7 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
         "mean": around.sm_clock_mhz,
         "least": around.sm_clock_least_mhz,
         default: around.sm_clock_default_mhz,
+        "best in the session": around.sm_clock_best_mhz,
     }
     memory_clock = {"mean": around.memory_clock_mhz, "highest": around.memory_clock_highest_mhz}
     limits = [reason for reason in around.throttle if reason in CLOCK_LIMITS]

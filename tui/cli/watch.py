@@ -80,7 +80,7 @@ def show(
         return
     click.echo(printable(EXIT_MESSAGES[exit_reason.how].format(path=exit_reason.path)), err=True)
     if exit_reason.how in ("finished", "stopped"):
-        sys.exit(exit_status_of(Session.load(exit_reason.path)))
+        sys.exit(exit_status_of(exit_reason.session or Session.load(exit_reason.path)))
     sys.exit(CASE_FAILED if exit_reason.how == "cut off" else 0)
 
 

@@ -8,8 +8,8 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
-from benchtui.sessions.stats.evidence import Evidence, aa_pair, rounds_of
-from benchtui.sessions.stats.noise import Noise, kind_of, noise_of
+from benchtui.sessions.stats.evidence import Evidence, aa_pair, medians_of, rounds_of
+from benchtui.sessions.stats.noise import Noise, RepeatSpread, kind_of, noise_by_kind
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.sampling import Sample
 from benchtui.sessions.stats.verdicts import Ratio
@@ -25,19 +25,38 @@ class CaseVerdicts:
         self._judging = judging
         self._measured: dict[int, CaseState] = {}
         """Successfully measured cases, by index."""
-        self._bases: dict[Work, CaseState | None] = {}
-        """Baseline per work; computed on demand, cleared when a case ends."""
+        self._bases: dict[Work, CaseState] = {}
+        """Baseline per work, of those that were measured."""
         self._rounds: dict[int, tuple[Sample, ...]] = {}
         """Summarized rounds per case, computed when the case is first compared."""
-        self._noise: tuple[int, dict[str, Noise]] = (-1, {})
-        """Noise estimates, and the number of cases with summarized rounds they were computed from."""
+        self._spreads: dict[str, RepeatSpread] = {}
+        """Variation between the rounds of the cases so far, per kind of device."""
+        self._unsummed: dict[int, CaseState] = {}
+        """Measured cases that aren't part of it yet."""
+        self._again: dict[int, CaseState] = {}
+        """Measured cases that are the second of an A/A pair."""
+        self._noise: dict[str, Noise] | None = None
+        """Noise estimates; None if a case has ended since."""
 
     def add_ended(self, case: CaseState) -> None:
         """Record a case that has ended. The baseline may change as a result."""
-        if case.state == "ok":
-            self._measured[case.index] = case
-            self._rounds.pop(case.index, None)
-            self._bases, self._noise = {}, (-1, {})
+        if case.state != "ok":
+            return
+        if case.index in self._measured:  # measured again: its former rounds don't count
+            self._spreads, self._unsummed = {}, dict(self._measured)
+        self._measured[case.index] = self._unsummed[case.index] = case
+        if case.config.repeat:
+            self._again[case.index] = case
+        self._rounds.pop(case.index, None)
+        self._noise = None
+        self._consider_as_base(case)
+
+    def _consider_as_base(self, case: CaseState) -> None:
+        """Make a case the baseline of its work if it is the first in the plan that fits."""
+        known = self._bases.get(case.config.work)
+        earliest = known is None or case.index <= known.index
+        if earliest and baseline_of(case.config, (case,), self._baseline) is not None:
+            self._bases[case.config.work] = case
 
     def verdict(self, case: CaseState) -> Ratio | None:
         """Return a case's throughput or latency ratio to its baseline, with the verdict.
@@ -57,11 +76,7 @@ class CaseVerdicts:
 
     def base_of(self, case: CaseState) -> CaseState | None:
         """Return the baseline of a case, chosen by the report's rule (``sessions.stats.baseline``)."""
-        work = case.config.work
-        if work not in self._bases:
-            measured = (self._measured[index] for index in sorted(self._measured))
-            self._bases[work] = baseline_of(case.config, measured, self._baseline)
-        return self._bases[work]
+        return self._bases.get(case.config.work)
 
     def is_base(self, case: CaseState) -> bool:
         """Return whether this case is a baseline for others."""
@@ -76,9 +91,13 @@ class CaseVerdicts:
 
     def rounds(self, case: CaseState) -> tuple[Sample, ...]:
         """Return a case's summarized rounds. Empty while its steps are left to the worker thread."""
-        if case.index not in self._rounds and (case.metrics or len(case.measured) <= THREAD_STEPS):
+        if case.index not in self._rounds and self._is_summable(case):
             self._rounds[case.index] = rounds_of(case)
         return self._rounds.get(case.index, ())
+
+    def _is_summable(self, case: CaseState) -> bool:
+        """Return whether summarizing a case isn't left to the worker thread."""
+        return case.metrics is not None or len(case.measured) <= THREAD_STEPS
 
     def _evidence(self, case: CaseState) -> Evidence | None:
         rounds = self.rounds(case)
@@ -87,20 +106,28 @@ class CaseVerdicts:
 
     def _noise_estimates(self) -> dict[str, Noise]:
         """Estimate the noise from the cases that have ended. Only repeated measurements contribute."""
-        if self._noise[0] != len(self._rounds):
-            start, measured = self._session.start, list(self._measured.values())
-            repeated = start.sweep.measure.rounds > 1 or start.source is not None
-            found = [Evidence(case, self.rounds(case)) for case in measured] if repeated else []
+        if self._noise is None or self._unsummed:
+            start = self._session.start
+            self._sum_up(repeated=start.sweep.measure.rounds > 1 or start.source is not None)
             virtual = bool(start.host.virtual)
-            known = noise_of(found, self._aa_pair(), start.process_spread, self._margin, virtual)
-            self._noise = len(self._rounds), known
-        return self._noise[1]
+            self._noise = noise_by_kind(
+                self._spreads, self._aa_pair(), start.process_spread, self._margin, virtual
+            )
+        return self._noise
+
+    def _sum_up(self, *, repeated: bool) -> None:
+        """Add the cases whose rounds are known to the spreads."""
+        due = [case for case in self._unsummed.values() if not repeated or self._is_summable(case)]
+        for case in due:
+            del self._unsummed[case.index]
+            if repeated:
+                self._spreads.setdefault(kind_of(case), RepeatSpread()).add_case(case, medians_of(case))
 
     def _aa_pair(self) -> tuple[Evidence, Evidence] | None:
         """Return the A/A pair; None if the session has none."""
-        measured = self._measured.values()
-        twins = {structs.replace(case.config, repeat=0) for case in measured if case.config.repeat}
-        both = (case for case in measured if structs.replace(case.config, repeat=0) in twins) if twins else ()
+        twins = {structs.replace(case.config, repeat=0) for case in self._again.values()}
+        measured = self._measured.values() if twins else ()
+        both = (case for case in measured if structs.replace(case.config, repeat=0) in twins)
         return aa_pair([Evidence(case, self.rounds(case)) for case in both])
 
     @property

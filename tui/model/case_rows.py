@@ -273,9 +273,14 @@ class CaseRows:
                 marks = frozenset(case.marks)
                 self._common = marks if self._common is None else self._common & marks
 
+    @property
+    def shared_marks(self) -> frozenset[str]:
+        """Marks that all cases so far share."""
+        return self._common or frozenset()
+
     def own_marks(self, case: CaseState) -> tuple[str, ...]:
         """Return the marks of a case that not all cases share."""
-        shared = self._common or frozenset()
+        shared = self.shared_marks
         return tuple(format.clean(mark) for mark in case.marks if mark not in shared)
 
     @property
@@ -375,13 +380,13 @@ class CaseRows:
         return VALUES[key](case, self.stats(case))
 
     def _note(self, case: CaseState) -> str:
-        known = (self.verdicts.missing_base_reason(case, case_name), note(case, self._common or frozenset()))
+        known = (self.verdicts.missing_base_reason(case, case_name), note(case, self.shared_marks))
         return ", ".join(format.clean(part) for part in known if part)
 
     def _state(self, case: CaseState) -> Span:
         if case.state == "running" and self.cut_off:
             return (f"{self._symbols.interrupted} cut short", "bad")
-        word = mark_word(case.marks, self._common or frozenset()) if case.state == "ok" else None
+        word = mark_word(case.marks, self.shared_marks) if case.state == "ok" else None
         if word is not None:
             return (f"{self._symbols.flag} {word}", "warning")
         return (state_text(case, self._session.start.sweep.measure, self._symbols), ROLES[case.state])

@@ -6,7 +6,7 @@ from heapq import merge
 
 from msgspec.structs import replace
 
-from benchtui.sessions.events import Level, Message, Outcome
+from benchtui.sessions.events import CaseFinished, Level, Message, Outcome
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
@@ -31,6 +31,8 @@ class EventLog:
         self._symbols = symbols
         self._case_rows = case_rows
         self._ends: deque[CaseState] = deque(maxlen=MAX_ENDS)
+        self._texts: tuple[object, dict[int, Message]] = (None, {})
+        """Lines of ended cases by index, and the marks that all cases shared when they were written."""
         self._seen: object = None
         self._lines: tuple[Message, ...] = ()
         self._names: tuple[int, dict[str, str]] = (0, {})
@@ -65,12 +67,23 @@ class EventLog:
         return replace(message, text=f"{names.get(name, name)}: {rest}")
 
     def _ended(self) -> Iterable[Message]:
-        for case in self._ends:
-            if (end := case.finished) is not None:
-                detail = self._metrics(case) if end.outcome == "ok" else format.clean(end.reason or "")
-                text = f"case {case.index + 1} {WORDS.get(end.outcome, end.outcome)}"
-                level = LEVELS.get(end.outcome, "warning")
-                yield Message(t=end.t, level=level, text=f"{text}: {detail}" if detail else text)
+        shared, known = self._texts
+        if shared != self._case_rows.shared_marks:
+            known = {}
+        ends = ((case, case.finished) for case in self._ends)
+        texts = {
+            case.index: text if (text := known.get(case.index)) and text.t == end.t else self._end(case, end)
+            for case, end in ends
+            if end is not None
+        }
+        self._texts = self._case_rows.shared_marks, texts
+        return texts.values()
+
+    def _end(self, case: CaseState, end: CaseFinished) -> Message:
+        detail = self._metrics(case) if end.outcome == "ok" else format.clean(end.reason or "")
+        text = f"case {case.index + 1} {WORDS.get(end.outcome, end.outcome)}"
+        level = LEVELS.get(end.outcome, "warning")
+        return Message(t=end.t, level=level, text=f"{text}: {detail}" if detail else text)
 
     def _metrics(self, case: CaseState) -> str:
         """Format latency and throughput of a case, and its marks."""

@@ -54,6 +54,8 @@ def gpu_use(
 
 def _foreign(session: Session, machine: MachineState, ended: Sequence[CaseState]) -> frozenset[int]:
     """Return the GPUs that others use; none while the GPU of a case of ours is unknown."""
+    if not machine.gpus:
+        return frozenset()  # spares the look at all cases, where readings don't say which ones are recent
     since_s = machine.newest_s - FOREIGN_S
     recent = _recent(session, ended, since_s)
     ours = [case for case in recent if case.config.device != "cpu" and session.ran_on(case) is machine]

@@ -392,7 +392,7 @@ class Monitor(PanelScreen[None]):
         self.request(self._requests.stop())
 
     def _leave(self) -> None:
-        self.app.exit(ExitReason(self._how(), self.feed.path))
+        self.app.exit(ExitReason(self._how(), self.feed.path, self.feed.session))
 
     def _how(self) -> How:
         if self.feed.session.finished is not None:

@@ -7,6 +7,7 @@ import msgspec
 from textual.message import Message
 
 from benchtui.engine.client import Engine
+from benchtui.sessions.state.session import Session
 
 Place = Literal["sweep", "monitor", "charts", "library", "compare"]
 PLACES: tuple[Place, ...] = ("sweep", "monitor", "charts", "library", "compare")
@@ -57,3 +58,5 @@ class ExitReason(msgspec.Struct, frozen=True):
     how: How
     path: Path | None = None
     """Session that was shown."""
+    session: Session | None = None
+    """Its state as it was shown, because reading a large session again takes seconds."""

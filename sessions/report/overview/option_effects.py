@@ -7,8 +7,10 @@ from math import exp, log
 
 import msgspec
 
-from benchtui.sessions.report.sections.gains import device_pairs, machine_pairs, option_pairs, pair_counts
-from benchtui.sessions.stats.ratios import Comparison, break_even_steps, comparison
+from benchtui.sessions.report.overview.effect_pairs import EffectPair, effect_pairs, extremes
+from benchtui.sessions.report.sections.gains import matched_by, pair_counts
+from benchtui.sessions.stats.ratio_limits import RatioLimits
+from benchtui.sessions.stats.ratios import break_even_steps
 from benchtui.sessions.stats.results import Result, series
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Config
@@ -39,21 +41,27 @@ class Effect(msgspec.Struct, frozen=True):
     """All pairs of one value of an option on one device."""
 
     option: str
-    pairs: tuple[Comparison, ...]
+    pairs: tuple[EffectPair, ...]
     chosen: Recommended
 
     @property
     def factor(self) -> float:
         """Largest established factor by which throughput changes, up or down; 1 if none is established."""
-        counted = (
-            pair for pair in self.pairs if verdict_word(pair, self.option) in (Verdict.FASTER, Verdict.SLOWER)
-        )
-        return max((exp(abs(log(pair.ratio.value))) for pair in counted if pair.ratio), default=1.0)
+        most = 1.0
+        for pair in sorted(self.pairs, key=lambda each: -each.factor):
+            if pair.factor < most:
+                break  # no later pair has a larger factor
+            ratio = pair.comparison.ratio if _is_established(pair, self.option) else None
+            most = max(most, exp(abs(log(ratio.value)))) if ratio else most
+        return most
 
 
-def option_effects(results: Sequence[Result], chosen: Recommended) -> list[Effect]:
-    """Return the effect of each value of each option, those of the option with the largest effect first."""
-    known = ((option, list(_effects(option, results, chosen))) for option in AXES if option != LENGTHS)
+def option_effects(results: Sequence[Result], chosen: Recommended, limits: RatioLimits) -> list[Effect]:
+    """Return the effect of each value of each option, those of the option with the largest effect first.
+
+    ``limits`` are those of the results.
+    """
+    known = ((option, list(_effects(option, results, chosen, limits))) for option in AXES if option != LENGTHS)
     found = [(option, _largest(effects)) for option, effects in known]
     ranked = sorted((each for each in found if each[1]), key=lambda each: -_factor(each[1]))
     return [effect for _, effects in ranked for effect in effects]
@@ -61,6 +69,8 @@ def option_effects(results: Sequence[Result], chosen: Recommended) -> list[Effec
 
 def _largest(found: Sequence[Effect]) -> list[Effect]:
     """Return the effects of an option, those with the largest factors if there are very many."""
+    if len(found) <= MOST_VALUES:
+        return list(found)
     kept = sorted(range(len(found)), key=lambda place: -found[place].factor)[:MOST_VALUES]
     return [found[place] for place in sorted(kept)]
 
@@ -86,7 +96,11 @@ def ranking(found: Sequence[Effect]) -> str | None:
     )
 
 
-def verdict_word(pair: Comparison, option: str) -> str:
+def _is_established(pair: EffectPair, option: str) -> bool:
+    return verdict_word(pair, option) in (Verdict.FASTER, Verdict.SLOWER)
+
+
+def verdict_word(pair: EffectPair, option: str) -> str:
     """Return the verdict on a pair, or why it can't be attributed to the option."""
     if pair_counts(pair, option):
         return str(pair.verdict)
@@ -101,34 +115,31 @@ def _factor(found: Sequence[Effect]) -> float:
     return max(each.factor for each in found)
 
 
-def _effects(option: str, results: Sequence[Result], chosen: Recommended) -> Iterator[Effect]:
+def _effects(
+    option: str, results: Sequence[Result], chosen: Recommended, limits: RatioLimits
+) -> Iterator[Effect]:
     """Group the pairs of an option by device and value; batch sizes by device alone."""
 
-    def key(pair: Comparison) -> tuple[str, ...]:
+    def key(pair: EffectPair) -> tuple[str, ...]:
         config = pair.new.config
         value = "" if option == "batch_size" else str(getattr(config, option))
         return (value,) if option in ANYWHERE else (config.machine, config.device, value)
 
-    for _, group in groupby(sorted(_pairs(option, results), key=key), key):
+    found = effect_pairs(_pairs(option, results), limits)
+    for _, group in groupby(sorted(found, key=key), key):
         yield Effect(option, tuple(group), chosen)
 
 
-def _pairs(option: str, results: Sequence[Result]) -> list[Comparison]:
-    match option:
-        case "device":
-            return device_pairs(results)
-        case "machine":
-            return machine_pairs(results)
-        case "batch_size":
-            return [pair for each in series(results) for pair in _batch_pairs(each.results)]
-        case _:
-            return option_pairs(results, option)
+def _pairs(option: str, results: Sequence[Result]) -> list[tuple[Result, Result]]:
+    if option == "batch_size":
+        return [pair for each in series(results) for pair in _batch_pairs(each.results)]
+    return matched_by(option, results)
 
 
-def _batch_pairs(rows: Sequence[Result]) -> Iterator[Comparison]:
+def _batch_pairs(rows: Sequence[Result]) -> Iterator[tuple[Result, Result]]:
     """Pair each batch size of a series with the smallest."""
     first = rows[0]
-    return (comparison(first, row) for row in rows if row.config.batch_size != first.config.batch_size)
+    return ((first, row) for row in rows if row.config.batch_size != first.config.batch_size)
 
 
 def _value(each: Effect) -> str:
@@ -151,8 +162,8 @@ def _where(each: Effect) -> str | None:
 
 
 def _throughput(each: Effect) -> str | None:
-    ratios = [pair.throughput.value for pair in each.pairs if pair.throughput]
-    return span(ratio_text(min(ratios)), ratio_text(max(ratios))) if ratios else None
+    found = extremes(each.pairs)
+    return span(*map(ratio_text, found)) if found else None
 
 
 def _tally(each: Effect) -> str:
@@ -162,9 +173,11 @@ def _tally(each: Effect) -> str:
 
 def _break_even(each: Effect) -> str | None:
     """Format after how many steps compiling pays for itself, in the pairs where it is faster."""
+    if each.option != "compile":
+        return None
     faster = (pair for pair in each.pairs if verdict_word(pair, each.option) == Verdict.FASTER)
-    steps = [found for pair in faster if (found := break_even_steps(pair)) is not None]
-    if each.option != "compile" or not steps:
+    steps = [found for pair in faster if (found := break_even_steps(pair.comparison)) is not None]
+    if not steps:
         return None
     return span(number(min(steps), 0), number(max(steps), 0))
 

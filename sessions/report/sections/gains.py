@@ -5,12 +5,12 @@ from itertools import groupby
 
 import msgspec
 
-from benchtui.sessions.stats.ratios import Comparison, break_even_steps, cold_cost_ms, pairs
+from benchtui.sessions.stats.ratios import Comparison, break_even_steps, cold_cost_ms, comparison, matched
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep.options import BY_NAME, CHOICES, OPTIONS
 from benchtui.sessions.text.formatting import count, number, percent, ratio_span, ratio_text, span
-from benchtui.sessions.text.labels import applied, pair_applied, precision
+from benchtui.sessions.text.labels import CasePair, applied, pair_applied, precision
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import verdict_cell
 
@@ -31,13 +31,22 @@ class Block(msgspec.Struct, frozen=True):
 
 
 def option_pairs(results: Sequence[Result], option: str) -> list[Comparison]:
-    """Pair every case with the same case that has the option's default, or its first value in the plan."""
-    values = [getattr(result.config, option) for result in results]
-    default = BY_NAME[option].default
-    return pairs(results, option, default if default in values else values[0]) if values else []
+    """Compare every case with its base for an option."""
+    return [comparison(*pair) for pair in matched_by(option, results)]
 
 
-def pair_counts(pair: Comparison, option: str) -> bool:
+def matched_by(option: str, results: Sequence[Result]) -> list[tuple[Result, Result]]:
+    """Pair every case with the same case that has the option's default, or its first value in the plan.
+
+    For the machine, the first that is named; cases that name none are ignored.
+    """
+    rows = results if option != "machine" else [result for result in results if result.config.machine]
+    values = [getattr(result.config, option) for result in rows]
+    default = "cpu" if option == "device" else BY_NAME[option].default
+    return matched(rows, option, default if default in values else values[0]) if values else []
+
+
+def pair_counts(pair: CasePair, option: str) -> bool:
     """Return whether a difference can be attributed to the option."""
     return option in NOT_VERIFIABLE or bool(pair_applied(pair, option))
 
@@ -57,18 +66,6 @@ def precision_gains(results: Sequence[Result], varying: Sequence[str]) -> list[B
 def compile_gains(results: Sequence[Result], varying: Sequence[str]) -> list[Block]:
     """Return a block for each device, precision and compile mode, compared with the uncompiled cases."""
     return _blocks(option_pairs(results, "compile"), "compile", varying, (*_GAIN, *_COST))
-
-
-def device_pairs(results: Sequence[Result]) -> list[Comparison]:
-    """Pair every case with the same case on the CPU, or on the first device if no CPU was measured."""
-    names = [result.config.device for result in results]
-    return pairs(results, "device", "cpu" if "cpu" in names else names[0]) if names else []
-
-
-def machine_pairs(results: Sequence[Result]) -> list[Comparison]:
-    """Pair every case with the same case on the first named machine. Cases that name none are ignored."""
-    names = [result.config.machine for result in results if result.config.machine]
-    return pairs([result for result in results if result.config.machine], "machine", names[0]) if names else []
 
 
 def machine_speedups(found: Sequence[Comparison], varying: Sequence[str]) -> Table | None:

@@ -10,6 +10,7 @@ from benchtui.sessions.analysis.scaling import Scaling, scaling
 from benchtui.sessions.report.sections.memory_energy import Frontier
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines, explain_missing_baseline
+from benchtui.sessions.stats.ratio_limits import RatioLimits
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, Series, by_work, series, series_key
 from benchtui.sessions.stats.verdicts import Verdict
@@ -63,17 +64,26 @@ class Recommendation(msgspec.Struct, frozen=True):
 
 
 def recommendations_by_need(
-    session: Session, results: Sequence[Result], varying: tuple[str, ...], per_hour: float | None = None
+    session: Session,
+    results: Sequence[Result],
+    varying: tuple[str, ...],
+    per_hour: float | None = None,
+    limits: RatioLimits | None = None,
 ) -> list[Recommendation]:
-    """Return the best case for each need and work, if another tool didn't give the case a group of its own."""
+    """Return the best case for each need and work, if another tool didn't give the case a group of its own.
+
+    ``limits`` are those of the results, if already computed.
+    """
     named = session.start.sweep.measure.baseline
     works, bases = by_work(results), baselines(results, named)
+    limits = limits or RatioLimits(results)
     found = []
     for need in NEEDS:
         for work, rows in works.items():
             if (work.group and len(rows) == 1) or not is_need_of(need, rows):
                 continue
-            choice, base = decide(session, Objective(need, work=work), rows), bases.get(work)
+            choice = decide(session, Objective(need, work=work), rows, limits)
+            base = bases.get(work)
             if choice.best:
                 where = f", {work}" if len(works) > 1 else ""
                 why = "" if base else explain_missing_baseline(choice.best.config, session.cases, named)

@@ -88,6 +88,7 @@ def test_gpu_case_ends_with_the_telemetry_of_its_measured_span() -> None:
     assert seen is not None
     assert seen.others_cpu_percent == 10.0, "the engine is no other"
     assert (seen.sm_clock_mhz, seen.sm_clock_least_mhz, seen.sm_clock_default_mhz) == (1300.0, 1200.0, 2000.0)
+    assert seen.sm_clock_best_mhz == 1300.0
     assert (seen.memory_clock_mhz, seen.memory_clock_highest_mhz) == (2533.3, 2619.0)
     assert (seen.performance_states, seen.processor_mhz) == ((0, 2), 3050.0)
     assert (seen.throttle, seen.temperature_c) == (("sw_thermal", "sw_power_cap"), 70.0)

@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -96,7 +97,7 @@ class Measuring:
     def result(self) -> PeaksReport:
         peaks = Peaks(t=0.0, device=self.key.device, precision=self.key.precision)
         idle = {"gpu_uuid": "GPU-1", "idle_span_s": (5.0, 6.25)} if self.idled[-1][1] else {}
-        return PeaksReport(peaks=peaks, **idle)
+        return PeaksReport(peaks=peaks, busy_span_s=(7.0, 9.0), **idle)
 
 
 @pytest.mark.parametrize("readable", [True, False])
@@ -104,14 +105,17 @@ def test_power_with_a_context_is_read_before_the_first_peaks_of_each_gpu(readabl
     keys = [PeakKey(f"cuda:{place}", kind, 0) for place in (0, 1) for kind in ("fp32", "bf16")]
     processes: Any = Measuring()
     asked: list[tuple[str, float, float]] = []
+    loads: list[tuple[str, float, float]] = []
 
-    def read_power(uuid: str, begin_s: float, end_s: float) -> float:
-        asked.append((uuid, begin_s, end_s))
+    def power_w(*span: Any) -> float:
+        asked.append(span)
         return 116.0
 
-    errand = PeaksTask(processes, keys, None, read_power if readable else None)
+    spans: Any = SimpleNamespace(power_w=power_w, note_load=lambda *span: loads.append(span))
+    errand = PeaksTask(processes, keys, None, spans if readable else None)
     events = [event for _ in keys for event in errand.collect(1.0)]
     found = [event.context_power_w for event in events if isinstance(event, Peaks)]
     assert found == ([116.0, None] * 2 if readable else [None] * 4)
     assert [idle for _, idle in processes.idled] == ([True, False] * 2 if readable else [False] * 4)
     assert asked == ([("GPU-1", 5.0, 6.25)] * 2 if readable else [])
+    assert loads == ([("GPU-1", 7.0, 9.0)] * 2 if readable else [])

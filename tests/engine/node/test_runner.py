@@ -42,7 +42,37 @@ def test_power_of_a_gpu_is_that_of_its_readings_in_the_span() -> None:
     node._settings = NodeSettings(zero_s=100.0)
     readings = tuple(GpuReadings(index=each, power_w=[70.0, 116.0, 118.0, 600.0]) for each in (1, 2))
     node._telemetry.add(Telemetry(t=4.0, at_s=[1.0, 2.0, 3.0, 4.0], gpus=readings))
-    assert node._gpu_power_w("GPU-2", 101.5, 103.5) == 117.0
-    assert node._gpu_power_w("GPU-1", 101.5, 103.5) is None
-    assert node._gpu_power_w("GPU-3", 101.5, 103.5) is None
-    assert node._gpu_power_w("GPU-4", 101.5, 103.5) is None
+    assert node.power_w("GPU-2", 101.5, 103.5) == 117.0
+    assert node.power_w("GPU-1", 101.5, 103.5) is None
+    assert node.power_w("GPU-3", 101.5, 103.5) is None
+    assert node.power_w("GPU-4", 101.5, 103.5) is None
+
+
+def test_clock_under_load_is_kept_for_later_cases() -> None:
+    node = NodeRunner()
+    node.host = replace(node.host, gpus=(Gpu(index=0, name="A", uuid="GPU-1"), MIG))
+    node._settings = NodeSettings(zero_s=100.0)
+    readings = tuple(GpuReadings(index=each, sm_clock_mhz=[345.0, 1900.0, 1800.0, 345.0]) for each in (0, 2))
+    node._telemetry.add(Telemetry(t=4.0, at_s=[1.0, 2.0, 3.0, 4.0], gpus=readings))
+    for uuid in ("GPU-1", "GPU-3"):
+        node.note_load(uuid, 101.5, 103.5)
+    assert node._telemetry.best_clock_mhz(0, 4.0, 4.0) == 1850.0, "a slower case doesn't lower it"
+    assert node._telemetry.best_clock_mhz(1, 0.0, 9.0) is None
+
+
+class Processes:
+    """Processes of which it is only known whether their server was started."""
+
+    started = False
+
+    def start_server(self) -> None:
+        self.started = True
+
+
+@pytest.mark.parametrize("rapl", [True, False])
+def test_torch_is_imported_during_the_idle_sample_unless_a_processors_power_is_read(rapl: bool) -> None:
+    processes: Any = Processes()
+    node = NodeRunner(processes)
+    node.host = replace(node.host, absent={} if rapl else {"rapl": "no counters"})
+    node.prepare()
+    assert processes.started is not rapl

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -93,15 +93,6 @@ def test_distilbert_needs_two_flops_per_parameter_and_token() -> None:
     assert found.bytes_of_weights == pytest.approx(FLOAT * parameters, rel=0.02)
 
 
-@pytest.fixture
-def compiler() -> Iterator[None]:
-    """The compiler, made to forget at the end what it did here: its counters are the whole process's."""
-    yield
-    torch._dynamo.reset()
-    torch._dynamo.utils.counters.clear()
-
-
-@pytest.mark.usefixtures("compiler")
 @pytest.mark.long
 def test_compiled_step_counts_like_the_plain_one(tiny_sweep: Callable[..., Sweep]) -> None:
     plain, compiled = (
@@ -242,15 +233,32 @@ def test_busy_time_is_measured_or_absent_with_a_reason(
     [
         (2.0, 0.1, 2, {}),
         (BenchtuiError("failed"), 0.1, None, {"waits": "failed"}),
-        (2.0, 3.0, None, {"waits": "a step takes 3.0 s; waits are counted up to 1 s"}),
+        (2.0, 3.0, 2, {}),
+        (2.0, 9.0, None, {"waits": "a step takes 9.0 s; waits are counted up to 8.5 s"}),
     ],
 )
 def test_waits_are_counted_or_absent_with_a_reason(
     seen: Any, step_s: float, waits: int | None, absent: dict[str, str]
 ) -> None:
     gpu: Any = Gpu(seen)
-    found = count_waits(StepCost(flops=1.0), lambda lap: None, gpu, step_s)
+    workload: Any = Bare(lambda lap: None)
+    found = count_waits(StepCost(flops=1.0), workload, gpu, step_s)
     assert (found.flops, found.waits, found.absent) == (1.0, waits, absent)
+
+
+def test_waits_of_a_long_training_step_are_those_of_its_batches_and_one_update() -> None:
+    gpu: Any = Gpu(0.0)
+    gpu.waits = lambda step: 1 + 3 * step.keywords["batches"]
+    workload: Any = Bare(lambda lap: None)
+    workload.accumulated = 32
+    workload.partial_step = lambda lap, batches: None
+    assert count_waits(StepCost(), workload, gpu, 10.0).waits == 1 + 3 * 32
+
+
+def test_a_long_step_on_a_cpu_has_no_waits_and_no_reason() -> None:
+    workload: Any = Bare(lambda lap: None)
+    found = count_waits(StepCost(), workload, open_device("cpu"), 30.0)
+    assert (found.waits, found.absent) == (None, {})
 
 
 def test_profiled_steps_precede_counting() -> None:

@@ -84,6 +84,7 @@ def test_only_heat_and_the_power_supply_throttle_a_case(
     assert throttling(around(**readings)) == marks
 
 
+LOCKED = {"sm_clock_mhz": 1200.0, "sm_clock_default_mhz": 1980.0, "sm_clock_best_mhz": 1200.0}
 LAPTOP = {"sm_clock_mhz": 1900.0, "sm_clock_default_mhz": 3105.0, "sm_clock_default_is_highest": True}
 
 
@@ -96,6 +97,12 @@ LAPTOP = {"sm_clock_mhz": 1900.0, "sm_clock_default_mhz": 3105.0, "sm_clock_defa
         (LAPTOP, ("clock at 61% of its highest",)),
         (LAPTOP | {"throttle": ("sw_power_cap",)}, ()),
         (LAPTOP | {"throttle": ("sw_thermal",)}, ("clock at 61% of its highest",)),
+        (LAPTOP | {"sm_clock_best_mhz": 1950.0}, ()),
+        (
+            LAPTOP | {"sm_clock_mhz": 900.0, "sm_clock_best_mhz": 1800.0},
+            ("clock at 50% of its best in this session",),
+        ),
+        (LOCKED, ()),
     ],
 )
 def test_low_clock_is_marked_if_no_limit_explains_it(readings: dict[str, Any], marks: tuple[str, ...]) -> None:
@@ -234,6 +241,12 @@ THROTTLED, BELOW = "the GPU was throttled", "the GPU ran below its default clock
         ({"throttle": ("sw_power_cap",), "sm_clock_mhz": 800.0, "sm_clock_default_mhz": 990.0}, 1.0, ()),
         ({"sm_clock_mhz": 500.0, "sm_clock_default_mhz": 1500.0}, 3.0, (BELOW,)),
         (LAPTOP, 1.0, ()),
+        (LOCKED, 1.0, ()),
+        (
+            {"sm_clock_mhz": 900.0, "sm_clock_default_mhz": 3105.0, "sm_clock_best_mhz": 1800.0},
+            2.0,
+            ("the GPU ran below its best clock in the session",),
+        ),
         (
             {"processor_throttled": 3, "sm_clock_mhz": 900.0, "sm_clock_default_mhz": 990.0},
             1.25,

@@ -24,8 +24,6 @@ from benchtui.sessions.stats.ratios import (
     energy_ratio,
     latency_ratio,
     memory_ratio,
-    outer_latency_ratio,
-    outer_throughput_ratio,
     pairs,
     steadiness_ratio,
     throughput_ratio,
@@ -986,35 +984,3 @@ def test_what_is_the_same_lies_within_the_margin_and_half_a_percent_is_not_a_wor
     words = [latency(case(*exact), case(*(10 * by for _ in exact))).verdict for by in (1.004, 1.006, 1.0051)]
     assert words == [SAME, SLOWER, SLOWER]
     assert MIN_EFFECT == 0.005
-
-
-@pytest.mark.parametrize("rounds", [(1, 1), (3, 3), (5, 3), (1, 4), (2, 2)])
-@pytest.mark.parametrize("seed", range(4))
-def test_no_bounds_of_a_ratio_exceed_its_outer_limits(bench: Any, rounds: tuple[int, int], seed: int) -> None:
-    chance = random.Random(seed)
-    batch = (chance.choice((1, 4)), 8)
-    cases = (
-        bench.case(
-            size,
-            rounds=[
-                [10.0 * size**0.8 * chance.lognormvariate(0, 0.05) for _ in range(30)] for _ in range(amount)
-            ],
-            end={"environment": Environment(others_cpu_percent=chance.choice((0.0, 150.0)))},
-        )
-        for size, amount in zip(batch, rounds, strict=True)
-    )
-    base, new = measured(bench.session(*cases))
-    for full, outer in (
-        (latency_ratio(base, new), outer_latency_ratio(base, new)),
-        (throughput_ratio(base, new), outer_throughput_ratio(base, new)),
-    ):
-        assert full is not None and full.bounds is not None and outer is not None and outer.bounds is not None
-        assert outer.value == full.value
-        for each in (full.bounds, full.fast, full.totals):
-            assert each is not None
-            assert outer.bounds.sure_low <= each.sure_low < each.sure_high <= outer.bounds.sure_high
-
-
-def test_a_ratio_without_an_interval_has_no_outer_limits(bench: Any) -> None:
-    base, new = measured(bench.session(bench.case(1, [1.0, 1.1]), bench.case(2, [1.0, 1.2])))
-    assert outer_latency_ratio(base, new) is None
