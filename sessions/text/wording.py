@@ -17,6 +17,7 @@ from benchtui.sessions.text.formatting import (
     memory,
     number,
     percent,
+    percentage,
     ratio_span,
     ratio_text,
     signed_percent,
@@ -60,7 +61,7 @@ def figure(result: Result, need: Need) -> str:
         case "energy":
             return f"{number(result.metrics.energy_per_sample_j)} J/sample"
         case "steadiness":
-            return f"std {number(result.metrics.latency_ms.jitter_percent)} % of the mean step"
+            return f"std {percentage(result.metrics.latency_ms.jitter_percent)} % of the mean step"
         case "balanced":
             peak = memory(result.case.peak_memory_mb)
             rates = _rates(result) if result.metrics.samples_per_s else None

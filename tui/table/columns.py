@@ -93,16 +93,16 @@ VALUES: dict[str, Value] = {
     "energy": joules_per_1000,
 }
 FORMATS: dict[str, Format] = {
-    "p50": format.figure,
-    "p99": format.figure,
-    "samples": format.figure,
+    "p50": format.significant,
+    "p99": format.significant,
+    "samples": format.significant,
     "memory": format.memory,
     "power": format.whole,
     "steps": format.whole,
     "interval": format.percent,
     "outliers": format.whole,
-    "tokens": format.figure,
-    "energy": format.figure,
+    "tokens": format.significant,
+    "energy": format.significant,
 }
 """Formatter of each numeric column."""
 

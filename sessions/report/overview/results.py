@@ -17,7 +17,7 @@ from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.results import Result, series, varied
 from benchtui.sessions.sweep import Config
-from benchtui.sessions.text.formatting import MB_PER_GB, count, number, percent, time_ms
+from benchtui.sessions.text.formatting import MB_PER_GB, count, number, percent, percentage, ratio_text, time_ms
 from benchtui.sessions.text.labels import outcome, series_title
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import SAMPLES_PER_S, headline_rate
@@ -174,15 +174,15 @@ def _figures(rows: Sequence[Row]) -> tuple[Column[Row], ...]:
     return (
         Column("n", lambda row: number(row.result.metrics.latency_ms.n or None, 0)),
         middle,
-        Column("± 95% (%)", lambda row: number(row.result.metrics.latency_ms.interval_percent)),
+        Column("± 95% (%)", lambda row: percentage(row.result.metrics.latency_ms.interval_percent)),
         _latency("p90 (ms)", "p90"),
         _latency("p99 (ms)", "p99"),
-        Column("Std/mean (%)", lambda row: number(row.result.metrics.latency_ms.jitter_percent)),
+        Column("Std/mean (%)", lambda row: percentage(row.result.metrics.latency_ms.jitter_percent)),
         Column("Time per sample (ms)", _per_sample),
         *_headline(rows),
         Column("Samples/s", lambda row: number(row.result.metrics.samples_per_s)),
         Column("95% interval", _rate_interval),
-        Column("Against linear (×)", lambda row: number(row.step.against_linear) if row.step else None),
+        Column("Against linear (×)", lambda row: ratio_text(row.step.against_linear) if row.step else None),
         Column("Per doubling (%)", lambda row: percent(row.step.gain_per_doubling) if row.step else None),
         _processor_time("User (ms)", "user_ms"),
         _processor_time("System (ms)", "system_ms"),

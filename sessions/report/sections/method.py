@@ -21,7 +21,7 @@ from benchtui.sessions.stats.sampling import LEAST_ROUNDS
 from benchtui.sessions.stats.verdicts import MIN_EFFECT
 from benchtui.sessions.sweep import SYNTHETIC, UNKNOWN, Measure, Sweep, custom_task
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK
-from benchtui.sessions.text.formatting import count, listed, number, percent, signed_percent
+from benchtui.sessions.text.formatting import count, listed, number, percent, percentage, signed_percent
 from benchtui.sessions.text.labels import applied, series_title
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import verdict_cell
@@ -300,7 +300,7 @@ def _rounds(session: Session) -> str | None:
         if case.state == "ok" and (figures := metrics(case))
         if (spread := figures.between_rounds_percent) is not None
     ]
-    worst = f"; their medians differ by up to {number(max(spreads))}%" if spreads else ""
+    worst = f"; their medians differ by up to {percentage(max(spreads))}%" if spreads else ""
     return f"{measure.rounds:,} of every case, in alternating order{worst}"
 
 
