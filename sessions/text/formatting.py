@@ -9,6 +9,8 @@ from math import floor, isfinite, log10
 
 SIGNIFICANT = 3
 """Significant digits of a measured value. CSV and JSON have all."""
+LOSS_DIGITS = 5
+"""Significant digits of a loss."""
 MOST_PERCENT_DIGITS = 2
 """Maximum number of decimals of a percentage."""
 MB_PER_GB = 1000
@@ -62,6 +64,11 @@ def _significant(value: float, significant: int = SIGNIFICANT) -> tuple[float, i
 def time_ms(value: float | None) -> str | None:
     """Format milliseconds."""
     return number(value)
+
+
+def loss(value: float | None) -> str | None:
+    """Format a loss with five significant digits, as its changes are small."""
+    return number(value, significant=LOSS_DIGITS)
 
 
 def memory(value_mb: float | None) -> str | None:

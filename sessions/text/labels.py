@@ -112,7 +112,7 @@ def unverified_options(result: Result) -> tuple[tuple[str, bool | None], ...]:
 
 
 def _in_words(option: str, value: str | int) -> str:
-    return _phrase(BY_NAME[option], value) if BY_NAME[option].numeric else str(value)
+    return _phrase(BY_NAME[option], value) if BY_NAME[option].numeric else f"{BY_NAME[option].prefix}{value}"
 
 
 def _phrase(option: Option, value: str | int) -> str:

@@ -12,7 +12,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.sweep.options import READ_BACK
 from benchtui.sessions.text.answers import answer_facts
-from benchtui.sessions.text.formatting import count, memory, number, performance_states
+from benchtui.sessions.text.formatting import count, loss, memory, number, performance_states
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.distribution import percentiles
 from benchtui.tui.drawing import format
@@ -228,7 +228,7 @@ def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
             ("host", _host(known, symbols)),
             ("first step", _ms(known.first_step_ms, symbols)),
             ("cold cost", _ms(known.cold_cost_ms, symbols)),
-            ("loss", None if known.loss is None else format.significant(known.loss)),
+            ("loss", loss(known.loss)),
         ),
     ]
 

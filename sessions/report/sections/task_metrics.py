@@ -4,11 +4,8 @@ from collections.abc import Callable, Sequence
 
 from benchtui.sessions.stats.case_metrics import Distribution
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.text.formatting import memory, number, time_ms
+from benchtui.sessions.text.formatting import loss, memory, number, time_ms
 from benchtui.sessions.text.tables import Column, Table, table
-
-LOSS_DIGITS = 5
-"""Significant digits of a loss, whose changes are small."""
 
 
 def generation(results: Sequence[Result]) -> Table | None:
@@ -43,14 +40,14 @@ def _kv_cache(row: Result) -> str | None:
 def _loss(row: Result) -> str | None:
     if row.metrics.diverged:
         return "not finite"
-    return number(row.metrics.loss, significant=LOSS_DIGITS)
+    return loss(row.metrics.loss)
 
 
 def _halves(row: Result) -> str | None:
     halves = row.metrics.loss_halves
     if halves is None:
         return None
-    first, second = (number(half, significant=LOSS_DIGITS) for half in halves)
+    first, second = (loss(half) for half in halves)
     return f"{first} to {second}"
 
 

@@ -37,7 +37,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.case_metrics import Metrics, metrics
 from benchtui.sessions.stats.results import by_work, measured
-from benchtui.sessions.text.formatting import count, memory, number, percentage, time_ms
+from benchtui.sessions.text.formatting import count, loss, memory, number, percentage, time_ms
 from benchtui.sessions.text.wording import confidence, figure
 from benchtui.tui.drawing.format import counted
 from benchtui.tui.replay.player import ReplayTarget
@@ -213,7 +213,7 @@ def _metrics_text(case: CaseState, measured: Metrics) -> str:
         parts.append(f"{number(measured.samples_per_s)} samples/s")
     parts += _generation_texts(measured)
     if measured.loss is not None:
-        parts.append(f"loss {number(measured.loss)}")
+        parts.append(f"loss {loss(measured.loss)}")
     known = case.finished.memory if case.finished else None
     if known and known.peak_allocated_mb is not None:
         parts.append(f"VRAM {memory(known.peak_allocated_mb)}")
