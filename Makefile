@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help run test check long compat lowest gpu played-gpu gpu-first mutants bench screenshots clean
+.PHONY: help run test check long compat lowest gpu played-gpu gpu-first mutants bench screenshots page-pictures clean
 
 help:  ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ bench: $(READY) .venv-optimum/ready .venv-nvitop/ready .venv-ray/ready  ## measu
 
 screenshots: $(READY)  ## make the pictures of the README anew
 	$(BIN)/python tests/screenshots/make.py
+
+page-pictures: $(READY)  ## make the pictures of the HTML report anew; QT_PYTHON= a Python with PySide6 and its QtWebEngine
+	$(BIN)/benchtui export sessions/library/demo/demo-cpu.json --format html -o build/report.html
+	$(QT_PYTHON) tests/screenshots/page.py build/report.html docs/pictures
 
 clean:  ## remove .venv and what tools left
 	rm -rf .venv .venv-compat .venv-lowest .venv-optimum .venv-nvitop .venv-ray .venv-cuda build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

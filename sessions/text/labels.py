@@ -56,6 +56,11 @@ def case_label(config: Config, varied: Collection[str]) -> str:
     return " ".join([machine_label(config), choices_label(config, varied), *sizes, f"bs={config.batch_size}"])
 
 
+def case_name(config: Config, varied: Collection[str]) -> str:
+    """Return a case's label, or its full name if it is the second of an A/A pair."""
+    return config.name if config.repeat else case_label(config, varied)
+
+
 def machine_label(config: Config) -> str:
     """Return the device, after the cluster nodes if any were requested."""
     return f"{_machine(config)}{config.device}"

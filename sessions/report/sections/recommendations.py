@@ -1,6 +1,6 @@
 """Best case for each need, and sentences on it computed from metrics, omitted if these are missing."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -16,6 +16,7 @@ from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.text.formatting import capitalized, percent, ratio_text
 from benchtui.sessions.text.labels import (
     case_label,
+    case_name,
     choices_label,
     machine_label,
     series_title,
@@ -163,7 +164,7 @@ def _size(result: Result) -> str:
     return f"{result.config.batch_size:,}"
 
 
-def tokenizing(results: Sequence[Result]) -> list[str]:
+def tokenizing(results: Sequence[Result], varying: Collection[str]) -> list[str]:
     """Mention tokenizing if it takes a notable share of a step."""
     shares = [
         (result.metrics.parts_ms["tokenize"].mean / result.metrics.latency_ms.mean, result)
@@ -173,4 +174,5 @@ def tokenizing(results: Sequence[Result]) -> list[str]:
     share, most = max(shares, key=lambda pair: pair[0], default=(0.0, None))
     if most is None or share < NOTABLE_TOKENIZING:
         return []
-    return [f"Tokenizing, which is in the total, takes up to {percent(share, 1)} % of a step ({most.name})."]
+    where = case_name(most.config, varying)
+    return [f"Tokenizing, which is in the total, takes up to {percent(share)} % of a step ({where})."]

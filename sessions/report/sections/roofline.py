@@ -1,7 +1,7 @@
 """Roofline section: how close each case comes to its device's limits, and what limits it."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from benchtui.sessions.analysis.roofline import (
     LEAST_BUSY,
@@ -18,8 +18,9 @@ from benchtui.sessions.events import Peaks
 from benchtui.sessions.payloads import StepCost
 from benchtui.sessions.report.sections.gains import Block
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.results import Result
+from benchtui.sessions.stats.results import Result, varied
 from benchtui.sessions.text.formatting import capitalized, count, listed, number, percent
+from benchtui.sessions.text.labels import case_name
 from benchtui.sessions.text.tables import Column, table
 
 GIGA = 1e9
@@ -41,9 +42,16 @@ def limits_by_case(session: Session, results: Sequence[Result]) -> list[Row]:
     return [(each, known) for each in results if (known := limit(each.case, peaks))]
 
 
-def limits_summary(found: Sequence[Row]) -> str | None:
-    """Summarize what limits the cases. None if no case's peak was measured."""
-    return _summary(found)
+def limits_summary(found: Sequence[Row], varying: Collection[str]) -> str | None:
+    """Summarize what limits the cases, which one comes nearest to the peak, and which peaks are unsound.
+
+    None if no case's peak was measured.
+    """
+    tally = Counter(each.bound for _, each in found if each.bound)
+    of = f"of {count(len(found), 'case')}"
+    bounds = [f"{BOUND_NAMES[bound]} limits {amount:,} {of}" for bound, amount in tally.most_common()]
+    parts = (listed(bounds), _nearest(found, varying), *_unsound(found))
+    return " ".join(f"{capitalized(part)}." for part in parts if part) or None
 
 
 def utilization(session: Session, row: Row) -> str | None:
@@ -56,7 +64,8 @@ def limits(session: Session, results: Sequence[Result]) -> Block | None:
     """Return a row for each case whose operations were counted, with a summary. None if there are none."""
     found = limits_by_case(session, results)
     rows = table((*_COLUMNS[:5], _utilization(session), *_COLUMNS[5:]), found)
-    return Block("Limits", _summary(found), rows) if rows else None
+    summary = limits_summary(found, varied(each.config for each in results))
+    return Block("Limits", summary, rows) if rows else None
 
 
 def limit_method(session: Session) -> tuple[Fact, ...]:
@@ -90,22 +99,14 @@ def limit_method(session: Session) -> tuple[Fact, ...]:
     )
 
 
-def _summary(found: Sequence[Row]) -> str | None:
-    """Summarize what limits the cases, which one comes nearest to the peak, and which peaks are unsound."""
-    tally = Counter(each.bound for _, each in found if each.bound)
-    of = f"of {count(len(found), 'case')}"
-    bounds = [f"{BOUND_NAMES[bound]} limits {amount:,} {of}" for bound, amount in tally.most_common()]
-    parts = (listed(bounds), _nearest(found), *_unsound(found))
-    return " ".join(f"{capitalized(part)}." for part in parts if part) or None
-
-
-def _nearest(found: Sequence[Row]) -> str | None:
+def _nearest(found: Sequence[Row], varying: Collection[str]) -> str | None:
     """Name the case with the largest share of the peak FLOP/s. None if no share is known."""
     known = [(each.shares.arithmetic, result) for result, each in found if each.shares.arithmetic is not None]
     if not known:
         return None
     share, result = max(known, key=lambda row: row[0])
-    return f"nearest to the measured peak of products: {result.name}, with {percent(share, 0)} % of it"
+    name = case_name(result.config, varying)
+    return f"nearest to the measured peak of products: {name}, with {percent(share)} % of it"
 
 
 def _unsound(found: Sequence[Row]) -> Iterator[str]:

@@ -32,6 +32,8 @@ DEFAULT_VALUES = {
     "padding": "max",
 }
 VERIFIED = ("precision", "compile", "attention")
+PREFIXES = {"precision": "", "compile": "compile=", "attention": "attn="}
+"""How a sentence names the value of an option."""
 DEFAULTS = ("fp32", "off", "auto", "unknown")
 DISTURBANCES = ("disturbed", "throttled", "clock", "shared GPU", "beside")
 PRECISIONS = {
@@ -188,6 +190,11 @@ def longer_tail(need: str, row: Row, other: Row) -> tuple[str, float, float] | N
         if mine is not None and theirs is not None and need in SPEED:
             return (name, mine, theirs) if mine > LONGER_TAIL * theirs * samples else None
     return None
+
+
+def named_option(row: Row, option: str) -> str:
+    """Return an option of a case as sentences name it."""
+    return f"{PREFIXES[option]}{row[option]}"
 
 
 def applied_states(row: Row, option: str) -> set[bool | None]:

@@ -14,6 +14,7 @@ from .cases import (
     applied_states,
     comparable_memory,
     longer_tail,
+    named_option,
     peak_mb,
     simplest,
 )
@@ -264,7 +265,7 @@ def _check_not_verified(claim: Claim, shown: Groups) -> None:
 
 def _check_unverified_options(claim: Claim, values: str, state: bool | None) -> None:
     for value in values.split(", "):
-        options = [option for option in VERIFIED if claim.best[option] == value]
+        options = [option for option in VERIFIED if named_option(claim.best, option) == value]
         told = any(state in applied_states(claim.best, option) for option in options)
         claim.require(told, f"{value} was in force, or not asked for")
 

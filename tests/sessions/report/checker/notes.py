@@ -12,6 +12,7 @@ from .cases import (
     applied_states,
     diverged,
     mark_kind,
+    named_option,
     step_ms,
     typical,
 )
@@ -87,7 +88,12 @@ def _check_unverified_counts(claim: Claim, shown: Groups, lead: str) -> None:
         if match is None:
             claim.add_objection(f"unknown words: {each!r}")
             continue
-        rows = [(row, option) for option in VERIFIED for row in claim.facts.measured if row[option] == match[1]]
+        rows = [
+            (row, option)
+            for option in VERIFIED
+            for row in claim.facts.measured
+            if named_option(row, option) == match[1]
+        ]
         found = [applied_states(*row) for row in rows]
         if re.fullmatch(r"\d+ (?:tokenizer )?threads?", match[1]):
             continue  # the JSON of a case with a label lacks them
