@@ -31,6 +31,15 @@ class Cell:
         return float(round(rate * mean / 1000 / self.row["samples_per_step"]))
 
 
+DATA_SHEETS = {
+    "Tesla T4": {"fp32": 8.1, "fp16": 65.0},
+    "NVIDIA A100-SXM4-80GB": {"fp32": 19.5, "tf32": 156.0, "fp16": 312.0, "bf16": 312.0},
+    "NVIDIA H100 80GB HBM3": {"fp32": 67.0, "tf32": 494.7, "fp16": 989.4, "bf16": 989.4},
+    "NVIDIA H200": {"fp32": 67.0, "tf32": 494.7, "fp16": 989.4, "bf16": 989.4},
+}
+"""Dense rates by NVIDIA's data sheets in 10^12 operations per second, of the GPUs in recorded sessions."""
+
+
 class NotKnown(Exception):
     """What no JSON and no recording has."""
 
@@ -151,6 +160,15 @@ def operations_per_s(cell: Cell) -> float | None:
     """Return the GFLOP/s of a case: counted operations over the median step."""
     step_ms = cell.row["device_p50_ms"] or cell.row["latency_p50_ms"]
     return _flops(cell) * 1000 / step_ms
+
+
+def utilization(cell: Cell) -> float | None:
+    """Return the percentage of the rate by the GPU's data sheet that a case reaches."""
+    if cell.recording is None:
+        raise NotKnown
+    sheet = DATA_SHEETS[str(cell.recording.gpu_name(cell.row))]
+    rate = operations_per_s(cell)
+    return rate and 100 * rate / 1000 / sheet[cell.row["precision"].removeprefix("amp-")]
 
 
 def _flops(cell: Cell) -> float:
@@ -350,8 +368,8 @@ LIMITS: dict[str, Check] = {
     "GFLOP/s": _number(operations_per_s),
     "Peak (GFLOP/s)": _number(peak_rate("flops_per_s")),
     "Share of the measured peak (%)": _skip,  # ``check_roofline`` computes it from the cells before it
-    "MFU (%)": _skip,  # needs the data sheet of the GPU
-    "HFU (%)": _skip,
+    "MFU (%)": _number(utilization),
+    "HFU (%)": _number(utilization),
     "GB/step, from above": _number(_bytes("bytes_moved")),
     "Of weights (GB/step)": _number(_bytes("bytes_of_weights")),
     "GB/s, from above": _number(_bytes_per_s),
@@ -403,6 +421,7 @@ ELSEWHERE = (
     "Decision",
     "Results",
     "What each option brings",
+    "What the speed costs",
     "Leaderboard",
     "Precision gain",
     "Compile gain",
@@ -418,9 +437,9 @@ def check_tables(reader: Reader, part: Part) -> None:
         return
     section = part.section
     if section in BY_CASE:
-        _check_rows(reader, part, BY_CASE[section], lambda row: reader.case(row["Case"]), "Case")
+        check_rows(reader, part, BY_CASE[section], lambda row: reader.case(row["Case"]), "Case")
     elif section in BY_BATCH_SIZE:
-        _check_rows(
+        check_rows(
             reader, part, BY_BATCH_SIZE[section], lambda row: _in_series(reader, part, row), "Batch size"
         )
     elif section == "Parts of a step":
@@ -434,7 +453,7 @@ def check_tables(reader: Reader, part: Part) -> None:
         reader.objections.append(f"{section}: a table that no check knows")
 
 
-def _check_rows(
+def check_rows(
     reader: Reader,
     part: Part,
     columns: Mapping[str, Check],

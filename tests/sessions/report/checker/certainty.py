@@ -3,6 +3,7 @@
 import re
 from math import inf
 
+from .answers import check_answer_cost
 from .cases import (
     DEFAULTS,
     MIN_EXTRA_MEMORY,
@@ -211,7 +212,9 @@ def check_all_costs(claim: Claim, text: str, row: Row, base: Row | None) -> None
     """Require that no cost is omitted."""
     if row["compile"] not in DEFAULTS and row["cold_cost_ms"] is not None:
         claim.require("s of compile time" in text, "the time of compiling isn't told")
-    if row["precision"] not in DEFAULTS:
+    if row["answer"]:
+        claim.require(row["answer"] == "identical" or "answers " in text, "nothing is said of its answer")
+    elif row["precision"] not in DEFAULTS:
         claim.require(f"{row['precision']}: accuracy not measured here" in text, "nothing is said of accuracy")
     peaks = peak_mb(row), peak_mb(base) if base and comparable_memory(row, base) else None
     more = peaks[0] and peaks[1] and peaks[0] / peaks[1] - 1 >= MIN_EXTRA_MEMORY
@@ -331,5 +334,6 @@ CERTAINTY = shapes(
 COSTS = shapes(
     (_check_memory_cost, "{change:num} % peak memory ({theirs:memory} to {mine:memory})"),
     (_check_compile_cost, "{s:num} s of compile time"),
+    (check_answer_cost, "answers {verdict:word}[ ({figure:inside})]"),
     (_check_accuracy_note, "possibly accuracy ({precision:word}: accuracy not measured here)"),
 )
