@@ -45,6 +45,7 @@ def recipe(session: Session) -> Recipe | None:
             ("Sweep", f"can't be written: {problem}" if problem else None),
             ("Versions", ", ".join(each for each in versions if each) or None),
             ("Environment", environment or None),
+            ("Raw data", f"every step of session {start.id}: benchtui export SESSION --steps"),
             ("Seeds", None if own else "random weights and synthetic tokens: seed 0; text is taken in order"),
         ),
         sweep,

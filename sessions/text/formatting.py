@@ -88,7 +88,9 @@ def percentage(value: float | None, digits: int | None = None) -> str | None:
     """Format a value in percent, without the percent sign."""
     if value is None or not isfinite(value):
         return None
-    return number(value, _percent_digits(value) if digits is None else digits)
+    if digits is None and (not value or _significant(value)[1] > MOST_PERCENT_DIGITS):
+        digits = MOST_PERCENT_DIGITS
+    return number(value, digits)
 
 
 def signed_percent(share: float, digits: int | None = None) -> str | None:
@@ -97,10 +99,6 @@ def signed_percent(share: float, digits: int | None = None) -> str | None:
         return None
     shown = percent(share, digits) or ""
     return FormattedNumber(shown if shown.startswith("-") else f"+{shown}", 100 * share)
-
-
-def _percent_digits(value: float) -> int:
-    return min(_significant(value)[1], MOST_PERCENT_DIGITS) if value else MOST_PERCENT_DIGITS
 
 
 def ratio_text(value: float, like: float | None = None) -> str | None:

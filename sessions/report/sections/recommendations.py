@@ -134,7 +134,8 @@ def _growth(found: Scaling, varying: Sequence[str]) -> str:
     first, last, peak = found.steps[0].result, found.steps[-1].result, found.peak.result
     config = peak.config
     what = choices_label(config, varying)
-    subject = f"On {machine_label(config)} with {what} at {config.sequence_length:,} tokens"
+    options = f" with {what}" if what else ""
+    subject = f"On {machine_label(config)}{options} at {config.sequence_length:,} tokens"
     if peak is first:
         return f"{subject}, no batch size above {config.batch_size:,} brings more throughput."
     gain = _throughput_against(first, peak, f"that of {_size(first)}")

@@ -166,7 +166,7 @@ def test_training_says_whether_the_loss_is_finite_and_falls(bench: Any, read: An
         "precision",
         "loss not finite",
     ]
-    assert "Diverged: 4 cases, such as cuda:0 amp-bf16 compile=off bs=1" in document["Caveats"].text
+    assert "Diverged: 4 cases, such as cuda:0 amp-bf16 bs=1" in document["Caveats"].text
     assert shown[-1] == ["–", "not finite", "not finite", "7.20 GB", "8.80 GB"]
 
 
@@ -198,7 +198,7 @@ def test_column_that_is_equal_in_all_rows_is_a_line_below_the_table(bench: Any, 
 def test_reasons_of_unmeasured_cases_are_told_once(bench: Any, read: Any) -> None:
     made = [bench.case(size, outcome="skipped", end={"reason": "no GPU"}, device="cuda:0") for size in SIZES]
     remarks = read(markdown(bench.session(bench.case(1, 10.0), *made)))["Remarks"].paragraphs
-    assert "4 cases skipped (such as cuda:0 fp32 compile=off bs=1 seq=128): no GPU." in remarks
+    assert "4 cases skipped (such as cuda:0 fp32 bs=1): no GPU." in remarks
 
 
 def test_report_names_what_only_the_full_one_has(bench: Any) -> None:

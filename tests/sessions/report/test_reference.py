@@ -93,7 +93,7 @@ def test_reference_has_scaling_by_batch_size(document: Any) -> None:
 def test_scaling_is_relative_to_linear_and_per_doubling(document: Any) -> None:
     section = next(each for each in document.under("Scaling with batch size") if each.title == GPU)
     found = section.columns("Throughput relative to linear scaling", "Gain per doubling (%)")
-    assert found == [["1.00", "–"], ["1.17", "17.1"], ["1.20", "2.28"], ["1.13", "-5.45"], ["1.12", "-0.68"]]
+    assert found == [["1.000", "–"], ["1.17", "17.1"], ["1.20", "2.28"], ["1.13", "-5.45"], ["1.12", "-0.68"]]
 
 
 def test_unverified_precision_gain_is_shown_but_not_claimed(document: Any) -> None:

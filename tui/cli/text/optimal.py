@@ -70,7 +70,7 @@ def metrics_text(result: Result, decision: Decision) -> str:
         _with(*result.per_mb) if decision.objective.need == "memory" else None,
         _with(found.energy_per_sample_j, "J/sample"),
         _job_text(result, decision.objective.steps),
-        f"n {found.latency_ms.n:,}",
+        f"n {found.latency_ms.n:,}" if found.latency_ms.n else None,
     ]
     return ", ".join(part for part in parts if part)
 
@@ -143,7 +143,9 @@ def _against_next(decision: Decision) -> Iterator[str]:
         yield "  no other case to compare with"
         return
     yield f"  next: {second.name}: {metrics_text(second, decision)}"
-    yield f"  {ratio_with_interval(ahead)} {_QUANTITIES[decision.objective.need]}: {verdict_cell(ahead)}"
+    why = why_unsure(ahead)
+    verdict = verdict_cell(ahead) if why is None else f"unsure: {why}"
+    yield f"  {ratio_with_interval(ahead)} {_QUANTITIES[decision.objective.need]}: {verdict}"
     if decision.leader is not None:
         yield (
             f"  {decision.leader.name} has the better value, but its lead isn't significant or is within"
@@ -153,8 +155,6 @@ def _against_next(decision: Decision) -> Iterator[str]:
         best, other = decision.tail.best_ms, decision.tail.other_ms
         shown = f"{time_ms(best)} ms, compared with {time_ms(other)} ms"
         yield f"  but its {decision.tail.name} is longer: {shown}"
-    if (why := why_unsure(ahead)) is not None:
-        yield f"  unsure: {why}"
     others = [result.name for result in decision.ties if result is not second]
     yield from _listed("  not distinguishable from the best:", others)
 

@@ -88,7 +88,8 @@ def label(row: Row, varied: Iterable[str]) -> str:
         f"{SHORT_OPTIONS.get(name, name)}={row[name] or 'default'}" for name in OPTIONS[3:] if name in varied
     ]
     machine = [row["machine"]] if row["machine"] else []
-    return " ".join([*machine, row["device"], row["precision"], *shown, f"bs={row['batch_size']}"])
+    precision = [row["precision"]] if row["precision"] != "unknown" else []
+    return " ".join([*machine, row["device"], *precision, *shown, f"bs={row['batch_size']}"])
 
 
 def key(row: Row, without: str = "") -> tuple[object, ...]:
