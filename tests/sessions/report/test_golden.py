@@ -3,6 +3,7 @@
 ``UPDATE_GOLDEN=1 pytest tests/sessions/report/test_golden.py`` writes them again.
 """
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +26,27 @@ GOLDEN = Path(__file__).parent / "golden"
 SIZES = (1, 2, 4, 8)
 
 
-def imported(tmp_path: Path, name: str) -> Session:
+RUNNER_STEPS_MS = {1: 50.3, 2: 140.1, 4: 175.3, 8: 504.2}
+"""Mean steps by batch size that the author of the batch-sweep runner reports for a CPU."""
+
+
+def batch_sizes(tmp_path: Path) -> Session:
+    """Import the figures on which the runner's author found batch size 4 to be the best."""
+    lines = [
+        {
+            "device": "cpu",
+            "batch_size": size,
+            "latency_ms_mean": ms,
+            "sequence_length": 128,
+            "precision": "fp32",
+        }
+        for size, ms in RUNNER_STEPS_MS.items()
+    ]
+    (tmp_path / "batch-sizes.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return imported(tmp_path, tmp_path / "batch-sizes.jsonl")
+
+
+def imported(tmp_path: Path, name: str | Path) -> Session:
     """Import a file of another tool, on a fixed day."""
     session_writer.write(registry.read(FIXTURES / name), tmp_path / "session.json")
     session = Session.load(tmp_path / "session.json", keep_steps=False)
@@ -110,6 +131,8 @@ REPORTS: dict[str, Callable[[Any, Path], Session]] = {
     "demo-cpu": recorded(paths.demo_path(paths.CPU_DEMO)),
     "comprehensive-report": recorded(FIXTURES / "comprehensive-report.json"),
     "gpt2-training": lambda bench, tmp_path: imported(tmp_path, "gpt2-training-results.csv"),
+    "gpt2-optimizers": lambda bench, tmp_path: imported(tmp_path, "gpt2-optimizers.csv"),
+    "batch-sizes": lambda bench, tmp_path: batch_sizes(tmp_path),
     "batch-sweep": lambda bench, tmp_path: imported(tmp_path, "batch-sweep-runner.jsonl"),
     "generate": lambda bench, tmp_path: generating(bench),
     "lm-train": lambda bench, tmp_path: training(bench),

@@ -176,7 +176,26 @@ QUOTED = {
         "28.9 to 35.3",
         "within 0.66 %",
     ),
-    "gpt2-training": ("4.24 tokens/s", "tokens/s with padding"),
+    "comparison-documented": (
+        "27.9 ×",
+        "B (gpu) is 27.9 × as fast as A (cpu) in the one common case, but UNSURE:"
+        " there is no interval to test it with.",
+        "Neither session says which machine or software it ran on.",
+        "0.434 J/sample",
+        "aren't comparable",
+    ),
+    "batch-sizes": ("step is 49.2 % longer than batch sizes 1 and 4 predict", "1.15", "70.0", "43.8", "59.8"),
+    "gpt2-training": (
+        "4.24 tokens/s",
+        "tokens/s with padding",
+        "13,600",
+        "81.42 to 99.22 %",
+        "0.043 % apart",
+        "+5 % peak memory (2.94 GB to 3.09 GB)",
+        "up to 1.1 %",
+        "not in the file",
+    ),
+    "gpt2-optimizers": ("lion8bit", "15,200 tokens/s", "loading of data and torch's profiler"),
     "demo-cpu": ("14.9 s",),
     "recorded-classify": ("truncated and padded to", "46.7 % of the texts are longer"),
 }
