@@ -240,9 +240,9 @@ def _summary(times_ms: Sequence[float]) -> str:
 def _without_repeats(times_ms: Sequence[float]) -> Sequence[float]:
     """Return each latency once. Version 0.6 repeats those of all earlier calls with every call."""
     starts = [place for place, time_ms in enumerate(times_ms) if time_ms == times_ms[0]]
-    last = times_ms[starts[-1] :]
-    blocks = (times_ms[start:end] for start, end in pairwise(starts))
-    return last if all(block == last[: len(block)] for block in blocks) else times_ms
+    blocks = [times_ms[start:end] for start, end in pairwise([*starts, len(times_ms)])]
+    grows = all(len(old) < len(new) and new[: len(old)] == old for old, new in pairwise(blocks))
+    return blocks[-1] if grows else times_ms
 
 
 def _measurement(

@@ -224,6 +224,20 @@ def test_reasons_of_unmeasured_cases_are_told_once(bench: Any, read: Any) -> Non
     assert "4 cases skipped (such as cuda:0 fp32 bs=1): no GPU." in remarks
 
 
+def test_long_note_on_an_import_says_what_it_leaves_out(tmp_path: Path, read: Any) -> None:
+    session = imported(tmp_path, "batch-sweep-runner.jsonl")
+    (note,) = [each.text for each in session.messages if each.text.startswith("ignored fields: ")]
+    short = next(text for text in _facts(read, markdown(session)) if text.startswith("Import: ignored fields"))
+    shown, _, more = short.removesuffix(" more (all of them with --full)").rpartition(" and ")
+    assert note.startswith(shown.removeprefix("Import: "))
+    assert shown.count(", ") + 1 + int(more) == note.count(", ") + 1
+    assert f"Import: {note}" in _facts(read, markdown(session, full=True))
+
+
+def _facts(read: Any, text: str) -> list[str]:
+    return [fact for section in read(text).sections for fact in section.paragraphs]
+
+
 def test_report_names_what_only_the_full_one_has(bench: Any) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(2, 15.0))
     assert markdown(session).splitlines()[-1].startswith("Left out here, and written with --full: ")
