@@ -75,7 +75,8 @@ def unmeasured(session: Session, varying: Collection[str]) -> list[str]:
 
 def _unmeasured(ended: str, reason: str, cases: int, first: str) -> str:
     names = first if cases == 1 else f"such as {first}"
-    return f"{count(cases, 'case')} {ended} ({names}){f': {reason}' if reason else ''}."
+    why = reason.removeprefix(ended).lstrip(" :")  # the outcome may be the reason's first words
+    return f"{count(cases, 'case')} {ended} ({names}){f': {why}' if why else ''}."
 
 
 def _reason(case: CaseState) -> str:

@@ -183,8 +183,8 @@ def _intervals(rounds: int) -> str:
     """Describe what the intervals of single cases cover."""
     if rounds >= LEAST_ROUNDS:
         return f"95%, by Student's t over the {rounds:,} rounds of each case: steps and fresh processes"
-    few = "; two rounds: they hold the intervals of both" if rounds > 1 else ""
-    return f"95%, by the steps of one process (order statistics), which fresh processes may lie outside of{few}"
+    few = "; with two rounds, they span the intervals of both" if rounds > 1 else ""
+    return f"95%, from the steps of one process (order statistics); another process may lie outside{few}"
 
 
 def _ratios(rounds: int, noise: dict[str, Noise]) -> str:

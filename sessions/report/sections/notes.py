@@ -136,10 +136,10 @@ def _marked(name: str, amount: int, ran: Sequence[CaseState], examples: dict[str
 
 
 def _others_used(cases: Sequence[CaseState]) -> str:
-    """Describe the highest processor use by other processes."""
+    """Describe the highest processor use by other processes, in cores."""
     used = max((case.others_cpu_percent or 0.0 for case in cases), default=0.0)
     return (
-        f"; other processes used up to {number(used / 100, 1)} processors"
+        f"; other processes used up to {number(used / 100, 1)} CPU cores"
         if used >= LEAST_OTHERS_PERCENT
         else ""
     )

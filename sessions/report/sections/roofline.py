@@ -43,7 +43,7 @@ def limits_by_case(session: Session, results: Sequence[Result]) -> list[Row]:
 
 
 def limits_summary(found: Sequence[Row], varying: Collection[str]) -> str | None:
-    """Summarize what limits the cases, which one comes nearest to the peak, and which peaks are unsound.
+    """Summarize what limits the cases, the highest share of the peak, and which peaks are unsound.
 
     None if no case's peak was measured.
     """
@@ -57,7 +57,7 @@ def limits_summary(found: Sequence[Row], varying: Collection[str]) -> str | None
 def utilization(session: Session, row: Row) -> str | None:
     """Format the MFU of a case, or its HFU if operations are computed again."""
     result, known = row
-    return percent(model_flops_utilization(known, result.config, session.gpu_name(result.case)), 1)
+    return percent(model_flops_utilization(known, result.config, session.gpu_name(result.case)))
 
 
 def limits(session: Session, results: Sequence[Result]) -> Block | None:
@@ -106,7 +106,7 @@ def _nearest(found: Sequence[Row], varying: Collection[str]) -> str | None:
         return None
     share, result = max(known, key=lambda row: row[0])
     name = case_name(result.config, varying)
-    return f"nearest to the measured peak of products: {name}, with {percent(share)} % of it"
+    return f"the highest share of the measured peak FLOP/s is {percent(share)} % ({name})"
 
 
 def _unsound(found: Sequence[Row]) -> Iterator[str]:
@@ -164,7 +164,7 @@ def _giga(amount: float | None) -> str | None:
 
 def _upper_bound(share: float | None) -> str | None:
     """Format a share that is an upper bound, as caches save traffic. Above 100% the value says nothing."""
-    return "> 100" if share is not None and share > 1 else percent(share, 1)
+    return "> 100" if share is not None and share > 1 else percent(share)
 
 
 def _of_work(field: str) -> Callable[[Row], str | None]:
@@ -184,13 +184,13 @@ _COLUMNS: tuple[Column[Row], ...] = (
     Column("GFLOP/step", _of_work("flops")),
     Column("GFLOP/s", lambda row: _giga(row[1].flops_per_s)),
     Column("Peak (GFLOP/s)", _of_peak("flops_per_s")),
-    Column("Share of the measured peak (%)", lambda row: percent(row[1].shares.arithmetic, 1)),
+    Column("Share of the measured peak (%)", lambda row: percent(row[1].shares.arithmetic)),
     Column("GB/step, from above", _of_work("bytes_moved")),
     Column("Of weights (GB/step)", _of_work("bytes_of_weights")),
     Column("GB/s, from above", lambda row: _giga(row[1].bytes_per_s)),
     Column("Peak (GB/s)", _of_peak("bytes_per_s")),
     Column("Share of the measured bandwidth, from above (%)", lambda row: _upper_bound(row[1].shares.memory)),
-    Column("Device at work (%)", lambda row: percent(row[1].shares.busy, 1)),
+    Column("Device at work (%)", lambda row: percent(row[1].shares.busy)),
     Column("Attention kernel", lambda row: " + ".join(row[1].work.attention) or None, right=False),
     Column("Limited by", lambda row: row[1].bound, right=False),
     Column("Why not known", lambda row: row[1].reason, right=False),

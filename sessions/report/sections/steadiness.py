@@ -94,11 +94,11 @@ def _two_modes(each: Anomaly) -> str:
 
 
 def _tokenizing(each: Anomaly) -> str:
-    return f"tokenizing takes {percent(each.share, 1)} % of a step, more than any other part"
+    return f"tokenizing takes {percent(each.share)} % of a step, more than any other part"
 
 
 def _host_bound(each: Anomaly) -> str:
-    return f"host-bound: the device is at work in {percent(each.share, 1)} % of a step"
+    return f"host-bound: the device is at work in {percent(each.share)} % of a step"
 
 
 def _no_effect(each: Anomaly) -> str:

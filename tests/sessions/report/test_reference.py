@@ -117,7 +117,7 @@ def test_reference_optimal_configurations(document: Any) -> None:
     assert throughput["Run"] == "cuda:0 fp32 bs=32", "0.35% and not verified: a tie, the document's own mistake"
     assert throughput["Figure (95% interval)"] == "616 samples/s, about 53.3 million samples/day"
     assert any(
-        "amp-fp16 bs=32 (619 samples/s) is 0.4 % ahead, which is within 2.0 %" in text
+        "amp-fp16 bs=32 (619 samples/s) is 0.35 % ahead, which is within 2.0 %" in text
         for text in document["Choices in detail"].paragraphs
     )
     assert latency["Run"] == "cuda:0 fp32 bs=8"

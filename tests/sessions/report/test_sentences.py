@@ -444,7 +444,7 @@ def test_checker_compares_the_nearest_case_to_the_peak_with_all_rows(
     monkeypatch.setattr(
         roofline, "_nearest", lambda found, varying: nearest([row for row in found if row[1].bound], varying)
     )
-    found = objections_to_report_with(session, "cpu fp32 bs=2, with 30.0 % of it")
+    found = objections_to_report_with(session, "is 30.0 % (cpu fp32 bs=2)")
     assert all("the most is 50.0" in each for each in found)
 
 

@@ -72,7 +72,7 @@ def _check_mark_count(claim: Claim, name: str) -> None:
     claim.require_value(match[1] or match[2] or "1", bearing, "number of cases that bear it")
     of = parse_number(match[1] or match[3] or "1")
     claim.require(max(len(claim.facts.ok), bearing) <= of <= len(claim.facts.rows), "number of cases that ran")
-    if used := re.search(rf"up to ({NUMBER}) processors", claim.text):
+    if used := re.search(rf"up to ({NUMBER}) CPU cores", claim.text):
         marks = [re.search(r"others used (\d+)%", mark) for row in claim.facts.rows for mark in row["marks"]]
         most = [float(mark[1]) for mark in marks if mark]
         claim.require_value(

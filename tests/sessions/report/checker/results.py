@@ -28,7 +28,7 @@ def check_results(reader: Reader, part: Part) -> None:
         counted = Part("Results", "Remarks", tables=[reader.limits])
         for item in part.items:
             claim = reader.claim("Results, Remarks", item.text)
-            is_limit = re.search(r" limits [\d,]+ of |^(Nearest to|No share of) ", claim.text)
+            is_limit = re.search(r" limits [\d,]+ of |^(The highest share of|No share of) ", claim.text)
             claim.check_sentences(*((LIMITS, counted) if is_limit else (REMARKS,)))
         return
     shown = [(_find(reader, part, row), row) for row in part.rows]
