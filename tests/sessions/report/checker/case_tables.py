@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import log2
 from statistics import fmean
 
@@ -115,6 +116,8 @@ def _further_sample(cell: Cell) -> float | None:
 
 def _peak_per_sample(cell: Cell) -> float | None:
     peak = peak_mb(cell.row)
+    if cell.row["batch_size"] is None:
+        raise NotKnown
     return peak / cell.row["batch_size"] if peak and cell.row["device"] != "cpu" else None
 
 
@@ -439,9 +442,9 @@ def check_tables(reader: Reader, part: Part) -> None:
     if section in BY_CASE:
         check_rows(reader, part, BY_CASE[section], lambda row: reader.case(row["Case"]), "Case")
     elif section in BY_BATCH_SIZE:
-        check_rows(
-            reader, part, BY_BATCH_SIZE[section], lambda row: _in_series(reader, part, row), "Batch size"
-        )
+        named = all("Case" in row for row in part.rows)  # by the tool that they were imported from
+        find = partial(_named, reader) if named else partial(_in_series, reader, part)
+        check_rows(reader, part, BY_BATCH_SIZE[section], find, "Case" if named else "Batch size")
     elif section == "Parts of a step":
         _check_parts(reader, part)
     elif section in ("Device speedup", "Machine comparison"):
@@ -467,6 +470,10 @@ def check_rows(
                 columns[title](claim, Cell(reader.facts, case, reader.recording), shown)
             else:
                 claim.require(title == key, f"unknown column: {title}")
+
+
+def _named(reader: Reader, row: dict[str, str]) -> Row:
+    return reader.case(row["Case"])
 
 
 def _in_series(reader: Reader, part: Part, row: dict[str, str]) -> Row | None:

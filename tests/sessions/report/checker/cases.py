@@ -79,7 +79,7 @@ UNEVEN_RATIO = 1.25
 
 def has_own_label(row: Row) -> bool:
     """Whether a case is named by the tool it was imported from, so that its options say nothing."""
-    return " bs=" not in row["name"]
+    return " bs=" not in row["name"] or row["attention"] is None
 
 
 def label(row: Row, varied: Iterable[str]) -> str:

@@ -74,7 +74,8 @@ def _check_rows(claim: Claim, shown: Groups, part: Part, applied: str) -> None:
 
 def check_leaderboard(reader: Reader, part: Part) -> None:
     claim = reader.claim(f"{part.section}, {part.title}", " ".join(item.text for item in part.items))
-    length = int(parse_number(part.title.removeprefix("Ranked, ").removesuffix(" tokens")))
+    tokens = re.fullmatch(rf"Ranked, ({NUMBER}) tokens", part.title)
+    length = int(parse_number(tokens[1])) if tokens else None
     rated = [row for row in claim.facts.of_length(length) if row["samples_per_s"]]
     claim.check_clause(claim.text, LEADERBOARD, length)
     ranked = [reader.case(row["Case"]) for row in part.rows]
@@ -88,13 +89,13 @@ def check_leaderboard(reader: Reader, part: Part) -> None:
         _check_rank(replace(claim, text=str(row)), case, row)
 
 
-def _check_compared_with(claim: Claim, shown: Groups, length: int) -> None:
+def _check_compared_with(claim: Claim, shown: Groups, length: int | None) -> None:
     claim.base = claim.row(shown["base"])
     claim.require_value(shown["rate"], claim.base["samples_per_s"], "the baseline's throughput")
     claim.require(claim.base["sequence_length"] == length, "the baseline has another sequence length")
 
 
-def _check_compared_with_none(claim: Claim, shown: Groups, length: int) -> None:
+def _check_compared_with_none(claim: Claim, shown: Groups, length: int | None) -> None:
     check_missing_baseline(claim, shown["why"], length)
 
 
