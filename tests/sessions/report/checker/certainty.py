@@ -214,7 +214,7 @@ def check_all_costs(claim: Claim, text: str, row: Row, base: Row | None) -> None
         claim.require("s of compile time" in text, "the time of compiling isn't told")
     if row["answer"]:
         claim.require(row["answer"] == "identical" or "answers " in text, "nothing is said of its answer")
-    elif row["precision"] not in DEFAULTS:
+    elif row["precision"] not in (None, *DEFAULTS):
         claim.require(f"{row['precision']}: accuracy not measured here" in text, "nothing is said of accuracy")
     peaks = peak_mb(row), peak_mb(base) if base and comparable_memory(row, base) else None
     more = peaks[0] and peaks[1] and peaks[0] / peaks[1] - 1 >= MIN_EXTRA_MEMORY
