@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help run test check long compat lowest quantized gpu played-gpu gpu-first mutants bench docs screenshots clean
+.PHONY: help run test check long compat lowest quantized gpu played-gpu gpu-first mutants bench docs screenshots page-pictures clean
 
 help:  ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,10 @@ docs: $(READY)  ## build the documentation site in build/site
 
 screenshots: $(READY)  ## make the pictures of README and docs
 	PYTHONPATH=tests $(BIN)/python tests/screenshots/make.py
+
+page-pictures: $(READY)  ## make the pictures of the HTML report anew; QT_PYTHON= a Python with PySide6 and its QtWebEngine
+	$(BIN)/benchtui export sessions/library/demo/demo-cpu.json --format html -o build/report.html
+	$(QT_PYTHON) tests/screenshots/page.py build/report.html docs/pictures
 
 clean:  ## remove .venv and what tools left
 	rm -rf .venv .venv-compat .venv-lowest .venv-quantized .venv-optimum .venv-nvitop .venv-ray .venv-cuda build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

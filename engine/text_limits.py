@@ -1,7 +1,7 @@
 """Length limits for third-party text in the session file. Longer text is cut and logged in full."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -51,17 +51,21 @@ def _bounded(value: T, cut: Cut) -> T:
     if isinstance(value, str):
         found = cut(value) if _is_long(value) else _writable(value)
     elif isinstance(value, msgspec.Struct):
-        old = {name: getattr(value, name) for name in value.__struct_fields__}
-        new = {name: _bounded(each, cut) for name, each in old.items()}
-        changed = {name: each for name, each in new.items() if each is not old[name]}
+        changed = _changed({name: getattr(value, name) for name in value.__struct_fields__}, cut)
         found = msgspec.structs.replace(value, **changed) if changed else value
     elif isinstance(value, dict):
-        entries = {name: _bounded(each, cut) for name, each in value.items()}
-        found = entries if any(entries[name] is not value[name] for name in value) else value
+        changed = _changed(value, cut)
+        found = value | changed if changed else value
     elif isinstance(value, tuple):
-        items = tuple(_bounded(each, cut) for each in value)
-        found = items if any(new is not each for new, each in zip(items, value, strict=True)) else value
+        changed = _changed(dict(enumerate(value)), cut)
+        found = tuple(changed.get(place, each) for place, each in enumerate(value)) if changed else value
     return found  # type: ignore[return-value]
+
+
+def _changed(values: dict[Any, Any], cut: Cut) -> dict[Any, Any]:
+    """Return the copies of those values that contain long texts."""
+    bounded = {key: _bounded(each, cut) for key, each in values.items()}
+    return {key: each for key, each in bounded.items() if each is not values[key]}
 
 
 def _writable(text: str) -> str:

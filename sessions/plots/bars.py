@@ -238,4 +238,4 @@ def _draw_parts(figure: "Figure", data: PlotData, rows: Sequence[Result]) -> lis
 
 
 def _time(result: Result) -> str:
-    return f"{result.metrics.latency_ms.mean:,.4g} ms"
+    return f"{time_ms(result.metrics.latency_ms.mean)} ms"

@@ -121,7 +121,7 @@ def _block(against: PairwiseComparison, columns: Callable[[str], Columns]) -> Bl
 
 def _setups(compared: SessionComparison) -> list[Setup]:
     """Return how to run each sweep again; sessions of the same sweep share one."""
-    found: dict[Markdown, tuple[list[str], tuple[Fact, ...]]] = {}
+    found: dict[Markdown | None, tuple[list[str], tuple[Fact, ...]]] = {}
     foreign = []
     for letter, side in lettered(compared.sides):
         made = recipe(side.session)
@@ -130,7 +130,7 @@ def _setups(compared: SessionComparison) -> list[Setup]:
         elif reason := no_recipe_reason(side.session):
             foreign.append(Setup(((letter, reason),), None))
     sweeps = [
-        Setup(((f"Sweep of {listed(letters)}", dict(known)["Command"]),), sweep)
+        Setup(((f"Sweep of {listed(letters)}", dict(known).get("Command") or dict(known)["Sweep"]),), sweep)
         for sweep, (letters, known) in found.items()
     ]
     return [*sweeps, *foreign]

@@ -1,6 +1,6 @@
 """Session report: collects the contents of all sections and renders them with a template."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import ClassVar, Protocol
@@ -117,16 +117,16 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
         title=labeled(_subject(start.sweep), start),
         created=when(start),
         decision=decision(session, choices),
-        notes=notes(session, results),
+        notes=notes(session, results, varying),
         recipe=recipe(session),
         no_recipe=no_recipe_reason(session),
         results=results_by_device(session, results, limits),
-        remarks=_remarks(session, results, choices, limits),
-        generation=task_metrics.generation(results),
-        training=task_metrics.training(results, start.sweep.task),
+        remarks=_remarks(session, results, choices, limits, varying),
+        generation=task_metrics.generation(results, varying),
+        training=task_metrics.training(results, start.sweep.task, varying),
         ranking=ranking(effects),
         effects=effect_table(effects),
-        answers=answers(session, results),
+        answers=answers(session, results, varying),
         memory_limits=recommendations.memory_limits(fronts, varying),
         frontier=frontier_table(fronts, varying) if full else None,
         anomalies=anomaly_table(session, results, varying, None if full else MOST_ANOMALIES),
@@ -148,13 +148,14 @@ def _remarks(
     results: Sequence[Result],
     choices: Sequence[Recommendation],
     limits: Sequence[LimitRow],
+    varying: Collection[str],
 ) -> list[str]:
-    summary = limits_summary(limits)
+    summary = limits_summary(limits, varying)
     return [
         *recommendations.growths(results, choices),
-        *recommendations.tokenizing(results),
+        *recommendations.tokenizing(results, varying),
         *((summary,) if summary else ()),
-        *unmeasured(session),
+        *unmeasured(session, varying),
     ]
 
 

@@ -39,6 +39,8 @@ _VARIABLES = {
     **{color: f"series-{place}" for place, color in enumerate(COLORS)},
 }
 _COLOR = re.compile("|".join(_VARIABLES))
+_STYLE = re.compile(r'(<[^<>]* style=")([^"]*)')
+"""A tag up to its style, and the style."""
 _GROUP_ID = re.compile(r'<g id="[^"]*"')
 SECTION_START, SUMMARY_END, SECTION_END = '<details class="section"><summary>', "</summary>\n", "</details>\n"
 GROUP_START, GROUP_END = '<div class="figures">\n', "</div>\n"
@@ -191,11 +193,16 @@ def _source(token: Token) -> str:
     return str(only.attrs.get("src")) if only and only.type == "image" else ""
 
 
+def _with_variables(style: str) -> str:
+    """Replace the colors of a style. Elsewhere in a plot the same text may be a case's name."""
+    return _COLOR.sub(lambda color: f"var(--{_VARIABLES[color[0]]})", style)
+
+
 def _figure(picture: RenderedPlot) -> str:
     """Inline a plot as SVG in the page's colors, without group ids, which would clash between plots."""
     svg = picture.svg.decode()
     svg = _GROUP_ID.sub("<g", svg[svg.index("<svg") :])
-    svg = _COLOR.sub(lambda color: f"var(--{_VARIABLES[color[0]]})", svg)
+    svg = _STYLE.sub(lambda tag: tag[1] + _with_variables(tag[2]), svg)
     title, caption = escape(picture.title), escape(picture.caption)
     svg = svg.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)
     return (

@@ -3,6 +3,7 @@
 import msgspec
 
 from benchtui.sessions.compare.system_facts import Fact, facts
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import custom_task
@@ -16,8 +17,8 @@ class Recipe(msgspec.Struct, frozen=True):
     """Instructions to run a sweep again."""
 
     facts: tuple[Fact, ...]
-    sweep: Markdown
-    """The sweep as TOML in a fenced block."""
+    sweep: Markdown | None
+    """The sweep as TOML in a fenced block. None if it can't be written, which a fact explains."""
 
 
 def recipe(session: Session) -> Recipe | None:
@@ -37,15 +38,26 @@ def recipe(session: Session) -> Recipe | None:
     )
     variables = {**(host.environment or {}), **start.sweep.env}
     environment = ", ".join(f"{name}={value}" for name, value in variables.items())
+    sweep, problem = _sweep(session)
     return Recipe(
         facts(
-            ("Command", "save the sweep below as sweep.toml, then: benchtui run sweep.toml"),
+            ("Command", "save the sweep below as sweep.toml, then: benchtui run sweep.toml" if sweep else None),
+            ("Sweep", f"can't be written: {problem}" if problem else None),
             ("Versions", ", ".join(each for each in versions if each) or None),
             ("Environment", environment or None),
+            ("Raw data", f"every step of session {start.id}: benchtui export SESSION --steps"),
             ("Seeds", None if own else "random weights and synthetic tokens: seed 0; text is taken in order"),
         ),
-        _fenced(toml_of(start.sweep)),
+        sweep,
     )
+
+
+def _sweep(session: Session) -> tuple[Markdown | None, str | None]:
+    """Return the sweep as a fenced block, or why it can't be written."""
+    try:
+        return _fenced(toml_of(session.start.sweep)), None
+    except BenchtuiError as error:
+        return None, str(error)
 
 
 def no_recipe_reason(session: Session) -> str:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, visible
-from benchtui.sessions.sweep import named_values, ranges
+from benchtui.sessions.sweep import named_values, options, ranges
 from benchtui.sessions.sweep.model import (
     ALL_GPUS,
     ALL_KINDS,
@@ -32,16 +32,6 @@ from benchtui.sessions.sweep.model import (
     Weights,
     WhenLost,
     custom_task,
-)
-from benchtui.sessions.sweep.options import (
-    LARGEST,
-    OPTIONS,
-    SWITCH,
-    Axes,
-    Baseline,
-    Config,
-    Exclusion,
-    Option,
 )
 from benchtui.sessions.sweep.plan import included_configs
 from benchtui.sessions.sweep.quantities import parse_quantity
@@ -91,25 +81,25 @@ def preset_names() -> list[str]:
     )
 
 
-def validate_config(config: Config) -> Config:
+def validate_config(config: options.Config) -> options.Config:
     """Validate the options of one case. Raises BenchtuiError naming the option."""
-    options = {key: parse(getattr(config, key), key) for key, parse in _ONE_CASE.items()}
-    return Config(**options, repeat=config.repeat)
+    values = {key: parse(getattr(config, key), key) for key, parse in _ONE_CASE.items()}
+    return options.Config(**values, repeat=config.repeat)
 
 
-def baseline_from(options: Sequence[str]) -> Baseline | None:
+def baseline_from(entries: Sequence[str]) -> options.Baseline | None:
     """Parse a baseline from options such as ``precision=fp32``; None if empty. Raises BenchtuiError."""
-    if not options:
+    if not entries:
         return None
     where = "--baseline"
     table: dict[str, object] = {}
-    for each in options:
+    for each in entries:
         key, sign, value = each.partition("=")
         if not sign:
             raise BenchtuiError(f"{where}: {quoted(each)} is not KEY=VALUE, such as precision=fp32")
         table[key.strip()] = value.strip()
-    found = _table(Baseline, _ONE_CASE)(table, where)
-    return found if isinstance(found, Baseline) else None
+    found = _table(options.Baseline, _ONE_CASE)(table, where)
+    return found if isinstance(found, options.Baseline) else None
 
 
 def read_source(source: str) -> tuple[str, str]:
@@ -191,7 +181,7 @@ def _sweep(**entries: Any) -> Sweep:  # noqa: ANN401  (each entry was validated 
     sweep = Sweep(**entries | {"model": ", ".join(models)})
     if len(models) > 1:
         sweep = replace(sweep, axes=replace(sweep.axes, model=models))
-    for option in OPTIONS:
+    for option in options.OPTIONS:
         values = getattr(sweep.axes, option.name)
         if option.entry and len(values) == 1 and values[0] != option.default:
             axes = replace(sweep.axes, **{option.name: (option.default,)})
@@ -290,7 +280,7 @@ def _address(value: object, where: str) -> str:
     return address
 
 
-def _count(least: int, most: int = LARGEST) -> Parser:
+def _count(least: int, most: int = options.LARGEST) -> Parser:
     def parse(value: object, where: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             raise BenchtuiError(f"{where}: {quoted(value)} is not a whole number from {least} to {most}")
@@ -308,17 +298,17 @@ def _model(word: str, where: str) -> str:
     return _text(word, where)
 
 
-def _words_of(option: Option) -> Callable[[str, str], str]:
+def _words_of(option: options.Option) -> Callable[[str, str], str]:
     return ranges.one_of(option.values, dict(option.aliases), option.pattern, option.pattern_help)
 
 
-def _switch(option: Option) -> Parser:
+def _switch(option: options.Option) -> Parser:
     """Return a parser of words that accepts ``false`` and ``true`` as well."""
     words = _words(_words_of(option))
 
     def parse(value: object, where: str) -> object:
         items = value if isinstance(value, list) else [value]
-        flags = [SWITCH[item] if isinstance(item, bool) else item for item in items]
+        flags = [options.SWITCH[item] if isinstance(item, bool) else item for item in items]
         return words(flags if isinstance(value, list) else flags[0], where)
 
     return parse
@@ -354,14 +344,14 @@ def _known_name(name: str) -> str:
     return visible(name, LONGEST_VALUE)
 
 
-def _axes(**entries: Any) -> Axes:  # noqa: ANN401  (each entry was validated before)
+def _axes(**entries: Any) -> options.Axes:  # noqa: ANN401  (each entry was validated before)
     """Build the axes; a batch size search starts at 1."""
     found = entries.get("batch_size")
     if not isinstance(found, str):
-        return Axes(**entries)
+        return options.Axes(**entries)
     most = found.removeprefix(AUTO).removeprefix(AT_MOST)
     limit = {"batch_size_most": int(most)} if most else {}
-    return Axes(**entries | {"batch_size": (1,), "batch_size_auto": True} | limit)
+    return options.Axes(**entries | {"batch_size": (1,), "batch_size_auto": True} | limit)
 
 
 def _batch_sizes(value: object, where: str) -> object:
@@ -384,22 +374,22 @@ def _batch_sizes(value: object, where: str) -> object:
     return word
 
 
-def _numbers(option: Option) -> Parser:
+def _numbers(option: options.Option) -> Parser:
     bounds = ranges.Bounds(least=option.least, most=option.most)
     return lambda value, where: ranges.whole_numbers(value, where, bounds)
 
 
-def _parser(option: Option) -> Parser:
+def _parser(option: options.Option) -> Parser:
     """Return the parser of an axis."""
     if option.name in _PARSERS:
         return _PARSERS[option.name]
-    if set(SWITCH) <= set(option.values):
+    if set(options.SWITCH) <= set(option.values):
         return _switch(option)
     return _numbers(option) if option.numeric else _words(_words_of(option))
 
 
 def _rate(value: object, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= LARGEST:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= options.LARGEST:
         raise BenchtuiError(f"{where}: {quoted(value)} is not a number above 0")
     return float(value)
 
@@ -445,7 +435,7 @@ def _duration_s(value: object, where: str) -> float:
         seconds = value
     elif isinstance(value, str):
         seconds = parse_quantity(value, _DURATION_UNITS_S) or 0.0
-    if not 0 < seconds <= LARGEST:
+    if not 0 < seconds <= options.LARGEST:
         raise BenchtuiError(
             f'{where}: {quoted(value)} is not a time; write seconds, or such as "90s", "10m", "1h30m"'
         )
@@ -492,13 +482,13 @@ def _single(parse: Parser) -> Parser:
     return parse_one
 
 
-def _exclusions(value: object, where: str) -> tuple[Exclusion, ...]:
+def _exclusions(value: object, where: str) -> tuple[options.Exclusion, ...]:
     """Parse a list of tables that name options, without duplicates."""
     if not isinstance(value, list):
         raise BenchtuiError(f"{where}: {quoted(value)} is not a list of tables, such as [[exclude]]")
-    parse = _table(Exclusion, _ONE_CASE)
+    parse = _table(options.Exclusion, _ONE_CASE)
     found = dict.fromkeys(parse(each, f"{where}[{place}]") for place, each in enumerate(value, 1))
-    if Exclusion() in found:
+    if options.Exclusion() in found:
         raise BenchtuiError(f"{where}: a table that names no option would leave out every case")
     return tuple(found)
 
@@ -511,7 +501,9 @@ _PARSERS: dict[str, Parser] = {
     "parameters": _named_values,
 }
 """Parsers of options that are neither plain numbers nor words of a fixed list."""
-_AXES: dict[str, Parser] = {option.name: _parser(option) for option in OPTIONS if option.name != "model"}
+_AXES: dict[str, Parser] = {
+    option.name: _parser(option) for option in options.OPTIONS if option.name != "model"
+}
 """Parsers of the entries of ``axes``. Models are listed in the sweep's entry ``model``."""
 _MODELS = _words(_model)
 _ONE_CASE: dict[str, Parser] = {
@@ -548,7 +540,7 @@ _MEASURE: dict[str, Parser] = {
     "caches": _choice(*get_args(Caches)),
     "peaks": _flag,
     "answers": _flag,
-    "baseline": _table(Baseline, _ONE_CASE),
+    "baseline": _table(options.Baseline, _ONE_CASE),
 }
 _TRAIN: dict[str, Parser] = {
     "accumulation": _count(1),

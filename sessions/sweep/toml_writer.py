@@ -223,18 +223,22 @@ def _entries(record: Record) -> Table:
         elif name in _IMPLIED and value is None:
             found[name] = toml_reader.AUTO
         elif isinstance(record, Axes) and BY_NAME[field].named_values:
-            found |= {field: _named_values(value)} if any(value) else {}
+            found |= {field: _named_values(field, value)} if any(value) else {}
         elif value is not None and field != "exclude" and (field != "model" or isinstance(value, str)):
             found[name] = _said(field, value)
     return found
 
 
-def _named_values(lines: tuple[str, ...]) -> Table:
-    """Return a table of names with their values; empty if a session from elsewhere has malformed lines."""
+def _named_values(axis: str, lines: tuple[str, ...]) -> Table:
+    """Return a table of names with their values. Raises BenchtuiError for lines that aren't name=value.
+
+    Sessions from elsewhere may have such lines. Without them the sweep would be another one.
+    """
     try:
         axes = named_values.axes_of(lines)
-    except ValueError:
-        return {}
+    except ValueError as error:
+        malformed = quoted(", ".join(lines))
+        raise BenchtuiError(f"axes.{axis}: {malformed} isn't a list of name=value") from error
     return {name: values[0] if len(values) == 1 else values for name, values in axes.items()}
 
 

@@ -1,19 +1,26 @@
-"""Number formatting for reports and the screen: values, ratios, percentages, ranges and counts as text."""
+"""Number formatting for reports and the screen: values, ratios, percentages, ranges and counts as text.
+
+One rule: three significant digits. Exceptions are relative to a whole: a ratio has three decimals near 1, and a
+percentage has at most two.
+"""
 
 from collections.abc import Sequence
-from math import floor, inf, isfinite, log10
+from math import floor, isfinite, log10
 
 SIGNIFICANT = 3
 """Significant digits of a measured value. CSV and JSON have all."""
+LOSS_DIGITS = 5
+"""Significant digits of a loss."""
 MOST_PERCENT_DIGITS = 2
 """Maximum number of decimals of a percentage."""
 MB_PER_GB = 1000
-SMALL_RATIO = 0.1
-"""Ratio below which four decimals are shown."""
+MOST_DECIMALS = 6
+"""Maximum number of decimals; a smaller number has an exponent."""
 NEAR_ONE = 0.1
-"""Distance from 1 below which three decimals of a ratio are shown."""
+"""Distance from 1 below which a ratio has three decimals."""
+RATIO_DECIMALS = 3
 LARGE_RATIO = 10
-"""Ratio from which three significant digits are shown."""
+"""Bound from which a ratio near 1 doesn't add decimals."""
 
 
 class FormattedNumber(str):
@@ -41,6 +48,8 @@ def number(
     rounded = value
     if digits is None:
         rounded, digits = _significant(value, significant)
+        if digits > MOST_DECIMALS:
+            return FormattedNumber(f"{value:.{significant - 1}e}", value)
     return FormattedNumber(f"{rounded:z,.{digits}f}", value)
 
 
@@ -57,6 +66,11 @@ def time_ms(value: float | None) -> str | None:
     return number(value)
 
 
+def loss(value: float | None) -> str | None:
+    """Format a loss with five significant digits, as its changes are small."""
+    return number(value, significant=LOSS_DIGITS)
+
+
 def memory(value_mb: float | None) -> str | None:
     """Format memory with its unit: MB, or GB from 1,000 MB on."""
     if value_mb is None:
@@ -67,9 +81,16 @@ def memory(value_mb: float | None) -> str | None:
 
 def percent(share: float | None, digits: int | None = None) -> str | None:
     """Format a share of 1 in percent, without the percent sign."""
-    if share is None or not isfinite(share):
+    return None if share is None else percentage(100 * share, digits)
+
+
+def percentage(value: float | None, digits: int | None = None) -> str | None:
+    """Format a value in percent, without the percent sign."""
+    if value is None or not isfinite(value):
         return None
-    return number(100 * share, _percent_digits(100 * share) if digits is None else digits)
+    if digits is None and (not value or _significant(value)[1] > MOST_PERCENT_DIGITS):
+        digits = MOST_PERCENT_DIGITS
+    return number(value, digits)
 
 
 def signed_percent(share: float, digits: int | None = None) -> str | None:
@@ -80,18 +101,13 @@ def signed_percent(share: float, digits: int | None = None) -> str | None:
     return FormattedNumber(shown if shown.startswith("-") else f"+{shown}", 100 * share)
 
 
-def _percent_digits(value: float) -> int:
-    return min(_significant(value)[1], MOST_PERCENT_DIGITS) if value else MOST_PERCENT_DIGITS
-
-
 def ratio_text(value: float, like: float | None = None) -> str | None:
-    """Format a ratio without its sign: three decimals near 1, four for small ones, fewer for large ones.
+    """Format a ratio without its sign: three significant digits, and three decimals near 1.
 
-    ``like`` gives a bound the decimals of the ratio that it belongs to.
+    ``like``, the ratio that a bound belongs to, gives it three decimals too.
     """
-    shown = value if like is None else like
-    digits = 4 if shown < SMALL_RATIO else 3 if abs(shown - 1) < NEAR_ONE else 2
-    return number(value, _significant(shown)[1] if LARGE_RATIO <= shown < inf else digits)
+    near = abs((value if like is None else like) - 1) < NEAR_ONE and value < LARGE_RATIO
+    return number(value, max(_significant(value)[1], RATIO_DECIMALS)) if near else number(value)
 
 
 def ratio_span(low: float | None, high: float | None, like: float) -> str | None:

@@ -53,7 +53,13 @@ def case_label(config: Config, varied: Collection[str]) -> str:
         return config.name
     sizes = [f"new={config.new_tokens}"] if "new_tokens" in varied else []
     sizes += [f"seq={config.sequence_length}"] if "sequence_length" in varied else []
-    return " ".join([machine_label(config), choices_label(config, varied), *sizes, f"bs={config.batch_size}"])
+    parts = [machine_label(config), choices_label(config, varied), *sizes, f"bs={config.batch_size}"]
+    return " ".join(part for part in parts if part)
+
+
+def case_name(config: Config, varied: Collection[str]) -> str:
+    """Return a case's label, or its full name if it is the second of an A/A pair."""
+    return config.name if config.repeat else case_label(config, varied)
 
 
 def machine_label(config: Config) -> str:
@@ -62,13 +68,14 @@ def machine_label(config: Config) -> str:
 
 
 def choices_label(config: Config, varied: Collection[str]) -> str:
-    """Return the precision and the other choices that vary in the session."""
+    """Return the precision, if known, and the other choices that vary in the session."""
     shown = (
         (each.name, f"{each.prefix}{getattr(config, each.name) or 'default'}")
         for each in OPTIONS
         if (each.prefix or each.named_values) and not each.work
     )
-    return " ".join([config.precision, *(text for key, text in shown if key in varied)])
+    precision = [] if config.precision == UNKNOWN else [config.precision]
+    return " ".join([*precision, *(text for key, text in shown if key in varied)])
 
 
 def _machine(config: Config) -> str:
@@ -124,7 +131,7 @@ def unverified_options(result: Result) -> tuple[tuple[str, bool | None], ...]:
 
 
 def _in_words(option: str, value: str | int) -> str:
-    return _phrase(BY_NAME[option], value) if BY_NAME[option].numeric else str(value)
+    return _phrase(BY_NAME[option], value) if BY_NAME[option].numeric else f"{BY_NAME[option].prefix}{value}"
 
 
 def _phrase(option: Option, value: str | int) -> str:

@@ -17,6 +17,7 @@ from benchtui.sessions.text.formatting import (
     memory,
     number,
     percent,
+    percentage,
     ratio_span,
     ratio_text,
     signed_percent,
@@ -60,7 +61,7 @@ def figure(result: Result, need: Need) -> str:
         case "energy":
             return f"{number(result.metrics.energy_per_sample_j)} J/sample"
         case "steadiness":
-            return f"std {number(result.metrics.latency_ms.jitter_percent)} % of the mean step"
+            return f"std {percentage(result.metrics.latency_ms.jitter_percent)} % of the mean step"
         case "balanced":
             peak = memory(result.case.peak_memory_mb)
             rates = _rates(result) if result.metrics.samples_per_s else None
@@ -172,7 +173,7 @@ def verdict_cell(ratio: Ratio | None) -> str | None:
         Doubt.WIDE: f"can't resolve below {_share(seen)}" if seen and _below_resolution(ratio) else "too wide",
         Doubt.STEPS: "typical and fast steps disagree",
         Doubt.TOTALS: "typical steps and totals disagree",
-        Doubt.OUTSIDE: "disturbed, or the machine itself",
+        Doubt.OUTSIDE: "load or clock may explain it",
     }
     return f"{ratio.verdict}: {reason[ratio.doubt]}"
 
@@ -358,7 +359,7 @@ def _round_note(choice: Decision) -> str:
 def _lead(ahead: Ratio, how: str) -> str:
     """Describe the lead of a case over a simpler one that is ``ahead`` times as good."""
     leads = 0 < ahead.value < 1
-    lead = f"is {percent(1 / ahead.value - 1, 1)} % ahead{how}" if leads else "has the better value"
+    lead = f"is {percent(1 / ahead.value - 1)} % ahead{how}" if leads else "has the better value"
     if ahead.verdict is Verdict.SAME or ahead.doubt is Doubt.NO_INTERVAL:
         return f"{lead}, which is within {_share(ahead.same_within)}"
     return f"{lead}, which isn't established{_resolution_note(ahead)}"
@@ -368,7 +369,7 @@ def _behind(ratio: Ratio) -> str:
     """Describe how far a case is behind one that is this many times as good."""
     if ratio.value >= FAR or ratio.low is None or ratio.high is None:
         return f"behind by {ratio_with_interval(ratio)}"
-    low, middle, high = (percent(1 - 1 / each, 1) for each in (ratio.low, ratio.value, ratio.high))
+    low, middle, high = (percent(1 - 1 / each) for each in (ratio.low, ratio.value, ratio.high))
     return f"{middle} % behind ({low} to {high} %)"
 
 

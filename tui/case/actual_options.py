@@ -6,6 +6,7 @@ from benchtui.sessions.analysis.applied_options import has_no_part, was_applied
 from benchtui.sessions.payloads import Effective
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep.options import READ_BACK
+from benchtui.sessions.text.formatting import memory
 from benchtui.tui.drawing.format import clean
 
 WORDS = {True: "applied", False: "not applied", None: "not read back"}
@@ -72,5 +73,5 @@ def _dtypes(effective: Effective) -> str:
 def _quantized_weights(effective: Effective) -> str:
     """Name the quantized layers and the size of the weights."""
     layers = [f"{count:,} {layer}" for layer, count in effective.layers.items()]
-    size = [] if effective.weights_mb is None else [f"{effective.weights_mb:,.1f} MB"]
+    size = [] if effective.weights_mb is None else [str(memory(effective.weights_mb))]
     return clean(", ".join([*layers, *size]))

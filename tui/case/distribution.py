@@ -12,7 +12,7 @@ from benchtui.sessions.stats.outliers import LEAST_FOR_OUTLIERS
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.axis_scale import round_step
 from benchtui.tui.drawing.bars import partial_cells
-from benchtui.tui.drawing.format import half_width, milliseconds, percent
+from benchtui.tui.drawing.format import half_width, percent, significant
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line, wrap_facts
 from benchtui.tui.shell.keymap import key
 
@@ -134,4 +134,4 @@ def _outside(known: Metrics, symbols: Symbols) -> list[Line]:
 
 
 def _ms(value: float | None, symbols: Symbols) -> str:
-    return milliseconds(value, symbols)
+    return significant(value, symbols)

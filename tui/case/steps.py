@@ -9,11 +9,13 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.sweep import MOST_ROUNDS
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import clean, milliseconds
+from benchtui.tui.drawing.format import clean, significant
 from benchtui.tui.drawing.styled_text import Line, Span, crop
 
 WIDTH = 10
 """Width of a metric column in cells."""
+RAW_DIGITS = 5
+"""Significant digits of a raw value, so that steps of nearly the same length can be told apart."""
 
 
 class StepRange(msgspec.Struct, frozen=True):
@@ -114,10 +116,13 @@ class StepTable:
         columns = step_range.columns
         times = {"wall ms": columns.wall_ms, "device ms": columns.device_ms, "host ms": columns.host_ms}
         times |= {clean(name)[:WIDTH]: column for name, column in columns.parts_ms.items()}
-        cells = {name: milliseconds(_entry(columns, column, place), symbols) for name, column in times.items()}
+        cells = {
+            name: significant(_entry(columns, column, place), symbols, RAW_DIGITS)
+            for name, column in times.items()
+        }
         tokens, loss = _entry(columns, columns.tokens, place), _entry(columns, columns.loss, place)
         cells |= {"tokens": "" if tokens is None else f"{tokens:,}"}
-        cells |= {"loss": symbols.absent if loss is None or loss != loss else f"{loss:.4f}"}
+        cells |= {"loss": significant(loss, symbols, RAW_DIGITS)}
         return cells | {"step": f"{row:,}", " phase": step_range.phase, " round": f"{step_range.round:,}"}
 
 

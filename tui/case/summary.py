@@ -16,7 +16,7 @@ from benchtui.sessions.payloads import (
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.answers import answer_facts
-from benchtui.sessions.text.formatting import performance_states
+from benchtui.sessions.text.formatting import count, loss, memory, number, performance_states
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.actual_options import actual_options
 from benchtui.tui.case.distribution import percentiles
@@ -79,7 +79,7 @@ def case_markdown(case: CaseState, known: Metrics | None, reached: Limit | None,
     options = [(each.name, each.requested, each.actual, each.word) for each in actual_options(case)]
     tables = [heading(f"{case_name(case)}: {case.state}")]
     tables += [pipe_table(("option", "requested", "actual", "applied"), options)] if options else []
-    parts = [(part.name, f"{part.mean_ms:.3f}") for part in _parts(known)]
+    parts = [(part.name, format.significant(part.mean_ms)) for part in _parts(known)]
     facts = {"figures": _figures(known, symbols), "parts of a step, ms": parts, "end": _outcome(case)}
     facts |= {
         **_machine(case, reached, symbols),
@@ -105,8 +105,8 @@ def _table(facts: Facts, width: int) -> list[Line]:
     lines: list[Line] = []
     for label, value in facts:
         rows = wrap(format.clean(value), max(width - size - 5, 20), break_on_hyphens=False) or [""]
-        for number, row in enumerate(rows):
-            name = format.clean(label) if number == 0 else ""
+        for place, row in enumerate(rows):
+            name = format.clean(label) if place == 0 else ""
             lines.append(line((f"  {name:<{size}}   ", "muted"), (row, "plain")))
     return lines
 
@@ -183,10 +183,10 @@ def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
     if known is None:
         return []
     latency, amount = known.latency_ms, known.samples_per_step
-    samples = f", {format.amount(amount, 'sample')} each" if amount else ""
+    samples = f", {count(amount, 'sample')} each" if amount else ""
     return [
         ("steps", f"{latency.n:,}{samples}"),
-        *((name, f"{format.milliseconds(value, symbols)} ms") for name, value in percentiles(latency).items()),
+        *((name, f"{format.significant(value, symbols)} ms") for name, value in percentiles(latency).items()),
         ("interval", _interval(latency, symbols)),
         *_rates(known, symbols),
         *_spread("to first token", known.time_to_first_token_ms, symbols),
@@ -195,7 +195,7 @@ def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
             ("host", _host(known, symbols)),
             ("first step", _ms(known.first_step_ms, symbols)),
             ("cold cost", _ms(known.cold_cost_ms, symbols)),
-            ("loss", None if known.loss is None else f"{known.loss:.4f}"),
+            ("loss", loss(known.loss)),
         ),
     ]
 
@@ -207,7 +207,7 @@ def _host(known: Metrics, symbols: Symbols) -> str | None:
 
 
 def _interval(latency: Distribution, symbols: Symbols) -> str:
-    low, high = (format.milliseconds(bound, symbols) for bound in (latency.low, latency.high))
+    low, high = (format.significant(bound, symbols) for bound in (latency.low, latency.high))
     half = format.percent(latency.interval_percent, symbols)
     return f"{low} to {high} ms, {symbols.plus_minus}{half} %: 95 % interval of p50"
 
@@ -219,15 +219,15 @@ def _rates(known: Metrics, symbols: Symbols) -> Facts:
         "with padding": known.padded_tokens_per_s,
         "new tokens/s": known.new_tokens_per_s,
     }
-    return [(name, format.rate(value, symbols)) for name, value in rates.items() if value is not None]
+    return [(name, format.significant(value, symbols)) for name, value in rates.items() if value is not None]
 
 
 def _spread(name: str, spread: Distribution | None, symbols: Symbols) -> Facts:
-    return [(name, f"{format.milliseconds(spread.median, symbols)} ms")] if spread else []
+    return [(name, f"{format.significant(spread.median, symbols)} ms")] if spread else []
 
 
 def _ms(value: float | None, symbols: Symbols) -> str | None:
-    return None if value is None else f"{format.milliseconds(value, symbols)} ms"
+    return None if value is None else f"{format.significant(value, symbols)} ms"
 
 
 def _parts(known: Metrics | None) -> tuple[Part, ...]:
@@ -254,19 +254,19 @@ def _machine(case: CaseState, reached: Limit | None, symbols: Symbols) -> dict[s
 
 
 def _memory(case: CaseState) -> Facts:
-    memory = case.finished.memory if case.finished else None
-    if memory is None:
+    peak = case.finished.memory if case.finished else None
+    if peak is None:
         return []
     sizes = {
-        "allocated by tensors": memory.peak_allocated_mb,
-        "reserved by torch": memory.peak_reserved_mb,
-        "on the device": memory.peak_device_mb,
-        "RSS of the worker": memory.peak_rss_mb,
-        "keys and values": memory.kv_cache_mb,
+        "allocated by tensors": peak.peak_allocated_mb,
+        "reserved by torch": peak.peak_reserved_mb,
+        "on the device": peak.peak_device_mb,
+        "RSS of the worker": peak.peak_rss_mb,
+        "keys and values": peak.kv_cache_mb,
     }
-    unseen = case.config.uses_cuda_graphs and memory.peak_allocated_mb is None
+    unseen = case.config.uses_cuda_graphs and peak.peak_allocated_mb is None
     graphs = [("allocated by tensors", "not measurable with CUDA graphs")] if unseen else []
-    return [*graphs, *((label, f"{mb:,.0f} MB") for label, mb in sizes.items() if mb is not None)]
+    return [*graphs, *((label, str(memory(mb))) for label, mb in sizes.items() if mb is not None)]
 
 
 def _energy(case: CaseState) -> Facts:
@@ -274,10 +274,10 @@ def _energy(case: CaseState) -> Facts:
     if energy is None:
         return []
     return _non_empty(
-        ("mean power", _unit(energy.mean_power_w, "W", 1)),
-        ("energy", _unit(energy.energy_j, "J", 1)),
+        ("mean power", _unit(energy.mean_power_w, "W")),
+        ("energy", _unit(energy.energy_j, "J")),
         ("source", energy.source),
-        ("memory modules", _unit(energy.dram_j, "J", 1)),
+        ("memory modules", _unit(energy.dram_j, "J")),
         ("not measured", energy.absent),
     )
 
@@ -297,16 +297,16 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
     limits = [reason for reason in around.throttle if reason in CLOCK_LIMITS]
     slowing = [reason for reason in around.throttle if reason not in CLOCK_LIMITS]
     return _non_empty(
-        ("worker CPU", _unit(around.worker_cpu, "of one", 2)),
-        ("user time of a step", _unit(around.user_ms, "ms", 2)),
-        ("system time of a step", _unit(around.system_ms, "ms", 2)),
+        ("worker CPU", _unit(around.worker_cpu, "of one")),
+        ("user time of a step", _unit(around.user_ms, "ms")),
+        ("system time of a step", _unit(around.system_ms, "ms")),
         ("involuntary context switches", _unit(around.involuntary_switches, "", 0)),
         (
             "used by others",
             _unit(around.others_cpu_percent, f"% of one of {around.processors or 'the'} processors", 0),
         ),
         ("stopped by the CPU quota", _stopped(around)),
-        ("load average", _unit(around.load_average, "", 2)),
+        ("load average", _unit(around.load_average, "")),
         ("processor clock", _unit(around.processor_mhz, "MHz, mean of the busy processors", 0)),
         ("processor throttled by heat", _unit(around.processor_throttled, "times", 0)),
         ("clock", _clocks(clock)),
@@ -358,8 +358,8 @@ def _cuda_graphs(compiling: Compiling) -> str | None:
     return None if skips is None else f"{recorded} ({skips:,} skipped)"
 
 
-def _unit(value: float | None, unit: str, digits: int) -> str | None:
-    return None if value is None else f"{value:,.{digits}f} {unit}".rstrip()
+def _unit(value: float | None, unit: str, digits: int | None = None) -> str | None:
+    return None if value is None else f"{number(value, digits)} {unit}".rstrip()
 
 
 def _limits(limit: Limit | None, symbols: Symbols) -> Facts:
@@ -390,7 +390,7 @@ def _share_of_peak(rate: float | None, peak: float | None, unit: str, symbols: S
 
 
 def _giga(amount: float) -> str:
-    return f"{amount / 1e9:,.{2 if amount < 1e11 else 0}f}"
+    return format.significant(amount / 1e9)
 
 
 def _model(case: CaseState) -> Facts:
@@ -405,7 +405,7 @@ def _model(case: CaseState) -> Facts:
         ("parameters", parameters),
         ("weights", model.weights),
         ("source", model.source),
-        ("loaded in", None if prepared.load_s is None else f"{prepared.load_s:.1f} s"),
+        ("loaded in", None if prepared.load_s is None else f"{number(prepared.load_s)} s"),
         ("text", f"{data.dataset}, {data.samples:,} samples" if data else None),
         ("tokenizer", data.tokenizer if data else None),
     )

@@ -10,10 +10,11 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import ThrottleSpan, Trace
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.axis_scale import Scale, linear, placed, tick_text, time_interval, time_text
 from benchtui.tui.drawing.canvas import Canvas
-from benchtui.tui.drawing.format import amount, clean, duration
+from benchtui.tui.drawing.format import clean, duration
 from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line, side_by_side, wrap_facts
 
 LEAST_HEIGHT, MOST_HEIGHT = 3, 14
@@ -103,9 +104,9 @@ def _head(
     machine: MachineState, readings: Sequence[Reading], span: tuple[float, float], width: int, symbols: Symbols
 ) -> list[Line]:
     """Render which span of the session the traces show, and what is missing of it."""
-    count = max(len(reading.values) for reading in readings)
+    most = max(len(reading.values) for reading in readings)
     when = f"session time {span[0]:,.1f} s to {span[1]:,.1f} s"
-    words = [f"{when}, {duration(span[1] - span[0])}, {amount(count, 'reading')}"]
+    words = [f"{when}, {duration(span[1] - span[0])}, {count(most, 'reading')}"]
     if machine.readings_from_s > span[0]:
         words.append(
             f"readings before {machine.readings_from_s:,.1f} s can be reloaded once the case has ended"

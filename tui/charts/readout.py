@@ -15,13 +15,7 @@ from benchtui.tui.table.case_names import case_name
 
 def format_metric(figure: PlotMetric, value: float | None, symbols: Symbols) -> str:
     """Format a value of a metric without its unit."""
-    if figure.unit == "1/s":
-        return format.rate(value, symbols)
-    if figure.unit == "J" and value is not None:
-        return f"{value:,.4g}"
-    if figure.unit in ("nats", "%", "") and value is not None:
-        return f"{value:.2g}"
-    return format.whole(value, symbols) if figure.unit == "MB" else format.milliseconds(value, symbols)
+    return format.significant(value, symbols)
 
 
 def title(figure: PlotMetric) -> str:

@@ -6,8 +6,8 @@ import click
 
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.library import operations
+from benchtui.sessions.text.formatting import count
 from benchtui.tui.cli.options import printable
-from benchtui.tui.drawing.format import amount
 
 
 @click.command("import")
@@ -33,7 +33,7 @@ def import_results(source: Path, path: Path | None, kind: str | None) -> None:
     else:
         found = registry.read(source, kind)
         session_writer.write(found, path)
-    cases = amount(len(found.cases), "case")
+    cases = count(len(found.cases), "case")
     click.echo(printable(f"{cases} from {found.kind}; session {path}"), err=True)
     for note in session_writer.notes(found):
         click.echo(printable(note), err=True)

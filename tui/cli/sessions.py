@@ -14,6 +14,7 @@ from benchtui.sessions.library import operations
 from benchtui.sessions.library import paths as library
 from benchtui.sessions.library.summaries import SummaryCache
 from benchtui.sessions.state.simulation import SIMULATED
+from benchtui.sessions.text.formatting import number
 from benchtui.tui.cli.options import complete_session, printable
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def _table(rows: Sequence[SessionRow]) -> list[str]:
 
 def _cells(row: SessionRow) -> tuple[str, ...]:
     measured = f"{'–' if row.measured is None else row.measured}/{'–' if row.cases is None else row.cases}"
-    rate = "–" if row.best_samples_per_s is None else f"{row.best_samples_per_s:,.1f}"
+    rate = "–" if row.best_samples_per_s is None else number(row.best_samples_per_s) or "–"
     texts = (row.created or "–", measured, str(row.left or "–"), rate, row.model or "–", row.hostname or "–")
     state = f"{row.state}, {SIMULATED}" if row.simulated else row.state
     return (printable(row.name), state, *map(printable, texts), printable(row.best_case or "–"))

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import milliseconds
+from benchtui.tui.drawing.format import significant
 from benchtui.tui.drawing.styled_text import Line, Span, line
 
 LOG_SCALE_RATIO = 4.0
@@ -18,6 +18,8 @@ MAX_SAMPLED_STEPS = 50_000
 """Number of steps to sample for a histogram: quick to draw, and looks the same as millions."""
 MARGIN = 10
 """Cells left of the histograms, for their letters."""
+AXIS_DIGITS = 4
+"""Significant digits of the ends of the axis, which may be close to each other."""
 
 
 class Times(msgspec.Struct, frozen=True):
@@ -105,7 +107,7 @@ def _medians(both: Sequence[Times], axis: Axis, symbols: Symbols) -> Line:
 
 def _ends(both: Sequence[Times], axis: Axis, symbols: Symbols) -> Line:
     """Render the ends of the axis, with notes on how to read it."""
-    low, high = (f"{milliseconds(end, symbols)} ms" for end in (axis.low, axis.high))
+    low, high = (f"{significant(end, symbols, AXIS_DIGITS)} ms" for end in (axis.low, axis.high))
     above = sum(int(np.sum(each.values_ms > axis.high)) for each in both)
     words = [
         "letters: medians",

@@ -18,7 +18,7 @@ from benchtui.sessions.text.wording import why_unsure
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.compare.distributions import Times, overlay_lines
 from benchtui.tui.compare.rows import VERDICTS, CompareEntry, arrangement, interval, times, why_unpaired
-from benchtui.tui.drawing.format import clean, fit, memory, milliseconds, rate
+from benchtui.tui.drawing.format import clean, fit, memory, significant
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line, width_of
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import CaseNames
@@ -229,14 +229,15 @@ def _steps(both: Sequence[tuple[str, Result, str]], width: int, height: int, sym
 def _metrics_line(letter: str, result: Result, role: str, width: int, symbols: Symbols) -> Line:
     spread = result.metrics.latency_ms
     middle = "mean" if spread.median is None else "p50"
-    least, most = (milliseconds(value, symbols) for value in (spread.least, spread.most))
+    power_w = result.metrics.mean_power_w
+    least, most = (significant(value, symbols) for value in (spread.least, spread.most))
     words = [
         f"n {spread.n:,}",
-        f"{middle} {milliseconds(result.typical_ms, symbols)} ms",
+        f"{middle} {significant(result.typical_ms, symbols)} ms",
         f"{least} to {most} ms" if spread.least is not None else "",
-        f"{rate(result.metrics.samples_per_s, symbols)} samples/s",
+        f"{significant(result.metrics.samples_per_s, symbols)} samples/s",
         memory(result.case.peak_memory_mb, symbols) if result.case.peak_memory_mb is not None else "",
-        f"{result.metrics.mean_power_w:,.1f} W" if result.metrics.mean_power_w is not None else "",
+        f"{significant(power_w, symbols)} W" if power_w is not None else "",
     ]
     known = [word for word in words if word]
     text = next((text for gap in ("   ", "  ") if len(text := gap.join(known)) <= width - 3), " ".join(known))

@@ -12,10 +12,10 @@ from benchtui.sessions.compare.align import PairwiseComparison, SessionCompariso
 from benchtui.sessions.report.compare_columns import varying_options
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
-from benchtui.sessions.text.formatting import SMALL_RATIO, ratio_span, ratio_text
+from benchtui.sessions.text.formatting import ratio_span, ratio_text
 from benchtui.sessions.text.labels import outcome
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import clean, figure, memory
+from benchtui.tui.drawing.format import clean, memory, significant
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.model.row_cells import ratio_graph
 from benchtui.tui.table.case_names import CaseNames, config_name
@@ -138,28 +138,23 @@ def _graph(ratio: Ratio | None, widest: float, symbols: Symbols, key: str, width
 
 
 def times(ratio: Ratio | None, symbols: Symbols) -> str:
-    """Format a ratio with as many decimals as the others, such as ``1.250x``."""
-    return symbols.absent if ratio is None else f"{ratio_text(ratio.value, _like(ratio))}x"
+    """Format a ratio as the report does, such as ``1.25x``."""
+    return symbols.absent if ratio is None else f"{ratio_text(ratio.value)}x"
 
 
 def interval(ratio: Ratio | None, symbols: Symbols) -> str:
     """Format the interval of a ratio."""
-    bounds = ratio_span(ratio.low, ratio.high, _like(ratio)) if ratio else None
+    bounds = ratio_span(ratio.low, ratio.high, ratio.value) if ratio else None
     return bounds or symbols.absent
-
-
-def _like(ratio: Ratio) -> float:
-    """Return the value whose decimals a ratio gets: those of 1, more for small ratios."""
-    return ratio.value if ratio.value < SMALL_RATIO else 1.0
 
 
 def _metric_cells(side: str, result: Result, symbols: Symbols) -> dict[str, str]:
     energy = result.metrics.energy_per_sample_j
     return {
-        side: figure(result.typical_ms, symbols),
-        f"{side}_rate": figure(result.metrics.samples_per_s, symbols),
+        side: significant(result.typical_ms, symbols),
+        f"{side}_rate": significant(result.metrics.samples_per_s, symbols),
         f"{side}_memory": memory(result.case.peak_memory_mb, symbols),
-        f"{side}_energy": figure(None if energy is None else 1000 * energy, symbols),
+        f"{side}_energy": significant(None if energy is None else 1000 * energy, symbols),
     }
 
 

@@ -1,16 +1,13 @@
-"""Text and number formatting for the screen: sanitized text, units and significant digits."""
+"""Text and number formatting for the screen: numbers as in the report, and a sign for a missing value."""
 
 from collections import Counter
 from collections.abc import Iterable
-from math import floor, isfinite, log10
 
 from rich.cells import cell_len, set_cell_size
 
 from benchtui.sessions.sanitize import replace_unprintable
+from benchtui.sessions.text import formatting
 from benchtui.themes.symbols import Symbols
-
-MOST_DECIMALS = 6
-"""Digits after the point from which a small number is written with an exponent."""
 
 
 def clean(text: str) -> str:
@@ -26,40 +23,9 @@ def fit(text: str, width: int, symbols: Symbols) -> str:
     return set_cell_size(text, room) + symbols.ellipsis if room > 0 else " " * max(0, width)
 
 
-def milliseconds(value: float | None, symbols: Symbols) -> str:
-    """Format a time in milliseconds, without the unit."""
-    if value is None:
-        return symbols.absent
-    if 0 < value < 1:
-        return f"{value:.3f}"
-    return f"{value:,.2f}" if value < 100_000 else f"{value:,.0f}"
-
-
 def significant(value: float | None, symbols: Symbols | None = None, digits: int = 3) -> str:
-    """Format a number with three significant digits (or ``digits``), and all digits before the point."""
-    if value is None or not isfinite(value):
-        return symbols.absent if symbols else ""
-    if value == 0:
-        return "0"
-    rounded = float(f"{value:.{digits - 1}e}")
-    decimals = max(0, digits - 1 - floor(log10(abs(rounded))))
-    return f"{value:,.{decimals}f}" if decimals <= MOST_DECIMALS else f"{value:.{digits - 1}e}"
-
-
-def figure(value: float | None, symbols: Symbols) -> str:
-    """Format a value with three or four significant digits, or as a whole number from 1,000 on."""
-    if value is None:
-        return symbols.absent
-    size = abs(value)
-    digits = 0 if size >= 1000 or not size else 1 if size >= 100 else 2 if size >= 1 else 3
-    return f"{value:,.{digits}f}"
-
-
-def rate(value: float | None, symbols: Symbols) -> str:
-    """Format a rate per second, without the unit."""
-    if value is None:
-        return symbols.absent
-    return f"{value:,.1f}" if value < 100_000 else f"{value:,.0f}"
+    """Format a number with three significant digits (or ``digits``)."""
+    return formatting.number(value, significant=digits) or (symbols.absent if symbols else "")
 
 
 def whole(value: float | None, symbols: Symbols) -> str:
@@ -76,15 +42,8 @@ def compact(value: float) -> str:
 
 
 def memory(value: float | None, symbols: Symbols) -> str:
-    """Format a size given in MB (10**6 bytes) with three significant digits, as MB or GB."""
-    if value is None:
-        return symbols.absent
-    return f"{value:.0f} MB" if value < 1000 else f"{significant(value / 1000)} GB"
-
-
-def amount(count: int, noun: str) -> str:
-    """Format a count with its noun, plural if needed."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"
+    """Format a size given in MB (10**6 bytes) with its unit, MB or GB."""
+    return formatting.memory(value) or symbols.absent
 
 
 def counted(names: Iterable[str]) -> str:
@@ -103,10 +62,8 @@ def duration(seconds: float) -> str:
 
 
 def percent(value: float | None, symbols: Symbols) -> str:
-    """Format a percentage without the sign, with two significant digits below 10."""
-    if value is None:
-        return symbols.absent
-    return f"{value:.2f}" if value < 1 else f"{value:.1f}"
+    """Format a percentage without the sign."""
+    return formatting.percentage(value) or symbols.absent
 
 
 def half_width(value: float | None, symbols: Symbols) -> str:

@@ -20,7 +20,8 @@ from benchtui.sessions.sweep import (
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Option
 from benchtui.sessions.sweep.toml_reader import entries
 from benchtui.sessions.sweep.toml_writer import Texts
-from benchtui.tui.drawing.format import amount, clean
+from benchtui.sessions.text.formatting import count
+from benchtui.tui.drawing.format import clean
 from benchtui.tui.editor.draft import State, default_texts
 
 RANGE = "numbers: 32, a list 1,4,32, or a range a..b, a..b+step, a..b*factor"
@@ -245,7 +246,7 @@ def _set_text(rows: Sequence[FormRow]) -> str:
     """Count the entries of a folded group, and name those that differ from their defaults."""
     changed = [f"{row.entry.label} {row.text}" for row in rows if row.changed]
     if not changed:
-        return amount(len(rows), "option")
+        return count(len(rows), "option")
     return f"{len(changed)} of {len(rows)} set: {', '.join(changed)}"
 
 

@@ -8,7 +8,7 @@ import msgspec
 from benchtui.sessions.sweep import UNKNOWN, Axes
 from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import clean, counted, duration, rate
+from benchtui.tui.drawing.format import clean, counted, duration, significant
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line
 from benchtui.tui.library.rows import ROLES, Item
 from benchtui.tui.shell.keymap import key
@@ -90,7 +90,11 @@ def _left(item: Item) -> str:
 
 def _best(item: Item, symbols: Symbols) -> str:
     best = item.summary.best if item.summary else None
-    return f"{rate(best.samples_per_s, symbols)} samples/s: {clean(config_name(best.config))}" if best else ""
+    return (
+        f"{significant(best.samples_per_s, symbols)} samples/s: {clean(config_name(best.config))}"
+        if best
+        else ""
+    )
 
 
 def _marks(item: Item, symbols: Symbols) -> str:

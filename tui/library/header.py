@@ -2,8 +2,9 @@
 
 import msgspec
 
+from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import amount, clean
+from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line
 from benchtui.tui.library.rows import COLUMNS, ORDERS
 from benchtui.tui.shell.keymap import key
@@ -113,7 +114,7 @@ def unmatched_lines(words: str) -> list[Line]:
 
 
 def _amount(heading: Heading) -> str:
-    sessions = amount(heading.all, "session")
+    sessions = count(heading.all, "session")
     return f"{heading.shown:,} of {sessions}" if heading.words else sessions
 
 

@@ -13,7 +13,7 @@ from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.library.summaries import Summary, SummaryCache
 from benchtui.sessions.state.simulation import labeled
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import clean, figure
+from benchtui.tui.drawing.format import clean, significant
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.table.columns import Column
@@ -130,7 +130,7 @@ def row(item: Item, letter: str, symbols: Symbols) -> TableRow:
         "created": (clean(item.entry.started.created).replace("T", " ")[:16], "muted"),
         "state": _state(item, symbols),
         "measured": _measured(item),
-        "best": ("" if item.outcome in ("", "running") else figure(item.best, symbols), "plain"),
+        "best": ("" if item.outcome in ("", "running") else significant(item.best, symbols), "plain"),
         "host": (item.host, "plain"),
         "model": (item.model, "plain"),
         "notes": (item.note, "muted"),

@@ -90,8 +90,8 @@ class EventLog:
         metrics = self._case_rows.metrics(case)
         if metrics is None:
             return ""
-        p50 = f"{format.milliseconds(metrics.p50_ms, self._symbols)} ms"
-        rate = f"{format.rate(metrics.samples_per_s, self._symbols)} samples/s"
+        p50 = f"{format.significant(metrics.p50_ms, self._symbols)} ms"
+        rate = f"{format.significant(metrics.samples_per_s, self._symbols)} samples/s"
         marks = (f"{self._symbols.flag} {mark}" for mark in self._case_rows.own_marks(case))
         return ", ".join((p50, rate, *marks))
 

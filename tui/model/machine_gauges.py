@@ -15,6 +15,7 @@ from benchtui.sessions.state.machine import MachineState, NodeState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import is_noisy
 from benchtui.sessions.sweep import Config
+from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import buckets, severity
@@ -360,7 +361,7 @@ def _percent(value: float | None, limit: float | None, symbols: Symbols) -> str:
 
 
 def _of_cores(value: float | None, limit: float | None, symbols: Symbols) -> str:
-    whole = f" of {format.amount(round(limit / 100), 'core')}" if limit else ""
+    whole = f" of {count(round(limit / 100), 'core')}" if limit else ""
     return _percent(value, limit, symbols) + whole
 
 

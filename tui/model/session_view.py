@@ -7,7 +7,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, labeled
 from benchtui.sessions.sweep import UNKNOWN
-from benchtui.sessions.text.formatting import ratio_text
+from benchtui.sessions.text.formatting import count, memory, ratio_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.styled_text import Span
@@ -66,7 +66,7 @@ def current_of(feed: Feed, case_rows: CaseRows, remaining: RemainingTime, case: 
     total = len(feed.session.cases)
     if case is None:
         word = "starting" if feed.running else _state(feed)
-        return Current(format.amount(total, "case"), "", word, "muted", remark=_waiting(feed))
+        return Current(count(total, "case"), "", word, "muted", remark=_waiting(feed))
     position = f"case {case.index + 1} of {total}"
     if case.finished is not None:
         return _ended(case, case_rows, position)
@@ -156,7 +156,7 @@ def _running(
 def _expected_memory(case_rows: CaseRows, case: CaseState) -> str:
     """Format the predicted peak memory of a case; empty if unknown."""
     prediction = case_rows.predicted_memory(case)
-    return f"expected peak {prediction.peak_mb:,.0f} MB {prediction.quantity}" if prediction else ""
+    return f"expected peak {memory(prediction.peak_mb)} {prediction.quantity}" if prediction else ""
 
 
 def _ended(case: CaseState, case_rows: CaseRows, position: str) -> Current:
@@ -189,7 +189,7 @@ def _state(feed: Feed) -> str:
 def _device(session: Session) -> str:
     if session.nodes:
         lost = sum(node.lost is not None for node in session.nodes.values())
-        return format.amount(len(session.nodes), "node") + (f", {lost} lost" if lost else "")
+        return count(len(session.nodes), "node") + (f", {lost} lost" if lost else "")
     gpus = session.start.host.gpus
     if not gpus:
         return format.clean(session.start.host.processor or "")

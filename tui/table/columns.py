@@ -100,16 +100,16 @@ VALUES: dict[str, Value] = {
     "accepted": lambda case, stats: accepted_percent(case),
 }
 FORMATS: dict[str, Format] = {
-    "p50": format.figure,
-    "p99": format.figure,
-    "samples": format.figure,
+    "p50": format.significant,
+    "p99": format.significant,
+    "samples": format.significant,
     "memory": format.memory,
     "power": format.whole,
     "steps": format.whole,
     "interval": format.percent,
     "outliers": format.whole,
-    "tokens": format.figure,
-    "energy": format.figure,
+    "tokens": format.significant,
+    "energy": format.significant,
     "accepted": format.percent,
 }
 """Formatter of each numeric column."""

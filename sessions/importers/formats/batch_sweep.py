@@ -189,12 +189,7 @@ def matches(value: object) -> bool:
 
 def parse(text: str, path: Path) -> Imported:
     """Parse every line. Raises BenchtuiError naming the line with an invalid value."""
-    if tables.matches(text):
-        values: list[tuple[str, object]] = list(tables.lines(text, str(path)))
-        rows = [_table_row(value, where) for where, value in values]
-    else:
-        values = parse_json_lines(text, str(path))
-        rows = [_row(value, where) for where, value in values]
+    values, rows = _read(text, path)
     measurements = tuple(_measurement(row) for row in rows)
     nested = [row.nested for row in rows if row.nested]
     machine, unlike = _common_machine([line.system_info for line in nested if line.system_info])
@@ -202,8 +197,8 @@ def parse(text: str, path: Path) -> Imported:
         kind="batch-sweep",
         model=common_value((_name(row) for row in rows), "models", str(path)),
         task="classify" if all(row.of_runner for row in rows) else UNKNOWN,
-        dataset=_dataset(nested[0]) if nested and len(_values(nested, "dataset", "split")) == 1 else UNKNOWN,
-        warmup=nested[0].warmup_runs or 0 if len(_values(nested, "warmup_runs")) == 1 else 0,
+        dataset=_common_dataset(nested),
+        warmup=_common_warmup(nested),
         measurements=measurements,
         host=_host(machine),
         runtime=_runtime(machine),
@@ -211,11 +206,22 @@ def parse(text: str, path: Path) -> Imported:
         grid=not any(each.config.label for each in measurements),
         notes=(
             *_notes(rows, measurements),
-            *(f"{name}: differs between lines; ignored" for name in _SHARED if len(_values(nested, name)) > 1),
+            *_unlike_notes(nested),
             *unlike,
-            *_ignored_note([value for _, value in values], rows),
+            *_ignored_note(values, rows),
         ),
     )
+
+
+def _read(text: str, path: Path) -> tuple[list[object], list[_Row]]:
+    """Return the decoded lines of a JSONL file or a table, and their rows."""
+    if tables.matches(text):
+        entries: list[tuple[str, object]] = list(tables.lines(text, str(path)))
+        rows = [_table_row(value, where) for where, value in entries]
+    else:
+        entries = parse_json_lines(text, str(path))
+        rows = [_row(value, where) for where, value in entries]
+    return [value for _, value in entries], rows
 
 
 def _row(value: object, where: str) -> _Row:
@@ -234,8 +240,21 @@ def _values(lines: Sequence[_Nested], *names: str) -> set[tuple[object, ...]]:
     return {tuple(getattr(line, name) for name in names) for line in lines}
 
 
-def _dataset(line: _Nested) -> str:
-    """Return a line's dataset as a sweep names it: ``repository:configuration:split``."""
+def _unlike_notes(lines: Sequence[_Nested]) -> Iterator[str]:
+    """Name the keys that should be those of the whole file and differ between lines."""
+    yield from (f"{name}: differs between lines; ignored" for name in _SHARED if len(_values(lines, name)) > 1)
+
+
+def _common_warmup(lines: Sequence[_Nested]) -> int:
+    """Return the number of warm-up steps on which all lines agree; 0 otherwise."""
+    return lines[0].warmup_runs or 0 if len(_values(lines, "warmup_runs")) == 1 else 0
+
+
+def _common_dataset(lines: Sequence[_Nested]) -> str:
+    """Return the dataset of all lines as a sweep names it: ``repository:configuration:split``."""
+    if len(_values(lines, "dataset", "split")) != 1:
+        return UNKNOWN
+    line = lines[0]
     repository, _, configuration = (line.dataset or "").rpartition("/")
     parts = (repository, configuration, line.split)
     return ":".join(part for part in parts if part) if repository and line.split else UNKNOWN

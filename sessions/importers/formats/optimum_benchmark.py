@@ -11,6 +11,7 @@ configuration. A dtype of null leaves the choice to the model's files, so it is 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal
@@ -227,11 +228,21 @@ def _remarks(targets: Mapping[str, _Target]) -> dict[str, str]:
 
 
 def _summary(times_ms: Sequence[float]) -> str:
-    """Summarize latencies that belong to no step. Version 0.6 repeats some of those per token."""
+    """Summarize latencies that belong to no step."""
+    once_ms = _without_repeats(times_ms)
+    repeated = f", each once of {len(times_ms):,} in the file" if len(once_ms) < len(times_ms) else ""
     return (
-        f"{len(times_ms):,} latencies, median {median(times_ms):.3g} ms,"
-        f" {min(times_ms):.3g} to {max(times_ms):.3g} ms"
+        f"{len(once_ms):,} latencies{repeated}, median {median(once_ms):.3g} ms,"
+        f" {min(once_ms):.3g} to {max(once_ms):.3g} ms"
     )
+
+
+def _without_repeats(times_ms: Sequence[float]) -> Sequence[float]:
+    """Return each latency once. Version 0.6 repeats those of all earlier calls with every call."""
+    starts = [place for place, time_ms in enumerate(times_ms) if time_ms == times_ms[0]]
+    blocks = [times_ms[start:end] for start, end in pairwise([*starts, len(times_ms)])]
+    grows = all(len(old) < len(new) and new[: len(old)] == old for old, new in pairwise(blocks))
+    return blocks[-1] if grows else times_ms
 
 
 def _measurement(

@@ -7,6 +7,7 @@ from benchtui.sessions.report.comparison.naming import label, lettered, several
 from benchtui.sessions.report.sections.notes import notes
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
+from benchtui.sessions.stats.results import varied
 from benchtui.sessions.text.formatting import count, listed
 from benchtui.sessions.text.labels import outcome
 from benchtui.sessions.text.wording import Finding
@@ -20,8 +21,9 @@ VERDICTS = (
 def caveats(compared: SessionComparison) -> list[Finding]:
     """Return the caveats of every session, those that several share once, and the cases without a pair."""
     found: dict[Finding, list[str]] = {}
+    varying = varied(case.config for side in compared.sides for case in side.session.cases)
     for letter, side in lettered(compared.sides):
-        for note in notes(side.session, side.results):
+        for note in notes(side.session, side.results, varying):
             found.setdefault(note, []).append(letter)
     shared = [Finding(f"{note.lead} ({listed(letters)})", note.text) for note, letters in found.items()]
     return [*_same_record(compared), *shared, *unpaired(compared)]

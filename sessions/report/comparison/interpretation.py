@@ -129,6 +129,8 @@ def _memory(against: PairwiseComparison, pairs: Pairs) -> str | None:
         (pair.new.case.peak_memory_mb or 0.0) / (pair.base.case.peak_memory_mb or 1.0) for _, pair in known
     ]
     times = span(ratio_text(min(ratios)), ratio_text(max(ratios)))
+    if times == ratio_text(1.0):
+        return f"Peak memory{at} is the same in A and {against.new_letter}: {old}"
     return f"{against.new_letter}'s peak memory{at} is {times} × A's: {old} in A, {new} in {against.new_letter}"
 
 

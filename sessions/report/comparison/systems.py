@@ -6,7 +6,7 @@ from benchtui.sessions.compare.system_facts import Fact, facts, models, system
 from benchtui.sessions.report.comparison.naming import lettered, several
 from benchtui.sessions.report.overview.short_facts import facts_elsewhere
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import custom_task
+from benchtui.sessions.sweep import UNKNOWN, custom_task
 from benchtui.sessions.text.formatting import listed
 from benchtui.sessions.text.tables import Table
 
@@ -31,11 +31,15 @@ def _facts(session: Session) -> tuple[Fact, ...]:
     own = custom_task(start.sweep.task)
     model = [] if own else [fact for each in models(session)[:1] for fact in each]
     found = (
-        *facts(("Taken over from", start.source), ("Task", start.sweep.task)),
-        *(model or facts(("Model", None if own else start.sweep.model))),
+        *facts(("Taken over from", start.source), ("Task", _known(start.sweep.task))),
+        *(model or facts(("Model", None if own else _known(start.sweep.model)))),
         *system(session),
     )
     return tuple(each for each in found if each[0] not in {*facts_elsewhere(session), *UNCOMPARED})
+
+
+def _known(text: str) -> str | None:
+    return None if text == UNKNOWN else text
 
 
 def differing(compared: SessionComparison) -> Table | None:

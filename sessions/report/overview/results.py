@@ -1,7 +1,7 @@
 """Results by device and precision: one table each, with scaling, memory, energy, parts and marks as columns."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -17,8 +17,8 @@ from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.results import Result, series, varied
 from benchtui.sessions.sweep import Config
-from benchtui.sessions.text.formatting import MB_PER_GB, count, number, percent, time_ms
-from benchtui.sessions.text.labels import outcome, series_title
+from benchtui.sessions.text.formatting import MB_PER_GB, count, number, percent, percentage, ratio_text, time_ms
+from benchtui.sessions.text.labels import case_name, outcome, series_title
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import SAMPLES_PER_S, headline_rate
 
@@ -63,18 +63,20 @@ def results_by_device(session: Session, results: Sequence[Result], limits: Seque
     return [found for rows in list(groups.values())[:MOST_GROUPS] if (found := _group(rows, varying))]
 
 
-def unmeasured(session: Session) -> list[str]:
+def unmeasured(session: Session, varying: Collection[str]) -> list[str]:
     """Return how many cases weren't measured, by outcome and reason."""
     found: dict[tuple[str, str], list[CaseState]] = {}
     for case in session.cases:
         if case.state != "ok":
             found.setdefault((outcome(case), _reason(case)), []).append(case)
-    return [_unmeasured(ended, reason, cases) for (ended, reason), cases in found.items()][:MOST_GROUPS]
+    named = {key: case_name(cases[0].config, varying) for key, cases in found.items()}
+    return [_unmeasured(*key, len(cases), named[key]) for key, cases in found.items()][:MOST_GROUPS]
 
 
-def _unmeasured(ended: str, reason: str, cases: Sequence[CaseState]) -> str:
-    names = cases[0].name if len(cases) == 1 else f"such as {cases[0].name}"
-    return f"{count(len(cases), 'case')} {ended} ({names}){f': {reason}' if reason else ''}."
+def _unmeasured(ended: str, reason: str, cases: int, first: str) -> str:
+    names = first if cases == 1 else f"such as {first}"
+    why = reason.removeprefix(ended).lstrip(" :")  # the outcome may be the reason's first words
+    return f"{count(cases, 'case')} {ended} ({names}){f': {why}' if why else ''}."
 
 
 def _reason(case: CaseState) -> str:
@@ -174,15 +176,15 @@ def _figures(rows: Sequence[Row]) -> tuple[Column[Row], ...]:
     return (
         Column("n", lambda row: number(row.result.metrics.latency_ms.n or None, 0)),
         middle,
-        Column("± 95% (%)", lambda row: number(row.result.metrics.latency_ms.interval_percent)),
+        Column("± 95% (%)", lambda row: percentage(row.result.metrics.latency_ms.interval_percent)),
         _latency("p90 (ms)", "p90"),
         _latency("p99 (ms)", "p99"),
-        Column("Std/mean (%)", lambda row: number(row.result.metrics.latency_ms.jitter_percent)),
+        Column("Std/mean (%)", lambda row: percentage(row.result.metrics.latency_ms.jitter_percent)),
         Column("Time per sample (ms)", _per_sample),
         *_headline(rows),
         Column("Samples/s", lambda row: number(row.result.metrics.samples_per_s)),
         Column("95% interval", _rate_interval),
-        Column("Against linear (×)", lambda row: number(row.step.against_linear) if row.step else None),
+        Column("Against linear (×)", lambda row: ratio_text(row.step.against_linear) if row.step else None),
         Column("Per doubling (%)", lambda row: percent(row.step.gain_per_doubling) if row.step else None),
         _processor_time("User (ms)", "user_ms"),
         _processor_time("System (ms)", "system_ms"),

@@ -1,9 +1,11 @@
 """Model, machine, software and method in a few lines. The full report has each fact on its own."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
 from benchtui.sessions.compare.system_facts import Fact, facts, models, system
+from benchtui.sessions.sanitize import LONGEST_MESSAGE
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import custom_task
 
@@ -28,6 +30,8 @@ METHOD = (
     "Session",
 )
 """Facts of the method in the short form."""
+_SEPARATOR = re.compile(r"[,;] (?![^(]*\))")
+"""Separates the items of a list, outside of parentheses."""
 IS_VALUE = ("Model", "Architecture")
 """Facts that need no label."""
 
@@ -45,8 +49,23 @@ def short_facts(session: Session, method: Sequence[Fact]) -> tuple[Fact, ...]:
             ("GPUs", "; ".join(f"{n} x {text}" for text, n in gpus.items()) or None),
             ("Software", _in_a_line([each for each in rest if each[0] in SOFTWARE])),
         ),
-        *(each for each in method if each[0] in METHOD),
+        *(
+            (label, _shortened(text) if label == "Import" else text)
+            for label, text in method
+            if label in METHOD
+        ),
     )
+
+
+def _shortened(note: str) -> str:
+    """Cut a long note on an import, and say how many of its items are left out and where all of them are."""
+    if len(note) <= LONGEST_MESSAGE:
+        return note
+    ends = [each.start() for each in _SEPARATOR.finditer(note)]
+    cut = max((end for end in ends if end <= LONGEST_MESSAGE), default=None)
+    if cut is None:
+        return f"{note[:LONGEST_MESSAGE]}… (whole with --full)"
+    return f"{note[:cut]} and {sum(end >= cut for end in ends):,} more (all of them with --full)"
 
 
 def facts_elsewhere(session: Session) -> set[str]:

@@ -1,6 +1,6 @@
 """Answers: what each case's speed costs, as the difference of its output from the baseline's."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -12,7 +12,7 @@ from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.answers import SUSPECT, answer_note, nats
 from benchtui.sessions.text.formatting import capitalized, count, listed, number, percent, ratio_text
-from benchtui.sessions.text.labels import case_label
+from benchtui.sessions.text.labels import case_label, case_name
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import MOST_NAMES
 
@@ -44,13 +44,14 @@ class Row(msgspec.Struct, frozen=True):
     """Case that it was compared with, if cases have different ones."""
 
 
-def answers(session: Session, results: Sequence[Result]) -> AnswersSection | None:
+def answers(session: Session, results: Sequence[Result], varying: Collection[str]) -> AnswersSection | None:
     """Return the section; None unless the answer of some case was compared."""
     compared = [each for each in results if each.case.comparison and each.case.comparison.verdict]
     if not compared:
         return None
+    case: Column[Row] = Column("Case", lambda row: case_name(row.result.config, varying), right=False)
     sentences = [INTRODUCTION, *([RANDOM_WEIGHTS] if _random(session) else []), *_absent(results)]
-    return AnswersSection(tuple(sentences), table(_COLUMNS, _rows(session, results)))
+    return AnswersSection(tuple(sentences), table((case, *_COLUMNS), _rows(session, results, varying)))
 
 
 def suspects(choices: Sequence[Recommendation]) -> list[str]:
@@ -73,7 +74,7 @@ def _warning(each: Recommendation) -> str:
     return f"{note}: {label} is fast, but its output isn't the baseline's; check it before you use it."
 
 
-def _rows(session: Session, results: Sequence[Result]) -> list[Row]:
+def _rows(session: Session, results: Sequence[Result], varying: Collection[str]) -> list[Row]:
     bases = baselines(results, session.start.sweep.measure.baseline)
     several = len({each.case.comparison.baseline for each in results if each.case.comparison}) > 1
     return [
@@ -81,7 +82,7 @@ def _rows(session: Session, results: Sequence[Result]) -> list[Row]:
             each,
             found,
             bases.get(each.config.work),
-            session.cases[found.baseline].name if several else None,
+            case_name(session.cases[found.baseline].config, varying) if several else None,
         )
         for each in results
         if (found := each.case.comparison) and found.verdict
@@ -110,7 +111,6 @@ def _speedup(row: Row) -> str | None:
 
 
 _COLUMNS: tuple[Column[Row], ...] = (
-    Column("Case", lambda row: row.result.name, right=False),
     Column("Throughput against the baseline (×)", _speedup),
     Column("Answer", lambda row: (row.found.verdict or "").upper(), right=False),
     Column("Mean KL", lambda row: nats(row.found.kl_mean)),

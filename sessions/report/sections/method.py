@@ -8,7 +8,7 @@ from benchtui.sessions.analysis.applied_options import has_no_part, was_applied
 from benchtui.sessions.analysis.roofline import context_power_w
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.payloads import Data, Effective
-from benchtui.sessions.sanitize import LONGEST_MESSAGE, visible
+from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import simulation_source
@@ -21,7 +21,7 @@ from benchtui.sessions.stats.sampling import LEAST_ROUNDS
 from benchtui.sessions.stats.verdicts import MIN_EFFECT
 from benchtui.sessions.sweep import SYNTHETIC, UNKNOWN, Measure, Sweep, custom_task
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK
-from benchtui.sessions.text.formatting import count, listed, number, percent, signed_percent
+from benchtui.sessions.text.formatting import count, listed, number, percent, percentage, signed_percent
 from benchtui.sessions.text.labels import applied, series_title
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import verdict_cell
@@ -58,9 +58,7 @@ def _imported(session: Session) -> tuple[Fact, ...]:
         ("Task", None if session.start.sweep.task == UNKNOWN else session.start.sweep.task),
         ("Taken over from", session.start.source),
         ("Timing", "as that tool times; warm-up, stop rule and what a step holds are its own"),
-        *(
-            ("Import", visible(each.text, LONGEST_MESSAGE)) for each in session.messages[1:]
-        ),  # 1st: source, date
+        *(("Import", visible(each.text)) for each in session.messages[1:]),  # the first has source and date
         ("Baseline", _baseline(session)),
         ("Session", _identity(session)),
     )
@@ -105,6 +103,13 @@ def _other(option: str) -> Callable[[CaseState], str | None]:
     return cell
 
 
+_WORK_NAMES = {
+    "model": "model",
+    "sequence_length": "sequence length",
+    "new_tokens": "number of new tokens",
+    "group": "group",
+}
+"""Fields of ``Work`` in words."""
 _EFFECTIVE = (
     ("Weights", "weights_dtype"),
     ("Autocast", "autocast_dtype"),
@@ -178,8 +183,8 @@ def _intervals(rounds: int) -> str:
     """Describe what the intervals of single cases cover."""
     if rounds >= LEAST_ROUNDS:
         return f"95%, by Student's t over the {rounds:,} rounds of each case: steps and fresh processes"
-    few = "; two rounds: they hold the intervals of both" if rounds > 1 else ""
-    return f"95%, by the steps of one process (order statistics), which fresh processes may lie outside of{few}"
+    few = "; with two rounds, they span the intervals of both" if rounds > 1 else ""
+    return f"95%, from the steps of one process (order statistics); another process may lie outside{few}"
 
 
 def _ratios(rounds: int, noise: dict[str, Noise]) -> str:
@@ -300,7 +305,7 @@ def _rounds(session: Session) -> str | None:
         if case.state == "ok" and (figures := metrics(case))
         if (spread := figures.between_rounds_percent) is not None
     ]
-    worst = f"; their medians differ by up to {number(max(spreads))}%" if spreads else ""
+    worst = f"; their medians differ by up to {percentage(max(spreads))}%" if spreads else ""
     return f"{measure.rounds:,} of every case, in alternating order{worst}"
 
 
@@ -369,10 +374,20 @@ def _baseline(session: Session) -> str:
     if named is None and any(case.config.label for case in session.cases):
         groups = any(case.config.group for case in session.cases)
         return f"the first measured case{' of each group' if groups else ''}"
+    each = _each_work(session)
     if named is None:
-        return "the first measured case of each sequence length, as the sweep names none"
+        return f"the first measured case{each}, as the sweep names none"
     wanted = ", ".join(f"{field} = {value}" for field, value in named.named.items()) or "any case"
-    return f"{wanted}: the first such case of each sequence length"
+    return f"{wanted}: the first such case{each}"
+
+
+def _each_work(session: Session) -> str:
+    """Name what differs between the works of the cases, each of which has a baseline of its own."""
+    works = [case.config.work for case in session.cases]
+    differing = [
+        name for field, name in _WORK_NAMES.items() if len({getattr(work, field) for work in works}) > 1
+    ]
+    return f" of each {listed(differing)}" if differing else ""
 
 
 def _resumed(session: Session) -> str | None:

@@ -1,7 +1,7 @@
 """Caveats at the top of the report, and the warnings that the engine logged."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from benchtui.sessions.events import Message
 from benchtui.sessions.report.sections.nodes import unlike
@@ -11,7 +11,7 @@ from benchtui.sessions.state.simulation import SIMULATED, simulation_source
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.formatting import count, listed, number
-from benchtui.sessions.text.labels import unverified_options
+from benchtui.sessions.text.labels import case_name, unverified_options
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import MOST_NAMES, Finding
 
@@ -28,17 +28,17 @@ MEANINGS = {
 """Explanations of marks that aren't self-explanatory."""
 
 
-def notes(session: Session, results: Sequence[Result]) -> list[Finding]:
+def notes(session: Session, results: Sequence[Result], varying: Collection[str]) -> list[Finding]:
     """Collect the caveats: simulated, cut-off or resumed session, nodes, marks, unverified options, spread."""
     return [
         *_simulated(session),
         *_ending(session),
-        *_resumed(session),
+        *_resumed(session, varying),
         *_unlike_nodes(session),
         *_marks(session),
         *_doubts(results),
-        *_diverged(results),
-        *_uneven(results),
+        *_diverged(results, varying),
+        *_uneven(results, varying),
     ]
 
 
@@ -76,10 +76,10 @@ def _ending(session: Session) -> list[Finding]:
     return found
 
 
-def _resumed(session: Session) -> list[Finding]:
+def _resumed(session: Session, varying: Collection[str]) -> list[Finding]:
     """Return a finding for each time the session was resumed on another machine or with other software."""
     return [
-        Finding("Resumed elsewhere", f"{_since(session, each.t)}: {'; '.join(each.changed)}.")
+        Finding("Resumed elsewhere", f"{_since(session, each.t, varying)}: {'; '.join(each.changed)}.")
         for each in session.resumed
         if each.changed
     ]
@@ -96,7 +96,7 @@ def _unlike_nodes(session: Session) -> list[Finding]:
     return [Finding("Unlike nodes", text)]
 
 
-def _since(session: Session, t: float) -> str:
+def _since(session: Session, t: float, varying: Collection[str]) -> str:
     """Describe the cases that ended after session time ``t``, and count those with rounds before it."""
     ends = [(case.finished.t, case) for case in session.cases if case.started and case.finished]
     after = sorted((each for each in ends if each[0] >= t), key=lambda each: each[0])
@@ -104,7 +104,7 @@ def _since(session: Session, t: float) -> str:
         return f"no case has ended since {number(t, 1)} s, when machine or software had changed"
     both = sum(any(each.t < t for each in case.rounds) for _, case in after)
     partly = f", {count(both, 'case')} of them only in part," if both else ""
-    which = f"{count(len(after), 'case')}, from {after[0][1].name} on"
+    which = f"{count(len(after), 'case')}, from {case_name(after[0][1].config, varying)} on"
     return f"{which}{partly} measured after machine or software had changed"
 
 
@@ -136,10 +136,10 @@ def _marked(name: str, amount: int, ran: Sequence[CaseState], examples: dict[str
 
 
 def _others_used(cases: Sequence[CaseState]) -> str:
-    """Describe the highest processor use by other processes."""
+    """Describe the highest processor use by other processes, in cores."""
     used = max((case.others_cpu_percent or 0.0 for case in cases), default=0.0)
     return (
-        f"; other processes used up to {number(used / 100, 1)} processors"
+        f"; other processes used up to {number(used / 100, 1)} CPU cores"
         if used >= LEAST_OTHERS_PERCENT
         else ""
     )
@@ -168,28 +168,30 @@ def _doubts(results: Sequence[Result]) -> list[Finding]:
     return [_doubt(state, listed(each)) for state, each in values.items() if each]
 
 
-def _diverged(results: Sequence[Result]) -> list[Finding]:
+def _diverged(results: Sequence[Result], varying: Collection[str]) -> list[Finding]:
     """Report the trainings whose loss isn't finite in the end; none of them is recommended."""
     found = [each for each in results if each.metrics.diverged]
     if not found:
         return []
-    return [Finding("Diverged", f"{_cases(found)}; the loss isn't finite, and such a case isn't recommended.")]
+    text = f"{_cases(found, varying)}; the loss isn't finite, and such a case isn't recommended."
+    return [Finding("Diverged", text)]
 
 
-def _cases(found: Sequence[Result]) -> str:
+def _cases(found: Sequence[Result], varying: Collection[str]) -> str:
     """Name a single case; of several, count them and name some."""
     if len(found) == 1:
-        return found[0].name
-    return f"{count(len(found), 'case')}, such as {listed([result.name for result in found[:MOST_NAMES]])}"
+        return case_name(found[0].config, varying)
+    named = listed([case_name(result.config, varying) for result in found[:MOST_NAMES]])
+    return f"{count(len(found), 'case')}, such as {named}"
 
 
-def _uneven(results: Sequence[Result]) -> list[Finding]:
+def _uneven(results: Sequence[Result], varying: Collection[str]) -> list[Finding]:
     found = [each for each in results if each.metrics.latency_ms.mean > UNEVEN * each.typical_ms]
     if not found:
         return []
     rated = any(each.metrics.samples_per_s for each in found)
     included = "; throughput includes them" if rated else ""
-    text = f"a few slow steps dominate {_cases(found)} (mean over {UNEVEN} × the median){included}."
+    text = f"a few slow steps dominate {_cases(found, varying)} (mean over {UNEVEN} × the median){included}."
     return [Finding("Uneven steps", text)]
 
 

@@ -8,7 +8,16 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.outliers import outliers
 from benchtui.sessions.stats.results import Result, series, series_key
-from benchtui.sessions.text.formatting import count, number, percent, performance_states, span, time_ms
+from benchtui.sessions.text.formatting import (
+    count,
+    number,
+    percent,
+    percentage,
+    performance_states,
+    ratio_text,
+    span,
+    time_ms,
+)
 from benchtui.sessions.text.labels import outcome, series_title
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import verdict_cell
@@ -193,11 +202,11 @@ _PERFORMANCE: tuple[Column[Result], ...] = (
     Column("n", lambda result: number(result.metrics.latency_ms.n or None, 0)),
     Column("Latency, mean (ms)", lambda result: time_ms(result.metrics.latency_ms.mean)),
     Column("p50 (ms)", lambda result: time_ms(result.metrics.latency_ms.median)),
-    Column("± 95% interval (%)", lambda result: number(result.metrics.latency_ms.interval_percent)),
+    Column("± 95% interval (%)", lambda result: percentage(result.metrics.latency_ms.interval_percent)),
     Column("p90 (ms)", lambda result: time_ms(result.metrics.latency_ms.p90)),
     Column("p99 (ms)", lambda result: time_ms(result.metrics.latency_ms.p99)),
     Column("Std (ms)", lambda result: time_ms(result.metrics.latency_ms.std)),
-    Column("Jitter, std/mean (%)", lambda result: number(result.metrics.latency_ms.jitter_percent)),
+    Column("Jitter, std/mean (%)", lambda result: percentage(result.metrics.latency_ms.jitter_percent)),
     Column("Throughput (samples/s)", lambda result: number(result.metrics.samples_per_s)),
     Column("95% interval (samples/s)", lambda result: rate_interval(result)),
     Column("Real tokens/s", lambda result: _tokens(result, result.metrics.tokens_per_s)),
@@ -214,7 +223,7 @@ _SCALING: tuple[Column[Step], ...] = (
     Column("Throughput (samples/s)", lambda step: number(step.result.metrics.samples_per_s)),
     Column("Throughput per item (samples/s)", lambda step: number(step.per_item)),
     Column("Per item, relative to first batch size", lambda step: number(step.per_item_relative)),
-    Column("Throughput relative to linear scaling", lambda step: number(step.against_linear)),
+    Column("Throughput relative to linear scaling", lambda step: ratio_text(step.against_linear)),
     Column("Gain per doubling (%)", lambda step: percent(step.gain_per_doubling)),
     Column("Against the size before", lambda step: verdict_cell(step.gain), right=False),
 )

@@ -1,6 +1,6 @@
 """Best case for each need, and sentences on it computed from metrics, omitted if these are missing."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -17,6 +17,7 @@ from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.text.formatting import capitalized, percent, ratio_text
 from benchtui.sessions.text.labels import (
     case_label,
+    case_name,
     choices_label,
     machine_label,
     series_title,
@@ -143,7 +144,8 @@ def _growth(found: Scaling, varying: Sequence[str]) -> str:
     first, last, peak = found.steps[0].result, found.steps[-1].result, found.peak.result
     config = peak.config
     what = choices_label(config, varying)
-    subject = f"On {machine_label(config)} with {what} at {config.sequence_length:,} tokens"
+    options = f" with {what}" if what else ""
+    subject = f"On {machine_label(config)}{options} at {config.sequence_length:,} tokens"
     if peak is first:
         return f"{subject}, no batch size above {config.batch_size:,} brings more throughput."
     gain = _throughput_against(first, peak, f"that of {_size(first)}")
@@ -173,7 +175,7 @@ def _size(result: Result) -> str:
     return f"{result.config.batch_size:,}"
 
 
-def tokenizing(results: Sequence[Result]) -> list[str]:
+def tokenizing(results: Sequence[Result], varying: Collection[str]) -> list[str]:
     """Mention tokenizing if it takes a notable share of a step."""
     shares = [
         (result.metrics.parts_ms["tokenize"].mean / result.metrics.latency_ms.mean, result)
@@ -183,4 +185,5 @@ def tokenizing(results: Sequence[Result]) -> list[str]:
     share, most = max(shares, key=lambda pair: pair[0], default=(0.0, None))
     if most is None or share < NOTABLE_TOKENIZING:
         return []
-    return [f"Tokenizing, which is in the total, takes up to {percent(share, 1)} % of a step ({most.name})."]
+    where = case_name(most.config, varying)
+    return [f"Tokenizing, which is in the total, takes up to {percent(share)} % of a step ({where})."]

@@ -1,7 +1,7 @@
 """Roofline section: how close each case comes to its device's limits, and what limits it."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from benchtui.sessions.analysis.roofline import (
     LEAST_BUSY,
@@ -18,8 +18,9 @@ from benchtui.sessions.events import Peaks
 from benchtui.sessions.payloads import StepCost
 from benchtui.sessions.report.sections.gains import Block
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.results import Result
+from benchtui.sessions.stats.results import Result, varied
 from benchtui.sessions.text.formatting import capitalized, count, listed, number, percent
+from benchtui.sessions.text.labels import case_name
 from benchtui.sessions.text.tables import Column, table
 
 GIGA = 1e9
@@ -41,22 +42,30 @@ def limits_by_case(session: Session, results: Sequence[Result]) -> list[Row]:
     return [(each, known) for each in results if (known := limit(each.case, peaks))]
 
 
-def limits_summary(found: Sequence[Row]) -> str | None:
-    """Summarize what limits the cases. None if no case's peak was measured."""
-    return _summary(found)
+def limits_summary(found: Sequence[Row], varying: Collection[str]) -> str | None:
+    """Summarize what limits the cases, the highest share of the peak, and which peaks are unsound.
+
+    None if no case's peak was measured.
+    """
+    tally = Counter(each.bound for _, each in found if each.bound)
+    of = f"of {count(len(found), 'case')}"
+    bounds = [f"{BOUND_NAMES[bound]} limits {amount:,} {of}" for bound, amount in tally.most_common()]
+    parts = (listed(bounds), _nearest(found, varying), *_unsound(found))
+    return " ".join(f"{capitalized(part)}." for part in parts if part) or None
 
 
 def utilization(session: Session, row: Row) -> str | None:
     """Format the MFU of a case, or its HFU if operations are computed again."""
     result, known = row
-    return percent(model_flops_utilization(known, result.config, session.gpu_name(result.case)), 1)
+    return percent(model_flops_utilization(known, result.config, session.gpu_name(result.case)))
 
 
 def limits(session: Session, results: Sequence[Result]) -> Block | None:
     """Return a row for each case whose operations were counted, with a summary. None if there are none."""
     found = limits_by_case(session, results)
     rows = table((*_COLUMNS[:5], _utilization(session), *_COLUMNS[5:]), found)
-    return Block("Limits", _summary(found), rows) if rows else None
+    summary = limits_summary(found, varied(each.config for each in results))
+    return Block("Limits", summary, rows) if rows else None
 
 
 def limit_method(session: Session) -> tuple[Fact, ...]:
@@ -90,22 +99,14 @@ def limit_method(session: Session) -> tuple[Fact, ...]:
     )
 
 
-def _summary(found: Sequence[Row]) -> str | None:
-    """Summarize what limits the cases, which one comes nearest to the peak, and which peaks are unsound."""
-    tally = Counter(each.bound for _, each in found if each.bound)
-    of = f"of {count(len(found), 'case')}"
-    bounds = [f"{BOUND_NAMES[bound]} limits {amount:,} {of}" for bound, amount in tally.most_common()]
-    parts = (listed(bounds), _nearest(found), *_unsound(found))
-    return " ".join(f"{capitalized(part)}." for part in parts if part) or None
-
-
-def _nearest(found: Sequence[Row]) -> str | None:
+def _nearest(found: Sequence[Row], varying: Collection[str]) -> str | None:
     """Name the case with the largest share of the peak FLOP/s. None if no share is known."""
     known = [(each.shares.arithmetic, result) for result, each in found if each.shares.arithmetic is not None]
     if not known:
         return None
     share, result = max(known, key=lambda row: row[0])
-    return f"nearest to the measured peak of products: {result.name}, with {percent(share, 0)} % of it"
+    name = case_name(result.config, varying)
+    return f"the highest share of the measured peak FLOP/s is {percent(share)} % ({name})"
 
 
 def _unsound(found: Sequence[Row]) -> Iterator[str]:
@@ -163,7 +164,7 @@ def _giga(amount: float | None) -> str | None:
 
 def _upper_bound(share: float | None) -> str | None:
     """Format a share that is an upper bound, as caches save traffic. Above 100% the value says nothing."""
-    return "> 100" if share is not None and share > 1 else percent(share, 1)
+    return "> 100" if share is not None and share > 1 else percent(share)
 
 
 def _of_work(field: str) -> Callable[[Row], str | None]:
@@ -183,13 +184,13 @@ _COLUMNS: tuple[Column[Row], ...] = (
     Column("GFLOP/step", _of_work("flops")),
     Column("GFLOP/s", lambda row: _giga(row[1].flops_per_s)),
     Column("Peak (GFLOP/s)", _of_peak("flops_per_s")),
-    Column("Share of the measured peak (%)", lambda row: percent(row[1].shares.arithmetic, 1)),
+    Column("Share of the measured peak (%)", lambda row: percent(row[1].shares.arithmetic)),
     Column("GB/step, from above", _of_work("bytes_moved")),
     Column("Of weights (GB/step)", _of_work("bytes_of_weights")),
     Column("GB/s, from above", lambda row: _giga(row[1].bytes_per_s)),
     Column("Peak (GB/s)", _of_peak("bytes_per_s")),
     Column("Share of the measured bandwidth, from above (%)", lambda row: _upper_bound(row[1].shares.memory)),
-    Column("Device at work (%)", lambda row: percent(row[1].shares.busy, 1)),
+    Column("Device at work (%)", lambda row: percent(row[1].shares.busy)),
     Column("Attention kernel", lambda row: " + ".join(row[1].work.attention) or None, right=False),
     Column("Limited by", lambda row: row[1].bound, right=False),
     Column("Why not known", lambda row: row[1].reason, right=False),

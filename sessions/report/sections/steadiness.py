@@ -12,6 +12,7 @@ from benchtui.sessions.text.formatting import (
     listed,
     number,
     percent,
+    percentage,
     signed_percent,
     span,
     time_ms,
@@ -93,11 +94,11 @@ def _two_modes(each: Anomaly) -> str:
 
 
 def _tokenizing(each: Anomaly) -> str:
-    return f"tokenizing takes {percent(each.share, 1)} % of a step, more than any other part"
+    return f"tokenizing takes {percent(each.share)} % of a step, more than any other part"
 
 
 def _host_bound(each: Anomaly) -> str:
-    return f"host-bound: the device is at work in {percent(each.share, 1)} % of a step"
+    return f"host-bound: the device is at work in {percent(each.share)} % of a step"
 
 
 def _no_effect(each: Anomaly) -> str:
@@ -135,9 +136,9 @@ _JITTER: tuple[Column[Result], ...] = (
     Column("Case", lambda row: row.name, right=False),
     Column("n", lambda row: number(row.metrics.latency_ms.n, 0)),
     Column("Std (ms)", lambda row: time_ms(row.metrics.latency_ms.std)),
-    Column("Std over mean (%)", lambda row: number(row.metrics.latency_ms.jitter_percent)),
+    Column("Std over mean (%)", lambda row: percentage(row.metrics.latency_ms.jitter_percent)),
     Column("p99 over p50", _tail),
     Column("Range (ms)", _range),
-    Column("Between rounds (%)", lambda row: number(row.metrics.between_rounds_percent)),
+    Column("Between rounds (%)", lambda row: percentage(row.metrics.between_rounds_percent)),
     Column("Outliers", lambda row: number(len(row.metrics.outliers) or None, 0)),
 )

@@ -1,25 +1,29 @@
 """Task-specific metrics: generated tokens, and training loss."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from benchtui.sessions.stats.case_metrics import Distribution
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.text.formatting import memory, number, percent, time_ms
+from benchtui.sessions.text.formatting import loss, memory, number, percent, time_ms
+from benchtui.sessions.text.labels import case_name
 from benchtui.sessions.text.tables import Column, Table, table
 
-LOSS_DIGITS = 5
-"""Significant digits of a loss, whose changes are small."""
 
-
-def generation(results: Sequence[Result]) -> Table | None:
+def generation(results: Sequence[Result], varying: Collection[str]) -> Table | None:
     """Return time to first token, time per output token and new tokens per second. None for other tasks."""
-    return table(_GENERATION, [row for row in results if row.metrics.new_tokens_per_s is not None])
+    return table(
+        (_case(varying), *_GENERATION), [row for row in results if row.metrics.new_tokens_per_s is not None]
+    )
 
 
-def training(results: Sequence[Result], task: str) -> Table | None:
+def training(results: Sequence[Result], task: str, varying: Collection[str]) -> Table | None:
     """Return the loss of each case, whether it falls, and memory by kind. None for other tasks."""
     rows = [row for row in results if row.case.steps_measured]
-    return table(_TRAINING, rows) if task == "lm-train" else None
+    return table((_case(varying), *_TRAINING), rows) if task == "lm-train" else None
+
+
+def _case(varying: Collection[str]) -> Column[Result]:
+    return Column("Case", lambda row: case_name(row.config, varying), right=False)
 
 
 def _first(percentile: str) -> Callable[[Result], str | None]:
@@ -48,14 +52,14 @@ def _accepted(row: Result) -> str | None:
 def _loss(row: Result) -> str | None:
     if row.metrics.diverged:
         return "not finite"
-    return number(row.metrics.loss, significant=LOSS_DIGITS)
+    return loss(row.metrics.loss)
 
 
 def _halves(row: Result) -> str | None:
     halves = row.metrics.loss_halves
     if halves is None:
         return None
-    first, second = (number(half, significant=LOSS_DIGITS) for half in halves)
+    first, second = (loss(half) for half in halves)
     return f"{first} to {second}"
 
 
@@ -83,7 +87,6 @@ def _steps(row: Result) -> int:
 
 
 _GENERATION: tuple[Column[Result], ...] = (
-    Column("Case", lambda row: row.name, right=False),
     Column("Time to first token, p50 (ms)", _first("median")),
     Column("p90 (ms)", _first("p90")),
     Column("p99 (ms)", _first("p99")),
@@ -94,7 +97,6 @@ _GENERATION: tuple[Column[Result], ...] = (
     Column("Drafted tokens accepted (%)", _accepted),
 )
 _TRAINING: tuple[Column[Result], ...] = (
-    Column("Case", lambda row: row.name, right=False),
     Column("Steps, with warm-up", lambda row: number(_steps(row), 0)),
     Column("Mean loss, first to second half", _halves),
     Column("Loss of the last step", _loss),

@@ -149,7 +149,11 @@ def test_percentiles_agree_with_those_of_optimum_benchmark(imported: Any) -> Non
     assert row.time_per_output_token_p50_ms == pytest.approx(1000 * report["decode"]["latency"]["p50"] / 4)
     assert session.start.sweep.task == "generate"
     assert session.cases[0].samples_per_step == 2
-    assert "report.per_token (27 latencies, median " in session.messages[-1].text
+    once_ms = [1000 * time_s for time_s in report["per_token"]["latency"]["values"][-14:]]
+    assert (
+        f"report.per_token (14 latencies, each once of 27 in the file, median {median(once_ms):.3g} ms,"
+        in session.messages[-1].text
+    )
 
 
 def test_pyperf_processes_are_rounds_and_calibration_is_left_out(imported: Any) -> None:

@@ -430,7 +430,7 @@ def test_disturbances_share_a_note_and_the_method_has_rounds_and_noise_floor(ben
     document = read(full_report(bench.session(*made, sweep=sweep, more=[idle, context])))
     check(document)
     assert [text for text in document["Caveats"].paragraphs if text.startswith("Disturbed")] == [
-        "Disturbed: both cases; other processes used up to 0.6 processors."
+        "Disturbed: both cases; other processes used up to 0.6 CPU cores."
     ]
     text = document["Method"].text
     assert "Rounds: 3 of every case, in alternating order; their medians differ by up to 1.98%" in text

@@ -3,6 +3,7 @@
 ``UPDATE_GOLDEN=1 pytest tests/sessions/report/test_golden.py`` writes them again.
 """
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +26,27 @@ GOLDEN = Path(__file__).parent / "golden"
 SIZES = (1, 2, 4, 8)
 
 
-def imported(tmp_path: Path, name: str) -> Session:
+RUNNER_STEPS_MS = {1: 50.3, 2: 140.1, 4: 175.3, 8: 504.2}
+"""Mean steps by batch size that the author of the batch-sweep runner reports for a CPU."""
+
+
+def batch_sizes(tmp_path: Path) -> Session:
+    """Import the figures on which the runner's author found batch size 4 to be the best."""
+    lines = [
+        {
+            "device": "cpu",
+            "batch_size": size,
+            "latency_ms_mean": ms,
+            "sequence_length": 128,
+            "precision": "fp32",
+        }
+        for size, ms in RUNNER_STEPS_MS.items()
+    ]
+    (tmp_path / "batch-sizes.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return imported(tmp_path, tmp_path / "batch-sizes.jsonl")
+
+
+def imported(tmp_path: Path, name: str | Path) -> Session:
     """Import a file of another tool, on a fixed day."""
     session_writer.write(registry.read(FIXTURES / name), tmp_path / "session.json")
     session = Session.load(tmp_path / "session.json", keep_steps=False)
@@ -110,6 +131,8 @@ REPORTS: dict[str, Callable[[Any, Path], Session]] = {
     "demo-cpu": recorded(paths.demo_path(paths.CPU_DEMO)),
     "comprehensive-report": recorded(FIXTURES / "comprehensive-report.json"),
     "gpt2-training": lambda bench, tmp_path: imported(tmp_path, "gpt2-training-results.csv"),
+    "gpt2-optimizers": lambda bench, tmp_path: imported(tmp_path, "gpt2-optimizers.csv"),
+    "batch-sizes": lambda bench, tmp_path: batch_sizes(tmp_path),
     "batch-sweep": lambda bench, tmp_path: imported(tmp_path, "batch-sweep-runner.jsonl"),
     "generate": lambda bench, tmp_path: generating(bench),
     "lm-train": lambda bench, tmp_path: training(bench),
@@ -166,7 +189,7 @@ def test_training_says_whether_the_loss_is_finite_and_falls(bench: Any, read: An
         "precision",
         "loss not finite",
     ]
-    assert "Diverged: 4 cases, such as cuda:0 amp-bf16 compile=off bs=1" in document["Caveats"].text
+    assert "Diverged: 4 cases, such as cuda:0 amp-bf16 bs=1" in document["Caveats"].text
     assert shown[-1] == ["–", "not finite", "not finite", "7.20 GB", "8.80 GB"]
 
 
@@ -198,7 +221,21 @@ def test_column_that_is_equal_in_all_rows_is_a_line_below_the_table(bench: Any, 
 def test_reasons_of_unmeasured_cases_are_told_once(bench: Any, read: Any) -> None:
     made = [bench.case(size, outcome="skipped", end={"reason": "no GPU"}, device="cuda:0") for size in SIZES]
     remarks = read(markdown(bench.session(bench.case(1, 10.0), *made)))["Remarks"].paragraphs
-    assert "4 cases skipped (such as cuda:0 fp32 compile=off bs=1 seq=128): no GPU." in remarks
+    assert "4 cases skipped (such as cuda:0 fp32 bs=1): no GPU." in remarks
+
+
+def test_long_note_on_an_import_says_what_it_leaves_out(tmp_path: Path, read: Any) -> None:
+    session = imported(tmp_path, "batch-sweep-runner.jsonl")
+    (note,) = [each.text for each in session.messages if each.text.startswith("ignored fields: ")]
+    short = next(text for text in _facts(read, markdown(session)) if text.startswith("Import: ignored fields"))
+    shown, _, more = short.removesuffix(" more (all of them with --full)").rpartition(" and ")
+    assert note.startswith(shown.removeprefix("Import: "))
+    assert shown.count(", ") + 1 + int(more) == note.count(", ") + 1
+    assert f"Import: {note}" in _facts(read, markdown(session, full=True))
+
+
+def _facts(read: Any, text: str) -> list[str]:
+    return [fact for section in read(text).sections for fact in section.paragraphs]
 
 
 def test_report_names_what_only_the_full_one_has(bench: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from benchtui.sessions.events import Message
 from benchtui.sessions.payloads import Model
-from benchtui.sessions.plots.render import render_plots
+from benchtui.sessions.plots.render import RenderedPlot, render_plots
 from benchtui.sessions.report.document import markdown, report
 from benchtui.sessions.report.html import page, report_page
 from benchtui.sessions.state.session import Session
@@ -197,6 +197,14 @@ def test_plots_use_the_colors_of_the_page(bench: Any) -> None:
     drawings = text[text.index("<figure") :]
     assert "var(--series-0)" in drawings
     assert not re.search(r"#(fefefe|1c1c21|0072b2)", drawings)
+
+
+def test_name_that_reads_like_a_color_is_kept_in_a_plot() -> None:
+    svg = b'<svg viewBox="0 0 1 1"><g><title>case #0072b2</title><path style="fill: #0072b2"/></g></svg>'
+    plot = RenderedPlot("speedup", "Decision", "Speedup", "", svg, None)
+    text = "".join(page(lambda table: "# t\n\n## Decision\n\na\n", [plot]))
+    assert "<title>case #0072b2</title>" in text
+    assert 'style="fill: var(--series-0)"' in text
 
 
 def test_page_is_deterministic(bench: Any) -> None:

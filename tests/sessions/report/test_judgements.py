@@ -196,9 +196,7 @@ def test_nearest_case_to_the_peak_is_chosen_whatever_its_bound(bench: Any, read:
     )
     section = read(full_report(session))["Limits"]
     assert section.columns("Limited by") == [["memory"], ["–"]]
-    assert "Nearest to the measured peak of products: cpu fp32 compile=off bs=2 seq=128, with 20 % of it." in (
-        section.text
-    )
+    assert "The highest share of the measured peak FLOP/s is 20.0 % (cpu fp32 bs=2)." in (section.text)
 
 
 def test_peak_exceeded_by_one_case_is_used_for_none(bench: Any, read: Any) -> None:
@@ -208,7 +206,7 @@ def test_peak_exceeded_by_one_case_is_used_for_none(bench: Any, read: Any) -> No
     assert "150" not in " ".join(cell for row in section.tables[0][1:] for cell in row[-4:])
     assert "arithmetic" not in {cell for row in section.tables[0] for cell in row}
     assert "a case exceeded" in section.text and "products" in section.text
-    assert "Nearest to the peak" not in section.text
+    assert "The highest share" not in section.text
 
 
 def test_whole_table_has_one_baseline(bench: Any, read: Any) -> None:
@@ -310,7 +308,7 @@ def test_steadiest_case_shows_its_spread_and_slow_steps(bench: Any, read: Any) -
     document = read(full_report(bench.session(bench.case(1, shaky), bench.case(1, even, threads=2))))
     row = document.need("Steadiest steps")
     assert row["Run"] == "cpu fp32 threads=2 bs=1"
-    assert row["Figure (95% interval)"] == "std 0.292 % of the mean step, p99 14.1 ms"
+    assert row["Figure (95% interval)"] == "std 0.29 % of the mean step, p99 14.1 ms"
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,22 @@ def test_recipe_contains_the_sweep_that_ran(bench: Any, read: Any, name: str, va
     assert "<" not in fence.content and "`" not in fence.content
 
 
+def test_sweep_that_cannot_be_written_is_named_with_its_reason(bench: Any, read: Any) -> None:
+    sweep = load_sweep("quick", [])
+    foreign = structs.replace(sweep, axes=structs.replace(sweep.axes, env=("no pair",)))
+    document = read(markdown(bench.session(bench.case(1, 10.0), sweep=foreign)))
+    facts = document["How to reproduce"].paragraphs
+    assert facts[0] == "Sweep: can't be written: axes.env: 'no pair' isn't a list of name=value"
+    assert not any(text.startswith("Command") for text in facts)
+    assert not [token for token in document.tokens if token.type == "fence"]
+
+
+def test_raw_data_of_a_session_is_named(bench: Any, read: Any) -> None:
+    session = bench.session(bench.case(1, 10.0))
+    facts = read(markdown(session))["How to reproduce"].paragraphs
+    assert f"Raw data: every step of session {session.start.id}: benchtui export SESSION --steps" in facts
+
+
 def test_imported_session_has_no_recipe(bench: Any) -> None:
     session = bench.session(bench.case(1, 10.0), host=Host())
     assert recipe(session) is not None

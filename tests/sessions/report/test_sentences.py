@@ -30,7 +30,17 @@ from benchtui.sessions.events import (
 from benchtui.sessions.export import step_export
 from benchtui.sessions.export.case_export import as_json
 from benchtui.sessions.importers import registry, session_writer
-from benchtui.sessions.payloads import Effective, Energy, Environment, Host, Memory, Model, Reported, StepCost
+from benchtui.sessions.payloads import (
+    Effective,
+    Energy,
+    Environment,
+    Gpu,
+    Host,
+    Memory,
+    Model,
+    Reported,
+    StepCost,
+)
 from benchtui.sessions.report import document
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.overview import decision, option_effects
@@ -431,8 +441,10 @@ def test_checker_compares_the_nearest_case_to_the_peak_with_all_rows(
     )
     assert objections_to(session) == []
     nearest = roofline._nearest
-    monkeypatch.setattr(roofline, "_nearest", lambda found: nearest([row for row in found if row[1].bound]))
-    found = objections_to_report_with(session, "bs=2 seq=128, with 30 % of it")
+    monkeypatch.setattr(
+        roofline, "_nearest", lambda found, varying: nearest([row for row in found if row[1].bound], varying)
+    )
+    found = objections_to_report_with(session, "is 30.0 % (cpu fp32 bs=2)")
     assert all("the most is 50.0" in each for each in found)
 
 
@@ -736,3 +748,63 @@ def test_checker_rejects_results_that_do_not_follow_from_the_steps() -> None:
         changed = {**results, "cases": [{**results["cases"][0], name: 1.5}, *results["cases"][1:]]}
         found = objections(changed, report, recording=recording)
         assert any(f": {name} is " in each for each in found)
+
+
+# --- answers, and shares of the data sheet's peak
+
+
+def answering(bench: Any, **figures: Any) -> Session:
+    """Build a session of a baseline and a faster case with another precision, whose answers were compared."""
+    cases = (bench.steady(1, 10.0), bench.steady(2, 10.0, precision="bf16"), bench.steady(4, 15.0))
+    answered = [bench.answered(0), bench.answered(1, **figures), bench.answered(2, absent="slow")]
+    return bench.session(*cases, more=answered)  # type: ignore[no-any-return]
+
+
+ANSWERS = (
+    {"verdict": "close", "kl_mean": 4e-4, "kl_p99": 3e-14, "top1_agreement": 0.98, "sqnr_db": 40.83},
+    {"verdict": "broken", "kl_mean": 7.1, "sqnr_db": -3.0},
+    {"verdict": "different", "equal_tokens": 0.125, "first_difference": 3},
+    {"verdict": "identical", "loss_difference": 0.0},
+)
+
+
+@pytest.mark.parametrize("figures", ANSWERS)
+def test_compared_answers_follow_from_the_results(bench: Any, figures: dict[str, Any]) -> None:
+    session = answering(bench, **figures)
+    assert "## What the speed costs" in markdown(session)
+    assert objections_to(session) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "others"),
+    [
+        ("0.0004", "0.0005"),
+        ("98.0", "97.0"),
+        ("40.8", "40.9"),
+        ("CLOSE", "IDENTICAL"),
+        ("1 case (slow)", "2 cases (slow)"),
+    ],
+)
+def test_checker_notices_a_changed_answer(bench: Any, words: str, others: str) -> None:
+    session = answering(bench, **ANSWERS[0])
+    report = markdown(session, full=True)
+    assert words in report
+    assert objections_to(session, report.replace(words, others))
+
+
+@pytest.mark.parametrize("shown", ["12.5", "12.8"])
+def test_checker_computes_the_share_of_the_data_sheet(bench: Any, shown: str) -> None:
+    work = StepCost(flops=2.4735e12, bytes_moved=1e9, bytes_of_weights=1e8)
+    made = bench.case(
+        1, 20.0, device="cuda:0", precision="bf16", end={"work": work}, prepared={"gpu_uuid": "GPU-1"}
+    )
+    session = bench.session(made, host=Host(gpus=(Gpu(index=0, name="NVIDIA H200", uuid="GPU-1"),)))
+    events = [
+        {"event": "session_started", "host": {"gpus": [{"name": "NVIDIA H200", "uuid": "GPU-1"}]}},
+        {"event": "case_prepared", "case": 0, "gpu_uuid": "GPU-1"},
+        {"event": "case_finished", "case": 0, "work": msgspec.to_builtins(work)},
+    ]
+    report = markdown(session, full=True)
+    assert report.count(" 12.5 |") == 2
+    found = objections_to(session, report.replace(" 12.5 |", f" {shown} |"), Recording({}, events))
+    assert len(found) == (0 if shown == "12.5" else 2)

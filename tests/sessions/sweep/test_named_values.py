@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import cases, named_values
@@ -107,6 +108,14 @@ def test_an_option_takes_the_value_of_its_entry_in_its_task_alone() -> None:
 def test_parameters_are_for_a_step_of_ones_own() -> None:
     sweep = parse_sweep('model = "m"', "s", ["axes.parameters={block = 1}"])
     assert [case.skip for case in cases(sweep)] == ["parameters (block=1) are for a step of your own"]
+
+
+@pytest.mark.parametrize("field", ["env", "parameters"])
+def test_malformed_lines_of_a_foreign_session_are_refused(field: str) -> None:
+    sweep = parse_sweep('model = "m"', "s")
+    foreign = replace(sweep, axes=replace(sweep.axes, **{field: ("a=1", "no pair")}))
+    with pytest.raises(BenchtuiError, match=f"axes.{field}: 'a=1, no pair' isn't a list of name=value"):
+        toml_of(foreign)
 
 
 def test_a_search_for_the_batch_size_may_have_a_cap() -> None:

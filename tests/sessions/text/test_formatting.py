@@ -10,9 +10,11 @@ from benchtui.sessions.text import markdown
 from benchtui.sessions.text.formatting import (
     count,
     listed,
+    loss,
     memory,
     number,
     percent,
+    percentage,
     ratio_span,
     ratio_text,
     signed_percent,
@@ -124,6 +126,12 @@ def test_long_text_is_truncated() -> None:
         (signed_percent(-0.0005), "-0.05"),
         (signed_percent(1.2246), "+122"),
         (percent(0.00004), "0.00"),
+        (percent(0.0), "0.00"),
+        (percent(18.854), "1,890"),
+        (percentage(0.171), "0.17"),
+        (percentage(None), None),
+        (loss(10.32149), "10.321"),
+        (number(0.0000001234), "1.23e-07"),
         (number(-12345.6, 0), "-12,346"),
         (number(9999.9, 0), "10,000"),
         (number(1234, 0), "1,234"),
@@ -157,13 +165,15 @@ def test_unescaped_fast_path_equals_full_escaping(text: str) -> None:
     ("value", "text"),
     [
         (0.0346, "0.0346"),
-        (0.5, "0.50"),
+        (0.5, "0.500"),
         (0.95, "0.950"),
         (1.0, "1.000"),
         (1.0994, "1.099"),
         (1.2, "1.20"),
         (27.926, "27.9"),
-        (12345.6, "12,346"),
+        (0.05, "0.0500"),
+        (0.94999, "0.950"),
+        (12345.6, "12,300"),
         (float("inf"), None),
     ],
 )
@@ -171,6 +181,8 @@ def test_ratio_shows_more_decimals_near_one_and_for_small_values(value: float, t
     assert ratio_text(value) == text
 
 
-def test_bounds_have_the_decimals_of_their_ratio() -> None:
+def test_bounds_of_a_ratio_near_one_have_three_decimals() -> None:
     assert ratio_span(0.9, 1.2, 1.05) == "0.900 to 1.200"
+    assert ratio_span(0.027, 12.34, 0.51) == "0.0270 to 12.3"
+    assert ratio_span(1.04, 12.34, 1.05) == "1.040 to 12.3"
     assert ratio_span(None, 1.2, 1.05) is None

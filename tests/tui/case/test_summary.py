@@ -73,10 +73,10 @@ def test_limits_compare_a_case_with_its_device_peaks() -> None:
     work = StepCost(flops=1.2e10, bytes_moved=2.5e8, bytes_of_weights=2e8, busy_ms=99.0, attention=("flash",))
     peaks = Peaks(t=0.5, device="cpu", precision="fp32", flops_per_s=1.5e11, bytes_per_s=1e10)
     assert shown(work, peaks) == [
-        "per step 12.00 GFLOP",
+        "per step 12.0 GFLOP",
         "arithmetic 120 GFLOP/s, 80.0 % of the measured peak, 150",
-        "moves 0.25 GB at most",
-        "memory 2.50 GB/s, 25.0 % of the measured peak, 10.00 at most",
+        "moves 0.250 GB at most",
+        "memory 2.50 GB/s, 25.0 % of the measured peak, 10.0 at most",
         "device busy for 99 % of a step",
         "attention kernel flash",
         "limited by arithmetic",
@@ -140,7 +140,7 @@ def test_case_of_another_tool_shows_no_options_and_no_samples() -> None:
     text = "\n".join(lines) + case_markdown(case, metrics(case), None, UNICODE)
     assert not re.search("precision|threads|unknown|samples each", text)
     assert "| user time of a step | 1.25 ms |" in text
-    assert "| system time of a step | 0.50 ms |" in text
+    assert "| system time of a step | 0.500 ms |" in text
 
 
 def test_options_of_the_task_show_their_actual_value() -> None:

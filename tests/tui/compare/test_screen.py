@@ -101,10 +101,10 @@ async def test_pairs_are_listed_with_their_verdict(opened: Any, pair: Pair) -> N
         assert "Neither session says which software it ran on; the rest is the same." in shown.text
         assert "B against A  1 faster  1 slower  1 same" in shown.text
         one, two, four = shown.rows
-        assert one.split()[4:6] == ["F", "faster"] and "1.996x      10.02       5.02" in one
+        assert one.split()[4:6] == ["F", "faster"] and {"2.00x", "10.0", "5.02"} <= {*one.split()}
         assert "= same" in two and "S slower" in four
-        assert "B is 1.996x as fast" in shown.text
-        assert "A  n 90   p50 10.02 ms" in shown.text
+        assert "B is 2.00x as fast" in shown.text
+        assert "A  n 90   p50 10.0 ms" in shown.text
         assert "letters: medians" in shown.text
 
 
@@ -263,7 +263,7 @@ async def test_sessions_without_steps_are_compared_without_histograms(opened: An
     async with opened() as seen:
         shown = await Shown(seen, (reference, reference)).begin()
         assert "? unsure" in shown.rows[0]
-        assert "mean 449.57 ms" in shown.text
+        assert "mean 450 ms" in shown.text
         assert "no steps to plot: a session recorded none" in shown.text
 
 

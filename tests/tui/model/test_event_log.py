@@ -21,6 +21,6 @@ async def test_log_shows_when_cases_start_and_end_with_their_metrics(
             "cuda:0 fp32 seq 128 bs 1",
             "case 3 started",
         ]
-        assert lines[0][1].startswith("case 1 finished: 10.02 ms, 99.8 samples/s")
+        assert lines[0][1].startswith("case 1 finished: 10.0 ms, 99.8 samples/s")
         assert lines[1] == ("warning", "case 2 out of memory: out of memory at 4 GB")
         assert "case 3 started: cuda:0 fp32 seq 128 bs 4" in seen.panel("log")[-1]

@@ -60,7 +60,7 @@ async def test_metrics_and_time_left_are_shown(story: Any, engine: Any, opened: 
         assert figures == "p50 20.0 ms   ±0.00 %   n 50   100 samples/s"
         assert "39 s left" in seen.panel("current")[1]
         assert "left" in seen.panel("heading")[0]
-        assert "10.02    10.04" in seen.table[0]
+        assert seen.table[0].split().count("10.0") == 2
 
 
 async def test_the_band_shows_warm_up_and_median(story: Any, engine: Any, opened: Any) -> None:
@@ -239,7 +239,7 @@ async def test_a_small_terminal_shows_the_most_important_facts(
 ) -> None:
     story.begin().telemetry().case(0).start(1).prepare(1).steps(1, [1300.0] * 7)
     async with opened(story.path, engine, size=size) as seen:
-        for fact in ("trial", "1/3", "measuring", "7/20", "p50 1,300.00 ms"):
+        for fact in ("trial", "1/3", "measuring", "7/20", "p50 1,300 ms"):
             assert fact in seen.text
         await seen.press("q")
         assert "The sweep is running." in seen.text
@@ -518,7 +518,7 @@ async def test_columns_without_any_value_appear_with_the_first_one(
         story.steps(0, [10.0])
         await seen.look()
         assert "p99" in seen.panel("header")[0] and " W " not in seen.panel("header")[0]
-        assert "10.00    10.00" in seen.table[0]
+        assert seen.table[0].split().count("10.0") == 2
         story.finish(0)
         await seen.look()
         assert {"p99", "W", "memory"} <= {*seen.panel("header")[0].split()}

@@ -9,12 +9,14 @@ from benchtui.sessions.advice.constraints import KINDS, NONE, VERDICTS, Relaxati
 from benchtui.sessions.advice.objectives import job_ms
 from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.export.case_rows import case_row
+from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.report.compare_json import ratio_json
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, simulation_note
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
+from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.formatting import memory, number, time_ms
 from benchtui.sessions.text.wording import costs, ratio_with_interval, unverified_note, verdict_cell, why_unsure
 
@@ -68,32 +70,29 @@ def metrics_text(result: Result, decision: Decision) -> str:
         _with(*result.per_mb) if decision.objective.need == "memory" else None,
         _with(found.energy_per_sample_j, "J/sample"),
         _job_text(result, decision.objective.steps),
-        f"n {found.latency_ms.n:,}",
+        f"n {found.latency_ms.n:,}" if found.latency_ms.n else None,
     ]
     return ", ".join(part for part in parts if part)
 
 
 def document(session: Session, decision: Decision) -> dict[str, object]:
     """Return the decision as JSON values, with each case as a ``CaseRow``."""
-    objective, work = decision.objective, decision.objective.work
+    objective = decision.objective
     return {
         "simulated": simulation_note(session.start),
         "objective": objective.need,
         "constraints": objective.constraints,
         "steps": objective.steps,
-        "model": (work and work.model) or session.start.sweep.model,
-        "new_tokens": (work and work.new_tokens) or None,
-        "sequence_length": work.sequence_length if work and not work.group else None,
-        "group": work.group if work and work.group else None,
-        "best": case_row(decision.best.case, decision.best) if decision.best else None,
-        "runner_up": case_row(decision.runner_up.case, decision.runner_up) if decision.runner_up else None,
+        **_work_values(session, objective.work),
+        "best": _row(decision.best),
+        "runner_up": _row(decision.runner_up),
         "ahead": ratio_json(decision.ahead),
         "verdict": decision.verdict,
         "clear": decision.clear,
-        "leader": case_row(decision.leader.case, decision.leader) if decision.leader else None,
+        "leader": _row(decision.leader),
         "tail": decision.tail,
         "ties": [result.name for result in decision.ties],
-        "front": [case_row(result.case, result) for result in decision.front],
+        "front": [_row(result) for result in decision.front],
         "left_out": [
             {"case": each.case.index, "name": each.case.name, "reason": each.reason}
             for each in decision.rejected
@@ -103,6 +102,27 @@ def document(session: Session, decision: Decision) -> dict[str, object]:
             for each in decision.relaxations
         ],
     }
+
+
+def _work_values(session: Session, work: Work | None) -> dict[str, object]:
+    """Return the work that the cases of a decision have in common; a group has no sequence length."""
+    if work is None:
+        return {
+            "model": session.start.sweep.model,
+            "new_tokens": None,
+            "sequence_length": None,
+            "group": None,
+        }
+    return {
+        "model": work.model or session.start.sweep.model,
+        "new_tokens": work.new_tokens or None,
+        "sequence_length": None if work.group else work.sequence_length,
+        "group": work.group or None,
+    }
+
+
+def _row(result: Result | None) -> CaseRow | None:
+    return case_row(result.case, result) if result else None
 
 
 def json_text(session: Session, decisions: list[Decision]) -> str:
@@ -123,7 +143,9 @@ def _against_next(decision: Decision) -> Iterator[str]:
         yield "  no other case to compare with"
         return
     yield f"  next: {second.name}: {metrics_text(second, decision)}"
-    yield f"  {ratio_with_interval(ahead)} {_QUANTITIES[decision.objective.need]}: {verdict_cell(ahead)}"
+    why = why_unsure(ahead)
+    verdict = verdict_cell(ahead) if why is None else f"unsure: {why}"
+    yield f"  {ratio_with_interval(ahead)} {_QUANTITIES[decision.objective.need]}: {verdict}"
     if decision.leader is not None:
         yield (
             f"  {decision.leader.name} has the better value, but its lead isn't significant or is within"
@@ -133,8 +155,6 @@ def _against_next(decision: Decision) -> Iterator[str]:
         best, other = decision.tail.best_ms, decision.tail.other_ms
         shown = f"{time_ms(best)} ms, compared with {time_ms(other)} ms"
         yield f"  but its {decision.tail.name} is longer: {shown}"
-    if (why := why_unsure(ahead)) is not None:
-        yield f"  unsure: {why}"
     others = [result.name for result in decision.ties if result is not second]
     yield from _listed("  not distinguishable from the best:", others)
 

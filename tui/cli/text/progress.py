@@ -37,8 +37,9 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.case_metrics import Metrics, metrics
 from benchtui.sessions.stats.results import by_work, measured
+from benchtui.sessions.text.formatting import count, loss, memory, number, percentage, time_ms
 from benchtui.sessions.text.wording import confidence, figure
-from benchtui.tui.drawing.format import amount, counted
+from benchtui.tui.drawing.format import counted
 from benchtui.tui.replay.player import ReplayTarget
 
 MAX_INTERVAL_PERCENT = 100.0
@@ -145,7 +146,7 @@ def _texts(session: Session, event: AnyRecord, markers: Sequence[TimelineEvent])
 
 def _machine_text(host: Host) -> str:
     gpus = counted(gpu.name for gpu in host.gpus) or host.absent.get("gpu", "no GPU")
-    processors = amount(host.cpu_count, "processor") if host.cpu_count else None
+    processors = count(host.cpu_count, "processor") if host.cpu_count else None
     parts = (host.hostname, host.processor, processors, gpus)
     return f"on {', '.join(part for part in parts if part)}"
 
@@ -155,7 +156,7 @@ def progress_line(session: Session, event: AnyRecord) -> str | None:
     match event:
         case SessionStarted():
             name = labeled(event.sweep.name, event)
-            return f"session {event.id}: {name}, {amount(len(event.plan), 'case')}"
+            return f"session {event.id}: {name}, {count(len(event.plan), 'case')}"
         case Message():
             return f"  {event.level}: {event.text}"
         case CaseFinished():
@@ -186,10 +187,10 @@ def _node_text(event: NodeJoined | NodeLost) -> str:
 def _start_text(session: Session, event: CaseStarted) -> str:
     case = session.cases[event.case]
     predicted = MemoryForecast(session.cases).predict(case.config)
-    memory = f", predicted peak {predicted.peak_mb:,.0f} MB {predicted.quantity}" if predicted else ""
+    peak = f", predicted peak {memory(predicted.peak_mb)} {predicted.quantity}" if predicted else ""
     round_text = f", round {event.round + 1}" if event.round else ""
     node = f" on {event.node}" if event.node else ""
-    return f"  starts: {case.name}{node}{round_text}{memory}"
+    return f"  starts: {case.name}{node}{round_text}{peak}"
 
 
 def outcome_text(case: CaseState) -> str:
@@ -204,24 +205,24 @@ def outcome_text(case: CaseState) -> str:
 def _metrics_text(case: CaseState, measured: Metrics) -> str:
     latency = measured.latency_ms
     center = latency.mean if latency.median is None else latency.median
-    parts = [f"p50 {center:,.2f} ms"]
+    parts = [f"{'mean' if latency.median is None else 'p50'} {time_ms(center)} ms"]
     if latency.interval_percent is not None and latency.interval_percent < MAX_INTERVAL_PERCENT:
-        parts.append(f"±{latency.interval_percent:.1f}%")
+        parts.append(f"±{percentage(latency.interval_percent)}%")
     parts.append(f"n {latency.n}")
     if measured.samples_per_s is not None:
-        parts.append(f"{measured.samples_per_s:,.1f} samples/s")
+        parts.append(f"{number(measured.samples_per_s)} samples/s")
     parts += _generation_texts(measured)
     if measured.loss is not None:
-        parts.append(f"loss {measured.loss:.3f}")
-    memory = case.finished.memory if case.finished else None
-    if memory and memory.peak_allocated_mb is not None:
-        parts.append(f"VRAM {memory.peak_allocated_mb:,.0f} MB")
-    elif memory and memory.peak_reserved_mb is not None:
-        parts.append(f"VRAM {memory.peak_reserved_mb:,.0f} MB reserved")
-    elif memory and memory.peak_rss_mb is not None:
-        parts.append(f"RSS {memory.peak_rss_mb:,.0f} MB")
+        parts.append(f"loss {loss(measured.loss)}")
+    known = case.finished.memory if case.finished else None
+    if known and known.peak_allocated_mb is not None:
+        parts.append(f"VRAM {memory(known.peak_allocated_mb)}")
+    elif known and known.peak_reserved_mb is not None:
+        parts.append(f"VRAM {memory(known.peak_reserved_mb)} reserved")
+    elif known and known.peak_rss_mb is not None:
+        parts.append(f"RSS {memory(known.peak_rss_mb)}")
     if measured.mean_power_w is not None:
-        parts.append(f"{measured.mean_power_w:,.0f} W")
+        parts.append(f"{number(measured.mean_power_w)} W")
     return "  ".join(parts)
 
 
@@ -232,12 +233,12 @@ def _generation_texts(measured: Metrics) -> list[str]:
         ("per token", measured.time_per_output_token_ms),
     )
     texts = [
-        f"{name} {latency.median:,.2f} ms"
+        f"{name} {time_ms(latency.median)} ms"
         for name, latency in latencies
         if latency and latency.median is not None
     ]
     if measured.new_tokens_per_s is not None:
-        texts.append(f"{measured.new_tokens_per_s:,.0f} new tokens/s")
+        texts.append(f"{number(measured.new_tokens_per_s)} new tokens/s")
     return texts
 
 
@@ -257,7 +258,7 @@ def summary_line(session: Session, path: Path, engine: Engine | None = None) -> 
     outcomes = ", ".join(f"{count} {state}" for state, count in counts.items())
     path = current_path(path, session.started.id) if session.started else path
     resume = f"; resume: benchtui run --resume {path}" if session.left else ""
-    cases = amount(len(session.cases), "case")
+    cases = count(len(session.cases), "case")
     return f"{cases}: {outcomes}{_cut_off_text(session, engine)}; session {path}{resume}"
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import log2
 from statistics import fmean
 
@@ -29,6 +30,15 @@ class Cell:
         """Tokens that a sample of a generation gets."""
         rate, mean = self.row["new_tokens_per_s"], self.row["latency_mean_ms"]
         return float(round(rate * mean / 1000 / self.row["samples_per_step"]))
+
+
+DATA_SHEETS = {
+    "Tesla T4": {"fp32": 8.1, "fp16": 65.0},
+    "NVIDIA A100-SXM4-80GB": {"fp32": 19.5, "tf32": 156.0, "fp16": 312.0, "bf16": 312.0},
+    "NVIDIA H100 80GB HBM3": {"fp32": 67.0, "tf32": 494.7, "fp16": 989.4, "bf16": 989.4},
+    "NVIDIA H200": {"fp32": 67.0, "tf32": 494.7, "fp16": 989.4, "bf16": 989.4},
+}
+"""Dense rates by NVIDIA's data sheets in 10^12 operations per second, of the GPUs in recorded sessions."""
 
 
 class NotKnown(Exception):
@@ -106,6 +116,8 @@ def _further_sample(cell: Cell) -> float | None:
 
 def _peak_per_sample(cell: Cell) -> float | None:
     peak = peak_mb(cell.row)
+    if cell.row["batch_size"] is None:
+        raise NotKnown
     return peak / cell.row["batch_size"] if peak and cell.row["device"] != "cpu" else None
 
 
@@ -151,6 +163,15 @@ def operations_per_s(cell: Cell) -> float | None:
     """Return the GFLOP/s of a case: counted operations over the median step."""
     step_ms = cell.row["device_p50_ms"] or cell.row["latency_p50_ms"]
     return _flops(cell) * 1000 / step_ms
+
+
+def utilization(cell: Cell) -> float | None:
+    """Return the percentage of the rate by the GPU's data sheet that a case reaches."""
+    if cell.recording is None:
+        raise NotKnown
+    sheet = DATA_SHEETS[str(cell.recording.gpu_name(cell.row))]
+    rate = operations_per_s(cell)
+    return rate and 100 * rate / 1000 / sheet[cell.row["precision"].removeprefix("amp-")]
 
 
 def _flops(cell: Cell) -> float:
@@ -380,8 +401,8 @@ LIMITS: dict[str, Check] = {
     "GFLOP/s": _number(operations_per_s),
     "Peak (GFLOP/s)": _number(peak_rate("flops_per_s")),
     "Share of the measured peak (%)": _skip,  # ``check_roofline`` computes it from the cells before it
-    "MFU (%)": _skip,  # needs the data sheet of the GPU
-    "HFU (%)": _skip,
+    "MFU (%)": _number(utilization),
+    "HFU (%)": _number(utilization),
     "GB/step, from above": _number(_bytes("bytes_moved")),
     "Of weights (GB/step)": _number(_bytes("bytes_of_weights")),
     "GB/s, from above": _number(_bytes_per_s),
@@ -434,6 +455,7 @@ ELSEWHERE = (
     "Decision",
     "Results",
     "What each option brings",
+    "What the speed costs",
     "Leaderboard",
     "Precision gain",
     "Compile gain",
@@ -449,11 +471,11 @@ def check_tables(reader: Reader, part: Part) -> None:
         return
     section = part.section
     if section in BY_CASE:
-        _check_rows(reader, part, BY_CASE[section], lambda row: reader.case(row["Case"]), "Case")
+        check_rows(reader, part, BY_CASE[section], lambda row: reader.case(row["Case"]), "Case")
     elif section in BY_BATCH_SIZE:
-        _check_rows(
-            reader, part, BY_BATCH_SIZE[section], lambda row: _in_series(reader, part, row), "Batch size"
-        )
+        named = all("Case" in row for row in part.rows)  # by the tool that they were imported from
+        find = partial(_named, reader) if named else partial(_in_series, reader, part)
+        check_rows(reader, part, BY_BATCH_SIZE[section], find, "Case" if named else "Batch size")
     elif section == "Parts of a step":
         _check_parts(reader, part)
     elif section in ("Device speedup", "Machine comparison"):
@@ -465,7 +487,7 @@ def check_tables(reader: Reader, part: Part) -> None:
         reader.objections.append(f"{section}: a table that no check knows")
 
 
-def _check_rows(
+def check_rows(
     reader: Reader,
     part: Part,
     columns: Mapping[str, Check],
@@ -479,6 +501,10 @@ def _check_rows(
                 columns[title](claim, Cell(reader.facts, case, reader.recording), shown)
             else:
                 claim.require(title == key, f"unknown column: {title}")
+
+
+def _named(reader: Reader, row: dict[str, str]) -> Row:
+    return reader.case(row["Case"])
 
 
 def _in_series(reader: Reader, part: Part, row: dict[str, str]) -> Row | None:

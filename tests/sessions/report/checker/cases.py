@@ -32,6 +32,8 @@ DEFAULT_VALUES = {
     "padding": "max",
 }
 VERIFIED = ("precision", "compile", "attention")
+PREFIXES = {"precision": "", "compile": "compile=", "attention": "attn="}
+"""How a sentence names the value of an option."""
 DEFAULTS = ("fp32", "off", "auto", "unknown")
 DISTURBANCES = ("disturbed", "throttled", "clock", "shared GPU", "beside")
 PRECISIONS = {
@@ -77,7 +79,7 @@ UNEVEN_RATIO = 1.25
 
 def has_own_label(row: Row) -> bool:
     """Whether a case is named by the tool it was imported from, so that its options say nothing."""
-    return " bs=" not in row["name"]
+    return " bs=" not in row["name"] or row["attention"] is None
 
 
 def label(row: Row, varied: Iterable[str]) -> str:
@@ -86,7 +88,8 @@ def label(row: Row, varied: Iterable[str]) -> str:
         f"{SHORT_OPTIONS.get(name, name)}={row[name] or 'default'}" for name in OPTIONS[3:] if name in varied
     ]
     machine = [row["machine"]] if row["machine"] else []
-    return " ".join([*machine, row["device"], row["precision"], *shown, f"bs={row['batch_size']}"])
+    precision = [row["precision"]] if row["precision"] != "unknown" else []
+    return " ".join([*machine, row["device"], *precision, *shown, f"bs={row['batch_size']}"])
 
 
 def key(row: Row, without: str = "") -> tuple[object, ...]:
@@ -188,6 +191,11 @@ def longer_tail(need: str, row: Row, other: Row) -> tuple[str, float, float] | N
         if mine is not None and theirs is not None and need in SPEED:
             return (name, mine, theirs) if mine > LONGER_TAIL * theirs * samples else None
     return None
+
+
+def named_option(row: Row, option: str) -> str:
+    """Return an option of a case as sentences name it."""
+    return f"{PREFIXES[option]}{row[option]}"
 
 
 def applied_states(row: Row, option: str) -> set[bool | None]:

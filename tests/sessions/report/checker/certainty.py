@@ -3,6 +3,7 @@
 import re
 from math import inf
 
+from .answers import check_answer_cost
 from .cases import (
     DEFAULTS,
     MIN_EXTRA_MEMORY,
@@ -14,6 +15,7 @@ from .cases import (
     applied_states,
     comparable_memory,
     longer_tail,
+    named_option,
     peak_mb,
     simplest,
 )
@@ -210,7 +212,9 @@ def check_all_costs(claim: Claim, text: str, row: Row, base: Row | None) -> None
     """Require that no cost is omitted."""
     if row["compile"] not in DEFAULTS and row["cold_cost_ms"] is not None:
         claim.require("s of compile time" in text, "the time of compiling isn't told")
-    if row["precision"] not in DEFAULTS:
+    if row["answer"]:
+        claim.require(row["answer"] == "identical" or "answers " in text, "nothing is said of its answer")
+    elif row["precision"] not in (None, *DEFAULTS):
         claim.require(f"{row['precision']}: accuracy not measured here" in text, "nothing is said of accuracy")
     peaks = peak_mb(row), peak_mb(base) if base and comparable_memory(row, base) else None
     more = peaks[0] and peaks[1] and peaks[0] / peaks[1] - 1 >= MIN_EXTRA_MEMORY
@@ -228,7 +232,7 @@ def require_complete(claim: Claim) -> None:
     if claim.best and "It costs" not in claim.text:
         check_all_costs(claim, "", claim.best, claim.facts.base_of(claim.best))
     for option in VERIFIED:
-        asked = bool(claim.best) and claim.best[option] not in DEFAULTS
+        asked = bool(claim.best) and claim.best[option] not in (None, *DEFAULTS)
         told = re.search("Not applied|Not verified", claim.text)
         claim.require(
             not asked or told or True in applied_states(claim.best, option), f"{option} wasn't surely in force"
@@ -251,7 +255,10 @@ def _check_compile_cost(claim: Claim, shown: Groups, row: Row, _: Row) -> None:
 
 
 def _check_accuracy_note(claim: Claim, shown: Groups, row: Row, _: Row) -> None:
-    claim.require(shown["precision"] == row["precision"] not in DEFAULTS, f"it is {row['precision']}")
+    if row["precision"] is None:  # the results of a case with a label of its own don't have its options
+        claim.require(shown["precision"] in row["name"].split(), "its name has another precision")
+    else:
+        claim.require(shown["precision"] == row["precision"] not in DEFAULTS, f"it is {row['precision']}")
 
 
 def _check_not_applied(claim: Claim, shown: Groups) -> None:
@@ -264,7 +271,7 @@ def _check_not_verified(claim: Claim, shown: Groups) -> None:
 
 def _check_unverified_options(claim: Claim, values: str, state: bool | None) -> None:
     for value in values.split(", "):
-        options = [option for option in VERIFIED if claim.best[option] == value]
+        options = [option for option in VERIFIED if named_option(claim.best, option) == value]
         told = any(state in applied_states(claim.best, option) for option in options)
         claim.require(told, f"{value} was in force, or not asked for")
 
@@ -330,5 +337,6 @@ CERTAINTY = shapes(
 COSTS = shapes(
     (_check_memory_cost, "{change:num} % peak memory ({theirs:memory} to {mine:memory})"),
     (_check_compile_cost, "{s:num} s of compile time"),
+    (check_answer_cost, "answers {verdict:word}[ ({figure:inside})]"),
     (_check_accuracy_note, "possibly accuracy ({precision:word}: accuracy not measured here)"),
 )

@@ -3,9 +3,10 @@
 import re
 from dataclasses import replace
 
+from .answers import check_suspect
 from .cases import NEEDS_BY_TITLE, step_ms
 from .certainty import CERTAINTY, COSTS, check_all_costs, check_unverified
-from .claims import Claim, Reader
+from .claims import Claim, Reader, shapes
 from .needs import check_metrics, check_missing_baseline, check_samples_per_day, parse_need, record_choice
 from .ratios import check_ratio_with_interval
 from .report_text import NUMBER, Part
@@ -13,6 +14,14 @@ from .summary import COUNTS
 
 FIGURE, AGAINST = "Figure (95% interval)", "Against the baseline (95% interval)"
 BALANCED = "lowest time per sample x step time (x peak memory, x energy, where all cases have them)"
+
+WARNINGS = shapes(
+    (
+        check_suspect,
+        "Answers {verdict:word}[ ({figure:inside})]: {case:case} is fast, but its output isn't the baseline's;"
+        " check it before you use it",
+    ),
+)
 
 
 def check_decision(reader: Reader, part: Part) -> None:
@@ -26,6 +35,8 @@ def check_decision(reader: Reader, part: Part) -> None:
             claim.require(item.text == BALANCED, "unknown words")
         elif item.text.startswith("Measured: "):
             replace(claim, text=item.text.removeprefix("Measured: ")).check_sentences(COUNTS)
+        elif item.text.startswith(("Answers ", "So do ")):
+            claim.check_sentences(WARNINGS)
         else:
             _check_run(claim)
 

@@ -12,6 +12,7 @@ from .cases import (
     applied_states,
     diverged,
     mark_kind,
+    named_option,
     step_ms,
     typical,
 )
@@ -71,7 +72,7 @@ def _check_mark_count(claim: Claim, name: str) -> None:
     claim.require_value(match[1] or match[2] or "1", bearing, "number of cases that bear it")
     of = parse_number(match[1] or match[3] or "1")
     claim.require(max(len(claim.facts.ok), bearing) <= of <= len(claim.facts.rows), "number of cases that ran")
-    if used := re.search(rf"up to ({NUMBER}) processors", claim.text):
+    if used := re.search(rf"up to ({NUMBER}) CPU cores", claim.text):
         marks = [re.search(r"others used (\d+)%", mark) for row in claim.facts.rows for mark in row["marks"]]
         most = [float(mark[1]) for mark in marks if mark]
         claim.require_value(
@@ -87,7 +88,12 @@ def _check_unverified_counts(claim: Claim, shown: Groups, lead: str) -> None:
         if match is None:
             claim.add_objection(f"unknown words: {each!r}")
             continue
-        rows = [(row, option) for option in VERIFIED for row in claim.facts.measured if row[option] == match[1]]
+        rows = [
+            (row, option)
+            for option in VERIFIED
+            for row in claim.facts.measured
+            if named_option(row, option) == match[1]
+        ]
         found = [applied_states(*row) for row in rows]
         if re.fullmatch(r"\d+ (?:tokenizer )?threads?", match[1]):
             continue  # the JSON of a case with a label lacks them

@@ -36,6 +36,12 @@ class Recording:
         """Return the event that ended a case."""
         return next(e for e in self.events if e["event"] == "case_finished" and e["case"] == case)
 
+    def gpu_name(self, row: Row) -> str | None:
+        """Return the driver's name of the GPU that a case ran on."""
+        prepared = next(e for e in self.events if e["event"] == "case_prepared" and e["case"] == row["case"])
+        gpus = self.events[0]["host"]["gpus"]
+        return next((gpu["name"] for gpu in gpus if gpu["uuid"] == prepared["gpu_uuid"]), None)
+
     def peaks(self, row: Row) -> Row | None:
         """Return the peaks that were measured for a case's device, precision and threads."""
         precision = row["precision"].removeprefix("amp-")

@@ -11,7 +11,7 @@ def _find_series(claim: Claim, shown: Groups) -> list[Row]:
     names = {short: name for name, short in SHORT_OPTIONS.items()}
     options = [each.split("=") for each in (shown["options"] or "").split()]
     wanted = {names.get(name, name): value for name, value in options}
-    wanted |= {"device": shown["device"], "precision": shown["precision"]}
+    wanted |= {"device": shown["device"], "precision": shown["precision"] or "unknown"}
     length = int(parse_number(shown["length"]))
     rows = [row for row in claim.facts.measured if row["sequence_length"] == length]
     rows = [row for row in rows if all(str(row[name] or "default") == value for name, value in wanted.items())]
@@ -105,10 +105,11 @@ def _check_unmeasured(claim: Claim, shown: Groups) -> None:
     claim.require_value(shown["n"], len(alike), "number of such cases")
     words = OUTCOMES.get(one["outcome"], one["outcome"])
     claim.require(shown["ended"] in (words, "unfinished"), f"it is {words}")
-    claim.require((shown["why"] or None) == (one["reason"] or None), f"the reason is {one['reason']}")
+    reason = (one["reason"] or "").removeprefix(shown["ended"]).lstrip(" :")
+    claim.require((shown["why"] or "") == reason, f"the reason is {one['reason']}")
 
 
-_ON = "On {device:word} with {precision:word}[ {options:text}] at {length:num} tokens, "
+_ON = "On {device:word}[ with {precision:word}[ {options:text}]] at {length:num} tokens, "
 _HIGHEST = f"{_ON}throughput is highest at batch size {{peak:num}}: {{times:num}} ×"
 _LAST = "batch size {last:num} gives {times:num} ×"
 _BY_BOTH = "by all steps together, {typical:num} × by typical steps"

@@ -75,7 +75,7 @@ def _unescaped(text: str) -> str:
     return html.unescape(re.sub(r"\\(.)", r"\1", text)).strip()
 
 
-NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?"
+NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]\d+)?"
 KINDS = {
     "case": "⟦(?P<{}>\\d+)⟧",
     "cases": "(?P<{}>[⟦⟧\\d, andmore]+?)",
@@ -114,9 +114,10 @@ def parse_number(shown: str) -> float:
 
 def half_digit(shown: str) -> float:
     """Return half a unit of the last digit shown: of the third one where zeros follow it."""
-    whole, _, decimals = shown.strip("+-").replace(",", "").partition(".")
+    digits, _, exponent = shown.strip("+-").replace(",", "").partition("e")
+    whole, _, decimals = digits.partition(".")
     zeros = len(whole) - max(len(whole.rstrip("0")), 3)
-    return 0.5 * 10.0 ** (-len(decimals) if decimals else max(zeros, 0))
+    return 0.5 * 10.0 ** (int(exponent or 0) + (-len(decimals) if decimals else max(zeros, 0)))
 
 
 def rounds_to(shown: str, value: float | None) -> bool:

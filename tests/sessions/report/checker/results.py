@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from math import log2
 
-from .case_tables import Cell, operations_per_s, peak_rate
+from .case_tables import Cell, operations_per_s, peak_rate, utilization
 from .cases import OPTIONS, Row, mark_kind, matches_title, peak_mb
 from .claims import Claim, Reader
 from .facts import Facts
@@ -28,7 +28,7 @@ def check_results(reader: Reader, part: Part) -> None:
         counted = Part("Results", "Remarks", tables=[reader.limits])
         for item in part.items:
             claim = reader.claim("Results, Remarks", item.text)
-            is_limit = re.search(r" limits [\d,]+ of |^(Nearest to|No share of) ", claim.text)
+            is_limit = re.search(r" limits [\d,]+ of |^(The highest share of|No share of) ", claim.text)
             claim.check_sentences(*((LIMITS, counted) if is_limit else (REMARKS,)))
         return
     shown = [(_find(reader, part, row), row) for row in part.rows]
@@ -127,10 +127,12 @@ def _check_cells(claim: Claim, case: Row, row: dict[str, str]) -> None:
 
 def _check_limit(claim: Claim, cell: Cell, title: str, shown: str) -> None:
     """Check the rate of operations, and its share of the peak. No JSON has these, nor what limits a case."""
-    if cell.recording is None or title not in ("GFLOP/s", "Of the measured peak (%)"):
+    if cell.recording is None or title == "Limited by":
         return
     rate, peak = operations_per_s(cell), peak_rate("flops_per_s")(cell)
     value = rate if title == "GFLOP/s" else 100 * rate / peak if rate and peak else None
+    if title == "MFU (%)":
+        value = utilization(cell)
     claim.require_value(shown, value, f"{cell.row['name']}: {title}")
 
 

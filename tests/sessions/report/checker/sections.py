@@ -12,6 +12,7 @@ verdict on some metrics, such as memory and energy. Only what follows from the m
 
 from collections.abc import Callable, Sequence
 
+from .answers import check_answers
 from .case_tables import check_tables
 from .cases import DEFAULTS, SAME_WITHIN, SPEED, Row, key
 from .claims import Claim, Reader
@@ -41,6 +42,7 @@ SECTIONS: dict[str, Callable[[Reader, Part], None]] = {
     "Caveats": check_caveats,
     "Results": check_results,
     "What each option brings": check_options,
+    "What the speed costs": check_answers,
     "Out of memory": _each_item(check_frontier),
     "Model, system and method": check_method,
     "Choices in detail": _each_item(check_choice),

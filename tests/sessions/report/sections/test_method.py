@@ -32,6 +32,19 @@ def test_method_says_how_many_texts_are_truncated(bench: Any, samples: int, trun
     assert text == f"imdb ({samples} samples), truncated and padded to 16 tokens ({shown} are longer)"
 
 
+def test_baseline_names_what_its_cases_have_in_common(bench: Any) -> None:
+    def baseline(*cases: Any) -> str:
+        session = bench.session(*cases)
+        return dict(method(session, measured(session)))["Baseline"]
+
+    one, longer = bench.case(1, 4.0), bench.case(1, 4.0, sequence_length=512)
+    assert baseline(one) == "the first measured case, as the sweep names none"
+    assert "of each sequence length" in baseline(one, longer)
+    assert "of each sequence length and number of new tokens" in baseline(
+        one, longer, bench.case(1, 4.0, new_tokens=8)
+    )
+
+
 def test_truncation_of_each_length_is_reported(bench: Any) -> None:
     def case(length: int, truncated: int) -> Any:
         data = Data(dataset="imdb", samples=64, checked=64, truncated=truncated)

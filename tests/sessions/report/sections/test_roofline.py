@@ -43,8 +43,8 @@ def test_every_counted_case_has_shares_and_a_bound(bench: Any, read: Any) -> Non
     ]
     section = read(full_report(bench.session(*made, more=[CPU])))["Limits"]
     assert section.paragraphs[1] == (
-        "Arithmetic limits 2 of 4 cases and memory bandwidth limits 1 of 4 cases. Nearest to the measured"
-        " peak of products: cpu fp32 compile=off bs=4 seq=128, with 80 % of it."
+        "Arithmetic limits 2 of 4 cases and memory bandwidth limits 1 of 4 cases. The highest share of the"
+        " measured peak FLOP/s is 80.0 % (cpu fp32 bs=4)."
     )
     shown = ("GFLOP/step", "GFLOP/s", "Peak (GFLOP/s)", "Share of the measured peak (%)", "Limited by")
     rows = section.columns(*shown)
@@ -90,5 +90,5 @@ def test_host_bound_case_is_named(bench: Any, read: Any) -> None:
     section = read(full_report(bench.session(made, more=[gpu])))["Limits"]
     assert section.columns("Device at work (%)", "Limited by") == [["30.0", "host"]]
     assert section.paragraphs[1].startswith(
-        "The host limits 1 of 1 case. Nearest to the measured peak of products: cuda"
+        "The host limits 1 of 1 case. The highest share of the measured peak FLOP/s is 14.3 % (cuda"
     )
