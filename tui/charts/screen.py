@@ -8,7 +8,6 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -33,7 +32,7 @@ from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.nav_bar import place_lines
-from benchtui.tui.widgets.panel import Panel, small_lines
+from benchtui.tui.widgets.panel import Panel, PanelScreen, small_lines
 
 REFRESH_S = 1.0
 
@@ -58,10 +57,10 @@ CASE_AT: dict[str, Callable[[Any, tuple[int, int], tuple[int, int], Symbols], in
 """Function of each panel that finds the case at a position."""
 
 
-class Charts(Screen[None]):
+class Charts(PanelScreen[None]):
     """Charts of the session that the Monitor reads, redrawn every second while visible."""
 
-    COMPONENT_CLASSES = role_styles.CLASSES | role_styles.HEAT_CLASSES
+    COMPONENT_CLASSES = role_styles.HEAT_CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "charts",
         ("f", "figure", "figure(1)", "Next metric"),
@@ -356,9 +355,6 @@ class Charts(Screen[None]):
         views = (("tab", view),) if self._map.available else ()
         back = ("p", "back" if self._view == "front" else "Pareto")
         return (*first, *views, back, ("enter", "detail"), ("/", "filter"))[:7]
-
-    def _panel(self, name: str) -> Panel[Any]:
-        return self.query_one(f"#{name}", Panel)
 
 
 def _heading_of(shown: Shown, session: Session) -> Heading:

@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.screen import Screen
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
@@ -21,11 +20,10 @@ from benchtui.tui.drawing.format import clean, fit
 from benchtui.tui.drawing.listing import entry_at, grouped_rows
 from benchtui.tui.drawing.styled_text import Line, crop, line
 from benchtui.tui.shell import keymap
-from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.input_field import Field
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.message_line import Log, log_lines
-from benchtui.tui.widgets.panel import Panel
+from benchtui.tui.widgets.panel import Panel, PanelScreen
 
 
 class SweepFile(msgspec.Struct, frozen=True):
@@ -132,10 +130,9 @@ PROMPT = "open: "
 ABOUT = "part of a name, or a path to a TOML file or session"
 
 
-class OpenDialog(Screen[str | None]):
+class OpenDialog(PanelScreen[str | None]):
     """Dialog that returns the name of a preset or a path; None if canceled."""
 
-    COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "open",
         ("down", "down", "move(1)", "Down"),
@@ -214,6 +211,3 @@ class OpenDialog(Screen[str | None]):
     def action_back(self) -> None:
         """Close the dialog without opening a sweep."""
         self.dismiss(None)
-
-    def _panel(self, name: str) -> Panel[Any]:
-        return self.query_one(f"#{name}", Panel)

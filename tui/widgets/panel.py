@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, changes, line
+from benchtui.tui.shell.output_diff import SpanCompositor
 from benchtui.tui.widgets import role_styles
 
 Snapshot = TypeVar("Snapshot")
@@ -67,6 +68,10 @@ class Panel(Widget, Generic[Snapshot]):
         super().notify_style_update()
         self._styles.clear()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Render some lines: without border and padding, they are those of the content."""
+        return [self.render_line(y).crop(*crop.column_span) for y in crop.line_range]
+
     def render_line(self, y: int) -> Strip:
         """Render a line. If the size is new, redraw now; the resize event comes later."""
         if self._drawn_for != self.size:
@@ -94,6 +99,10 @@ class PanelScreen(Screen[ScreenResultType]):
     """Screen made of panels."""
 
     COMPONENT_CLASSES = role_styles.CLASSES
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = SpanCompositor()
 
     def _panel(self, name: str) -> Panel[Any]:
         return self.query_one(f"#{name}", Panel)

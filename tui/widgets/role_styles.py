@@ -1,5 +1,6 @@
 """Role styles: cached colors of text roles, and conversion of lines to Textual strips."""
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
@@ -92,23 +93,37 @@ class RoleStyles:
 
     def __init__(self, widget: Widget) -> None:
         self._widget = widget
-        self._styles: dict[str, Style] = {}
+        self._styles: dict[tuple[str, bool], Style] = {}
 
     def clear(self) -> None:
         """Clear the cache after a theme change."""
         self._styles.clear()
 
-    def style(self, role: str) -> Style:
-        """Return the style of a role."""
-        if role not in self._styles:
-            self._styles[role] = self._widget.screen.get_component_rich_style(f"ink--{role}")
-        return self._styles[role]
+    def style(self, role: str, chosen: bool = False) -> Style:
+        """Return the style of a role, on the selection's background if chosen, as the terminal shows it."""
+        key = role, chosen
+        if key not in self._styles:
+            self._styles[key] = self._filtered(self._screen_style(role, chosen))
+        return self._styles[key]
+
+    def _screen_style(self, role: str, chosen: bool) -> Style:
+        get = self._widget.screen.get_component_rich_style
+        return get(f"ink--{role}") + Style(bgcolor=get("ink--chosen").bgcolor) if chosen else get(f"ink--{role}")
+
+    def _filtered(self, style: Style) -> Style:
+        """Apply the app's filters, such as the one that removes colors."""
+        _, background = self._widget.background_colors
+        for each in self._widget.get_line_filters():
+            style = each.apply([Segment(" ", style)], background)[0].style or style
+        return style
 
     def strip(self, line: Line, width: int, chosen: bool = False) -> Strip:
         """Render a line at full width, on the selection's background if it is chosen."""
-        ground = Style(bgcolor=self.style("chosen").bgcolor) if chosen else Style.null()
-        roles = ("plain" if chosen and role in PLAIN_WHEN_SELECTED else role for _, role in line)
-        segments = [
-            Segment(text, self.style(role) + ground) for (text, _), role in zip(line, roles, strict=True)
-        ]
-        return Strip(segments).adjust_cell_length(width, self.style("plain") + ground)
+        segments, cells = [], 0
+        for text, role in line:
+            shown = "plain" if chosen and role in PLAIN_WHEN_SELECTED else role
+            segments.append(Segment(text, self.style(shown, chosen)))
+            cells += cell_len(text)
+        if cells < width:
+            segments.append(Segment(" " * (width - cells), self.style("plain", chosen)))
+        return Strip(segments, max(cells, width)).crop(0, width)
