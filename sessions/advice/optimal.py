@@ -31,7 +31,7 @@ from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.stats.sampling import Bounds
-from benchtui.sessions.stats.verdicts import MIN_EFFECT, Ratio, Verdict
+from benchtui.sessions.stats.verdicts import MIN_EFFECT, TAIL, Ratio, Verdict
 from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep, Work
 from benchtui.sessions.sweep.options import AXES, CHOICES
 
@@ -39,8 +39,6 @@ NEAR = 0.1
 """Largest lead, as a share, that is given up for a simpler case while it isn't established."""
 MOST_TRIES = 20
 """Maximum number of simpler cases compared with all others before taking the one with the best metric."""
-TAIL = 1.1
-"""Factor by which the best case's tail may exceed the next one's while the lead is still clear."""
 
 TAILED: tuple[Need, ...] = ("throughput", "latency")
 """Needs for which slow steps matter."""

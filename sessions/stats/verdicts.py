@@ -11,6 +11,8 @@ from benchtui.sessions.stats.sampling import CONFIDENCE, LEAST_ROUNDS, VERDICT_C
 
 MIN_EFFECT = 0.005
 """Distance from 1 that a whole interval must keep for FASTER or SLOWER. Less isn't worth reporting."""
+TAIL = 1.1
+"""Factor by which the best case's tail may exceed the next one's while the lead is still clear."""
 MOST_ROUNDS = 100
 """Maximum number of rounds to recommend."""
 

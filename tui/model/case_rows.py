@@ -98,6 +98,8 @@ class CaseRows:
         self._names: CaseNames = before._names if before and same else CaseNames.of([])
         self._named: int = before._named if before and same else 0
         """Number of cases the names were laid out for."""
+        self.refreshed = 0
+        """Number of times that all rows were discarded."""
         self.cut_off = False
         """Whether the recording ends here: cases still running were cut short."""
         self.verdicts = CaseVerdicts(session, judging)
@@ -264,6 +266,7 @@ class CaseRows:
         self.best.compare_again()
         self.find_best()
         self._rows.clear()
+        self.refreshed += 1
 
     def find_best(self) -> None:
         """Continue looking for the best cases, a few comparisons per frame."""

@@ -1,8 +1,9 @@
 """Terminal output diff: render and write only the cells that changed, and no line that is already shown.
 
-For a small change, Textual renders every widget of the screen and writes a line from the left edge of its
-widget up to the change (a note in ``ChopsUpdate`` says that it should do better). It paints a new screen three or
-four times. This relies on private classes of Textual; updates of any other form are passed through unchanged.
+For a small change, Textual renders every widget of the screen, and writes a line from the left edge of its
+widget up to the change (a note in ``ChopsUpdate`` says that it should do better). It paints a new screen three
+or four times. What replaces that relies on private classes of Textual; updates of any other form are passed
+through unchanged.
 """
 
 from collections.abc import Iterator
@@ -105,17 +106,17 @@ class ChangedCells(CompositorUpdate):
 
     def __init__(self, parts: list[tuple[int, int, Strip]]) -> None:
         """Create an update of these cells, each part with its line and column."""
+        self.parts = parts
         self.content = TerminalContent()
         """What the terminal shows."""
-        self._parts = parts
 
     def render_segments(self, console: Console) -> str:
         """Return the update as text with escape sequences."""
         return "".join(self._sequences(console))
 
     def _sequences(self, console: Console) -> Iterator[str]:
-        large = self.content.is_large(sum(part.cell_length for *_, part in self._parts))
-        for y, left, part in self._parts:
+        large = self.content.is_large(sum(part.cell_length for *_, part in self.parts))
+        for y, left, part in self.parts:
             if not (large and self.content.is_shown(y, left, part)):
                 self.content.record_cells(y, left, part)
                 yield _move_to(left, y)

@@ -43,7 +43,12 @@ class Panel(Widget, Generic[Snapshot]):
             return  # not drawn in this size yet: it will be drawn in full
         lines = self._drawn()
         width = self.size.width
-        regions = [region for y, drawn in enumerate(lines) for region in self._changed(y, drawn, width)]
+        new = [y for y, (before, drawn) in enumerate(zip(self._lines, lines, strict=True)) if before != drawn]
+        regions = [
+            Region(start, y, stop - start, 1)
+            for y in new
+            for start, stop in changes(self._lines[y], lines[y], width)
+        ]
         self._lines = lines
         if regions:
             self.refresh(*regions)
@@ -69,8 +74,8 @@ class Panel(Widget, Generic[Snapshot]):
         self._styles.clear()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Render some lines: without border and padding, they are those of the content."""
-        return [self.render_line(y).crop(*crop.column_span) for y in crop.line_range]
+        """Render some lines."""
+        return self._styles.rendered(crop)
 
     def render_line(self, y: int) -> Strip:
         """Render a line. If the size is new, redraw now; the resize event comes later."""
@@ -83,16 +88,10 @@ class Panel(Widget, Generic[Snapshot]):
         self._drawn_for = self.size
 
     def _drawn(self) -> list[Line]:
-        if self._snapshot is None:
-            return []
         width, height = self.size
-        lines = list(self._draw(self._snapshot, width, height, self._symbols))[:height]
+        drawn = () if self._snapshot is None else self._draw(self._snapshot, width, height, self._symbols)
+        lines = list(drawn)[:height]
         return lines + [BLANK] * (height - len(lines))
-
-    def _changed(self, y: int, drawn: Line, width: int) -> list[Region]:
-        before = self._lines[y] if y < len(self._lines) else BLANK
-        spans = changes(before, drawn, width)
-        return [Region(start, y, end - start, 1) for start, end in spans]
 
 
 class PanelScreen(Screen[ScreenResultType]):

@@ -4,6 +4,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
+from textual.geometry import Region
 from textual.strip import Strip
 from textual.theme import BUILTIN_THEMES
 from textual.theme import Theme as TextualTheme
@@ -108,14 +109,21 @@ class RoleStyles:
 
     def _screen_style(self, role: str, chosen: bool) -> Style:
         get = self._widget.screen.get_component_rich_style
-        return get(f"ink--{role}") + Style(bgcolor=get("ink--chosen").bgcolor) if chosen else get(f"ink--{role}")
+        style = get(f"ink--{role}")
+        return style + Style(bgcolor=get("ink--chosen").bgcolor) if chosen else style
 
     def _filtered(self, style: Style) -> Style:
         """Apply the app's filters, such as the one that removes colors."""
-        _, background = self._widget.background_colors
+        background = self._widget.screen.styles.background
         for each in self._widget.get_line_filters():
             style = each.apply([Segment(" ", style)], background)[0].style or style
         return style
+
+    def rendered(self, crop: Region) -> list[Strip]:
+        """Render lines of the widget. It has neither border nor padding, so that they need nothing else."""
+        lines = (self._widget.render_line(y) for y in crop.line_range)
+        ground = Style(bgcolor=self.style("plain").bgcolor)
+        return [each.crop_extend(crop.x, crop.right, ground) for each in lines]
 
     def strip(self, line: Line, width: int, chosen: bool = False) -> Strip:
         """Render a line at full width, on the selection's background if it is chosen."""
