@@ -41,7 +41,7 @@ async def test_log_is_kept_until_a_case_or_a_message_is_added(story: Any, engine
         story.say("looking for a free GPU")
         await seen.look()
         assert [line.text for line in lines()][-1] == "looking for a free GPU"
-        story.finish(1)
+        story.wait(1.0).finish(1)
         await seen.look()
         assert [line.text.partition(":")[0] for line in lines()][-1] == "case 2 finished"
 
