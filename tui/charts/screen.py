@@ -28,7 +28,6 @@ from benchtui.tui.shell import keymap
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.shell.navigation import BackRequested, Place
 from benchtui.tui.shell.terminal import TerminalHandle
-from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.nav_bar import place_lines
@@ -60,7 +59,6 @@ CASE_AT: dict[str, Callable[[Any, tuple[int, int], tuple[int, int], Symbols], in
 class Charts(PanelScreen[None]):
     """Charts of the session that the Monitor reads, redrawn every second while visible."""
 
-    COMPONENT_CLASSES = role_styles.HEAT_CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "charts",
         ("f", "figure", "figure(1)", "Next metric"),

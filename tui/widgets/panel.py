@@ -97,8 +97,6 @@ class Panel(Widget, Generic[Snapshot]):
 class PanelScreen(Screen[ScreenResultType]):
     """Screen made of panels."""
 
-    COMPONENT_CLASSES = role_styles.CLASSES
-
     def __init__(self) -> None:
         super().__init__()
         self._compositor = SpanCompositor()

@@ -1,5 +1,7 @@
 """Role styles: cached colors of text roles, and conversion of lines to Textual strips."""
 
+from functools import lru_cache
+
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
@@ -18,22 +20,29 @@ LINES = tuple(f"line{place}" for place in range(themes.LINES))
 """Roles of a chart's lines, in order."""
 MAX_HEAT = 0.85
 """Share of the accent in the background of the highest cells."""
-ROLES = (
-    "plain",
-    "bright",
-    "strong",
-    "muted",
-    "faint",
-    "accent",
-    "soft",
-    "haze",
-    "good",
-    "warning",
-    "bad",
-    "chosen",
-    *LINES,
-)
-"""Roles of text; ``app.tcss`` defines the color of each."""
+ROLES: dict[str, tuple[str, str, str]] = {
+    "plain": ("foreground", "background", ""),
+    "bright": ("bright", "background", ""),
+    "strong": ("bright", "background", "bold"),
+    "muted": ("muted", "background", ""),
+    "faint": ("faint", "background", ""),
+    "accent": ("accent", "background", ""),
+    "soft": ("soft", "background", ""),
+    "haze": ("accent", "soft", ""),
+    "good": ("success", "background", ""),
+    "warning": ("warning", "background", ""),
+    "bad": ("error", "background", "bold"),
+    "chosen": ("bright", "cursor", "underline"),
+    **{role: (role, "background", "") for role in LINES},
+    **{role: ("", role, "bold" if role == HEAT[-1] else "") for role in HEAT},
+}
+"""Roles of text: the theme's variables for its color and its background, and the style of its letters.
+
+Without a color, it is black or white, whichever contrasts with the background. These are no component classes:
+Textual keeps a node per class, which would take a tenth of the time to the first paint.
+"""
+HEAT_ALPHA = 0.95
+"""Opacity of text on a heatmap."""
 VARIABLES = ("bright", "muted", "faint", "soft", "cursor")
 """Colors that Textual has no variable for."""
 
@@ -77,14 +86,6 @@ def _heat_colors(theme: themes.Theme) -> list[str]:
     return [ground.blend(accent, MAX_HEAT * (0.12 + 0.88 * step / top)).hex for step in range(len(HEAT))]
 
 
-CLASSES = {f"ink--{role}" for role in ROLES}
-"""Component classes that a screen needs for its widgets to be drawn in these roles.
-
-They belong to the screen, not to each widget: Textual keeps a node per class, and one set per widget would
-take half of the time to the first paint.
-"""
-HEAT_CLASSES = {f"ink--{role}" for role in HEAT}
-"""Component classes of the one screen that draws heatmaps."""
 PLAIN_WHEN_SELECTED = ("muted", "faint")
 """Roles shown as plain on the selected row, whose background may be the same gray as their text."""
 
@@ -104,13 +105,12 @@ class RoleStyles:
         """Return the style of a role, on the selection's background if chosen, as the terminal shows it."""
         key = role, chosen
         if key not in self._styles:
-            self._styles[key] = self._filtered(self._screen_style(role, chosen))
+            color, ground, letters = ROLES[role]
+            variables = self._widget.app.theme_variables
+            style = _style(variables[color] if color else "", variables[ground], letters)
+            selection = Style(bgcolor=_style("", variables[ROLES["chosen"][1]], "").bgcolor)
+            self._styles[key] = self._filtered(style + selection if chosen else style)
         return self._styles[key]
-
-    def _screen_style(self, role: str, chosen: bool) -> Style:
-        get = self._widget.screen.get_component_rich_style
-        style = get(f"ink--{role}")
-        return style + Style(bgcolor=get("ink--chosen").bgcolor) if chosen else style
 
     def _filtered(self, style: Style) -> Style:
         """Apply the app's filters, such as the one that removes colors."""
@@ -135,3 +135,11 @@ class RoleStyles:
         if cells < width:
             segments.append(Segment(" " * (width - cells), self.style("plain", chosen)))
         return Strip(segments, max(cells, width)).crop(0, width)
+
+
+@lru_cache(maxsize=256)
+def _style(color: str, ground: str, letters: str) -> Style:
+    """Return the style of a color on a background; without a color, of one that contrasts."""
+    background = Color(0, 0, 0, 0) + Color.parse(ground)
+    text = Color.parse(color) if color else background.get_contrast_text(HEAT_ALPHA)
+    return Style.parse(letters) + Style.from_color((background + text).rich_color, background.rich_color)
