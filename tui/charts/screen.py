@@ -59,6 +59,33 @@ CASE_AT: dict[str, Callable[[Any, tuple[int, int], tuple[int, int], Symbols], in
 class Charts(PanelScreen[None]):
     """Charts of the session that the Monitor reads, redrawn every second while visible."""
 
+    DEFAULT_CSS = """
+    Charts #heading { height: 2; margin: 0 1; }
+    Charts #middle { height: 1fr; margin: 1 1 0 1; }
+    Charts #map { display: none; width: 1fr; height: 100%; }
+    Charts.-map #map { display: block; }
+    Charts.-map #plot, Charts.-map #points { display: none; }
+    Charts.-map #lines { max-height: 100%; }
+    Charts #plot { width: 1fr; height: 100%; }
+    Charts #lists { width: 52; height: 100%; margin: 0 0 0 2; }
+    Charts #lines { height: 1fr; max-height: 14; margin: 0 0 1 0; }
+    Charts #points { height: 1fr; }
+    Charts #filter { display: none; height: 1; border: none; padding: 0; margin: 0 1; background: $background; }
+    Charts #filter.-asked { display: block; }
+    Charts #word { height: 1; margin: 0 1; }
+    Charts #keys { height: 1; }
+    Charts.-wide #lists { width: 70; }
+    Charts.-pareto #lists { width: 64; }
+    Charts.-pareto #points { display: none; }
+    Charts.-pareto #lines { max-height: 100%; }
+    Charts.-narrow #middle { layout: vertical; }
+    Charts.-narrow #plot { width: 100%; height: 1fr; }
+    Charts.-narrow #lists { layout: horizontal; width: 100%; height: 8; margin: 0; }
+    Charts.-narrow #lines { width: 1fr; height: 100%; margin: 0 2 0 0; }
+    Charts.-narrow #points { width: 1fr; height: 100%; }
+    Charts.-short #middle { margin: 0 1; }
+    Charts.-map.-alone #lists, Charts.-map.-narrow #lists { display: none; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "charts",
         ("f", "figure", "figure(1)", "Next metric"),

@@ -70,6 +70,23 @@ WHILE_ASKED = ("agree", "back", "help", "leave")
 class Editor(PanelScreen[None]):
     """Entries of a sweep next to its cases."""
 
+    DEFAULT_CSS = """
+    Editor { layers: base above; }
+    Editor #title { height: 1; margin: 0 0 1 0; }
+    Editor #panes { height: 1fr; layout: horizontal; }
+    Editor #entries { width: 54; height: 100%; margin: 0 1; }
+    Editor #cases { width: 1fr; height: 100%; margin: 0 1; }
+    Editor #totals { height: 3; }
+    Editor #matrix { height: 1fr; }
+    Editor #hint { height: 2; margin: 0 1; }
+    Editor #keys { height: 1; }
+    Editor.-wide #entries { width: 84; }
+    Editor.-narrow #panes { layout: vertical; }
+    Editor.-narrow #entries { width: 100%; height: 1fr; }
+    Editor.-narrow #cases { width: 100%; height: 45%; }
+    Editor.-short #title { margin: 0; }
+    Editor.-short #totals { height: 1; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     def __init__(self, app_context: AppContext, symbols: Symbols, source: str | Path = DEFAULT_PRESET) -> None:

@@ -6,12 +6,11 @@ or four times. What replaces that relies on private classes of Textual; updates 
 through unchanged.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from textual._compositor import Compositor, CompositorUpdate, LayoutUpdate
 from textual.geometry import Region, Size
 from textual.strip import Strip
@@ -40,9 +39,9 @@ class TerminalContent:
             self.forget()
         self._size = size
 
-    def without_unchanged(self, update: RenderableType | None) -> RenderableType | None:
+    def without_unchanged(self, update: Any) -> Any:
         """Reduce an update to what it changes; return any other unchanged."""
-        if type(update) is ChangedCells:
+        if isinstance(update, ChangedCells):
             update.content = self
             return update
         if type(update) is LayoutUpdate and vars(update).keys() == WHOLE:
@@ -141,11 +140,18 @@ class SpanCompositor(Compositor):
         """Return what changed since the last update; None if nothing did."""
         spans = [span for cells in self._regions_to_spans(self._dirty_regions) for span in self._split(*cells)]
         self._dirty_regions.clear()
-        parts: list[tuple[int, int, Strip]] = []
-        for (widget, y, region), same in groupby(spans, key=itemgetter(0, 1, 2)):
-            (line,) = widget.render_lines(Region(0, y - region.y, region.width, 1))
-            parts += [(y, span.start, line.crop(span.start - region.x, span.stop - region.x)) for span in same]
-        return ChangedCells(parts) if parts else None
+        return ChangedCells(_rendered(spans)) if spans else None
+
+    def render_full_update(self, simplify: bool = False) -> LayoutUpdate:
+        """Return the whole screen. What stands behind other widgets isn't rendered, unlike in a screenshot."""
+        if simplify:
+            return super().render_full_update(simplify)
+        self._dirty_regions.clear()
+        spans = [span for y in range(self.size.height) for span in self._split(y, 0, self.size.width)]
+        lines: list[list[Strip]] = [[] for _ in range(self.size.height)]
+        for y, _, part in _rendered(spans):
+            lines[y].append(part)
+        return LayoutUpdate(list(lines), self.size.region)
 
     def _split(self, y: int, start: int, stop: int) -> Iterator[Span]:
         """Split changed cells by the widgets that show them."""
@@ -161,6 +167,23 @@ class SpanCompositor(Compositor):
             if start < shown.x:
                 stop = min(stop, shown.x)
         return None
+
+
+def _rendered(spans: Sequence[Span]) -> list[tuple[int, int, Strip]]:
+    """Render cells, given from top to bottom; consecutive lines of a widget are rendered at once."""
+    rows: dict[tuple[Widget, Region], dict[int, None]] = {}
+    for span in spans:
+        rows.setdefault((span.widget, span.region), {})[span.y] = None
+    lines: dict[tuple[Widget, int], Strip] = {}
+    for (widget, region), ys in rows.items():
+        for _, run in groupby(enumerate(ys), lambda each: each[1] - each[0]):
+            together = [y for _, y in run]
+            crop = Region(0, together[0] - region.y, region.width, len(together))
+            lines |= zip(((widget, y) for y in together), widget.render_lines(crop), strict=True)
+    return [
+        (y, start, lines[widget, y].crop(start - region.x, stop - region.x))
+        for widget, y, region, start, stop in spans
+    ]
 
 
 def _move_to(x: int, y: int) -> str:
