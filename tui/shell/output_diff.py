@@ -8,7 +8,7 @@ through unchanged.
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 from rich.console import Console
 from textual._compositor import Compositor, CompositorUpdate, LayoutUpdate
@@ -16,6 +16,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
+Update = TypeVar("Update")
 WHOLE = {"strips", "region"}
 """Attributes of a full-screen update, in the Textual versions tested."""
 EMPTY = Strip([])
@@ -39,7 +40,7 @@ class TerminalContent:
             self.forget()
         self._size = size
 
-    def without_unchanged(self, update: Any) -> Any:
+    def without_unchanged(self, update: Update) -> "Update | NewLines":
         """Reduce an update to what it changes; return any other unchanged."""
         if isinstance(update, ChangedCells):
             update.content = self
