@@ -45,7 +45,7 @@ class TerminalContent:
         if isinstance(update, ChangedCells):
             update.content = self
             return update
-        if type(update) is LayoutUpdate and vars(update).keys() == WHOLE:
+        if isinstance(update, LayoutUpdate) and vars(update).keys() == WHOLE:
             return NewLines(update, self)
         if update is not None:
             self.forget()
