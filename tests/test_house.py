@@ -133,15 +133,23 @@ def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
     assert not found, "\n".join(found)
 
 
-def test_every_widget_in_the_stylesheet_exists() -> None:
-    sheet = re.sub(r"/\*.*?\*/|\{[^}]*\}", "", (ROOT / "tui" / "app.tcss").read_text(), flags=re.DOTALL)
-    named = set(re.findall(r"(?<![\w#.$-])[A-Z]\w+", sheet))
-    defined = {
-        node.name
-        for path in (ROOT / "tui").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.ClassDef)
-    }
+def test_every_widget_in_the_stylesheets_exists() -> None:
+    nodes = [
+        node for path in (ROOT / "tui").rglob("*.py") for node in ast.walk(ast.parse(path.read_text("utf-8")))
+    ]
+    styles = [
+        str(node.value.value)
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Constant)
+        and ast.unparse(node.targets[0]) == "DEFAULT_CSS"
+    ]
+    assert len(styles) > 5
+    sheets = "".join([(ROOT / "tui" / "app.tcss").read_text(), *styles])
+    named = set(
+        re.findall(r"(?<![\w#.$-])[A-Z]\w+", re.sub(r"/\*.*?\*/|\{[^}]*\}", "", sheets, flags=re.DOTALL))
+    )
+    defined = {node.name for node in nodes if isinstance(node, ast.ClassDef)}
     assert {name for name in named - defined if not hasattr(textual.widgets, name)} == {"Screen"}
 
 

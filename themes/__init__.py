@@ -2,7 +2,7 @@
 
 import tomllib
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 import msgspec
 from msgspec.structs import fields
@@ -64,5 +64,5 @@ def load(name: str) -> Theme:
     return Theme(name=name, dark=table["dark"], ansi=table.get("ansi", False), lines=lines, **colors)
 
 
-def _folder() -> resources.abc.Traversable:
-    return resources.files("benchtui.themes")
+def _folder() -> Path:
+    return Path(__file__).parent  # importlib.resources takes 3 ms to import

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from math import prod
 from operator import attrgetter, mul, ne
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import structs
@@ -33,7 +33,7 @@ from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.stats.sampling import Bounds
-from benchtui.sessions.stats.verdicts import Ratio, Verdict
+from benchtui.sessions.stats.verdicts import Ratio, Tail, Verdict, compare_tails
 from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep, Work
 from benchtui.sessions.sweep.options import AXES, CHOICES
 
@@ -44,8 +44,6 @@ NEAR = 0.1
 """Largest lead, as a share, that is given up for a simpler case while it isn't established."""
 MOST_TRIES = 20
 """Maximum number of simpler cases compared with all others before taking the one with the best metric."""
-TAIL = 1.1
-"""Factor by which the best case's tail may exceed the next one's while the lead is still clear."""
 
 TAILED: tuple[Need, ...] = ("throughput", "latency")
 """Needs for which slow steps matter."""
@@ -59,26 +57,6 @@ class RejectedCase(msgspec.Struct, frozen=True):
 
     case: CaseState
     reason: str
-
-
-class Percentiles(Protocol):
-    """Slow steps of a case, in milliseconds; None if it has too few steps."""
-
-    @property
-    def p90(self) -> float | None:
-        """Time within which 90 % of the steps end."""
-
-    @property
-    def p99(self) -> float | None:
-        """Time within which 99 % of the steps end."""
-
-
-class Tail(msgspec.Struct, frozen=True):
-    """A percentile at which the chosen case is slower than the other."""
-
-    name: Literal["p99", "p90"]
-    best_ms: float
-    other_ms: float
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -266,19 +244,6 @@ def longer_tail(best: Result, other: Result, need: Need) -> Tail | None:
         return None
     sizes = (1, 1) if need == "latency" else (best.metrics.samples_per_step, other.metrics.samples_per_step)
     return compare_tails(best.metrics.latency_ms, other.metrics.latency_ms, sizes)
-
-
-def compare_tails(best: Percentiles, other: Percentiles, sizes: tuple[float, float]) -> Tail | None:
-    """Return the highest percentile that both have, if it is notably longer in the best case.
-
-    Times are divided by ``sizes``, such as the samples of a step.
-    """
-    names: tuple[Literal["p99", "p90"], ...] = ("p99", "p90")
-    for name in names:
-        mine, theirs = getattr(best, name), getattr(other, name)
-        if mine is not None and theirs is not None:
-            return Tail(name, mine, theirs) if mine / sizes[0] > TAIL * theirs / sizes[1] else None
-    return None
 
 
 def _compiled(result: Result) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from math import nan
@@ -191,9 +191,8 @@ class Trace(msgspec.Struct):
 
     def between(self, name: str, start_s: float, end_s: float) -> list[float]:
         """Return the readings of a column within a span of session time."""
-        column = self.columns.get(name, array("d"))
-        pairs = zip(self.at_s, column, strict=False)
-        return [value for at, value in pairs if start_s <= at <= end_s and value == value]
+        first, end = bisect_left(self.at_s, start_s), bisect_right(self.at_s, end_s)
+        return [value for value in self.columns.get(name, ())[first:end] if value == value]
 
 
 class ThrottleSpan(msgspec.Struct):

@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 from math import log, sqrt
+from typing import Literal, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -11,6 +12,8 @@ from benchtui.sessions.stats.sampling import CONFIDENCE, LEAST_ROUNDS, VERDICT_C
 
 MIN_EFFECT = 0.005
 """Distance from 1 that a whole interval must keep for FASTER or SLOWER. Less isn't worth reporting."""
+TAIL = 1.1
+"""Factor by which the best case's tail may exceed the next one's while the lead is still clear."""
 MOST_ROUNDS = 100
 """Maximum number of rounds to recommend."""
 
@@ -199,3 +202,36 @@ def _contradicts(own: Verdict, totals: Bounds, same_within: float) -> bool:
     faster, slower = totals.value > 1 + same_within, totals.value < 1 / (1 + same_within)
     against = {Verdict.FASTER: slower, Verdict.SLOWER: faster, Verdict.SAME: faster or slower}
     return against.get(own, False)
+
+
+class Tail(msgspec.Struct, frozen=True):
+    """A percentile at which the chosen case is slower than the other."""
+
+    name: Literal["p99", "p90"]
+    best_ms: float
+    other_ms: float
+
+
+class Percentiles(Protocol):
+    """Slow steps of a case, in milliseconds; None if it has too few steps."""
+
+    @property
+    def p90(self) -> float | None:
+        """Time within which 90 % of the steps end."""
+
+    @property
+    def p99(self) -> float | None:
+        """Time within which 99 % of the steps end."""
+
+
+def compare_tails(best: Percentiles, other: Percentiles, sizes: tuple[float, float]) -> Tail | None:
+    """Return the highest percentile that both have, if it is notably longer in the best case.
+
+    Times are divided by ``sizes``, such as the samples of a step.
+    """
+    names: tuple[Literal["p99", "p90"], ...] = ("p99", "p90")
+    for name in names:
+        mine, theirs = getattr(best, name), getattr(other, name)
+        if mine is not None and theirs is not None:
+            return Tail(name, mine, theirs) if mine / sizes[0] > TAIL * theirs / sizes[1] else None
+    return None

@@ -3,7 +3,6 @@
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any, get_args
 
@@ -39,7 +38,7 @@ from benchtui.sessions.sweep.quantities import parse_quantity
 Table = dict[str, Any]
 Parser = Callable[[Any, str], Any]
 
-_PRESETS = resources.files("benchtui.sessions.sweep") / "presets"
+_PRESETS = Path(__file__).with_name("presets")
 _DURATION_UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MACHINE = re.compile(r"[A-Za-z0-9_][\w.:/#+=-]{0,199}", re.ASCII)

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import msgspec
 
 from benchtui.sessions.advice.objectives import Need
-from benchtui.sessions.advice.optimal import Decision, Tail
+from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
+from benchtui.sessions.stats.verdicts import Doubt, Ratio, Tail, Verdict
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.answers import answer_note
 from benchtui.sessions.text.formatting import (

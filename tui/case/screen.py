@@ -69,6 +69,13 @@ class Header(msgspec.Struct, frozen=True):
 class CaseScreen(PanelScreen[None]):
     """Screen for one case, redrawn every second. The screen below keeps reading the session."""
 
+    DEFAULT_CSS = """
+    CaseScreen #heading { height: 2; margin: 0 1; }
+    CaseScreen #section { height: 1fr; }
+    CaseScreen #page { height: 1fr; }
+    CaseScreen #word { height: 1; margin: 0 1; }
+    CaseScreen #keys { height: 1; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "case",
         ("tab,l", "section", "section(1)", "Next section"),

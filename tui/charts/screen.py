@@ -8,7 +8,6 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -29,11 +28,10 @@ from benchtui.tui.shell import keymap
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.shell.navigation import BackRequested, Place
 from benchtui.tui.shell.terminal import TerminalHandle
-from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.nav_bar import place_lines
-from benchtui.tui.widgets.panel import Panel, small_lines
+from benchtui.tui.widgets.panel import Panel, PanelScreen, small_lines
 
 REFRESH_S = 1.0
 
@@ -58,10 +56,36 @@ CASE_AT: dict[str, Callable[[Any, tuple[int, int], tuple[int, int], Symbols], in
 """Function of each panel that finds the case at a position."""
 
 
-class Charts(Screen[None]):
+class Charts(PanelScreen[None]):
     """Charts of the session that the Monitor reads, redrawn every second while visible."""
 
-    COMPONENT_CLASSES = role_styles.CLASSES | role_styles.HEAT_CLASSES
+    DEFAULT_CSS = """
+    Charts #heading { height: 2; margin: 0 1; }
+    Charts #middle { height: 1fr; margin: 1 1 0 1; }
+    Charts #map { display: none; width: 1fr; height: 100%; }
+    Charts.-map #map { display: block; }
+    Charts.-map #plot, Charts.-map #points { display: none; }
+    Charts.-map #lines { max-height: 100%; }
+    Charts #plot { width: 1fr; height: 100%; }
+    Charts #lists { width: 52; height: 100%; margin: 0 0 0 2; }
+    Charts #lines { height: 1fr; max-height: 14; margin: 0 0 1 0; }
+    Charts #points { height: 1fr; }
+    Charts #filter { display: none; height: 1; border: none; padding: 0; margin: 0 1; background: $background; }
+    Charts #filter.-asked { display: block; }
+    Charts #word { height: 1; margin: 0 1; }
+    Charts #keys { height: 1; }
+    Charts.-wide #lists { width: 70; }
+    Charts.-pareto #lists { width: 64; }
+    Charts.-pareto #points { display: none; }
+    Charts.-pareto #lines { max-height: 100%; }
+    Charts.-narrow #middle { layout: vertical; }
+    Charts.-narrow #plot { width: 100%; height: 1fr; }
+    Charts.-narrow #lists { layout: horizontal; width: 100%; height: 8; margin: 0; }
+    Charts.-narrow #lines { width: 1fr; height: 100%; margin: 0 2 0 0; }
+    Charts.-narrow #points { width: 1fr; height: 100%; }
+    Charts.-short #middle { margin: 0 1; }
+    Charts.-map.-alone #lists, Charts.-map.-narrow #lists { display: none; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "charts",
         ("f", "figure", "figure(1)", "Next metric"),
@@ -356,9 +380,6 @@ class Charts(Screen[None]):
         views = (("tab", view),) if self._map.available else ()
         back = ("p", "back" if self._view == "front" else "Pareto")
         return (*first, *views, back, ("enter", "detail"), ("/", "filter"))[:7]
-
-    def _panel(self, name: str) -> Panel[Any]:
-        return self.query_one(f"#{name}", Panel)
 
 
 def _heading_of(shown: Shown, session: Session) -> Heading:

@@ -17,7 +17,6 @@ from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.ranges import nearest
-from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
 from benchtui.tui.cli import COMMANDS
 from benchtui.tui.cli.exit_status import CASE_FAILED, USAGE, exit_status_of, fail
 from benchtui.tui.cli.options import (
@@ -207,6 +206,8 @@ def demo(on_cpu: bool, speed: float | None, **appearance: Unpack[AppearanceOptio
 
 def _load(sweep: str, overrides: tuple[str, ...]) -> Sweep:
     """Load a sweep. Raises BenchtuiError that says what the file or the word may be instead."""
+    from benchtui.sessions.sweep.toml_reader import load_sweep  # no recorded session needs it
+
     try:
         return load_sweep(sweep, overrides)
     except BenchtuiError:
@@ -220,6 +221,8 @@ def _load(sweep: str, overrides: tuple[str, ...]) -> Sweep:
 
 def unknown_word(word: str) -> str:
     """Describe a word that is neither a command nor a preset nor a file, with the nearest of what there is."""
+    from benchtui.sessions.sweep.toml_reader import preset_names  # no recorded session needs it
+
     sessions = [entry.path.stem for entry in paths.entries()]
     if word in sessions:
         return f"{word}: a recorded session; open it: benchtui replay {word}, or benchtui {paths.resolve(word)}"

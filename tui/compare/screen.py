@@ -78,6 +78,22 @@ ROWS_PER_DECISION_LINE = 12
 class Compare(PlaceScreen):
     """Comparison of sessions with the first one. Sessions are read in a thread."""
 
+    DEFAULT_CSS = """
+    Compare #list { height: 1fr; scrollbar-size-vertical: 1; scrollbar-gutter: stable; overflow-x: hidden; }
+    Compare #waiting { height: 1fr; margin: 1 2; }
+    Compare #loaded { display: none; width: 100%; height: 1fr; }
+    Compare.-loaded #waiting { display: none; }
+    Compare.-loaded #loaded { display: block; }
+    Compare #sessions { height: auto; }
+    Compare #differences { max-height: 8; }
+    Compare #pairs { height: 1fr; }
+    Compare #header { height: 1; }
+    Compare #pair { height: 30vh; }
+    Compare #detail { height: 1fr; }
+    Compare #keys { height: 1; }
+    Compare.-high #differences { max-height: 14; }
+    Compare.-short #differences { max-height: 1; }
+    """
     PLACE = "compare"
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 

@@ -49,6 +49,25 @@ def extremes(values: Sequence[float], count: int, steps: int) -> list[tuple[floa
     return list(zip(least.tolist(), most.tolist(), strict=True))
 
 
+class GrowingExtremes:
+    """``extremes`` of a column that only grows: groups that were complete aren't computed again."""
+
+    def __init__(self) -> None:
+        self._values: Sequence[float] = ()
+        self._steps = 0
+        self._complete: list[tuple[float, float]] = []
+
+    def __call__(self, values: Sequence[float], count: int, steps: int) -> list[tuple[float, float]]:
+        """Return (min, max) of each group of ``steps`` among the first ``count`` values."""
+        if values is not self._values or steps != self._steps or count < len(self._complete) * steps:
+            self._values, self._steps, self._complete = values, steps, []
+        known = self._complete
+        first = len(known) * steps
+        found = known + extremes(values[first:count], count - first, steps)
+        self._complete = found[: count // steps]
+        return found
+
+
 def outside(values: Sequence[float], count: int, low: float, high: float) -> Sequence[int]:
     """Return the indices of values below ``low`` or above ``high`` among the first ``count``."""
     if count < NUMPY_THRESHOLD:

@@ -129,6 +129,13 @@ ABOUT = "part of a name, or a path to a TOML file or session"
 class OpenDialog(ChoiceScreen[str]):
     """Dialog that returns the name of a preset or a path; None if canceled."""
 
+    DEFAULT_CSS = """
+    OpenDialog { layers: base above; }
+    OpenDialog #prompt { height: 1; margin: 1 2 1 2; }
+    OpenDialog #choices { height: 1fr; margin: 0 2; }
+    OpenDialog #hint { height: 2; margin: 0 2; }
+    OpenDialog #keys { height: 1; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "open",
         ("down", "down", "move(1)", "Down"),

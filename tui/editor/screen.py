@@ -3,13 +3,12 @@
 import asyncio
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
-from textual.screen import Screen
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
@@ -26,13 +25,12 @@ from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import ANOTHER_SWEEP_RUNNING, AppContext
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.shell.navigation import BackRequested, Opened, Place
-from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.input_field import Field
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.message_line import Log, log_lines
 from benchtui.tui.widgets.nav_bar import place_lines
-from benchtui.tui.widgets.panel import Panel, small_lines
+from benchtui.tui.widgets.panel import Panel, PanelScreen, small_lines
 
 KEYS = keymap.table(
     "sweep",
@@ -70,10 +68,26 @@ WHILE_TYPING = ("back", "move", "other_pane", "save", "help", "leave")
 WHILE_ASKED = ("agree", "back", "help", "leave")
 
 
-class Editor(Screen[None]):
+class Editor(PanelScreen[None]):
     """Entries of a sweep next to its cases."""
 
-    COMPONENT_CLASSES = role_styles.CLASSES
+    DEFAULT_CSS = """
+    Editor { layers: base above; }
+    Editor #title { height: 1; margin: 0; }
+    Editor #panes { height: 1fr; layout: horizontal; }
+    Editor #sweep { width: 58; height: 100%; }
+    Editor #plan { width: 1fr; height: 100%; }
+    Editor #entries, Editor #cases { width: 100%; height: 100%; }
+    Editor #totals { height: 3; }
+    Editor #matrix { height: 1fr; }
+    Editor #hint { height: 2; margin: 0 1; }
+    Editor #keys { height: 1; }
+    Editor.-wide #sweep { width: 88; }
+    Editor.-narrow #panes { layout: vertical; }
+    Editor.-narrow #sweep { width: 100%; height: 1fr; }
+    Editor.-narrow #plan { width: 100%; height: 40%; }
+    Editor.-short #totals { height: 1; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     def __init__(self, app_context: AppContext, symbols: Symbols, source: str | Path = DEFAULT_PRESET) -> None:
@@ -385,6 +399,3 @@ class Editor(Screen[None]):
     @property
     def _cases(self) -> CasesPane:
         return self.query_one(CasesPane)
-
-    def _panel(self, name: str) -> Panel[Any]:
-        return self.query_one(f"#{name}", Panel)

@@ -80,6 +80,19 @@ KEYS = keymap.table(
 class Library(PlaceScreen):
     """List of sessions with details of the selected one. Slow work runs in threads."""
 
+    DEFAULT_CSS = """
+    Library #heading { height: 1; margin: 0 1; }
+    Library #middle { width: 100%; height: 1fr; }
+    Library #sessions { height: 1fr; width: 1fr; }
+    Library #header { height: 1; }
+    Library #list { height: 1fr; scrollbar-size-vertical: 1; scrollbar-gutter: stable; overflow-x: hidden; }
+    Library #about { height: 15; }
+    Library #card { height: 1fr; }
+    Library #keys { height: 1; }
+    Library.-wide #middle { layout: horizontal; }
+    Library.-wide #about { width: 76; height: 100%; }
+    Library.-short #about { height: 7; }
+    """
     PLACE = "library"
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 

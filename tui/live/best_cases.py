@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from math import isfinite
 
-from benchtui.sessions.advice.optimal import compare_tails
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.disturbance import is_disturbed
-from benchtui.sessions.stats.verdicts import Verdict
+from benchtui.sessions.stats.verdicts import Verdict, compare_tails
 from benchtui.sessions.sweep import Work
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.running_stats import RunningStats, SummaryStats

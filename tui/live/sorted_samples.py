@@ -7,11 +7,11 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from itertools import accumulate
 
-from benchtui.tui.drawing.array_ops import merged
+from benchtui.tui.drawing.array_ops import NUMPY_THRESHOLD, merged
 
 CHUNK = 4096
-RESORT_FRACTION = 0.01
-"""Fraction of new values above which re-sorting everything is faster than inserting each."""
+RESORT_FRACTION, NUMPY_RESORT_FRACTION = 0.05, 0.01
+"""Fraction of new values above which re-sorting everything is faster than inserting each; with numpy, less."""
 
 
 class SortedSample:
@@ -28,7 +28,8 @@ class SortedSample:
 
     def extend(self, values: Sequence[float]) -> None:
         """Add values to the sample."""
-        if len(values) > RESORT_FRACTION * self._count:
+        fraction = RESORT_FRACTION if self._count < NUMPY_THRESHOLD else NUMPY_RESORT_FRACTION
+        if len(values) > fraction * self._count:
             self._order_anew(values)
         else:
             for value in values:

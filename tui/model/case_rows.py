@@ -18,7 +18,7 @@ from benchtui.sessions.sweep import Measure
 from benchtui.sessions.text.answers import distance
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.array_ops import summed
+from benchtui.tui.drawing.array_ops import GrowingExtremes, summed
 from benchtui.tui.drawing.bars import gauge_bar
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.best_cases import BestCases
@@ -91,11 +91,15 @@ class CaseRows:
         """Annotations of each case, with the state they were built from."""
         self._axes: dict[int, tuple[int, Axis]] = {}
         """Axis of each case's steps, with the number of measured ones it was built from."""
+        self._groups: tuple[object, GrowingExtremes] = (None, GrowingExtremes())
+        """Groups of the shown case's steps, with the state they were built from."""
         self._memory = MemoryForecast()
         same = before is not None and before._named == len(session.cases)
         self._names: CaseNames = before._names if before and same else CaseNames.of([])
         self._named: int = before._named if before and same else 0
         """Number of cases the names were laid out for."""
+        self.refreshed = 0
+        """Number of times that all rows were discarded."""
         self.cut_off = False
         """Whether the recording ends here: cases still running were cut short."""
         self.verdicts = CaseVerdicts(session, judging)
@@ -208,7 +212,15 @@ class CaseRows:
             typical=stats.p5_to_p95,
             caption=caption,
             signs=self._signs_for(case, stats),
+            grouped=self._groups_for(case),
         )
+
+    def _groups_for(self, case: CaseState) -> GrowingExtremes:
+        """Return what groups the steps of the shown case, anew if the case or its steps are others."""
+        seen = (case.index, len(case.repeated))
+        if seen != self._groups[0]:
+            self._groups = (seen, GrowingExtremes())
+        return self._groups[1]
 
     def _axis(self, case: CaseState, stats: RunningStats | SummaryStats) -> Axis | None:
         """Return the axis of a case's steps so far, grown from the one shown before."""
@@ -254,6 +266,7 @@ class CaseRows:
         self.best.compare_again()
         self.find_best()
         self._rows.clear()
+        self.refreshed += 1
 
     def find_best(self) -> None:
         """Continue looking for the best cases, a few comparisons per frame."""

@@ -1,7 +1,7 @@
 """Event log: when cases started and ended, among the engine's messages."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from heapq import merge
 
 from msgspec.structs import replace
@@ -38,15 +38,17 @@ class EventLog:
         self._names: tuple[int, dict[str, str]] = (0, {})
         """Number of cases, and the name on the screen of each, by its name in files."""
 
-    def add_ended(self, cases: Iterable[CaseState]) -> None:
+    def add_ended(self, cases: Sequence[CaseState]) -> None:
         """Record cases that have ended, in this order."""
-        self._ends.extend(cases)
-        self._seen = None
+        if cases:
+            self._ends.extend(cases)
+            self._seen = None
 
     def lines(self) -> tuple[Message, ...]:
         """Return all lines so far."""
         running = [case for case in self._session.running if case.started]
-        seen = (len(self._session.messages), [(case.index, len(case.rounds)) for case in running])
+        known = (len(self._session.messages), self._case_rows.refreshed)
+        seen = (*known, [(case.index, len(case.rounds)) for case in running])
         if seen != self._seen:
             self._seen = seen
             ended = sorted(self._ended(), key=lambda each: each.t)

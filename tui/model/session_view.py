@@ -239,6 +239,11 @@ class View:
         """Last case to end that has steps."""
         self._summary: Current | None = None
 
+    @property
+    def replayed(self) -> bool:
+        """Whether a recording is replayed."""
+        return self._feed.replayed
+
     def update(self) -> None:
         """Process newly ended cases, then rebuild the rest unless a long file is still being read."""
         feed = self._feed

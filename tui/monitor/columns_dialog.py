@@ -37,6 +37,10 @@ ABOUT = {
 class ColumnsPage(PanelScreen[tuple[str, ...]]):
     """List of columns; dismissed with the keys of the enabled ones."""
 
+    DEFAULT_CSS = """
+    ColumnsPage #page { height: 1fr; margin: 1 2; }
+    ColumnsPage #keys { height: 1; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "columns",
         ("space", "switch", "switch", "Show or hide the column"),

@@ -156,7 +156,7 @@ class MonitorLayout:
 
     def _resize(self, screen: Screen[Any], machines: Machines, view: View) -> None:
         """Give the panels their heights, if they changed."""
-        transport = sum(panel.outer_size.height for panel in screen.query("#transport"))
+        transport = screen.query_one("#transport").outer_size.height if view.replayed else 0
         inside = screen.query_one("#gauges").size.width or screen.size.width - 4
         seen = (machines, screen.size, inside, transport, len(view.session.cases))
         if seen == self._sized_for:

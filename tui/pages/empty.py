@@ -19,6 +19,10 @@ KEYS = (("1", "start a sweep"), ("4", "open a session"), ("?", "help"), ("q", "q
 class EmptyScreen(PanelScreen[None]):
     """Page without a session, which says how to start or open one."""
 
+    DEFAULT_CSS = """
+    EmptyScreen #page { height: 1fr; margin: 1 2; }
+    EmptyScreen #keys { height: 1; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "nothing",
         ("question_mark,f1", "help", "help", "Help"),

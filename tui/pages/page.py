@@ -22,6 +22,13 @@ Content = Callable[[int], Sequence[Line]]
 class Page(PanelScreen[None]):
     """Scrollable lines, refreshed every second. The screen below keeps reading."""
 
+    DEFAULT_CSS = """
+    Page #page { height: 1fr; margin: 1 2; }
+    Page #search { border: none; padding: 0; background: $background; }
+    Page #search { display: none; height: 1; margin: 0 2; }
+    Page #search.-asked { display: block; }
+    Page #keys { height: 1; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "page",
         ("escape,q,enter,question_mark,f1", "back", "leave", "Back"),

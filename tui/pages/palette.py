@@ -83,6 +83,12 @@ def _row(command: Command, chosen: bool, width: int, symbols: Symbols) -> Line:
 class Palette(ChoiceScreen[Command]):
     """Palette that returns the chosen command; None if canceled."""
 
+    DEFAULT_CSS = """
+    Palette #field { height: 1; margin: 1 2 1 2; }
+    Palette #choices { height: 1fr; margin: 0 2; }
+    Palette #keys { height: 1; }
+    Palette #field { border: none; padding: 0; background: $background; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "palette",
         ("down", "down", "move(1)", "Down"),

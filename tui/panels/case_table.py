@@ -37,6 +37,8 @@ class CaseTable(ScrollView):
         self._drawn: dict[int, tuple[TableRow, bool, Line]] = {}
         """For each visible line: the row, whether it was selected, and the rendered line."""
         self._styles = role_styles.RoleStyles(self)
+        self._arranged: tuple[object, Arrangement] | None = None
+        """Columns that fit, with what they were chosen for."""
 
     def on_mount(self) -> None:
         """Use an ASCII scroll bar if the symbols are ASCII."""
@@ -80,8 +82,12 @@ class CaseTable(ScrollView):
     def arrangement(self) -> Arrangement:
         """Return the columns that fit, leaving room for the scroll bar."""
         rows = self._rows
-        columns = [column for column in columns_of(rows.columns) if column.key not in rows.hidden]
-        return Arrangement.of_cases(self._room.width - 1, rows.names, columns, rows.sorting)
+        inputs = (self._room.width - 1, rows.names, rows.columns, rows.hidden, rows.sorting)
+        if self._arranged is None or self._arranged[0] != inputs:
+            columns = [column for column in columns_of(rows.columns) if column.key not in rows.hidden]
+            found = Arrangement.of_cases(self._room.width - 1, rows.names, columns, rows.sorting)
+            self._arranged = (inputs, found)
+        return self._arranged[1]
 
     @property
     def _room(self) -> Size:
@@ -96,6 +102,10 @@ class CaseTable(ScrollView):
         """Drop the styles of the previous theme."""
         super().notify_style_update()
         self._styles.clear()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Render some lines."""
+        return self._styles.rendered(crop)
 
     def render_line(self, y: int) -> Strip:
         """Render the row at a line of the view."""

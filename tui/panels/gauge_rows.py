@@ -207,9 +207,12 @@ def machine_row(machine: Machine, columns: Columns, symbols: Symbols) -> Line:
     ends = columns.ends
     count, note = _note(machine, columns)
     pieces = _label(machine, columns, symbols)
+    at = width_of(pieces)
     for column, end in zip(columns.kept[:count], ends[1:], strict=False):
-        pieces += [(" " * COLUMN_GAP, "plain"), *_cell(machine, column, columns.bar, symbols)]
-        pieces.append((" " * (end - width_of(pieces)), "plain"))
+        cell = _cell(machine, column, columns.bar, symbols)
+        at += COLUMN_GAP + width_of(cell)
+        pieces += [(" " * COLUMN_GAP, "plain"), *cell, (" " * (end - at), "plain")]
+        at = max(at, end)
     room = columns.width - ends[count]
     return crop([*pieces, *_tail(machine, note, room, columns.spark, symbols)], columns.width, symbols)
 
@@ -229,9 +232,10 @@ def _note(machine: Machine, columns: Columns) -> tuple[int, str]:
 
     An alarm may replace one column by a longer wording, and any number by its shortest wording.
     """
-    ends, whole = columns.ends, len(columns.kept)
+    whole = len(columns.kept)
     if not machine.notes:
         return whole, ""
+    ends = columns.ends
     cropped = machine.trend == ""  # names of cases may be cut, readings and alarms may not
     least = whole if not machine.alarming else max(whole - 1, 1)
     for note in machine.notes:

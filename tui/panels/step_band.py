@@ -1,6 +1,6 @@
 """Step plot: every step of a case as a bar, over the range of most of them. Independent of Textual."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil
 
 import msgspec
@@ -45,6 +45,8 @@ class Band(msgspec.Struct, frozen=True):
     """Name of the case if the heading doesn't name it; without steps, the phase of the case."""
     signs: Signs = msgspec.field(default_factory=Signs)
     """Annotations of the steps."""
+    grouped: Callable[[Sequence[float], int, int], list[tuple[float, float]]] = extremes
+    """Returns (min, max) of each group of so many steps among the first ones measured."""
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -54,11 +56,6 @@ class Column(msgspec.Struct, frozen=True):
     most: float
     warmup: bool
     outlier: bool = False
-
-
-def columns(values: Sequence[float], count: int, steps: int, warmup: bool) -> list[Column]:
-    """Group the first ``count`` values by ``steps``, keeping each group's minimum and maximum."""
-    return [Column(least, most, warmup) for least, most in extremes(values, count, steps)]
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -79,7 +76,9 @@ class Frame(msgspec.Struct, frozen=True):
         least, most = self.rows.height(column.least), self.rows.height(column.most)
         draw = self._warmup_cell if column.warmup else self._cell
         count = self.rows.count
-        cells = [draw(least - base, most - base) or self.empty[count - 1 - base] for base in range(count)][::-1]
+        top, solid = min(ceil(most), count), min(int(most if column.warmup else least), count)
+        cells = [draw(least - base, most - base) for base in range(top - 1, solid - 1, -1)]
+        cells = [*self.empty[: count - top], *cells, *[draw(1.0, 1.0)] * solid]
         if self.rows.break_row is not None:
             cells[self.rows.break_row] = (self.symbols.axis_break, "muted" if column.warmup else "accent")
         if column.most > self.rows.scale.high:
@@ -88,15 +87,11 @@ class Frame(msgspec.Struct, frozen=True):
             cells[max(0, count - 1 - ceil(most))] = (self.symbols.outlier, "warning")
         return cells
 
-    def _warmup_cell(self, least: float, most: float) -> Span | None:
-        if most <= 0:
-            return None
+    def _warmup_cell(self, least: float, most: float) -> Span:
         return (self.symbols.shade if most >= 1 else self._part(most), "muted")
 
-    def _cell(self, least: float, most: float) -> Span | None:
-        """Return a cell filled up to these heights, where 1 is its upper edge; None if it is empty."""
-        if most <= 0:
-            return None
+    def _cell(self, least: float, most: float) -> Span:
+        """Return a cell filled up to these heights, where 1 is its upper edge."""
         if least >= 1 or most < 1:
             return (self._part(most), "accent" if least > 0 else "soft")
         return (self._part(least), "haze") if least > 0 else (self._part(1.0), "soft")
@@ -158,11 +153,13 @@ def caption_lines(caption: str, width: int, symbols: Symbols) -> list[Line]:
 
 def _columns(band: Band, grid: Grid) -> list[Column]:
     warmup, measured = band.shown
-    head = columns(band.warmup, warmup, grid.steps, warmup=True)
     outliers = {step // grid.steps for step in band.signs.outliers}
-    steps = columns(band.measured, measured, grid.steps, warmup=False)
-    return head + [
-        Column(each.least, each.most, warmup=False, outlier=at in outliers) for at, each in enumerate(steps)
+    return [
+        *(Column(*each, warmup=True) for each in extremes(band.warmup, warmup, grid.steps)),
+        *(
+            Column(*each, warmup=False, outlier=at in outliers)
+            for at, each in enumerate(band.grouped(band.measured, measured, grid.steps))
+        ),
     ]
 
 
@@ -181,7 +178,9 @@ def _row(cells: Sequence[Span], empty: Span, layout: _Layout) -> list[Span]:
     blank, role = empty
     each = layout.grid.cells
     apart = each >= GAP_CELLS
-    bars = [piece for text, own in cells for piece in ((text * (each - apart), own), (blank * apart, role))]
+    bars = cells
+    if each > 1:
+        bars = [piece for text, own in cells for piece in ((text * (each - apart), own), (blank * apart, role))]
     return [*bars, (blank * (layout.room - len(cells) * each), role)]
 
 

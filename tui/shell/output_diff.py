@@ -1,21 +1,24 @@
-"""Terminal output diff: write only the cells that changed, and no line that is already shown.
+"""Terminal output diff: render and write only the cells that changed, and no line that is already shown.
 
-Textual renders a line from the left edge of its widget up to the change (a note in ``ChopsUpdate`` says that it
-should do better), and paints a new screen three or four times. This relies on private classes of Textual;
-updates of any other form are passed through unchanged.
+For a small change, Textual renders every widget of the screen, and writes a line from the left edge of its
+widget up to the change (a note in ``ChopsUpdate`` says that it should do better). It paints a new screen three
+or four times. What replaces that relies on private classes of Textual; updates of any other form are passed
+through unchanged.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple, TypeVar
 
-from rich.console import Console, RenderableType
-from rich.control import Control
-from textual._compositor import ChopsUpdate, LayoutUpdate
-from textual.geometry import Size
+from rich.console import Console
+from textual._compositor import Compositor, CompositorUpdate, LayoutUpdate
+from textual.geometry import Region, Size
 from textual.strip import Strip
+from textual.widget import Widget
 
-SPANS = {"chops", "spans", "chop_ends"}
+Update = TypeVar("Update")
 WHOLE = {"strips", "region"}
-"""Attributes of the two kinds of update, in the Textual versions tested."""
+"""Attributes of a full-screen update, in the Textual versions tested."""
 EMPTY = Strip([])
 LARGE = 0.25
 """Share of the screen's cells from which an update is compared with what is shown."""
@@ -37,11 +40,12 @@ class TerminalContent:
             self.forget()
         self._size = size
 
-    def without_unchanged(self, update: RenderableType | None) -> RenderableType | None:
+    def without_unchanged(self, update: Update) -> "Update | NewLines":
         """Reduce an update to what it changes; return any other unchanged."""
-        if type(update) is ChopsUpdate and vars(update).keys() == SPANS:
-            return NewCells(update, self)
-        if type(update) is LayoutUpdate and vars(update).keys() == WHOLE:
+        if isinstance(update, ChangedCells):
+            update.content = self
+            return update
+        if isinstance(update, LayoutUpdate) and vars(update).keys() == WHOLE:
             return NewLines(update, self)
         if update is not None:
             self.forget()
@@ -66,9 +70,8 @@ class TerminalContent:
             if len(self._lines[y]) > MOST_PARTS:
                 del self._lines[y]
 
-    def is_large(self, spans: Sequence[tuple[int, int, int]]) -> bool:
-        """Return whether spans cover so much of the screen that much of it is probably unchanged."""
-        cells = sum(stop - start for _, start, stop in spans)
+    def is_large(self, cells: int) -> bool:
+        """Return whether so many cells are updated that most of them are probably unchanged."""
         return self._size is not None and cells > LARGE * self._size.area
 
     def _line(self, y: int) -> Strip:
@@ -94,30 +97,95 @@ class NewLines(LayoutUpdate):
             line = Strip.join(list(strips))
             if not self._content.is_shown(y, self.region.x, line):
                 self._content.record_line(y, line)
-                yield Control.move_to(self.region.x, y).segment.text
+                yield _move_to(self.region.x, y)
                 yield line.render(console)
 
 
-class NewCells(ChopsUpdate):
-    """Textual's partial update, with spans cropped at both ends."""
+class ChangedCells(CompositorUpdate):
+    """Partial update: the changed cells alone."""
 
-    def __init__(self, update: ChopsUpdate, content: TerminalContent) -> None:
-        super().__init__(update.chops, update.spans, update.chop_ends)
-        self._content = content
+    def __init__(self, parts: list[tuple[int, int, Strip]]) -> None:
+        """Create an update of these cells, each part with its line and column."""
+        self.parts = parts
+        self.content = TerminalContent()
+        """What the terminal shows."""
 
     def render_segments(self, console: Console) -> str:
         """Return the update as text with escape sequences."""
         return "".join(self._sequences(console))
 
     def _sequences(self, console: Console) -> Iterator[str]:
-        large = self._content.is_large(self.spans)
-        for y, start, stop in self.spans:
-            for end, (x, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
-                left, right = max(start, x), min(stop, end)
-                if strip is not None and left < right:
-                    part = strip.crop(left - x, right - x)
-                    if large and self._content.is_shown(y, left, part):
-                        continue
-                    self._content.record_cells(y, left, part)
-                    yield Control.move_to(left, y).segment.text
-                    yield part.render(console)
+        large = self.content.is_large(sum(part.cell_length for *_, part in self.parts))
+        for y, left, part in self.parts:
+            if not (large and self.content.is_shown(y, left, part)):
+                self.content.record_cells(y, left, part)
+                yield _move_to(left, y)
+                yield part.render(console)
+
+
+class Span(NamedTuple):
+    """Changed cells of a line, all of one widget."""
+
+    widget: Widget
+    y: int
+    region: Region
+    """Region of the widget on the screen."""
+    start: int
+    stop: int
+
+
+class SpanCompositor(Compositor):
+    """Compositor that renders only lines with changed cells, of the widgets that show them."""
+
+    def render_partial_update(self) -> ChangedCells | None:  # type: ignore[override]
+        """Return what changed since the last update; None if nothing did."""
+        spans = [span for cells in self._regions_to_spans(self._dirty_regions) for span in self._split(*cells)]
+        self._dirty_regions.clear()
+        return ChangedCells(_rendered(spans)) if spans else None
+
+    def render_full_update(self, simplify: bool = False) -> LayoutUpdate:
+        """Return the whole screen. What stands behind other widgets isn't rendered, unlike in a screenshot."""
+        if simplify:
+            return super().render_full_update(simplify)
+        self._dirty_regions.clear()
+        spans = [span for y in range(self.size.height) for span in self._split(y, 0, self.size.width)]
+        lines: list[list[Strip]] = [[] for _ in range(self.size.height)]
+        for y, _, part in _rendered(spans):
+            lines[y].append(part)
+        return LayoutUpdate(list(lines), self.size.region)
+
+    def _split(self, y: int, start: int, stop: int) -> Iterator[Span]:
+        """Split changed cells by the widgets that show them."""
+        while start < stop and (span := self._front(y, start, stop)):
+            yield span
+            start = span.stop
+
+    def _front(self, y: int, start: int, stop: int) -> Span | None:
+        """Return the first of some cells, as far as one widget shows them."""
+        for widget, shown, region in self.layers_visible[y]:  # the widget in front comes first
+            if shown.x <= start < shown.right:
+                return Span(widget, y, region, start, min(stop, shown.right))
+            if start < shown.x:
+                stop = min(stop, shown.x)
+        return None
+
+
+def _rendered(spans: Sequence[Span]) -> list[tuple[int, int, Strip]]:
+    """Render cells, given from top to bottom; consecutive lines of a widget are rendered at once."""
+    rows: dict[tuple[Widget, Region], dict[int, None]] = {}
+    for span in spans:
+        rows.setdefault((span.widget, span.region), {})[span.y] = None
+    lines: dict[tuple[Widget, int], Strip] = {}
+    for (widget, region), ys in rows.items():
+        for _, run in groupby(enumerate(ys), lambda each: each[1] - each[0]):
+            together = [y for _, y in run]
+            crop = Region(0, together[0] - region.y, region.width, len(together))
+            lines |= zip(((widget, y) for y in together), widget.render_lines(crop), strict=True)
+    return [
+        (y, start, lines[widget, y].crop(start - region.x, stop - region.x))
+        for widget, y, region, start, stop in spans
+    ]
+
+
+def _move_to(x: int, y: int) -> str:
+    return f"\x1b[{y + 1};{x + 1}H"

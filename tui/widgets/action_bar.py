@@ -55,6 +55,18 @@ Work = Callable[[], ActionResult | Confirmation]
 class ActionBar(Vertical):
     """Show a message, a question or an input field, and run slow actions in a thread."""
 
+    DEFAULT_CSS = """
+    ActionBar { height: 2; margin: 0 1; }
+    ActionBar #log { height: 2; }
+    ActionBar #typing { display: none; height: 1; margin: 1 0 0 0; }
+    ActionBar.-typing #log { display: none; }
+    ActionBar.-typing #typing { display: block; }
+    ActionBar.-refused #typing { margin: 0; }
+    ActionBar.-refused #log { display: block; height: 1; }
+    ActionBar #asked { height: 1; }
+    ActionBar #field { width: 1fr; background: $cursor; color: $bright; }
+    """
+
     class Typed(Message):
         """Posted when the text in the input field changes."""
 

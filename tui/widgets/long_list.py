@@ -76,6 +76,10 @@ class LongList(ScrollView):
         super().notify_style_update()
         self._styles.clear()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Render some lines."""
+        return self._styles.rendered(crop)
+
     def render_line(self, y: int) -> Strip:
         """Render a line of the view."""
         width = self._room.width

@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, changes, line
+from benchtui.tui.shell.output_diff import SpanCompositor
 from benchtui.tui.widgets import role_styles
 
 Snapshot = TypeVar("Snapshot")
@@ -42,7 +43,12 @@ class Panel(Widget, Generic[Snapshot]):
             return  # not drawn in this size yet: it will be drawn in full
         lines = self._drawn()
         width = self.size.width
-        regions = [region for y, drawn in enumerate(lines) for region in self._changed(y, drawn, width)]
+        new = [y for y, (before, drawn) in enumerate(zip(self._lines, lines, strict=True)) if before != drawn]
+        regions = [
+            Region(start, y, stop - start, 1)
+            for y in new
+            for start, stop in changes(self._lines[y], lines[y], width)
+        ]
         self._lines = lines
         if regions:
             self.refresh(*regions)
@@ -67,6 +73,10 @@ class Panel(Widget, Generic[Snapshot]):
         super().notify_style_update()
         self._styles.clear()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Render some lines."""
+        return self._styles.rendered(crop)
+
     def render_line(self, y: int) -> Strip:
         """Render a line. If the size is new, redraw now; the resize event comes later."""
         if self._drawn_for != self.size:
@@ -78,22 +88,18 @@ class Panel(Widget, Generic[Snapshot]):
         self._drawn_for = self.size
 
     def _drawn(self) -> list[Line]:
-        if self._snapshot is None:
-            return []
         width, height = self.size
-        lines = list(self._draw(self._snapshot, width, height, self._symbols))[:height]
+        drawn = () if self._snapshot is None else self._draw(self._snapshot, width, height, self._symbols)
+        lines = list(drawn)[:height]
         return lines + [BLANK] * (height - len(lines))
-
-    def _changed(self, y: int, drawn: Line, width: int) -> list[Region]:
-        before = self._lines[y] if y < len(self._lines) else BLANK
-        spans = changes(before, drawn, width)
-        return [Region(start, y, end - start, 1) for start, end in spans]
 
 
 class PanelScreen(Screen[ScreenResultType]):
     """Screen made of panels."""
 
-    COMPONENT_CLASSES = role_styles.CLASSES
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = SpanCompositor()
 
     def _panel(self, name: str) -> Panel[Any]:
         return self.query_one(f"#{name}", Panel)

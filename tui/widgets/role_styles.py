@@ -1,8 +1,12 @@
 """Role styles: cached colors of text roles, and conversion of lines to Textual strips."""
 
+from functools import lru_cache
+
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
+from textual.geometry import Region
 from textual.strip import Strip
 from textual.theme import BUILTIN_THEMES
 from textual.theme import Theme as TextualTheme
@@ -16,22 +20,29 @@ LINES = tuple(f"line{place}" for place in range(themes.LINES))
 """Roles of a chart's lines, in order."""
 MAX_HEAT = 0.85
 """Share of the accent in the background of the highest cells."""
-ROLES = (
-    "plain",
-    "bright",
-    "strong",
-    "muted",
-    "faint",
-    "accent",
-    "soft",
-    "haze",
-    "good",
-    "warning",
-    "bad",
-    "chosen",
-    *LINES,
-)
-"""Roles of text; ``app.tcss`` defines the color of each."""
+ROLES: dict[str, tuple[str, str, str]] = {
+    "plain": ("foreground", "background", ""),
+    "bright": ("bright", "background", ""),
+    "strong": ("bright", "background", "bold"),
+    "muted": ("muted", "background", ""),
+    "faint": ("faint", "background", ""),
+    "accent": ("accent", "background", ""),
+    "soft": ("soft", "background", ""),
+    "haze": ("accent", "soft", ""),
+    "good": ("success", "background", ""),
+    "warning": ("warning", "background", ""),
+    "bad": ("error", "background", "bold"),
+    "chosen": ("bright", "cursor", "underline"),
+    **{role: (role, "background", "") for role in LINES},
+    **{role: ("", role, "bold" if role == HEAT[-1] else "") for role in HEAT},
+}
+"""Roles of text: the theme's variables for its color and its background, and the style of its letters.
+
+Without a color, it is black or white, whichever contrasts with the background. These are no component classes:
+Textual keeps a node per class, which would take a tenth of the time to the first paint.
+"""
+HEAT_ALPHA = 0.95
+"""Opacity of text on a heatmap."""
 VARIABLES = ("bright", "muted", "faint", "soft", "cursor")
 """Colors that Textual has no variable for."""
 
@@ -75,14 +86,6 @@ def _heat_colors(theme: themes.Theme) -> list[str]:
     return [ground.blend(accent, MAX_HEAT * (0.12 + 0.88 * step / top)).hex for step in range(len(HEAT))]
 
 
-CLASSES = {f"ink--{role}" for role in ROLES}
-"""Component classes that a screen needs for its widgets to be drawn in these roles.
-
-They belong to the screen, not to each widget: Textual keeps a node per class, and one set per widget would
-take half of the time to the first paint.
-"""
-HEAT_CLASSES = {f"ink--{role}" for role in HEAT}
-"""Component classes of the one screen that draws heatmaps."""
 PLAIN_WHEN_SELECTED = ("muted", "faint")
 """Roles shown as plain on the selected row, whose background may be the same gray as their text."""
 
@@ -92,23 +95,51 @@ class RoleStyles:
 
     def __init__(self, widget: Widget) -> None:
         self._widget = widget
-        self._styles: dict[str, Style] = {}
+        self._styles: dict[tuple[str, bool], Style] = {}
 
     def clear(self) -> None:
         """Clear the cache after a theme change."""
         self._styles.clear()
 
-    def style(self, role: str) -> Style:
-        """Return the style of a role."""
-        if role not in self._styles:
-            self._styles[role] = self._widget.screen.get_component_rich_style(f"ink--{role}")
-        return self._styles[role]
+    def style(self, role: str, chosen: bool = False) -> Style:
+        """Return the style of a role, on the selection's background if chosen, as the terminal shows it."""
+        key = role, chosen
+        if key not in self._styles:
+            color, ground, letters = ROLES[role]
+            variables = self._widget.app.theme_variables
+            style = _style(variables[color] if color else "", variables[ground], letters)
+            selection = Style(bgcolor=_style("", variables[ROLES["chosen"][1]], "").bgcolor)
+            self._styles[key] = self._filtered(style + selection if chosen else style)
+        return self._styles[key]
+
+    def _filtered(self, style: Style) -> Style:
+        """Apply the app's filters, such as the one that removes colors."""
+        background = self._widget.screen.styles.background
+        for each in self._widget.get_line_filters():
+            style = each.apply([Segment(" ", style)], background)[0].style or style
+        return style
+
+    def rendered(self, crop: Region) -> list[Strip]:
+        """Render lines of the widget. It has neither border nor padding, so that they need nothing else."""
+        lines = (self._widget.render_line(y) for y in crop.line_range)
+        ground = Style(bgcolor=self.style("plain").bgcolor)
+        return [each.crop_extend(crop.x, crop.right, ground) for each in lines]
 
     def strip(self, line: Line, width: int, chosen: bool = False) -> Strip:
         """Render a line at full width, on the selection's background if it is chosen."""
-        ground = Style(bgcolor=self.style("chosen").bgcolor) if chosen else Style.null()
-        roles = ("plain" if chosen and role in PLAIN_WHEN_SELECTED else role for _, role in line)
-        segments = [
-            Segment(text, self.style(role) + ground) for (text, _), role in zip(line, roles, strict=True)
-        ]
-        return Strip(segments).adjust_cell_length(width, self.style("plain") + ground)
+        segments, cells = [], 0
+        for text, role in line:
+            shown = "plain" if chosen and role in PLAIN_WHEN_SELECTED else role
+            segments.append(Segment(text, self.style(shown, chosen)))
+            cells += cell_len(text)
+        if cells < width:
+            segments.append(Segment(" " * (width - cells), self.style("plain", chosen)))
+        return Strip(segments, max(cells, width)).crop(0, width)
+
+
+@lru_cache(maxsize=256)
+def _style(color: str, ground: str, letters: str) -> Style:
+    """Return the style of a color on a background; without a color, of one that contrasts."""
+    background = Color(0, 0, 0, 0) + Color.parse(ground)
+    text = Color.parse(color) if color else background.get_contrast_text(HEAT_ALPHA)
+    return Style.parse(letters) + Style.from_color((background + text).rich_color, background.rich_color)

@@ -39,6 +39,16 @@ def test_extremes_are_computed_per_group(values: list[float], steps: int, data: 
     assert plain == long == [(min(group), max(group)) for group in cut]
 
 
+@given(values=times, data=st.data())
+def test_extremes_of_a_growing_column_are_those_of_the_whole(values: list[float], data: st.DataObject) -> None:
+    column, growing = array("d"), array_ops.GrowingExtremes()
+    for value in values:
+        column.append(value)
+        count, steps = data.draw(st.integers(0, len(column))), data.draw(st.integers(1, 4))
+        assert growing(column, count, steps) == array_ops.extremes(column, count, steps)
+    assert growing(array("d", [7.0]), 1, 1) == [(7.0, 7.0)]
+
+
 @given(values=times, low=st.floats(0, 1e6), high=st.floats(0, 1e6), data=st.data())
 def test_indices_outside_the_bounds_are_returned(
     values: list[float], low: float, high: float, data: st.DataObject

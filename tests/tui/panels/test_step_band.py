@@ -6,7 +6,7 @@ from benchtui.themes.symbols import ASCII, UNICODE, Symbols
 from benchtui.tui.live.running_stats import RunningStats
 from benchtui.tui.panels.signs import Grid, Signs
 from benchtui.tui.panels.step_axis import Axis, Scale, Spread
-from benchtui.tui.panels.step_band import Band, Column, Frame, band_lines, columns
+from benchtui.tui.panels.step_band import Band, Column, Frame, band_lines
 
 STEADY = [360.0 + step % 9 for step in range(120)]
 HEAVY = [10.0 + (step % 10) ** 2 / 3 for step in range(120)]
@@ -105,12 +105,11 @@ def test_the_axis_of_zero_length_steps_is_not_empty() -> None:
     assert len(text(band([0.0] * 60), height=12)) == 12
 
 
-def test_a_column_keeps_minimum_and_maximum() -> None:
-    assert columns([5, 1, 9, 2, 7], 5, 3, warmup=False) == [Column(1, 9, False), Column(2, 7, False)]
-
-
-def test_only_the_first_values_count() -> None:
-    assert columns([5, 1, 9], 2, 4, warmup=True) == [Column(1, 5, True)]
+def test_a_column_is_solid_up_to_its_minimum_wherever_that_is() -> None:
+    drawn = frame(3.0, 3)
+    for least, most in ((0.0, 0.0), (1.0, 1.0), (1.0, 2.5), (2.0, 3.0), (2.25, 2.75), (3.0, 3.0), (0.5, 9.0)):
+        solid = [cell == ("█", "accent") for cell in drawn.cells(Column(least, most, False))]
+        assert sum(solid) == int(least) and solid == sorted(solid)
 
 
 def test_the_grid_fits_all_planned_steps() -> None:

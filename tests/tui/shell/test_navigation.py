@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from benchtui.sessions.library import paths
 from benchtui.tui.shell.keymap import TITLES
 from benchtui.tui.widgets.key_bar import KeyBar
+from benchtui.tui.widgets.role_styles import RoleStyles
 
 EVERYWHERE = [place for place in TITLES if place != "app"]
 MOST_KEYS = 7
@@ -37,7 +38,7 @@ async def test_no_text_uses_the_line_color(stage: Any, around: Any, place: str, 
     async with stage.app(place, around).run_test(size=size) as pilot:
         seen = await stage.enter(place, pilot)
         screen = seen.app.screen
-        faint = screen.get_component_rich_style("ink--faint").color
+        faint = RoleStyles(screen).style("faint").color
         pieces = [piece for strip in screen._compositor.render_strips() for piece in strip]
         words = [piece.text for piece in pieces if piece.style and piece.style.color == faint]
         assert not [word for word in words if any(letter.isalnum() for letter in word)]

@@ -10,27 +10,13 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region, Size
 from textual.strip import Strip
 
-from benchtui.tui.shell.output_diff import NewCells, NewLines, TerminalContent
+from benchtui.tui.shell.output_diff import ChangedCells, NewLines, TerminalContent
 
 CONSOLE = Console(force_terminal=True, color_system=None)
 
 
 def strip(text: str) -> Strip:
     return Strip([Segment(text)])
-
-
-def painted(update: NewCells) -> tuple[list[str], str]:
-    """Return the screen after an update over dots, and the text written."""
-    screen = pyte.Screen(12, 2)
-    stream = pyte.Stream(screen)
-    stream.feed("............\r\n............")
-    written = update.render_segments(CONSOLE)
-    stream.feed(written)
-    return list(screen.display), written
-
-
-def crop(chops: Any, spans: Any, ends: Any) -> NewCells:
-    return NewCells(ChopsUpdate(chops, spans, ends), TerminalContent())
 
 
 def written(painted: TerminalContent, *lines: str) -> str:
@@ -40,19 +26,6 @@ def written(painted: TerminalContent, *lines: str) -> str:
     )
     assert isinstance(update, NewLines)
     return update.render_segments(CONSOLE)
-
-
-def test_only_changed_cells_are_written() -> None:
-    chops = [{0: strip("abcdef"), 6: strip("ghijkl")}, {0: strip("mnopqrstuvwx")}]
-    ends = [[6, 12], [12]]
-    display, written = painted(crop(chops, [(0, 4, 8), (1, 10, 11)], ends))
-    assert display == ["....efgh....", "..........w."]
-    assert not set("abcdijklmnopqrstuvx") & set(written.replace("\x1b", "").replace("H", ""))
-
-
-def test_wide_character_at_the_span_end_is_not_half_written() -> None:
-    display, _ = painted(crop([{0: strip("ab模cdefghij")}, {}], [(0, 4, 6)], [[12], []]))
-    assert display[0] == "....cd......"
 
 
 def test_lines_already_shown_are_not_rewritten() -> None:
@@ -65,12 +38,8 @@ def test_lines_already_shown_are_not_rewritten() -> None:
 
 def cells(painted: TerminalContent, y: int, left: int, text: str) -> str:
     """Return what an update of some cells writes on a screen with two lines."""
-    chops: Any = [{}, {}]
-    chops[y] = {left: strip(text)}
-    update = painted.without_unchanged(
-        ChopsUpdate(chops, [(y, left, left + len(text))], [[left + len(text)]] * 2)
-    )
-    assert isinstance(update, NewCells)
+    update = painted.without_unchanged(ChangedCells([(y, left, strip(text))]))
+    assert isinstance(update, ChangedCells)
     return update.render_segments(CONSOLE)
 
 
@@ -133,12 +102,75 @@ def test_resize_and_terminal_resume_rewrite_everything() -> None:
 def test_unknown_updates_pass_through_and_clear_the_tracked_content() -> None:
     painted = TerminalContent()
     strange = ChopsUpdate([], [], [])
-    strange.more = 1  # type: ignore[attr-defined]
     written(painted, "one")
     assert painted.without_unchanged(None) is None
     assert written(painted, "one") == ""
     assert painted.without_unchanged(strange) is strange
     assert "one" in written(painted, "one")
+
+
+class Emulator:
+    """Terminal that shows the updates of an app."""
+
+    def __init__(self, app: Any) -> None:
+        self._screen = pyte.Screen(*app.size)
+        self._stream = pyte.Stream(self._screen)
+        self.updates: list[Any] = []
+        self._display, app._display = app._display, self._show
+
+    def _show(self, screen: Any, update: Any) -> None:
+        if update is not None:
+            self.updates.append(update)
+            self._stream.feed(update.render_segments(CONSOLE))
+        self._display(screen, update)
+
+    @property
+    def text(self) -> list[str]:
+        return [line.rstrip() for line in self._screen.display]
+
+
+async def test_partial_updates_add_up_to_the_whole_screen(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(batch_sizes=(1, 2, 4), iterations=400).case(0, 10.0, 120).start(1).prepare(1)
+    async with opened(story.path, engine) as seen:
+        shown = Emulator(seen.app)
+        seen.app.screen.refresh()
+        await seen.look()
+        for turn in range(6):
+            story.steps(1, [10.0 + turn + n % 7 for n in range(40)]).telemetry(gpus=2).wait(1.0)
+            await seen.look()
+            assert shown.text == seen.text.split("\n")
+        await seen.press("slash", "4", "enter", "question_mark", "escape", "e", "down")
+        assert shown.text == seen.text.split("\n")
+        assert sum(type(update) is ChangedCells for update in shown.updates) > 6
+
+
+async def test_only_changed_cells_are_rendered_and_written(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().start(0)
+    async with opened(story.path, engine) as seen:
+        shown, keys = Emulator(seen.app), seen.app.screen.query_one("#keys")
+        compositor, rendered = seen.app.screen._compositor, []
+        keys.refresh(Region(3, 0, 4, 1))
+        for widget in compositor.visible_widgets:
+            widget.render_lines = lambda crop, widget=widget: (
+                rendered.append((widget.id, crop.height)) or type(widget).render_lines(widget, crop)
+            )
+        await seen.pilot.pause()
+        assert rendered == [("keys", 1)]
+        (part,) = shown.updates[-1].parts
+        assert (part[:2], part[2].text) == ((39, 3), "quit")
+
+
+async def test_changed_cells_of_several_widgets_are_those_in_front(story: Any, opened: Any) -> None:
+    story.begin()
+    async with opened(story.path) as seen:
+        compositor = seen.app.screen._compositor
+        whole = [strip.text for strip in compositor.render_strips()]
+        for y in (0, 2, 20, 39):
+            compositor._dirty_regions = {Region(1, y, 117, 1)}
+            update = compositor.render_partial_update()
+            assert "".join(part.text for _, _, part in update.parts) == whole[y][1:118]
+            assert [left for _, left, _ in update.parts] == sorted(left for _, left, _ in update.parts)
+        assert compositor.render_partial_update() is None
 
 
 async def test_installed_textual_produces_the_expected_updates(story: Any, opened: Any) -> None:
@@ -150,4 +182,4 @@ async def test_installed_textual_produces_the_expected_updates(story: Any, opene
         seen.app.screen.query_one("#keys").refresh()
         compositor.update_widgets({seen.app.screen.query_one("#keys")})
         part = painted.without_unchanged(compositor.render_update())
-    assert (type(whole), type(part)) == (NewLines, NewCells)
+    assert (type(whole), type(part)) == (NewLines, ChangedCells)
