@@ -20,6 +20,7 @@ from benchtui.sessions.events import (
     CaseRepeated,
     CaseStarted,
     Continued,
+    Explained,
     Idle,
     Message,
     NodeJoined,
@@ -258,6 +259,8 @@ class Session:
                 self._case_event(event)
             case Answered():
                 self._answered(event)
+            case Explained():
+                self._changeable(event.case).explained = event
             case CaseAdded() | OrderChanged() | Paused() | Continued():
                 self._queue_event(event)
             case SessionStarted():
@@ -385,10 +388,14 @@ class Session:
         for each in event.comparisons:
             self._require_case(each.baseline)
             self.answer_baselines.add(each.baseline)
-            compared = self._case(each.case)
-            if compared.finished:  # checkpoints of a replay share it as it was
-                compared = self.cases[each.case] = copy(compared)
-            compared.comparison = each
+            self._changeable(each.case).comparison = each
+
+    def _changeable(self, index: int) -> CaseState:
+        """Return a case that an event after its end changes: checkpoints of a replay share it as it was."""
+        case = self._case(index)
+        if case.finished:
+            case = self.cases[index] = copy(case)
+        return case
 
     def _remove_running(self, case: CaseState) -> None:
         self.running = [each for each in self.running if each is not case]

@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import median
 from typing import NamedTuple
 
 from benchtui.engine.worker.explain import costs
@@ -11,10 +12,15 @@ from benchtui.engine.worker.explain.recording import BLOCK, LAP, STEP, ProfiledE
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.profiles import FamilyName, FamilyTime, KernelTime
 
-MOST_KERNELS = 10
+MOST_KERNELS = 40
+"""Most operators or kernels that are kept: more than a page shows, so that those of two cases can be compared."""
+LEAST_CHOSEN_FROM = 4
+"""Least number of blocks from which typical ones are chosen."""
 LONG_GAP_NS = 200_000
 """Shortest gap that may be a sleep. Those between operators are shorter."""
 TOKENIZER_PART = "tokenize"
+_STREAMING: tuple[FamilyName, ...] = ("elementwise", "copy", "optimizer")
+"""Families whose operators read all of their inputs once. A lookup reads a part of them."""
 
 _LAUNCHES = ("cudaLaunch", "cuLaunch", "cudaMemcpy", "cudaMemset", "cudaGraphLaunch", "hipLaunch", "hipMemcpy")
 _RUNTIME = ("cuda", "cuLaunch", "cuMem", "cuStream", "cuCtx", "cuKernel", "cuLibrary", "hip")
@@ -29,18 +35,35 @@ class Segment(NamedTuple):
     """Number of the event in ``HostTimeline.events``; None for a gap between operators."""
 
 
+def typical_blocks(blocks: Sequence[ProfiledEvent]) -> list[ProfiledEvent]:
+    """Return the half of the blocks nearest to the median in time, in order; all of a few.
+
+    A step that something else disturbed says nothing about the case.
+    """
+    if len(blocks) < LEAST_CHOSEN_FROM:
+        return list(blocks)
+    middle_ns = median(each.end_ns - each.begin_ns for each in blocks)
+    nearest = sorted(blocks, key=lambda each: abs(each.end_ns - each.begin_ns - middle_ns))
+    return sorted(nearest[: (len(blocks) + 1) // 2], key=lambda each: each.begin_ns)
+
+
 class HostTimeline:
     """Main thread in the profiled blocks: nested events, and segments that add up to the blocks."""
 
     def __init__(self, events: Iterable[ProfiledEvent]) -> None:
         """Nest the events. Raises BenchtuiError if there is no block."""
-        host = sorted((each for each in events if not each.on_gpu), key=lambda each: (each.begin_ns, -each.end_ns))
-        self.blocks = [each for each in host if each.name == BLOCK]
-        if not self.blocks:
+        host = sorted(
+            (each for each in events if not each.on_gpu), key=lambda each: (each.begin_ns, -each.end_ns)
+        )
+        blocks = [each for each in host if each.name == BLOCK]
+        if not blocks:
             raise BenchtuiError("the profiler recorded no step")
-        thread = self.blocks[0].track
+        self.blocks = typical_blocks(blocks)
+        """Blocks that the breakdown is about."""
+        thread = blocks[0].track
         main = [each for each in host if each.track == thread]
-        self.steps = [each for each in main if each.name == STEP]
+        self.steps = [each for each in main if each.name == STEP and self.covers(each)]
+        """Steps in these blocks."""
         self._laps = [each for each in main if each.name.startswith(LAP)]
         self._part_ends_ns = [each.end_ns for each in self._laps]
         marks = (BLOCK, STEP)
@@ -57,10 +80,21 @@ class HostTimeline:
             yield self.events[parent].name
             parent = self.parents[parent]
 
+    def is_called(self, index: int) -> bool:
+        """Return whether an event is an operator that no other one calls."""
+        return "::" in self.events[index].name and not any("::" in name for name in self._called_within(index))
+
+    def _called_within(self, index: int) -> Iterator[str]:
+        return (name for name in self.names_around(index) if not is_overhead(name))
+
     def part_at(self, moment_ns: int) -> str:
         """Return the part of the step at a moment; empty after the last one."""
         place = bisect_right(self._part_ends_ns, moment_ns)
         return self._laps[place].name.removeprefix(LAP) if place < len(self._laps) else ""
+
+    def covers(self, event: ProfiledEvent) -> bool:
+        """Return whether an event begins in one of the blocks."""
+        return any(block.begin_ns <= event.begin_ns < block.end_ns for block in self.blocks)
 
     @property
     def span_ns(self) -> int:
@@ -117,7 +151,9 @@ class _Kernels:
         self._steps = steps
         self._ns: Counter[tuple[str, FamilyName, str | None, str | None]] = Counter()
         self._counts: Counter[tuple[str, FamilyName, str | None, str | None]] = Counter()
-        self._costs: dict[tuple[str, FamilyName, str | None, str | None], tuple[float | None, float | None]] = {}
+        self._costs: dict[
+            tuple[str, FamilyName, str | None, str | None], tuple[float | None, float | None]
+        ] = {}
 
     def add(self, name: str, family: FamilyName, operator: ProfiledEvent | None, of_gpu: bool) -> "_Key":
         """Count one call and return its key."""
@@ -126,7 +162,8 @@ class _Kernels:
         self._counts[key] += 1
         if operator and key not in self._costs:
             flops = costs.flops(operator.name, operator.shapes)
-            moved = costs.moved_bytes(operator.shapes, operator.dtypes)
+            streams = family in _STREAMING
+            moved = costs.moved_bytes(operator.name, operator.shapes, operator.dtypes) if streams else None
             self._costs[key] = (flops, moved)
         return key
 
@@ -158,7 +195,7 @@ _Key = tuple[str, FamilyName, str | None, str | None]
 
 
 def break_down(
-    events: Sequence[ProfiledEvent], host: HostTimeline, steps: int, asleep_ms: float, *, on_gpu: bool
+    events: Sequence[ProfiledEvent], host: HostTimeline, asleep_ms: float, *, on_gpu: bool
 ) -> Breakdown:
     """Return where the time of the steps goes: of the GPU's work if the case runs on one, else of the host's.
 
@@ -166,10 +203,10 @@ def break_down(
     Raises BenchtuiError if the profiler saw no work on the GPU.
     """
     if on_gpu:
-        return _of_gpu(events, host, steps, asleep_ms)
+        return _of_gpu(events, host, asleep_ms)
+    steps = len(host.steps)
     kernels, spent, counts = _Kernels(steps), Counter[FamilyName](), Counter[FamilyName]()
     long_ns, keys = 0, dict[int, _Key]()
-    leaves = set(range(len(host.parents))) - set(host.parents)
     for begin_ns, end_ns, owner in host.segments:
         family = _gap_family(host, begin_ns) if owner is None else _host_family(host, owner)
         spent[family] += end_ns - begin_ns
@@ -179,7 +216,7 @@ def break_down(
             if owner not in keys:
                 event = host.events[owner]
                 keys[owner] = kernels.add(event.name, family, event, False)
-                counts[family] += owner in leaves
+                counts[family] += host.is_called(owner)
             kernels.spend(keys[owner], end_ns - begin_ns)
     _move_waiting(spent, long_ns, asleep_ms, steps)
     return Breakdown(
@@ -190,9 +227,8 @@ def break_down(
     )
 
 
-def _of_gpu(
-    events: Sequence[ProfiledEvent], host: HostTimeline, steps: int, asleep_ms: float
-) -> Breakdown:
+def _of_gpu(events: Sequence[ProfiledEvent], host: HostTimeline, asleep_ms: float) -> Breakdown:
+    steps = len(host.steps)
     kernels, spent, counts = _Kernels(steps), Counter[FamilyName](), Counter[FamilyName]()
     operators = {each.id: index for index, each in enumerate(host.events) if each.id}
     others = {each.id: each for each in events if each.id and not each.on_gpu}
@@ -221,7 +257,7 @@ def _of_gpu(
     busy_ns, launches = sum(spent.values()), sum(counts.values())
     waiting, long_ns = _idle_causes(host, idle)
     _move_waiting(waiting, long_ns, asleep_ms, steps)
-    calls = (each for each in host.events if each.name.startswith(_LAUNCHES))
+    calls = (each for each in host.events if each.name.startswith(_LAUNCHES) and host.covers(each))
     return Breakdown(
         step_ms=_ms(host.span_ns, steps),
         families=_families(spent + waiting, counts, steps),

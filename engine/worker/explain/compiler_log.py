@@ -12,7 +12,9 @@ MOST_ENTRIES = 20
 """Most places of each kind that are kept."""
 MOST_CHARS = 400
 
-_BREAK = re.compile(r"Graph break in user code at (?P<where>\S+:\d+)\s*(?:Graph Break )?Reason:\s*(?P<reason>.*)", re.S)
+_BREAK = re.compile(
+    r"Graph break in user code at (?P<where>\S+:\d+)\s*(?:Graph Break )?Reason:\s*(?P<reason>.*)", re.S
+)
 _RECOMPILE = re.compile(r"Recompiling function (?P<name>\S+) in (?P<place>\S+:\d+)(?P<rest>.*)", re.S)
 _EXPLANATION = "Explanation:"
 _GUARD = re.compile(r"^\s*-\s*(?:\d+(?:/\d+)*:\s*)?(?P<guard>\S.*)$", re.M)

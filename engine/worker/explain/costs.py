@@ -33,15 +33,20 @@ def flops(operator: str, shapes: Shapes) -> float | None:
         return None
 
 
-def moved_bytes(shapes: Shapes, dtypes: Sequence[str]) -> float | None:
-    """Return the bytes of the inputs, plus an output as large as the largest one; None if a type is unknown."""
+def moved_bytes(operator: str, shapes: Shapes, dtypes: Sequence[str]) -> float | None:
+    """Return the bytes of the inputs, plus an output as large as the largest one; None if a type is unknown.
+
+    The output of a copy is among its inputs.
+    """
     sizes = []
     for shape, dtype in zip(shapes, dtypes, strict=False):
         if shape:
             if dtype not in ITEM_BYTES:
                 return None
             sizes.append(prod(shape) * ITEM_BYTES[dtype])
-    return float(sum(sizes) + max(sizes)) if sizes else None
+    if not sizes:
+        return None
+    return float(sum(sizes) + (0 if operator == "aten::copy_" else max(sizes)))
 
 
 def shape_text(shapes: Shapes, dtypes: Sequence[str]) -> str | None:

@@ -67,7 +67,9 @@ class _Sleep:
         return sum(min(times) for (part, _), times in self._parts.items() if part != TOKENIZER_PART)
 
 
-def profile_step(workload: Workload, device: Device, log: CompilerLog, *, throughput: bool, trace: str) -> StepProfile:
+def profile_step(
+    workload: Workload, device: Device, log: CompilerLog, *, throughput: bool, trace: str
+) -> StepProfile:
     """Profile the step of a warmed-up case. ``trace`` is the file for the profiler's own trace; empty for none.
 
     Raises BenchtuiError if the profiler saw no work.
@@ -80,9 +82,9 @@ def profile_step(workload: Workload, device: Device, log: CompilerLog, *, throug
     events, sleep = _profiled(workload, device, steps, throughput=throughput, trace=trace)
     host = HostTimeline(events)
     on_gpu = device.torch_device.type != "cpu"
-    found = break_down(events, host, steps, sleep.ms, on_gpu=on_gpu)
+    found = break_down(events, host, sleep.ms, on_gpu=on_gpu)
     memory, reason = _memory(workload, device)
-    profiled = _profile(found, plain, steps)
+    profiled = _profile(found, plain, len(host.steps))
     return msgspec.structs.replace(
         profiled,
         graph_breaks=log.graph_breaks(),

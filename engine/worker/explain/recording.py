@@ -42,9 +42,7 @@ def _events(recorded: Any) -> Iterator[ProfiledEvent]:  # noqa: ANN401
         end_ns = begin_ns + event.duration_ns()
         if on_gpu:
             stream = event.device_resource_id()
-            yield ProfiledEvent(
-                name, begin_ns, end_ns, stream, True, launched_by=event.linked_correlation_id()
-            )
+            yield ProfiledEvent(name, begin_ns, end_ns, stream, True, launched_by=event.linked_correlation_id())
             continue
         thread, number = event.start_thread_id(), event.correlation_id()
         shapes, dtypes = (), ()

@@ -7,10 +7,8 @@ from benchtui.engine.worker.explain.recording import BLOCK, ProfiledEvent
 from benchtui.sessions.profiles import MOST_SLICES, Timeline
 
 
-def timeline(events: Iterable[ProfiledEvent], host: HostTimeline) -> Timeline | None:
-    """Return the slices of the step in the middle; None if the profiler saw no step."""
-    if not host.steps:
-        return None
+def timeline(events: Iterable[ProfiledEvent], host: HostTimeline) -> Timeline:
+    """Return the slices of the step in the middle."""
     step = host.steps[len(host.steps) // 2]
     main = step.track
     inside = [
