@@ -212,6 +212,18 @@ class ExplainProcess:
             self._process.terminate()
 
 
+def explain(
+    path: Path, cases: Sequence[int], *, anyway: bool = False, trace: Path | None = None
+) -> ExplainProcess:
+    """Start profiling measured cases of a recorded session; the profiles are appended to its file.
+
+    Without ``anyway``, only if machine and software are those that measured it. ``trace`` is a file for the
+    profiler's own trace of the first case.
+    """
+    traces = (str(trace.absolute()),) if trace else ()
+    return ExplainProcess(path, ExplainOptions(cases=tuple(cases), anyway=anyway, traces=traces))
+
+
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     if pipe is None:
         raise AssertionError("the process is started with pipes")

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from benchtui.engine import client
-from benchtui.engine.control import ExplainOptions
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.explain.as_json import CaseJson, as_json, case_json
 from benchtui.sessions.explain.cases import explained_cases, measured_ms
@@ -55,8 +54,7 @@ def explain(
         engine.explain(new)
         raise BenchtuiError(f"{path}: the sweep is running; the cases are profiled once all are measured")
     if new:
-        traces = (str(trace.absolute()),) if trace else ()
-        _profile(path, loaded, ExplainOptions(cases=tuple(new), anyway=anyway, traces=traces))
+        _profile(loaded, client.explain(path, new, anyway=anyway, trace=trace), len(new))
         loaded = Session.load(path, keep_steps=False)
     _print(loaded, wanted, json=json)
 
@@ -82,16 +80,15 @@ def _has_profile(session: Session, index: int) -> bool:
     return explained is not None and explained.profile is not None
 
 
-def _profile(path: Path, session: Session, options: ExplainOptions) -> None:
-    """Profile cases, with the progress on standard error."""
-    process = client.ExplainProcess(path, options)
+def _profile(session: Session, process: client.ExplainProcess, amount: int) -> None:
+    """Wait for the profiles, with the progress on standard error."""
     begun = 0
     try:
         for message in process.messages():
             if message.case is not None and message.explained is None:
                 begun += 1
                 name = printable(session.cases[message.case].name)
-                click.echo(f"profiling case {message.case} ({begun} of {len(options.cases)}): {name}", err=True)
+                click.echo(f"profiling case {message.case} ({begun} of {amount}): {name}", err=True)
     except KeyboardInterrupt:
         process.stop()
         sys.exit(INTERRUPTED)
