@@ -53,6 +53,11 @@ class ExplainedCase(msgspec.Struct, frozen=True):
     """What had changed since the case was measured."""
 
     @property
+    def label(self) -> str:
+        """Short name of the case: its number, from 1 as on the screen."""
+        return f"case {self.case.index + 1}"
+
+    @property
     def slowdown(self) -> float:
         """How much longer a step takes under the profiler, as a share of the plain step."""
         return self.profile.step_ms / self.profile.plain_ms - 1 if self.profile.plain_ms else 0.0

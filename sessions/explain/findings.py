@@ -38,7 +38,7 @@ class Finding(msgspec.Struct, frozen=True):
     """Name of its rule."""
     sentence: str
     confidence: Confidence
-    """``high`` if the figures are measured directly, ``medium`` if they allow another cause, ``low`` for a hint."""
+    """``high`` if measured directly, ``medium`` if another cause is possible, ``low`` for a hint."""
     ms: float | None = None
     """Time per step that it is about; None if it isn't about time."""
 
@@ -58,8 +58,8 @@ def sleeping(case: ExplainedCase) -> Finding | None:
     if share < SHARE:
         return None
     sentence = (
-        f"In {_percent(share)} of the step ({_ms(ms)}) the main thread sleeps while no operator runs: it waits for"
-        " something outside of torch, such as time.sleep, a lock, a file or the network."
+        f"In {_percent(share)} of the step ({_ms(ms)}) the main thread sleeps while no operator runs: it waits"
+        " for something outside of torch, such as time.sleep, a lock, a file or the network."
     )
     return Finding("sleeping", sentence, "high" if share >= 2 * SHARE else "medium", ms)
 
@@ -98,9 +98,9 @@ def python_loop(case: ExplainedCase) -> Finding | None:
         return None
     shape = f" on {worst.shape}" if worst.shape else ""
     sentence = (
-        f"{worst.name} runs {worst.count:,.0f} times per step{shape}, {number(each_us)} µs each: calling it takes"
-        f" about as long as its work. With its share of the gaps between operators that is {_ms(ms)}; one batched"
-        " call would replace them."
+        f"{worst.name} runs {worst.count:,.0f} times per step{shape}, {number(each_us)} µs each: calling it"
+        f" takes about as long as its work. With its share of the gaps between operators that is {_ms(ms)};"
+        " one batched call would replace them."
     )
     return Finding("Python loop", sentence, "medium", ms)
 
@@ -112,7 +112,8 @@ def python_gaps(case: ExplainedCase) -> Finding | None:
         return None
     sentence = (
         f"Python and the gaps between operators take {_percent(share)} of the step ({_ms(ms)}), around"
-        f" {count(round(case.profile.launches), 'operator')} that Python calls. The profiler lengthens these gaps."
+        f" {count(round(case.profile.launches), 'operator')} that Python calls. The profiler lengthens these"
+        " gaps."
     )
     return Finding("Python gaps", sentence, "medium", ms)
 
@@ -123,8 +124,8 @@ def tokenizing(case: ExplainedCase) -> Finding | None:
     if share < 2 * SHARE:
         return None
     sentence = (
-        f"Tokenizing takes {_percent(share)} of the step ({_ms(ms)}), and the device computes nothing meanwhile:"
-        " tokenize the data set ahead of time, or in parallel (tokenizer_threads)."
+        f"Tokenizing takes {_percent(share)} of the step ({_ms(ms)}), and the device computes nothing"
+        " meanwhile: tokenize the data set ahead of time, or in parallel (tokenizer_threads)."
     )
     return Finding("tokenizer", sentence, "high", ms)
 
@@ -155,8 +156,8 @@ def few_threads(case: ExplainedCase) -> Finding | None:
     saved_ms = ms * (1 - threads / processors)
     sentence = (
         f"Operators run on {count(threads, 'thread')} of {processors} processors and take"
-        f" {_percent(ms / profile.step_ms)} of the step: threads={processors} can save at most {_ms(saved_ms)} of"
-        f" {_ms(profile.step_ms)}."
+        f" {_percent(ms / profile.step_ms)} of the step: threads={processors} can save at most {_ms(saved_ms)}"
+        f" of {_ms(profile.step_ms)}."
     )
     return Finding("few threads", sentence, "medium", saved_ms)
 
@@ -209,8 +210,8 @@ def growing(case: ExplainedCase) -> Finding | None:
     if growth_mb is None or growth_mb < LEAST_GROWTH_MB:
         return None
     sentence = (
-        f"Each step keeps {memory(growth_mb)} that it never frees: something holds an activation or a graph, such"
-        " as a list of losses without detach()."
+        f"Each step keeps {memory(growth_mb)} that it never frees: something holds an activation or a graph,"
+        " such as a list of losses without detach()."
     )
     return Finding("kept activation", sentence, "high")
 
@@ -242,7 +243,8 @@ def optimizer_state(case: ExplainedCase) -> Finding | None:
         return None
     sentence = (
         f"The state of the optimizer is {_percent(kinds.optimizer_mb / total_mb)} of the memory of the step"
-        f" ({memory(kinds.optimizer_mb)} of {memory(total_mb)}): adamw-8bit holds about a quarter of it, sgd none."
+        f" ({memory(kinds.optimizer_mb)} of {memory(total_mb)}): adamw-8bit holds about a quarter of it, sgd"
+        " none."
     )
     return Finding("optimizer state", sentence, "high")
 
@@ -266,9 +268,9 @@ def optimizing(case: ExplainedCase) -> Finding | None:
         return None
     launches = next(each.launches for each in case.profile.families if each.family == "optimizer")
     sentence = (
-        f"The optimizer takes {_percent(share)} of the step ({_ms(ms)}) in {launches:,.0f} operators: it reads and"
-        " writes all weights and its state once per step, whatever the batch. A fused one (adamw-fused) calls"
-        " fewer operators; accumulation makes its steps rarer."
+        f"The optimizer takes {_percent(share)} of the step ({_ms(ms)}) in {launches:,.0f} operators: it reads"
+        " and writes all weights and its state once per step, whatever the batch. A fused one (adamw-fused)"
+        " calls fewer operators; accumulation makes its steps rarer."
     )
     return Finding("optimizer", sentence, "medium", ms)
 
@@ -282,8 +284,8 @@ def near_peak(case: ExplainedCase) -> Finding | None:
     if share < 0.5 or not peak or not ms or flops / ms * 1000 < NEAR_PEAK * peak:
         return None
     sentence = (
-        f"Matrix products take {_percent(share)} of the step and run at {_percent(flops / ms * 1000 / peak)} of the"
-        " measured peak: only less work or a lower precision makes them faster."
+        f"Matrix products take {_percent(share)} of the step and run at {_percent(flops / ms * 1000 / peak)}"
+        " of the measured peak: only less work or a lower precision makes them faster."
     )
     return Finding("near the peak", sentence, "high", case.ms("matmul"))
 

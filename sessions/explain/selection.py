@@ -43,8 +43,8 @@ def require_explainable(session: Session, index: int) -> CaseState:
         raise BenchtuiError("the session is simulated: there is nothing to run again")
     if not 0 <= index < len(session.cases):
         amount = len(session.cases)
-        raise BenchtuiError(f"no case {index}; the session has {amount} cases, numbered from 0 to {amount - 1}")
+        raise BenchtuiError(f"no case {index + 1}; the session has {amount} cases, numbered from 1")
     case = session.cases[index]
     if case.state != "ok":
-        raise BenchtuiError(f"case {index}, {case.name}, {NOT_MEASURED[case.state]}: nothing to explain")
+        raise BenchtuiError(f"case {index + 1}, {case.name}, {NOT_MEASURED[case.state]}: nothing to explain")
     return case

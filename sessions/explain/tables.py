@@ -1,6 +1,6 @@
 """Tables of explained cases: families, operators, memory by kind, and the difference of two cases."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from benchtui.sessions.explain.cases import FAMILIES, SHOWN_KERNELS, ExplainedCase, KernelRate
@@ -94,25 +94,31 @@ def memory_table(case: ExplainedCase) -> Table | None:
     return table(columns, memory_facts(case))
 
 
-def difference_tables(found: CaseDifference, most: int = SHOWN_KERNELS) -> tuple[Table | None, Table | None]:
-    """Return the families and the operators that make up the difference of two cases."""
+def difference_tables(
+    found: CaseDifference, most: int = SHOWN_KERNELS, names: Sequence[str] = ()
+) -> tuple[Table | None, Table | None]:
+    """Return the families and the operators that make up the difference of two cases.
+
+    ``names`` are those of the base and the new case, if numbers don't say which they are.
+    """
+    names = names or (found.base.label, found.new.label)
     remainder = Part("remainder: not in the profiles", None, found.remainder_ms)
     whole = Part("measured difference", found.base.measured_ms, found.new.measured_ms)
     sums = (*found.families, remainder, whole)
-    return table(_columns(found, "family"), sums), table(
-        _columns(found, "operator or kernel"), found.kernels[:most]
+    return table(_columns(found, "family", names), sums), table(
+        _columns(found, "operator or kernel", names), found.kernels[:most]
     )
 
 
-def _columns(found: CaseDifference, title: str) -> tuple[Column[Part], ...]:
+def _columns(found: CaseDifference, title: str, names: Sequence[str]) -> tuple[Column[Part], ...]:
     return (
         Column[Part](title, lambda each: each.name, right=False),
         Column[Part](
-            f"case {found.base.case.index}, ms",
+            f"{names[0]}, ms",
             lambda each: number(each.base_ms),
         ),
         Column[Part](
-            f"case {found.new.case.index}, ms",
+            f"{names[1]}, ms",
             lambda each: (
                 None if each.base_ms is None and each.name.startswith("remainder") else number(each.new_ms)
             ),

@@ -180,7 +180,7 @@ class ReplayCursor:
 
 
 def changes_ended(event: AnyRecord, session: Session) -> bool:
-    """Return whether an event has changed ended cases: their baseline answered after them, or it explains one."""
+    """Return whether an event has changed ended cases: it compares their answers, or explains one."""
     if isinstance(event, Explained):
         return session.cases[event.case].finished is not None
     return isinstance(event, Answered) and any(session.cases[each.case].finished for each in event.comparisons)

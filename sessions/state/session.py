@@ -257,10 +257,8 @@ class Session:
                 self._machine_event(event)
             case CaseStarted() | CasePrepared() | RoundFinished() | CaseRepeated() | CaseFinished():
                 self._case_event(event)
-            case Answered():
-                self._answered(event)
-            case Explained():
-                self._changeable(event.case).explained = event
+            case Answered() | Explained():
+                self._late_event(event)
             case CaseAdded() | OrderChanged() | Paused() | Continued():
                 self._queue_event(event)
             case SessionStarted():
@@ -381,6 +379,13 @@ class Session:
                     )
 
                     case.replace_steps_with_metrics(metrics(case))
+
+    def _late_event(self, event: Answered | Explained) -> None:
+        """Apply an event that may change ended cases."""
+        if isinstance(event, Answered):
+            self._answered(event)
+        else:
+            self._changeable(event.case).explained = event
 
     def _answered(self, event: Answered) -> None:
         case = self._case(event.case)

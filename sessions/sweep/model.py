@@ -97,7 +97,7 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     answers: bool = True
     """Whether each case answers a probe after its measured steps, for comparison with its baseline."""
     explain: tuple[Explain, ...] = ()
-    """Cases that are run again and profiled once all are measured: all, or the baseline or best of each work."""
+    """Cases that are profiled in a run of their own once all are measured; each work has its own best case."""
     baseline: Baseline | None = None
 
     @property

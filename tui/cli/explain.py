@@ -37,10 +37,10 @@ def explain(
 ) -> None:
     """Profile measured cases again, and say where the time of their steps goes.
 
-    SESSION is a path, a library name, or `latest`. A CASE is its number, `baseline` or `best`; without one, both
-    of these. Each case runs a few steps in a new process, on the machine that measured it, and its profile is
-    added to the session; no measured number changes. Cases with a profile aren't run again. Two cases are also
-    compared. Exit status 1 if a case has no profile.
+    SESSION is a path, a library name, or `latest`. A CASE is its number from 1, `baseline` or `best`; without
+    one, both of these. Each case runs a few steps in a new process, on the machine that measured it, and its
+    profile is added to the session; no measured number changes. Cases with a profile aren't run again. Two cases
+    are also compared. Exit status 1 if a case has no profile.
     """
     path = resolve(session)
     loaded = Session.load(path, keep_steps=False)
@@ -64,7 +64,7 @@ def _wanted(session: Session, words: Sequence[str]) -> list[int]:
     found: list[int] = []
     for word in words or ("baseline", "best"):
         if word.isascii() and word.isdigit():
-            found.append(require_explainable(session, int(word)).index)
+            found.append(require_explainable(session, int(word) - 1).index)
         elif word in ("baseline", "best"):
             named = selected(session, ("baseline",) if word == "baseline" else ("best",))
             if not named:
@@ -88,7 +88,7 @@ def _profile(session: Session, process: client.ExplainProcess, amount: int) -> N
             if message.case is not None and message.explained is None:
                 begun += 1
                 name = printable(session.cases[message.case].name)
-                click.echo(f"profiling case {message.case} ({begun} of {amount}): {name}", err=True)
+                click.echo(f"profiling case {message.case + 1} ({begun} of {amount}): {name}", err=True)
     except KeyboardInterrupt:
         process.stop()
         sys.exit(INTERRUPTED)
@@ -109,7 +109,7 @@ def _print(session: Session, wanted: Sequence[int], *, json: bool) -> None:
         ):
             click.echo(printable(line))
         for each in (_absent(session, index) for index in missing):
-            click.echo(printable(f"case {each.case}, {each.name}: not profiled: {each.absent}"), err=True)
+            click.echo(printable(f"case {each.case + 1}, {each.name}: not profiled: {each.absent}"), err=True)
     if missing:
         sys.exit(CASE_FAILED)
 

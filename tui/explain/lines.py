@@ -56,7 +56,8 @@ def _sentences(view: WhyView, width: int, symbols: Symbols) -> Iterator[Line]:
         if side is not None and side.case is None:
             yield from _missing(side, width)
     if view.gap:
-        for sentence in gap_sentences(view.gap):
+        names = (view.base.label, view.case.label) if view.base else None
+        for sentence in gap_sentences(view.gap, names):
             yield from _wrapped(sentence, width, (f"{symbols.chosen} ", "accent"))
         for finding in view.findings:
             yield from _wrapped(finding.sentence, width, (f"{symbols.dot} ", _CONFIDENCE[finding.confidence]))
@@ -78,7 +79,9 @@ def _missing(side: CaseStatus, width: int) -> Iterator[Line]:
         yield line(("Nothing that was measured changes. You may leave this page meanwhile.", "muted"))
     else:
         problem = side.problem or "not profiled yet"
-        yield from _wrapped(f"{side.label} has no profile: {clean(problem)}", width, ("", "plain"), role="strong")
+        yield from _wrapped(
+            f"{side.label} has no profile: {clean(problem)}", width, ("", "plain"), role="strong"
+        )
 
 
 def _wrapped(text: str, width: int, sign: Span, role: str = "plain") -> Iterator[Line]:
@@ -120,7 +123,12 @@ def _fill(place: int, symbols: Symbols) -> str:
 
 def _one_case(case: ExplainedCase, width: int, symbols: Symbols) -> list[Line]:
     if width < WIDE:
-        return [*_families(case, width, symbols), BLANK, *_kernels(case, width, symbols), *_rest(case, width, symbols)]
+        return [
+            *_families(case, width, symbols),
+            BLANK,
+            *_kernels(case, width, symbols),
+            *_rest(case, width, symbols),
+        ]
     left = (width - BETWEEN) * 2 // 5
     right = width - BETWEEN - left
     first = [*_families(case, left, symbols), *_rest(case, left, symbols)]
@@ -202,12 +210,16 @@ def _gap(view: WhyView, gap: CaseDifference, width: int, symbols: Symbols) -> li
     if width < WIDE:
         tables = (
             _parts("family", families, gap, view.case.label, base, width, symbols),
-            _parts("operator or kernel", gap.kernels[:SHOWN_KERNELS], gap, view.case.label, base, width, symbols),
+            _parts(
+                "operator or kernel", gap.kernels[:SHOWN_KERNELS], gap, view.case.label, base, width, symbols
+            ),
         )
         return [*tables[0], *_whole(gap, width), BLANK, *tables[1]]
     left = (width - BETWEEN) // 2
     first = [*_parts("family", families, gap, view.case.label, base, left, symbols), *_whole(gap, left)]
-    second = _parts("operator or kernel", gap.kernels[:SHOWN_KERNELS], gap, view.case.label, base, left, symbols)
+    second = _parts(
+        "operator or kernel", gap.kernels[:SHOWN_KERNELS], gap, view.case.label, base, left, symbols
+    )
     return side_by_side([first, second], left + BETWEEN)
 
 

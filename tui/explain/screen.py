@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
-from benchtui.sessions.events import Peaks
+from benchtui.sessions.events import Explained
 from benchtui.sessions.explain.cases import ExplainedCase, explained_case
 from benchtui.sessions.explain.difference import difference
 from benchtui.sessions.explain.findings import findings
@@ -77,6 +77,8 @@ class WhyScreen(PanelScreen[None]):
         """Whether the base is a case of another session."""
         self._symbols = symbols
         self._top = 0
+        self._known: dict[object, ExplainedCase | None] = {}
+        """Explained cases by what they follow from: comparing with peaks looks at all cases."""
 
     def compose(self) -> ComposeResult:
         """Lay out the header, the explanation and the key bar."""
@@ -148,7 +150,9 @@ class WhyScreen(PanelScreen[None]):
         more = f"{self._top + 1} to {min(self._top + height, len(lines))} of {len(lines)} lines"
         with self.app.batch_update():
             self._panel("heading").show(self._heading(view))
-            self.query_one(Frame).show_title([("why", "muted")], [(more, "muted")] if len(lines) > height else [])
+            self.query_one(Frame).show_title(
+                [("why", "muted")], [(more, "muted")] if len(lines) > height else []
+            )
             page.show(lines[self._top : self._top + height])
             base = () if self._fixed else (("b", "compare"),)
             keys = (("esc", "back"), ("?", "help"), *base, ("n N", "case"), ("r", "profile again"))
@@ -171,35 +175,36 @@ class WhyScreen(PanelScreen[None]):
         return sorted(known, key=lambda index: not (named and named.matches(session.cases[index].config)))
 
     def _view(self) -> WhyView:
-        case = _status(self._side)
-        base = _status(self._base) if self._base else None
+        case = self._status(self._side)
+        base = self._status(self._base) if self._base else None
         gap = difference(base.case, case.case) if base and base.case and case.case else None
         return WhyView(case, base, findings(case.case) if case.case else (), gap)
+
+    def _status(self, side: Side) -> CaseStatus:
+        session = side.session()
+        case = session.cases[side.index]
+        side.explainer.forget_queued(session)
+        explained = side.explainer.explained(session, side.index)
+        problem = side.explainer.problem(side.index) or (explained.absent if explained else "")
+        return CaseStatus(
+            name=clean(case_name(case)),
+            number=case.index + 1,
+            session=side.name,
+            case=self._explained(session, case, explained) if explained else None,
+            progress=side.explainer.progress(side.index),
+            problem=problem or "",
+        )
+
+    def _explained(self, session: Session, case: CaseState, explained: Explained) -> ExplainedCase | None:
+        key = (id(session), case.index, id(explained), session.done)
+        if key not in self._known:
+            self._known[key] = explained_case(session, msgspec.structs.replace(case, explained=explained))
+        return self._known[key]
 
     def _heading(self, view: WhyView) -> Heading:
         total = len(self._side.session().cases)
         against = f"against {view.base.label}: {view.base.name}" if view.base else ""
         return Heading(view.case.name, against, f"case {view.case.number} of {total}")
-
-
-def _status(side: Side) -> CaseStatus:
-    session = side.session()
-    case = session.cases[side.index]
-    side.explainer.forget_queued(session)
-    explained = side.explainer.explained(session, side.index)
-    problem = side.explainer.problem(side.index) or (explained.absent if explained else "")
-    return CaseStatus(
-        name=clean(case_name(case)),
-        number=case.index + 1,
-        session=side.name,
-        case=_known(session, msgspec.structs.replace(case, explained=explained)) if explained else None,
-        progress=side.explainer.progress(side.index),
-        problem=problem or "",
-    )
-
-
-def _known(session: Session, case: CaseState) -> ExplainedCase | None:
-    return explained_case(session, case)
 
 
 def _heading(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:

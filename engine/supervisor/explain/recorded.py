@@ -104,8 +104,8 @@ class RecordedExplanations:
         for case in cases:
             if case.node:
                 raise BenchtuiError(
-                    f"{path}: case {case.index} ran on node {case.node} of a cluster; profile it with the sweep:"
-                    " explain = true in [measure]"
+                    f"{path}: case {case.index + 1} ran on node {case.node} of a cluster; profile it with the"
+                    " sweep: explain = true in [measure]"
                 )
 
     def _changes(self, path: Path) -> tuple[str, ...]:

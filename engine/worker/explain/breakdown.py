@@ -1,7 +1,7 @@
 """Breakdown of profiled steps: time by family, the most expensive kernels, and idle time of the GPU."""
 
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.profiles import FamilyName, FamilyTime, KernelTime
 
 MOST_KERNELS = 40
-"""Most operators or kernels that are kept: more than a page shows, so that those of two cases can be compared."""
+"""Most operators or kernels that are kept: more than a page shows, so that two cases can be compared."""
 LEAST_CHOSEN_FROM = 4
 """Least number of blocks from which typical ones are chosen."""
 LONG_GAP_NS = 200_000

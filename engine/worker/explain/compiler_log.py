@@ -4,7 +4,7 @@ import logging
 import re
 from collections import Counter
 
-import torch
+from torch._logging._internal import set_logs
 
 from benchtui.sessions.profiles import GraphBreak, Recompile
 
@@ -30,7 +30,7 @@ class CompilerLog(logging.Handler):
 
     def attach(self) -> None:
         """Let torch log both kinds, and listen."""
-        torch._logging.set_logs(graph_breaks=True, recompiles=True)
+        set_logs(graph_breaks=True, recompiles=True)
         logging.getLogger("torch._dynamo").addHandler(self)
         for name in list(logging.Logger.manager.loggerDict):
             if name.startswith("torch.__") or (name.startswith("torch._dynamo") and ".__" in name):

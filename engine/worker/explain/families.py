@@ -48,14 +48,13 @@ _NAMES: tuple[tuple[str, FamilyName], ...] = (
 )
 """Families by the operator's or kernel's own name; the first match counts."""
 
-_ELEMENTWISE = frozenset(
-    "add add_ sub sub_ rsub mul mul_ div div_ pow pow_ sqrt rsqrt exp log neg abs sum mean var var_mean amax amin max"
-    " min where masked_fill masked_fill_ eq ne lt le gt ge logical_and logical_or logical_not bitwise_and bitwise_or"
-    " bitwise_not cumsum clamp clamp_ clamp_min erf sin cos cos_ sin_ addcmul addcmul_ addcdiv addcdiv_ lerp lerp_"
-    " maximum minimum reciprocal square norm linalg_vector_norm all any nll_loss nll_loss_forward nll_loss_backward"
-    " nll_loss_nd cross_entropy_loss threshold_backward tril triu".split()
+_ELEMENTWISE = re.compile(
+    r"aten::(?:(?:add|sub|mul|div|pow|sqrt|rsqrt|exp|log|neg|abs|sum|mean|clamp|cumsum|cos|sin|erf|lerp|addcmul"
+    r"|addcdiv|masked_fill|square|reciprocal)_?|rsub|var|var_mean|amax|amin|max|min|where|eq|ne|lt|le|gt|ge|all|any"
+    r"|logical_\w+|bitwise_\w+|clamp_m\w+|maximum|minimum|norm|linalg_vector_norm|nll_loss\w*|cross_entropy_loss"
+    r"|threshold_backward|tril|triu)"
 )
-"""Elementwise operators and reductions of torch, without their namespace."""
+"""Elementwise operators and reductions of torch."""
 
 _around = tuple((re.compile(pattern), family) for pattern, family in _AROUND)
 _names = tuple((re.compile(pattern, re.IGNORECASE), family) for pattern, family in _NAMES)
@@ -77,4 +76,4 @@ def family_of(name: str, around: Iterable[str] = ()) -> FamilyName:
     for pattern, family in _names:
         if pattern.search(name):
             return family
-    return "elementwise" if name.removeprefix("aten::") in _ELEMENTWISE else "other"
+    return "elementwise" if _ELEMENTWISE.fullmatch(name) else "other"

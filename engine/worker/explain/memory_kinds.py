@@ -73,7 +73,7 @@ def _bytes(tensors: Iterable[torch.Tensor], device: torch.device) -> int:
 
 
 def _follow_gpu(step: Callable[[], object], device: torch.device) -> tuple[int, int, int | None]:
-    """Return the peak beyond the start, the growth per step, and what the allocator reserved beyond the peak."""
+    """Return the peak beyond the start, the growth per step, and what was reserved beyond the peak."""
     peaks, growths = [], []
     for _ in range(STEPS):
         before = torch.cuda.memory_allocated(device)

@@ -45,9 +45,9 @@ def _events(recorded: Any) -> Iterator[ProfiledEvent]:  # noqa: ANN401
             yield ProfiledEvent(name, begin_ns, end_ns, stream, True, launched_by=event.linked_correlation_id())
             continue
         thread, number = event.start_thread_id(), event.correlation_id()
-        shapes, dtypes = (), ()
-        if "::" in name:
-            shapes, dtypes = tuple(map(_shape, event.shapes())), tuple(event.dtypes())
+        is_operator = "::" in name  # reading the inputs of all events would take long
+        shapes = tuple(map(_shape, event.shapes())) if is_operator else ()
+        dtypes = tuple(event.dtypes()) if is_operator else ()
         yield ProfiledEvent(name, begin_ns, end_ns, thread, False, shapes, dtypes, number)
 
 

@@ -35,7 +35,7 @@ def timeline(events: Iterable[ProfiledEvent], host: HostTimeline) -> Timeline:
 
 
 def _end_ns(step: ProfiledEvent, host: HostTimeline) -> int:
-    """Return the end of the step with its work on the GPU: that of its block if the block is this step alone."""
+    """Return the end of the step with its work on the GPU: the end of its block if that is one step."""
     block = next(each for each in host.blocks if each.begin_ns <= step.begin_ns <= each.end_ns)
     alone = len(host.blocks) == len(host.steps)
     return block.end_ns if alone else step.end_ns

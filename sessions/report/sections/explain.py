@@ -1,6 +1,7 @@
 """Explained cases: where the time of their steps goes, and what makes up the difference between them."""
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 
 import msgspec
 
@@ -21,8 +22,9 @@ MOST_CASES = 4
 MOST_SENTENCES = 4
 """Findings per case there."""
 INTRODUCTION = (
-    "These cases ran again in a process of their own, for a few steps under torch's profiler. On a CPU, the times are"
-    " those of the main thread in its operators, on a GPU those of kernels and copies; they sum to the profiled step."
+    "These cases ran again in a process of their own, for a few steps under torch's profiler. On a CPU, the"
+    " times are those of the main thread in its operators, on a GPU those of kernels and copies; they sum to"
+    " the profiled step."
 )
 
 
@@ -72,8 +74,7 @@ def explain(session: Session, varied: Collection[str], *, full: bool) -> Explain
 def _families(cases: Sequence[ExplainedCase], varied: Collection[str]) -> Table | None:
     columns = [Column[FamilyName]("ms per step", lambda name: FAMILIES[name], right=False)]
     columns += [
-        Column[FamilyName](case_label(case.case.config, varied), lambda name, case=case: _cell(case, name))
-        for case in cases
+        Column[FamilyName](case_label(case.case.config, varied), partial(_cell, case)) for case in cases
     ]
     used = [name for name in FAMILIES if any(case.ms(name) for case in cases)]
     used.sort(key=lambda name: -sum(case.ms(name) for case in cases))
@@ -97,11 +98,15 @@ def _findings(case: ExplainedCase, varied: Collection[str], *, full: bool) -> It
 def _blocks(cases: Sequence[ExplainedCase], varied: Collection[str], *, full: bool) -> Iterator[ExplainedBlock]:
     if full:
         for case in cases:
-            yield ExplainedBlock(f"Operators of {case_label(case.case.config, varied)}", [], kernels_table(case))
+            yield ExplainedBlock(
+                f"Operators of {case_label(case.case.config, varied)}", [], kernels_table(case)
+            )
     bases: dict[object, ExplainedCase] = {}
     for case in cases:
         base = bases.setdefault(case.case.config.work, case)
         if base is not case:
             found = difference(base, case)
-            labels = (case_label(each.case.config, varied) for each in (case, base))
-            yield ExplainedBlock(" against ".join(labels), list(gap_sentences(found)), difference_tables(found)[0])
+            names = tuple(case_label(each.case.config, varied) for each in (base, case))
+            sentences = list(gap_sentences(found, (names[0], names[1])))
+            title = f"{names[1]} against {names[0]}"
+            yield ExplainedBlock(title, sentences, difference_tables(found, names=names)[0])

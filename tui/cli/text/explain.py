@@ -13,7 +13,7 @@ from benchtui.tui.cli.text.compare import table_lines
 
 def case_lines(case: ExplainedCase) -> Iterator[str]:
     """Yield an explained case: findings first, then families, operators, compiler and memory."""
-    yield f"case {case.case.index}: {case.case.name}"
+    yield f"{case.label}: {case.case.name}"
     yield f"  step: {step_sentence(case)}"
     found = findings(case)
     for finding in found:
@@ -33,7 +33,7 @@ def case_lines(case: ExplainedCase) -> Iterator[str]:
 
 def difference_lines(found: CaseDifference) -> Iterator[str]:
     """Yield the difference of two cases."""
-    yield f"difference: case {found.new.case.index} against case {found.base.case.index}"
+    yield f"difference: {found.new.label} against {found.base.label}"
     yield from (f"  {sentence}" for sentence in gap_sentences(found))
     for shown in difference_tables(found):
         yield from _block(shown)
