@@ -1,6 +1,6 @@
 """Breakdown of profiled steps: time by family, the most expensive kernels, and idle time of the GPU."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
@@ -127,9 +127,18 @@ class HostTimeline:
         return reached_ns
 
     def _add(self, begin_ns: int, end_ns: int, owner: int | None) -> int:
-        if end_ns > begin_ns:
-            self.segments.append(Segment(begin_ns, end_ns, owner))
+        reached_ns = begin_ns
+        for part_end_ns in self._part_ends_within(begin_ns, end_ns) if owner is None else ():
+            self.segments.append(Segment(reached_ns, part_end_ns, None))
+            reached_ns = part_end_ns
+        if end_ns > reached_ns:
+            self.segments.append(Segment(reached_ns, end_ns, owner))
         return max(begin_ns, end_ns)
+
+    def _part_ends_within(self, begin_ns: int, end_ns: int) -> Sequence[int]:
+        """Return the ends of parts between two moments: a gap is divided there."""
+        ends = self._part_ends_ns
+        return ends[bisect_right(ends, begin_ns) : bisect_left(ends, end_ns)]
 
 
 class Breakdown(NamedTuple):
