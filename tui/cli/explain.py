@@ -38,9 +38,9 @@ def explain(
     """Profile measured cases again, and say where the time of their steps goes.
 
     SESSION is a path, a library name, or `latest`. A CASE is its number from 1, `baseline` or `best`; without
-    one, both of these. Each case runs a few steps in a new process, on the machine that measured it, and its
-    profile is added to the session; no measured number changes. Cases with a profile aren't run again. Two cases
-    are also compared. Exit status 1 if a case has no profile.
+    one, both of these. Each case runs a few steps in a new process on the machine that measured it, and its
+    profile is added to the session; no measured number changes. Cases with a profile aren't run again. Two
+    cases are also compared. Exit status 1 if a case has no profile.
     """
     path = resolve(session)
     loaded = Session.load(path, keep_steps=False)

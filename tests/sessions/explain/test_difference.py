@@ -46,11 +46,11 @@ def test_families_and_remainder_sum_to_the_measured_difference(pair: Any) -> Non
 
 def test_sentences_name_the_gap_and_what_makes_it_up(pair: Any) -> None:
     assert list(gap_sentences(difference(*pair))) == [
-        "A step of case 2 takes 6 ms longer than one of case 1 (67%).",
-        "It comes from matrix products (+6 ms, 100% of it) and Python and launch gaps (+0.5 ms, 8% of it).",
-        "The operator with the largest difference is slow: +5.9 ms.",
+        "A step of case 2 takes 6.00 ms longer than one of case 1 (67%).",
+        "It comes from matrix products (+6.00 ms, 100% of it) and Python and launch gaps (+0.500 ms, 8% of it).",
+        "The operator with the largest difference is slow: +5.90 ms.",
     ]
-    assert "6 ms shorter than one of slow" in next(gap_sentences(difference(*reversed(pair)), ("slow", "fast")))
+    assert "6.00 ms shorter than one of slow" in next(gap_sentences(difference(*reversed(pair)), ("slow", "fast")))
 
 
 def test_equal_steps_have_no_explanation(pair: Any) -> None:
@@ -63,8 +63,8 @@ def test_what_the_profiler_and_the_machine_changed_is_said(make_profile: Any) ->
     profile = make_profile({"matmul": 30.0}, plain_ms=20.0)
     case = ExplainedCase(CaseState(0, Config(device="cpu")), profile, 10.0, changed=("Python: 3.11 → 3.12",))
     slowed, drifted, changed = profiling_notes(case)
-    assert slowed.startswith("Profiling lengthened the step by 50%: 30 ms instead of 20 ms.")
-    assert "100% longer than the measured 10 ms" in drifted
+    assert slowed.startswith("Profiling lengthened the step by 50%: 30.0 ms instead of 20.0 ms.")
+    assert "100% longer than the measured 10.0 ms" in drifted
     assert changed == "Changed since the case was measured: Python: 3.11 → 3.12."
     near = ExplainedCase(CaseState(0, Config(device="cpu")), make_profile({"matmul": 10.5}, plain_ms=10.0), 9.9)
     assert list(profiling_notes(near)) == []

@@ -45,7 +45,7 @@ def test_no_rule_has_an_opinion_without_data(explain: Explain) -> None:
 
 def test_sleeping_host(explain: Explain) -> None:
     case = explain({"matmul": 60.0, "wait": 40.0})
-    assert found(case)["sleeping"].startswith("In 40% of the step (40 ms) the main thread sleeps")
+    assert found(case)["sleeping"].startswith("In 40% of the step (40.0 ms) the main thread sleeps")
     assert findings(case)[0].confidence == "high"
     assert findings(explain({"matmul": 85.0, "wait": 15.0}))[0].confidence == "medium"
 
@@ -54,8 +54,8 @@ def test_idle_gpu_with_a_bound_on_cuda_graphs(explain: Explain) -> None:
     gpu = Config(device="cuda:0")
     fields = {"busy_ms": 2.5, "launches": 1840.0, "idle_ms": {"python": 3.9, "tokenizer": 0.2}, "config": gpu}
     sentence = found(explain({"matmul": 2.5, "python": 3.9, "tokenizer": 0.2}, **fields))["idle GPU"]
-    assert "In 62% of the step (4.1 ms) the GPU waits for its host: 1,840 launches" in sentence
-    assert "compile=reduce-overhead) or larger batches can hide at most 3.9 ms of 6.6 ms" in sentence
+    assert "In 62% of the step (4.10 ms) the GPU waits for its host: 1,840 launches" in sentence
+    assert "compile=reduce-overhead) or larger batches can hide at most 3.90 ms of 6.60 ms" in sentence
     fields["config"] = Config(device="cuda:0", compile="reduce-overhead")
     assert "can hide" not in found(explain({"matmul": 2.5, "python": 4.1}, **fields))["idle GPU"]
 
@@ -64,15 +64,15 @@ def test_python_loop_of_small_products(explain: Explain) -> None:
     loop = kernel("aten::mm", "matmul", 8.0, 2000.0, flops=2000 * 1024.0, shape="8x8 float, 8x8 float")
     case = explain({"matmul": 8.0, "python": 12.0}, kernels=(loop,), launches=2000.0)
     sentence = found(case)["Python loop"]
-    assert "aten::mm runs 2,000 times per step on 8x8 float, 8x8 float, 4 µs each" in sentence
-    assert "20 ms; one batched call would replace them" in sentence
+    assert "aten::mm runs 2,000 times per step on 8x8 float, 8x8 float, 4.00 µs each" in sentence
+    assert "20.0 ms; one batched call would replace them" in sentence
     assert "Python gaps" not in found(case)
     large = kernel("aten::mm", "matmul", 8.0, 2000.0, flops=2000 * 1e9)
     assert "Python loop" not in found(explain({"matmul": 8.0, "python": 1.0}, kernels=(large,)))
 
 
 def test_gaps_of_python_without_a_loop(explain: Explain) -> None:
-    assert "take 40% of the step (8 ms)" in found(explain({"matmul": 12.0, "python": 8.0}))["Python gaps"]
+    assert "take 40% of the step (8.00 ms)" in found(explain({"matmul": 12.0, "python": 8.0}))["Python gaps"]
 
 
 def test_tokenizer_bound_batches(explain: Explain) -> None:
@@ -83,13 +83,13 @@ def test_tokenizer_bound_batches(explain: Explain) -> None:
 def test_needless_copies(explain: Explain) -> None:
     copied = kernel("aten::copy_", "copy", 3.0, 12.0, shape="512x512 float, 512x512 float")
     sentence = found(explain({"matmul": 6.0, "copy": 4.0}, kernels=(copied,)))["copies"]
-    assert "Copies and casts take 40% of the step (4 ms)" in sentence
+    assert "Copies and casts take 40% of the step (4.00 ms)" in sentence
     assert "aten::copy_ of 512x512 float, 12 times per step" in sentence
 
 
 def test_one_thread_of_two_processors(explain: Explain) -> None:
     sentence = found(explain({"matmul": 9.0, "python": 1.0}, threads=1, processors=2))["few threads"]
-    assert "1 thread of 2 processors" in sentence and "threads=2 can save at most 4.5 ms of 10 ms" in sentence
+    assert "1 thread of 2 processors" in sentence and "threads=2 can save at most 4.50 ms of 10.0 ms" in sentence
     assert "few threads" not in found(explain({"matmul": 10.0}, threads=2, processors=2))
     assert "few threads" not in found(explain({"matmul": 10.0}, threads=1, processors=2, busy_ms=9.0))
 
@@ -97,7 +97,7 @@ def test_one_thread_of_two_processors(explain: Explain) -> None:
 def test_float64_by_mistake(explain: Explain) -> None:
     double = kernel("aten::mm", "matmul", 6.0, shape="64x64 double, 64x64 double")
     sentence = found(explain({"matmul": 10.0}, kernels=(double,)))["float64"]
-    assert "60% of the step (6 ms) computes in float64" in sentence and "aten::mm on 64x64 double" in sentence
+    assert "60% of the step (6.00 ms) computes in float64" in sentence and "aten::mm on 64x64 double" in sentence
     single = kernel("aten::mm", "matmul", 6.0, shape="64x64 float, 64x64 float")
     assert "float64" not in found(explain({"matmul": 10.0}, kernels=(single,)))
 
@@ -131,7 +131,7 @@ def test_activations_and_optimizer_state_dominate_memory(explain: Explain) -> No
     kinds = MemoryKinds(weights_mb=100.0, gradients_mb=100.0, optimizer_mb=200.0, activations_mb=600.0)
     sentence = found(explain({"matmul": 1.0}, memory=kinds))["activations"]
     assert (
-        "Activations are 60% of the memory of the step (600 MB of 1 GB): activation_checkpointing=on"
+        "Activations are 60% of the memory of the step (600 MB of 1.00 GB): activation_checkpointing=on"
         in sentence
     )
     kinds = MemoryKinds(weights_mb=100.0, gradients_mb=100.0, optimizer_mb=200.0, activations_mb=50.0)
