@@ -110,10 +110,14 @@ class WhyScreen(PanelScreen[None]):
         self.draw()
 
     def action_case(self, by: int) -> None:
-        """Explain the next or previous case."""
+        """Explain the next or previous case, unless the page is about one case of two sessions."""
+        if self._fixed:
+            return
         last = len(self._side.session().cases) - 1
         index = min(max(self._side.index + by, 0), last)
         self._side, self._top = msgspec.structs.replace(self._side, index=index), 0
+        if self._base and self._base.index == index:
+            self._base = None
         self._request()
         self.draw()
 
@@ -154,8 +158,8 @@ class WhyScreen(PanelScreen[None]):
                 [("why", "muted")], [(more, "muted")] if len(lines) > height else []
             )
             page.show(lines[self._top : self._top + height])
-            base = () if self._fixed else (("b", "compare"),)
-            keys = (("esc", "back"), ("?", "help"), *base, ("n N", "case"), ("r", "profile again"))
+            others = () if self._fixed else (("b", "compare"), ("n N", "case"))
+            keys = (("esc", "back"), ("?", "help"), *others, ("r", "profile again"))
             self._panel("keys").show((*keys, (self._symbols.arrows, "scroll")))
 
     def _request(self) -> None:

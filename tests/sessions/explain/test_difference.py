@@ -50,7 +50,9 @@ def test_sentences_name_the_gap_and_what_makes_it_up(pair: Any) -> None:
         "It comes from matrix products (+6.00 ms, 100% of it) and Python and launch gaps (+0.500 ms, 8% of it).",
         "The operator with the largest difference is slow: +5.90 ms.",
     ]
-    assert "6.00 ms shorter than one of slow" in next(gap_sentences(difference(*reversed(pair)), ("slow", "fast")))
+    assert "6.00 ms shorter than one of slow" in next(
+        gap_sentences(difference(*reversed(pair)), ("slow", "fast"))
+    )
 
 
 def test_equal_steps_have_no_explanation(pair: Any) -> None:

@@ -89,7 +89,9 @@ def test_needless_copies(explain: Explain) -> None:
 
 def test_one_thread_of_two_processors(explain: Explain) -> None:
     sentence = found(explain({"matmul": 9.0, "python": 1.0}, threads=1, processors=2))["few threads"]
-    assert "1 thread of 2 processors" in sentence and "threads=2 can save at most 4.50 ms of 10.0 ms" in sentence
+    assert (
+        "1 thread of 2 processors" in sentence and "threads=2 can save at most 4.50 ms of 10.0 ms" in sentence
+    )
     assert "few threads" not in found(explain({"matmul": 10.0}, threads=2, processors=2))
     assert "few threads" not in found(explain({"matmul": 10.0}, threads=1, processors=2, busy_ms=9.0))
 
@@ -97,7 +99,9 @@ def test_one_thread_of_two_processors(explain: Explain) -> None:
 def test_float64_by_mistake(explain: Explain) -> None:
     double = kernel("aten::mm", "matmul", 6.0, shape="64x64 double, 64x64 double")
     sentence = found(explain({"matmul": 10.0}, kernels=(double,)))["float64"]
-    assert "60% of the step (6.00 ms) computes in float64" in sentence and "aten::mm on 64x64 double" in sentence
+    assert (
+        "60% of the step (6.00 ms) computes in float64" in sentence and "aten::mm on 64x64 double" in sentence
+    )
     single = kernel("aten::mm", "matmul", 6.0, shape="64x64 float, 64x64 float")
     assert "float64" not in found(explain({"matmul": 10.0}, kernels=(single,)))
 
