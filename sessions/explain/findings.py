@@ -67,7 +67,7 @@ def sleeping(case: ExplainedCase) -> Finding | None:
 def idle_gpu(case: ExplainedCase) -> Finding | None:
     """Find a GPU that waits for its host, with a bound on what CUDA graphs could save."""
     profile = case.profile
-    if profile.busy_ms is None:
+    if profile.busy_ms is None or not profile.step_ms:
         return None
     idle_ms, gaps_ms = sum(profile.idle_ms.values()), profile.idle_ms.get("python", 0.0)
     share = idle_ms / profile.step_ms

@@ -111,7 +111,7 @@ def _stacked(case: ExplainedCase, width: float, symbols: Symbols) -> list[Span]:
     done, drawn = 0.0, 0
     for place, family in enumerate(FAMILIES):
         done += case.share(family) * width
-        size = round(done) - drawn
+        size = max(0, min(round(done), round(width)) - drawn)  # a file may say anything
         spans.append((_fill(place, symbols) * size, _COLORS[family]))
         drawn += size
     return spans

@@ -41,6 +41,8 @@ def test_nothing_is_found_in_an_ordinary_step(explain: Explain) -> None:
 def test_no_rule_has_an_opinion_without_data(explain: Explain) -> None:
     case = explain({"other": 0.0}, step_ms=0.0, plain_ms=0.0, launches=0.0)
     assert [rule(case) for rule in RULES] == [None] * len(RULES)
+    on_gpu = explain({"other": 0.0}, step_ms=0.0, busy_ms=0.0, config=Config(device="cuda:0"))
+    assert [rule(on_gpu) for rule in RULES] == [None] * len(RULES)
 
 
 def test_sleeping_host(explain: Explain) -> None:
