@@ -19,7 +19,8 @@ WIDE = 140
 """Least width for two columns."""
 BETWEEN = 3
 MINI_BAR = 12
-LABEL = 9
+WIDE_KERNELS = 25
+"""Operators beside the families, where there is room for more than below them."""
 _COLORS: dict[FamilyName, str] = {
     "matmul": "line0",
     "attention": "line1",
@@ -29,8 +30,8 @@ _COLORS: dict[FamilyName, str] = {
     "optimizer": "soft",
     "collective": "accent",
     "tokenizer": "warning",
-    "other": "muted",
-    "python": "haze",
+    "other": "faint",
+    "python": "muted",
     "wait": "bad",
 }
 """Role of each family's color. The legend names them, so that nothing depends on color alone."""
@@ -132,7 +133,7 @@ def _one_case(case: ExplainedCase, width: int, symbols: Symbols) -> list[Line]:
     left = (width - BETWEEN) * 2 // 5
     right = width - BETWEEN - left
     first = [*_families(case, left, symbols), *_rest(case, left, symbols)]
-    return side_by_side([first, _kernels(case, right, symbols)], left + BETWEEN)
+    return side_by_side([first, _kernels(case, right, symbols, WIDE_KERNELS)], left + BETWEEN)
 
 
 def _families(case: ExplainedCase, width: int, symbols: Symbols) -> list[Line]:
@@ -154,7 +155,7 @@ def _families(case: ExplainedCase, width: int, symbols: Symbols) -> list[Line]:
     return lines
 
 
-def _kernels(case: ExplainedCase, width: int, symbols: Symbols) -> list[Line]:
+def _kernels(case: ExplainedCase, width: int, symbols: Symbols, most: int = SHOWN_KERNELS) -> list[Line]:
     """Render the most expensive operators; their inputs and families where there is room."""
     numbers = 9 + 7 + 8 + 15 + 8
     room = max(width - numbers, 16)
@@ -163,7 +164,7 @@ def _kernels(case: ExplainedCase, width: int, symbols: Symbols) -> list[Line]:
     heading = f"{'operator or kernel':<{name}}{'ms':>9}{'%':>7}{'calls':>8}{'rate':>15}{'% peak':>8}"
     inputs = "  inputs" if width - name - numbers > 12 else ""
     lines = [crop([(heading + inputs, "muted")], width, symbols)]
-    for each in case.profile.kernels[:SHOWN_KERNELS]:
+    for each in case.profile.kernels[:most]:
         lines.append(crop(_kernel(case, each, name, symbols), width, symbols))
     return lines
 
@@ -232,7 +233,7 @@ def _parts(
     lines = [crop([(heading, "muted")], width, symbols)]
     for part in parts:
         share = gap.share(part)
-        role = "bad" if part.gap_ms > 0 else "good"
+        role = "muted" if signed(part.gap_ms) == "0" else "bad" if part.gap_ms > 0 else "good"
         missing = part.base_ms is None and part.name == "not in the profiles"
         spans: list[Span] = [
             (f"{fit(clean(part.name), room - 1, symbols):<{room}}", "muted" if missing else "plain"),

@@ -13,8 +13,10 @@ from benchtui.sessions.events import Explained
 from benchtui.sessions.explain.cases import ExplainedCase, explained_case
 from benchtui.sessions.explain.difference import difference
 from benchtui.sessions.explain.findings import findings
+from benchtui.sessions.explain.sentences import step_sentence
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.text.formatting import capitalized
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, crop, justify
@@ -45,7 +47,8 @@ class Heading(msgspec.Struct, frozen=True):
     """Snapshot of the header."""
 
     name: str
-    against: str
+    second: str
+    """The case that it is compared with, or the times of its step."""
     position: str
 
 
@@ -207,10 +210,11 @@ class WhyScreen(PanelScreen[None]):
 
     def _heading(self, view: WhyView) -> Heading:
         total = len(self._side.session().cases)
-        against = f"against {view.base.label}: {view.base.name}" if view.base else ""
-        return Heading(view.case.name, against, f"case {view.case.number} of {total}")
+        step = capitalized(step_sentence(view.case.case)) if view.case.case else ""
+        second = f"against {view.base.label}: {view.base.name}" if view.base else step
+        return Heading(view.case.name, second, f"case {view.case.number} of {total}")
 
 
 def _heading(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
     first = justify([(heading.name, "strong")], [(heading.position, "muted")], width, symbols)
-    return [first, crop([(heading.against, "muted")], width, symbols)]
+    return [first, crop([(heading.second, "muted")], width, symbols)]
