@@ -3,11 +3,19 @@
 import argparse
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
-from benchtui.engine.control import Answer, ResumeOptions, log_final_error, log_path
+from benchtui.engine.control import (
+    Answer,
+    ExplainMessage,
+    ExplainOptions,
+    ResumeOptions,
+    log_final_error,
+    log_path,
+)
 from benchtui.engine.executor import Executor
 from benchtui.engine.executors.local import LocalExecutor
 from benchtui.engine.process_tree import adopt_orphans
@@ -30,8 +38,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchtui.engine", description=__doc__)
     parser.add_argument("--id", required=True, help="id of the engine and of a new session")
     parser.add_argument("--resume", action="store_true", help="resume the session in that file")
+    parser.add_argument("--explain", action="store_true", help="profile cases of the session in that file")
     parser.add_argument("path", type=Path, help="session file to write")
     arguments = parser.parse_args()
+    if arguments.explain:
+        return _explain(arguments.path)
     try:
         supervisor = _supervisor(arguments.id, arguments.path, arguments.resume)
     except (BenchtuiError, msgspec.MsgspecError) as error:
@@ -62,6 +73,31 @@ def _serve_node() -> int:
     from benchtui.engine.node.runner import NodeRunner
 
     return serve(NodeRunner())
+
+
+def _explain(path: Path) -> int:
+    """Profile cases of a recorded session; read the request from stdin, print progress as lines of JSON."""
+    from benchtui.engine.supervisor.explain.recorded import RecordedExplanations  # unneeded for a sweep
+
+    options = msgspec.json.decode(sys.stdin.buffer.read(), type=ExplainOptions)
+    try:
+        executor = LocalExecutor()
+        try:
+            explanations = RecordedExplanations(path, options, executor, _print_line)
+        except BenchtuiError:
+            executor.close()
+            raise
+        explanations.run()
+    except (BenchtuiError, OSError) as error:
+        _print_line(ExplainMessage(error=visible(str(error))))
+        return 2
+    return 0
+
+
+def _print_line(message: ExplainMessage) -> None:
+    with suppress(BrokenPipeError):  # the reader is gone; the profile is recorded all the same
+        sys.stdout.buffer.write(msgspec.json.encode(message) + b"\n")
+        sys.stdout.buffer.flush()
 
 
 def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:

@@ -9,11 +9,11 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
@@ -21,6 +21,8 @@ from benchtui.engine.control import (
     GAVE_UP_PREFIX,
     Answer,
     Command,
+    ExplainMessage,
+    ExplainOptions,
     ResumeOptions,
     log_path,
     remove_stale,
@@ -86,6 +88,10 @@ class Engine:
     def again(self, case: int) -> int:
         """Rerun an ended case as a new case and return the new number."""
         return self._send(Command(command="again", cases=(case,)))[0]
+
+    def explain(self, cases: Sequence[int]) -> None:
+        """Profile measured cases once no case is left to run."""
+        self._send(Command(command="explain", cases=tuple(cases)))
 
     def stop(self) -> None:
         """Stop the sweep and complete the session file."""
@@ -159,6 +165,69 @@ def resume(path: Path, *, retry_failed: bool = False, anyway: bool = False) -> E
     """
     how = ResumeOptions(retry_failed=retry_failed, anyway=anyway)
     return _start(path, msgspec.json.encode(how), "--resume")
+
+
+class ExplainProcess:
+    """Process that profiles cases of a recorded session and appends the profiles to its file."""
+
+    def __init__(self, path: Path, options: ExplainOptions) -> None:
+        """Start the process."""
+        self._process = subprocess.Popen(
+            [
+                sys.executable,
+                "-P",
+                "-m",
+                "benchtui.engine",
+                "--id",
+                "explain",
+                "--explain",
+                str(path.absolute()),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # an interrupt of the terminal is passed on by ``stop``
+        )
+        with suppress(BrokenPipeError), _pipe(self._process.stdin):
+            _pipe(self._process.stdin).write(msgspec.json.encode(options))
+
+    def messages(self) -> Iterator[ExplainMessage]:
+        """Yield the progress until the process ends. Blocks while nothing happens.
+
+        Raises:
+            BenchtuiError: if a case can't be explained, or the process fails.
+        """
+        with _pipe(self._process.stdout) as lines:
+            for line in lines:
+                message = msgspec.json.decode(line, type=ExplainMessage)
+                if message.error:
+                    raise BenchtuiError(message.error)
+                yield message
+        if status := self._process.wait():
+            raise BenchtuiError(f"profiling failed: the process ended with exit status {status}")
+
+    def stop(self) -> None:
+        """End the process; the profiles so far are recorded."""
+        with suppress(ProcessLookupError):
+            self._process.terminate()
+
+
+def explain(
+    path: Path, cases: Sequence[int], *, anyway: bool = False, trace: Path | None = None
+) -> ExplainProcess:
+    """Start profiling measured cases of a recorded session; the profiles are appended to its file.
+
+    Without ``anyway``, only if machine and software are those that measured it. ``trace`` is a file for the
+    profiler's own trace of the first case.
+    """
+    traces = (str(trace.absolute()),) if trace else ()
+    return ExplainProcess(path, ExplainOptions(cases=tuple(cases), anyway=anyway, traces=traces))
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        raise AssertionError("the process is started with pipes")
+    return pipe
 
 
 def _start(path: Path, request: bytes, *options: str) -> Engine:

@@ -18,6 +18,7 @@ from typing import Literal
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import Explained
 from benchtui.sessions.sweep import Config, Record
 
 MAX_COMMAND_BYTES = 64_000_000
@@ -29,7 +30,7 @@ _ID = "0" * 12
 _OURS = re.compile(r"[0-9a-f]{12}\.sock")
 """File names of engine sockets. Other files are neither contacted nor removed."""
 
-Verb = Literal["status", "stop", "skip", "pause", "continue", "drop", "add", "order", "again"]
+Verb = Literal["status", "stop", "skip", "pause", "continue", "drop", "add", "order", "again", "explain"]
 
 
 class Command(Record, frozen=True, kw_only=True):
@@ -49,6 +50,27 @@ class ResumeOptions(Record, frozen=True, kw_only=True):
     """Whether to rerun failed and timed-out cases as well."""
     anyway: bool = False
     """Whether to resume even if the machine or the software has changed."""
+
+
+class ExplainOptions(Record, frozen=True, kw_only=True):
+    """Request to explain cases of a recorded session."""
+
+    cases: tuple[int, ...]
+    anyway: bool = False
+    """Whether to explain them even if the machine or the software has changed."""
+    traces: tuple[str, ...] = ()
+    """File for the profiler's own trace of each case; empty for none."""
+
+
+class ExplainMessage(Record, frozen=True, kw_only=True):
+    """Progress of explaining cases, one JSON line each."""
+
+    case: int | None = None
+    """Case that is profiled from now on, or was."""
+    explained: Explained | None = None
+    """Its profile, recorded in the session, or why there is none."""
+    error: str | None = None
+    """Why nothing (more) is explained."""
 
 
 class Answer(Record, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from benchtui.sessions.events import (
     Answered,
     CaseFinished,
     CasePrepared,
+    Explained,
     Idle,
     Message,
     NodeLost,
@@ -26,7 +27,7 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.payloads import Host
 
-WorkerEvent = CasePrepared | Steps | Answered | CaseFinished
+WorkerEvent = CasePrepared | Steps | Answered | Explained | CaseFinished
 """Events of a running case."""
 PreflightEvent = Idle | Runtime | Peaks | Message
 """Events about a node before the first case."""

@@ -37,6 +37,10 @@ class Job(Record, frozen=True, kw_only=True):
     round: int = 0
     baseline: AnsweredCase | None = None
     """Case that this one's answer is compared with, if it has been measured; null if none has yet."""
+    explain: bool = False
+    """Whether to profile the case's step instead of measuring the case."""
+    trace: str = ""
+    """File for the profiler's own trace; empty for none."""
     report_s: float = REPORT_S
     """Minimum seconds between two events of steps, which are sent as columns. Set by the node."""
 

@@ -11,6 +11,7 @@ from benchtui.sessions.events import (
     CaseFinished,
     CasePrepared,
     CaseRepeated,
+    Explained,
     Message,
     NodeLost,
     RoundFinished,
@@ -26,6 +27,7 @@ _WITH_FOREIGN_TEXT = (
     | RoundFinished
     | CaseRepeated
     | Answered
+    | Explained
     | CaseFinished
     | Message
     | NodeLost

@@ -58,7 +58,8 @@ class KernelTime(Record, frozen=True, kw_only=True):
     flops: Amount | None = None
     """Floating-point operations by the shapes; null if they can't be counted."""
     bytes: Amount | None = None
-    """Bytes of the inputs, plus one output as large as the largest input; null if they can't be counted."""
+    """Bytes of the inputs, plus one output as large as the largest input, of copies and elementwise operators;
+    null if they can't be counted."""
 
 
 class GraphBreak(Record, frozen=True, kw_only=True):
@@ -125,7 +126,7 @@ class StepProfile(Record, frozen=True, kw_only=True):
     """Profile of a case's step, in a process of its own after a warm-up."""
 
     steps: Annotated[int, msgspec.Meta(ge=1)]
-    """Profiled steps."""
+    """Profiled steps that the figures are about: of those that ran, the half with the most typical times."""
     step_ms: Milliseconds
     """Mean time of a profiled step; the sum of the families."""
     plain_steps: Count

@@ -9,12 +9,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
 from watching import OWN, Watched
 
 from benchtui.engine import client
+from benchtui.sessions.profiles import FamilyTime, StepProfile
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_reader import parse_sweep
 
@@ -171,3 +173,17 @@ def command() -> str:
     path = Path(sys.executable).with_name("benchtui")
     assert path.exists(), "benchtui is not installed beside this Python"
     return str(path)
+
+
+@pytest.fixture
+def make_profile() -> Callable[..., StepProfile]:
+    """Make the profile of a step: milliseconds of each family, and further fields."""
+
+    def make(families: dict[str, float], **fields: Any) -> StepProfile:
+        step_ms = sum(families.values())
+        times = [FamilyTime(family=name, ms=ms, launches=10.0) for name, ms in families.items()]  # type: ignore[arg-type]
+        times.sort(key=lambda each: -each.ms)
+        known = {"steps": 3, "step_ms": step_ms, "plain_steps": 6, "plain_ms": step_ms, "launches": 20.0}
+        return StepProfile(**known | {"families": tuple(times)} | fields)  # type: ignore[arg-type]
+
+    return make

@@ -442,6 +442,7 @@ def key_owners() -> list[type]:
     from benchtui.tui.compare.screen import Compare
     from benchtui.tui.editor.open_dialog import OpenDialog
     from benchtui.tui.editor.screen import Editor
+    from benchtui.tui.explain.screen import WhyScreen
     from benchtui.tui.library.screen import Library
     from benchtui.tui.monitor.columns_dialog import ColumnsPage
     from benchtui.tui.pages.empty import EmptyScreen
@@ -450,4 +451,5 @@ def key_owners() -> list[type]:
     from benchtui.tui.replay.screen import ReplayMonitor
 
     pages = [CaseScreen, Charts, ColumnsPage, Compare, Editor, Library, Monitor, EmptyScreen, OpenDialog, Page]
+    pages.append(WhyScreen)
     return [BenchtuiApp, *pages, Palette, ReplayMonitor]

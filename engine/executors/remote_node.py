@@ -32,6 +32,7 @@ from benchtui.sessions.events import (
     Answered,
     CaseFinished,
     CasePrepared,
+    Explained,
     Idle,
     Message,
     NodeLost,
@@ -223,7 +224,7 @@ class RemoteNode:
                     self._context.emit(replace(event, t=self._now_s()))
             case CaseFinished():
                 self._finish_case(event)
-            case CasePrepared() | Steps() | Answered():
+            case CasePrepared() | Steps() | Answered() | Explained():
                 if case := self._cases.get(event.case):
                     case.events.append(event)
             case Message():

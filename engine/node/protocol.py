@@ -11,6 +11,7 @@ from benchtui.sessions.events import (
     Answered,
     CaseFinished,
     CasePrepared,
+    Explained,
     Idle,
     Message,
     Outcome,
@@ -113,6 +114,7 @@ NodeEvent = (
     | CasePrepared
     | Steps
     | Answered
+    | Explained
     | CaseFinished
 )
 """Messages from a node to the engine."""

@@ -21,6 +21,7 @@ from benchtui.engine.node.preflight import peak_keys
 from benchtui.engine.supervisor.case_queue import ScheduledRound
 from benchtui.engine.supervisor.command_handler import execute
 from benchtui.engine.supervisor.control_server import ControlServer
+from benchtui.engine.supervisor.explain.queue import Explanations
 from benchtui.engine.supervisor.round_policy import Rounds
 from benchtui.engine.supervisor.scheduler import Scheduler
 from benchtui.engine.supervisor.session_writer import RecordError, SessionLog
@@ -43,7 +44,9 @@ from benchtui.sessions.library import paths
 from benchtui.sessions.library.summaries import earlier_process_spread
 from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.sanitize import visible
-from benchtui.sessions.sweep import Sweep, custom_task, expand_gpus, expand_node_kinds
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import Config, Sweep, custom_task, expand_gpus, expand_node_kinds
 
 if TYPE_CHECKING:
     from benchtui.engine.supervisor.resume import ResumableSession
@@ -86,6 +89,10 @@ class Supervisor:
             on_error.callback(self._log.close)
             self._rounds = Rounds(self._sweep.measure)
             self._scheduler = Scheduler(self._sweep, executor.nodes, self._log, self._launch, self._rounds)
+            self._explanations = Explanations(self._launch_explanation)
+            self._to_explain: list[int] = []
+            """Cases that the user wants explained, until all are measured."""
+            self._all_measured = False
             if resumable:
                 self._scheduler.restore(resumable.session, resumable.record())
             self.resumed_s = resumed.t if resumed else None
@@ -128,11 +135,61 @@ class Supervisor:
                 )
             )
             self._prepare()
-            while self._scheduler.advance():
-                self._loop.wait(self._scheduler.sources, self._scheduler.left_s)
+            while self._advance():
+                self._loop.wait((*self._scheduler.sources, *self._explanations.sources), self._left_s)
         finally:
             self._scheduler.abandon()
             self._executor.close()
+
+    def _advance(self) -> bool:
+        """Run the cases, then explain some. A case starts only while none is explained."""
+        now_s = self._log.now_s()
+        if self._explanations.running:
+            if self._scheduler.stopping:
+                self._explanations.stop(self._scheduler.stopping, now_s)
+            for event in self._explanations.collect(now_s):
+                self._log.write(event)
+        if self._explanations.running or self._scheduler.advance():
+            return True
+        if not self._scheduler.stopping:
+            self._queue_explanations()
+            for event in self._explanations.start_next(now_s):
+                self._log.write(event)
+        return self._explanations.running is not None
+
+    @property
+    def _left_s(self) -> float | None:
+        known = (each for each in (self._scheduler.left_s, self._explanations.left_s) if each is not None)
+        return min(known, default=None)
+
+    def _queue_explanations(self) -> None:
+        """Queue the cases that the sweep names, once all are measured, and those that the user names."""
+        named = () if self._all_measured else self._sweep.measure.explain
+        self._all_measured = True
+        if not named and not self._to_explain:
+            return
+        from benchtui.sessions.explain.selection import selected  # imports statistics that no other sweep needs
+
+        session = Session.load(self._log.path, keep_steps=False)
+        indices = dict.fromkeys((*selected(session, named), *self._to_explain))
+        self._to_explain.clear()
+        self._explanations.add(session.cases[index] for index in indices)
+
+    def _launch_explanation(self, case: CaseState) -> Execution:
+        self._log.write_message(f"profiling the step of {case.name} in a separate process")
+        return self._executor.start(self._job(case.index, case.config, explain=True), case.node)
+
+    def _job(self, index: int, config: Config, *, round_index: int = 0, explain: bool = False) -> Job:
+        return Job(
+            case=index,
+            config=config,
+            sweep=self._sweep,
+            zero_s=self._log.zero_s,
+            scratch=self._rounds.scratch(index),
+            round=round_index,
+            baseline=None if explain else self._scheduler.answer_baselines.of(config),
+            explain=explain,
+        )
 
     def _begin_log(self, event: SessionStarted | Resumed) -> None:
         """Log the first event of this engine."""
@@ -216,23 +273,28 @@ class Supervisor:
     def _launch(self, scheduled: ScheduledRound) -> Execution:
         """Start one round of a case in its own process."""
         case = scheduled.case
-        job = Job(
-            case=case.index,
-            config=case.config,
-            sweep=self._sweep,
-            zero_s=self._log.zero_s,
-            scratch=self._rounds.scratch(case.index),
-            round=scheduled.round,
-            baseline=self._scheduler.answer_baselines.of(case.config),
-        )
+        job = self._job(case.index, case.config, round_index=scheduled.round)
         return self._executor.start(job, scheduled.node)
 
     def _on_command(self, command: Command) -> Answer:
         try:
-            made = execute(command, self._scheduler)
+            if command.command == "explain":
+                self._explain(command.cases)
+                made: tuple[int, ...] = ()
+            else:
+                made = execute(command, self._scheduler)
         except BenchtuiError as error:
             return Answer(ok=False, error=visible(str(error)))
         return Answer(ok=True, id=self._id, path=os.fsencode(self._log.path), pid=os.getpid(), cases=made)
+
+    def _explain(self, cases: Sequence[int]) -> None:
+        """Explain cases once all are measured. Raises BenchtuiError if one can't be explained."""
+        if self._scheduler.stopping:
+            raise BenchtuiError(f"the sweep is stopping: {self._scheduler.stopping}")
+        from benchtui.sessions.explain.selection import require_explainable  # as above
+
+        session = Session.load(self._log.path, keep_steps=False)
+        self._to_explain += [require_explainable(session, index).index for index in cases]
 
     def _on_event(self, event: RunnerEvent) -> None:
         with suppress(OSError):  # the loop hits the same error at its next event and reports it

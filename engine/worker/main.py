@@ -6,10 +6,11 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from multiprocessing.connection import Connection
 from statistics import median_low
 from time import monotonic
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import msgspec
 import torch
@@ -25,6 +26,8 @@ from benchtui.engine.models import attention, precision
 from benchtui.engine.models.compilation import CompileWatch, applied_cuda_graphs
 from benchtui.engine.process_tree import kill_descendants
 from benchtui.engine.worker import answers, isolation
+from benchtui.engine.worker.explain.compiler_log import CompilerLog
+from benchtui.engine.worker.explain.profiling import profile_step
 from benchtui.engine.worker.step_cost import TypicalStep, count_waits, measure_step_cost
 from benchtui.engine.worker.timed_loop import Measured, Recorder, measure, warm_up
 from benchtui.engine.workloads import own
@@ -33,11 +36,12 @@ from benchtui.engine.workloads.batches import limit_tokenizer_threads
 from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
-from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, Phase
+from benchtui.sessions.events import CaseFinished, CasePrepared, Explained, Outcome, Phase, Steps
 from benchtui.sessions.payloads import Compiling, Effective, Memory, StepCost
 from benchtui.sessions.sweep import named_values
 
 Emit = Callable[[WorkerEvent | StepCostReport], None]
+T = TypeVar("T")
 
 _CUT_SHORT = "the worker exited while the cost of a step was counted"
 STEP_COST_PENDING = StepCost(absent=dict.fromkeys(("flops", "bytes"), _CUT_SHORT))
@@ -69,21 +73,45 @@ class _Case:
         self._pid = os.getpid()
 
     def run(self) -> None:
-        """Prepare and measure, always send an outcome, then count the step's cost."""
+        """Run the job, always send an outcome, then count the step's cost if the case was measured."""
+        if self._job.explain:
+            self._report(self._explain)
+        elif measured := self._report(self._prepare_and_measure):
+            device, workload, ended, typical = measured
+            self._answer(workload, typical)
+            if ended.work:
+                self._emit(StepCostReport(work=self._step_cost(device, workload, typical)))
+
+    def _report(self, work: Callable[[], T]) -> T | None:
+        """Return the result of work that sends its own outcome. If it raises, send the outcome instead."""
         try:
-            device, workload = self._prepare()
-            ended, typical = self._measure(device, workload)
-            self._emit(ended)
+            return work()
         except CaseSkippedError as error:
             self._end("skipped", text_of(error))
         except BenchtuiError as error:
             self._end("failed", text_of(error))
         except BaseException as error:  # noqa: BLE001  (boundary: whatever a model raises is the case's outcome)
             self._failed(error)
-        else:
-            self._answer(workload, typical)
-            if ended.work:
-                self._emit(StepCostReport(work=self._step_cost(device, workload, typical)))
+        return None
+
+    def _prepare_and_measure(self) -> tuple[Device, Workload, CaseFinished, TypicalStep]:
+        device, workload = self._prepare()
+        ended, typical = self._measure(device, workload)
+        self._emit(ended)
+        return device, workload, ended, typical
+
+    def _explain(self) -> None:
+        """Prepare, warm up and profile the step. Nothing else of the case is reported."""
+        log = CompilerLog()
+        log.attach()
+        device, workload = self._prepare()
+        rules = self._job.sweep.measure.for_device(self._job.config.device)
+        warm_up(workload, device, rules, msgspec.structs.replace(self._recorder("warmup"), emit=_discard))
+        throughput = rules.mode == "throughput"
+        found = profile_step(workload, device, log, throughput=throughput, trace=self._job.trace)
+        created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._emit(Explained(t=self._now_s(), case=self._job.case, created=created, profile=found))
+        self._emit(CaseFinished(t=self._now_s(), case=self._job.case, outcome="ok"))
 
     def _prepare(self) -> tuple[Device, Workload]:
         """Apply the options, load model and data, and send ``CasePrepared``."""
@@ -113,6 +141,8 @@ class _Case:
         """Set process-wide options: compiler caches, TF32 and threads."""
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{self._job.scratch}/inductor"
         os.environ["TRITON_CACHE_DIR"] = f"{self._job.scratch}/triton"
+        if self._job.explain:  # or else the profiler sees no fused code of the CPU; read on import
+            os.environ["TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE"] = "1"
         precision.set_tf32(self._job.config.precision)
         if self._job.config.threads:
             torch.set_num_threads(self._job.config.threads)
@@ -224,6 +254,10 @@ class _Case:
 
     def _now_s(self) -> float:
         return monotonic() - self._job.zero_s
+
+
+def _discard(event: Steps) -> None:
+    """Discard the steps of a warm-up that isn't recorded."""
 
 
 def _unsteady(compiling: Compiling | None) -> tuple[str, ...]:

@@ -187,7 +187,7 @@ def _settings(session: Session) -> Iterator[Fact]:
     if session.start.source:
         return  # the settings of another tool aren't recorded
     device = next((each for each in sweep.axes.device if each != "cpu"), "cpu")
-    yield from _options("", sweep.measure.for_device(device), excluded="baseline")
+    yield from _options("", sweep.measure.for_device(device), excluded=("baseline", "explain"))
     yield from _options("run ", sweep.run)
     if sweep.task == "lm-train":
         yield from _options("train ", sweep.train)
@@ -196,9 +196,9 @@ def _settings(session: Session) -> Iterator[Fact]:
     yield from ((f"env {name}", text) for name, text in sweep.env.items())
 
 
-def _options(prefix: str, options: msgspec.Struct, excluded: str = "") -> Iterator[Fact]:
+def _options(prefix: str, options: msgspec.Struct, excluded: Sequence[str] = ()) -> Iterator[Fact]:
     for field in options.__struct_fields__:
-        if field != excluded:
+        if field not in excluded:
             yield f"{prefix}{field.replace('_', ' ')}", _text(getattr(options, field))
 
 

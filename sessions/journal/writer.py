@@ -103,6 +103,13 @@ class Journal:
             if last or isinstance(event, CaseFinished | Resumed):
                 os.fsync(self._fd)
 
+    def complete(self) -> None:
+        """End the array after events that follow the end of the session; do nothing if there were none."""
+        with self._lock:
+            if self._started:
+                os.pwrite(self._fd, b"\n]\n", self.bytes_written - len(b",\n"))
+                os.fsync(self._fd)
+
     def close(self) -> None:
         """Close the file. The closing bracket came with the last event, or is missing.
 

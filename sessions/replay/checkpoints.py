@@ -58,7 +58,7 @@ class RestoredSession(Session):
         super().apply(event)
         if isinstance(event, CaseFinished):
             own, other = self.cases[event.case], self._whole.cases[event.case]
-            alike = own.finished == other.finished and own.comparison == other.comparison
+            alike = _late(own) == _late(other)
             if alike and own.sizes() == other.sizes():
                 self.cases[event.case] = other
                 self._own.discard(event.case)
@@ -74,6 +74,11 @@ class RestoredSession(Session):
             case = case.prefix(case.sizes())
             self.replace_case(case)
         return case
+
+
+def _late(case: CaseState) -> tuple[object, ...]:
+    """Return what events may still change once a case has ended."""
+    return case.finished, case.comparison, case.explained
 
 
 class CaseSnapshot(msgspec.Struct, frozen=True):

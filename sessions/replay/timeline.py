@@ -11,7 +11,7 @@ from copy import copy
 from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Answered, CaseFinished, Resumed
+from benchtui.sessions.events import Answered, CaseFinished, Explained, Resumed
 from benchtui.sessions.journal.reader import AnyRecord, FilePosition, Tail
 from benchtui.sessions.replay.checkpoints import CaseSnapshot, Checkpoint, RecordedSession, RestoredSession
 from benchtui.sessions.replay.markers import Markers
@@ -103,7 +103,7 @@ class Timeline:
             self.ended.append(self.whole.cases[event.case])
         elif isinstance(event, Resumed):
             self.ended = still_ended(self.ended, event)
-        elif compares_ended(event, self.whole):
+        elif changes_ended(event, self.whole):
             self.ended = [
                 self.whole.cases[case.index] for case in self.ended
             ]  # earlier checkpoints keep theirs
@@ -175,12 +175,14 @@ class ReplayCursor:
             self.ended.append(self.session.cases[event.case])
         elif isinstance(event, Resumed):
             self.session, self.ended = copy(self.session), still_ended(self.ended, event)
-        elif compares_ended(event, self.session):
+        elif changes_ended(event, self.session):
             self.ended = [self.session.cases[case.index] for case in self.ended]
 
 
-def compares_ended(event: AnyRecord, session: Session) -> bool:
-    """Return whether an event has changed ended cases: their baseline answered after them."""
+def changes_ended(event: AnyRecord, session: Session) -> bool:
+    """Return whether an event has changed ended cases: it compares their answers, or explains one."""
+    if isinstance(event, Explained):
+        return session.cases[event.case].finished is not None
     return isinstance(event, Answered) and any(session.cases[each.case].finished for each in event.comparisons)
 
 

@@ -18,6 +18,7 @@ from benchtui.sessions.report.overview.short_facts import short_facts
 from benchtui.sessions.report.reproduce import Recipe, no_recipe_reason, recipe
 from benchtui.sessions.report.sections import recommendations, task_metrics
 from benchtui.sessions.report.sections.answers import AnswersSection, answers
+from benchtui.sessions.report.sections.explain import ExplainSection, explain
 from benchtui.sessions.report.sections.memory_energy import frontier_table, frontiers
 from benchtui.sessions.report.sections.method import method
 from benchtui.sessions.report.sections.notes import notes
@@ -71,6 +72,8 @@ class Report(msgspec.Struct, frozen=True):
     effects: Table | None
     answers: AnswersSection | None
     """What the speed costs; None if no answers were compared."""
+    explained: ExplainSection | None
+    """Where the time of explained cases goes; None if there are none."""
     memory_limits: list[Finding]
     frontier: Table | None
     anomalies: Table | None
@@ -127,6 +130,7 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
         ranking=ranking(effects),
         effects=effect_table(effects),
         answers=answers(session, results, varying),
+        explained=explain(session, varying, full=full),
         memory_limits=recommendations.memory_limits(fronts, varying),
         frontier=frontier_table(fronts, varying) if full else None,
         anomalies=anomaly_table(session, results, varying, None if full else MOST_ANOMALIES),

@@ -15,6 +15,7 @@ from benchtui.sessions.events import (
     CasePrepared,
     CaseRepeated,
     CaseStarted,
+    Explained,
     Phase,
     RoundFinished,
 )
@@ -54,6 +55,8 @@ class CaseState(msgspec.Struct):
     """Newest answer to the probe."""
     comparison: AnswerComparison | None = None
     """Newest comparison of its answer with a baseline's."""
+    explained: Explained | None = None
+    """Newest profile of its step, or why there is none."""
     between_rounds: bool = False
     """Whether the case is waiting for its next round."""
     lost: bool = False
@@ -109,7 +112,7 @@ class CaseState(msgspec.Struct):
         case = copy(self)
         case.finished, case.metrics, case.between_rounds, case.lost = None, None, round_index > 0, False
         if not round_index:
-            case.started = case.prepared = case.answered = case.comparison = None
+            case.started = case.prepared = case.answered = case.comparison = case.explained = None
         if case._columns is not None:
             case.copy_columns()
             case.drop_from_round(round_index)

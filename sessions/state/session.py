@@ -20,6 +20,7 @@ from benchtui.sessions.events import (
     CaseRepeated,
     CaseStarted,
     Continued,
+    Explained,
     Idle,
     Message,
     NodeJoined,
@@ -258,8 +259,8 @@ class Session:
                 self._machine_event(event)
             case CaseStarted() | CasePrepared() | RoundFinished() | CaseRepeated() | CaseFinished():
                 self._case_event(event)
-            case Answered():
-                self._answered(event)
+            case Answered() | Explained():
+                self._late_event(event)
             case CaseAdded() | OrderChanged() | Paused() | Continued():
                 self._queue_event(event)
             case SessionStarted():
@@ -382,16 +383,27 @@ class Session:
 
                     case.replace_steps_with_metrics(metrics(case))
 
+    def _late_event(self, event: Answered | Explained) -> None:
+        """Apply an event that may change ended cases."""
+        if isinstance(event, Answered):
+            self._answered(event)
+        else:
+            self._changeable(event.case).explained = event
+
     def _answered(self, event: Answered) -> None:
         case = self._case(event.case)
         case.answered, case.comparison = event, None
         for each in event.comparisons:
             self._require_case(each.baseline)
             self.answer_baselines.add(each.baseline)
-            compared = self._case(each.case)
-            if compared.finished:  # checkpoints of a replay share it as it was
-                compared = self.cases[each.case] = copy(compared)
-            compared.comparison = each
+            self._changeable(each.case).comparison = each
+
+    def _changeable(self, index: int) -> CaseState:
+        """Return a case that an event after its end changes: checkpoints of a replay share it as it was."""
+        case = self._case(index)
+        if case.finished:
+            case = self.cases[index] = copy(case)
+        return case
 
     def _remove_running(self, case: CaseState) -> None:
         self.running = [each for each in self.running if each is not case]

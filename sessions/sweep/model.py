@@ -25,6 +25,7 @@ Optimizer = Literal["auto", "fused", "foreach", "adamw", "adamw-fused", "adamw-f
 Caches = Literal["cold", "shared"]
 ExecutorKind = Literal["local", "ray"]
 WhenLost = Literal["fail", "repeat"]
+Explain = Literal["all", "baseline", "best"]
 
 TASKS = ("classify", "lm-forward", "lm-train", "generate")
 """Built-in tasks, which need no user code."""
@@ -97,6 +98,8 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Whether to measure each device's peak performance, for comparison with the cases."""
     answers: bool = True
     """Whether each case answers a probe after its measured steps, for comparison with its baseline."""
+    explain: tuple[Explain, ...] = ()
+    """Cases that are profiled in a run of their own once all are measured; each work has its own best case."""
     baseline: Baseline | None = None
 
     @property

@@ -21,6 +21,7 @@ from benchtui.sessions.sweep.model import (
     TASKS,
     Caches,
     ExecutorKind,
+    Explain,
     Generate,
     Measure,
     Mode,
@@ -399,6 +400,13 @@ def _flag(value: object, where: str) -> bool:
     return value
 
 
+def _explain(value: object, where: str) -> tuple[Explain, ...]:
+    """Parse the cases to explain: true for all, false for none, or a list of words."""
+    if isinstance(value, bool):
+        return ("all",) if value else ()
+    return _EXPLAINED(value, where) if value != [] else ()
+
+
 def _env(value: object, where: str) -> dict[str, str]:
     """Parse a table of environment variables; an integer becomes its digits."""
     if not isinstance(value, dict):
@@ -518,6 +526,7 @@ _ONE_CASE: dict[str, Parser] = {
     ).items()
 }
 """Parsers of the options of a single case."""
+_EXPLAINED = _words(ranges.one_of(get_args(Explain)))
 AUTO = "auto"
 AT_MOST = "<="
 _AUTOMATIC = {"warmup": "warmup_auto", "until_percent": "until_auto"}
@@ -539,6 +548,7 @@ _MEASURE: dict[str, Parser] = {
     "caches": _choice(*get_args(Caches)),
     "peaks": _flag,
     "answers": _flag,
+    "explain": _explain,
     "baseline": _table(options.Baseline, _ONE_CASE),
 }
 _TRAIN: dict[str, Parser] = {

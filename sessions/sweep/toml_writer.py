@@ -39,7 +39,7 @@ LEAST_IN_RANGE = 4
 def value_of(entry: str, text: str) -> object:
     """Convert typed text to the value in a TOML file; raises BenchtuiError for malformed pairs."""
     text = text.strip()
-    if entry == "model" and "," in text:
+    if entry in ("model", "measure.explain") and "," in text:
         return [part.strip() for part in text.split(",")]
     if entry in WORDS:
         return text

@@ -90,6 +90,7 @@ class CaseScreen(PanelScreen[None]):
         ("end,G", "last", "move(1000000000)", "Last line"),
         ("right_curly_bracket", "outlier", "outlier(1)", "Next outlier", "among the steps"),
         ("left_curly_bracket", "outlier_before", "outlier(-1)", "Previous outlier"),
+        ("W", "why", "why", "Why", "profile the case again, and show where the time of its step goes"),
         ("y", "copy", "copy", "Copy the case as markdown", "to the clipboard, over SSH too"),
         ("question_mark,f1", "help", "help", "Help"),
         ("escape,q,enter", "back", "leave", "Back"),
@@ -187,6 +188,14 @@ class CaseScreen(PanelScreen[None]):
         """Copy everything known about the case as Markdown."""
         self.app.copy_to_clipboard(case_markdown(self._case, self._known.metrics, self._reached, self._symbols))
         self._draw("copied as markdown")
+
+    def action_why(self) -> None:
+        """Open the Why page of the case."""
+        from benchtui.tui.explain.screen import Side, WhyScreen  # imports statistics that no other page needs
+
+        feed = self._feed
+        side = Side(lambda: feed.session, feed.explainer, self._index)
+        self.app.push_screen(WhyScreen(side, self._symbols))
 
     def action_help(self) -> None:
         """Open the help page."""
@@ -319,7 +328,7 @@ class CaseScreen(PanelScreen[None]):
     def _keys(self) -> Keys:
         last = ("{ }", "outlier") if SECTIONS[self._section] == "steps" else ("y", "copy")
         scroll = (self._symbols.arrows, "scroll")
-        return (("esc", "back"), ("?", "help"), ("tab", "section"), ("n N", "case"), scroll, last)
+        return (("esc", "back"), ("?", "help"), ("tab", "section"), ("n N", "case"), ("W", "why"), scroll, last)
 
 
 def _computed(case: CaseState) -> ComputedCase:

@@ -20,6 +20,11 @@ COMMANDS = {
     "continue": ("engine", "unpause", "Continue a paused sweep."),
     "demo": ("watch", "demo", "Replay a bundled demo session."),
     "doctor": ("setup", "doctor", "Check what this machine can measure."),
+    "explain": (
+        "explain",
+        "explain",
+        "Profile measured cases again, and say where the time of their steps goes.",
+    ),
     "export": (
         "export",
         "export",

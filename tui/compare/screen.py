@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
+from benchtui.engine import client
 from benchtui.sessions.compare.align import ComparedSession, SessionComparison, compare_sessions
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.replay.loading import AbandonedError, load
@@ -34,6 +35,7 @@ from benchtui.tui.compare.rows import ORDERS, CompareEntry
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, Span, line
 from benchtui.tui.library import actions
+from benchtui.tui.live.explainer import Explainer
 from benchtui.tui.pages.place_screen import PlaceScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
@@ -60,6 +62,7 @@ KEYS = keymap.table(
         "Decision and all differences",
         "in hardware, software, workload and settings",
     ),
+    ("W", "why", "why", "Why", "what makes the difference between both sides of the case"),
     ("y", "copy_row", "copy_row", "Copy the case as markdown", "to the clipboard, over SSH too"),
     ("Y", "copy", "copy", "Copy the comparison as markdown"),
     ("E", "export", "ask('export')", "Export the comparison", "to a markdown file"),
@@ -108,6 +111,8 @@ class Compare(PlaceScreen):
         self._rows: list[CompareEntry] = []
         self._words, self._order = "", ORDERS[0]
         self._at = 0
+        self._explainers: dict[str, Explainer] = {}
+        """By the name of the session."""
         self._waiting: Span = ("no sessions to compare yet", "strong")
 
     def content(self) -> ComposeResult:
@@ -168,6 +173,22 @@ class Compare(PlaceScreen):
         if found is not None:
             decision = self._decision
             self.app.push_screen(Page(lambda width: all_differences(found, decision, width), self._symbols))
+
+    def action_why(self) -> None:
+        """Open the Why page of both sides of the selected case."""
+        from benchtui.tui.explain.screen import Side, WhyScreen  # imports statistics that no other page needs
+
+        found, entry = self._require_comparison(), self._entry
+        if found is None:
+            return
+        if entry is None or entry.row.base is None or entry.row.new is None:
+            self._action_bar.show_message("the case has no other side to compare with")
+            return
+        sides = [
+            Side(partial(_session, each), self._explainer(each), case.index, clean(each.file))
+            for each, case in ((found.sides[0], entry.row.base), (entry.against.new, entry.row.new))
+        ]
+        self.app.push_screen(WhyScreen(sides[1], self._symbols, sides[0]))
 
     def action_copy_row(self) -> None:
         """Copy the selected case to the terminal's clipboard, as a table of one row."""
@@ -330,6 +351,12 @@ class Compare(PlaceScreen):
 
         return Lines(len(self._rows), rendered, self._at)
 
+    def _explainer(self, side: ComparedSession) -> Explainer:
+        if side.file not in self._explainers:
+            path = next(path for path in self._paths if path.stem == side.file)
+            self._explainers[side.file] = Explainer(path, lambda: client.find(path))
+        return self._explainers[side.file]
+
     @property
     def _entry(self) -> CompareEntry | None:
         return self._rows[self._at] if self._rows else None
@@ -357,6 +384,10 @@ def _compare(sides: tuple[ComparedSession, ...]) -> tuple[SessionComparison, tup
 
     compared = compare_sessions(sides)
     return compared, tuple(map(setup_sentence, compared.against))
+
+
+def _session(side: ComparedSession) -> Session:
+    return side.session
 
 
 def _text(found: SessionComparison) -> str:

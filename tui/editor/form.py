@@ -114,6 +114,13 @@ _DESCRIBED = (
     FormField("measure.caches", "shared: all cases use one compile cache", get_args(Caches)),
     FormField("measure.peaks", "measure the peak rates of devices before the first case", FLAG),
     FormField("measure.answers", "compare the output of each case with its baseline's, after measuring", FLAG),
+    FormField(
+        "measure.explain",
+        "profile cases once all are measured: true for all, or baseline, best",
+        ("false", "true", "baseline", "best"),
+        several=True,
+        unset="none",
+    ),
     FormField("measure.baseline", "case to compare the others with: precision=fp32, batch_size=1"),
     FormField("run.parallel", "run cases on different GPUs in parallel", FLAG),
     FormField("run.executor", "ray: on the nodes of a Ray cluster", get_args(ExecutorKind)),

@@ -15,6 +15,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS
 from benchtui.sessions.state.session import Session
 from benchtui.tui.live.eta import RemainingTime
+from benchtui.tui.live.explainer import Explainer
 from benchtui.tui.live.step_cache import LoadedCase, StepCache
 
 BATCH_BYTES = 1 << 16
@@ -49,6 +50,8 @@ class Feed:
         """Whether everything written so far has been read."""
         self.cache = StepCache(path, evicts=not self.replayed)
         """Cache of the steps of ended cases."""
+        self.explainer = Explainer(path, lambda: self.engine if self.live else None)
+        """Profiles of the session's cases."""
         self.judging = SWEEP_DEFAULTS
         """The user's verdict settings: baseline and margin."""
         self.exit_message: str | None = None
@@ -85,6 +88,11 @@ class Feed:
     def running(self) -> bool:
         """Whether an engine is working on the session."""
         return self._engine_alive and self.session.finished is None
+
+    @property
+    def live(self) -> bool:
+        """Whether an engine is writing the session now; a replay shows an earlier moment."""
+        return self._engine_alive
 
     @property
     def reading(self) -> bool:

@@ -17,6 +17,18 @@ def show_detail(monitor: MonitorScreen) -> None:
         monitor.app.push_screen(CaseScreen(monitor.feed, case.index, monitor.symbols))
 
 
+def show_why(monitor: MonitorScreen) -> None:
+    """Open the Why page of the shown case."""
+    from benchtui.tui.explain.screen import Side, WhyScreen  # imports statistics that no other page needs
+
+    case, feed = monitor.shown_case, monitor.feed
+    if case is None:
+        monitor.show_message("no case to explain yet")
+    else:
+        side = Side(lambda: feed.session, feed.explainer, case.index)
+        monitor.app.push_screen(WhyScreen(side, monitor.symbols))
+
+
 def choose_columns(monitor: MonitorScreen) -> None:
     """Open the column dialog; apply and save the result."""
     table_order = monitor.table_order
@@ -55,6 +67,7 @@ def _copy_report(monitor: MonitorScreen) -> None:
 
 OPEN: dict[str, Callable[[MonitorScreen], None]] = {
     "detail": show_detail,
+    "why": show_why,
     "columns": choose_columns,
     "row": copy_row,
     "report": copy_report,

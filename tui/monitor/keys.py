@@ -25,6 +25,7 @@ KEYS = keymap.table(
     ("e", "edit", "edit", "Edit this sweep", "as a new one"),
     *keymap.movement("case", "the upper part shows it"),
     ("enter", "detail", "open('detail')", "Case details", "of the selected case, or the one shown"),
+    ("W", "why", "open('why')", "Why", "profile the case again, and show where the time of its step goes"),
     (
         "escape",
         "back",

@@ -17,7 +17,7 @@ class Meaning(msgspec.Struct, frozen=True):
 MEANINGS: dict[str, Meaning] = {
     "a": Meaning("add a case", ("add",)),
     "A": Meaning("all alike: toggle what shares a value", ("switch_alike",)),
-    "b": Meaning("base: compare with the next session", ("swap",)),
+    "b": Meaning("base: compare with the next session or case", ("swap", "base")),
     "c": Meaning("compare the marked sessions", ("compare",)),
     "C": Meaning("columns", ("columns", "done")),
     "d": Meaning("detach: leave, and let the sweep run", ("detach",)),
@@ -54,6 +54,7 @@ MEANINGS: dict[str, Meaning] = {
     "U": Meaning("redo", ("redo",)),
     "v": Meaning("next variable: axis or cost of the chart", ("axis",)),
     "w": Meaning("write: the sweep to a file, a note", ("save", "note")),
+    "W": Meaning("why: where the time of the case's step goes", ("why",)),
     "x": Meaning("skip a running case", ("skip",)),
     "X": Meaning("end for good, after a question: stop the sweep, delete the session", ("stop", "delete")),
     "y": Meaning("copy as markdown; yes to a question", ("copy_row", "copy", "yes")),

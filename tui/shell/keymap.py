@@ -36,6 +36,7 @@ TITLES = {
     "columns": "Choosing columns",
     "charts": "Charts",
     "case": "Case details",
+    "why": "Why",
     "library": "Library",
     "compare": "Compare",
     "nothing": "Monitor and Charts without an open session",

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from explained import explained
 
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.library import paths
@@ -121,6 +122,13 @@ def own_steps(bench: Any) -> Session:
     return bench.session(*made, sweep=sweep("own.py:make"))  # type: ignore[no-any-return]
 
 
+def with_profiles(bench: Any) -> Session:
+    """Two precisions of one batch size, explained; a third case that can't be."""
+    made = [bench.steady(1, 28.5), bench.steady(1, 16.3, precision="bf16"), bench.steady(2, 31.0)]
+    profiles = [explained(0), explained(1, fast=True), explained(2, absent="the machine has no room")]
+    return bench.session(*made, sweep=sweep("classify"), more=profiles)  # type: ignore[no-any-return]
+
+
 def recorded(path: Path) -> Callable[[Any, Path], Session]:
     return lambda bench, tmp_path: Session.load(path, keep_steps=False)
 
@@ -136,6 +144,7 @@ REPORTS: dict[str, Callable[[Any, Path], Session]] = {
     "batch-sweep": lambda bench, tmp_path: imported(tmp_path, "batch-sweep-runner.jsonl"),
     "generate": lambda bench, tmp_path: generating(bench),
     "lm-train": lambda bench, tmp_path: training(bench),
+    "explained": lambda bench, tmp_path: with_profiles(bench),
     "own-steps": lambda bench, tmp_path: own_steps(bench),
     **{f"recorded-{task}": recorded(FIXTURES / "recorded" / f"{task}.json") for task in TASKS},
 }

@@ -575,3 +575,24 @@ def test_a_path_that_is_no_text_is_refused() -> None:
         BenchtuiError, match=r"model: 'm\\udcff' is not UTF-8, which names and paths of a sweep"
     ):
         parse_sweep('model = "a"', "a.toml", ("model=m\udcff",), "a")
+
+
+@pytest.mark.parametrize(
+    ("text", "cases"),
+    [
+        ("true", ("all",)),
+        ("false", ()),
+        ("[]", ()),
+        ('"best"', ("best",)),
+        ('["baseline", "best"]', ("baseline", "best")),
+    ],
+)
+def test_cases_to_explain(text: str, cases: tuple[str, ...]) -> None:
+    assert parse_sweep(f'model = "m"\n[measure]\nexplain = {text}', "x").measure.explain == cases
+
+
+def test_unknown_case_to_explain_lists_the_known_ones() -> None:
+    with pytest.raises(
+        BenchtuiError, match=r"measure.explain: 'worst' is not known; allowed: all, baseline, best"
+    ):
+        parse_sweep('model = "m"\n[measure]\nexplain = "worst"', "x")

@@ -1,0 +1,1 @@
+"""Explaining cases: the queue of profiled cases, and those of recorded sessions."""

@@ -1,0 +1,132 @@
+"""Explanation of a recorded session's cases: the same machine is required, and profiles are appended."""
+
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from time import monotonic
+
+from msgspec.structs import replace
+
+from benchtui.engine.control import ExplainMessage, ExplainOptions
+from benchtui.engine.event_loop import EventLoop
+from benchtui.engine.executor import Execution, Executor, ExecutorContext
+from benchtui.engine.job import Job
+from benchtui.engine.supervisor.explain.queue import Explanations
+from benchtui.engine.text_limits import cut_long_texts
+from benchtui.sessions.compare.environment_diff import changes
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import Explained, NodeLost, Telemetry
+from benchtui.sessions.explain.selection import require_explainable
+from benchtui.sessions.journal.writer import Journal
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+
+Emit = Callable[[ExplainMessage], None]
+
+
+class RecordedExplanations:
+    """Cases of a recorded session, profiled on the machine that measured them."""
+
+    def __init__(self, path: Path, options: ExplainOptions, executor: Executor, emit: Emit) -> None:
+        """Read the session and lock its file. ``emit`` receives the progress.
+
+        Raises:
+            BenchtuiError: if it can't be read or written, a case can't be explained, or the machine or the
+                software has changed and ``anyway`` isn't set.
+        """
+        self._options = options
+        self._executor = executor
+        self._emit = emit
+        self._journal = Journal(path, resumed=True)
+        try:
+            self._session = _read_session(path)
+            cases = [require_explainable(self._session, index) for index in options.cases]
+            self._require_here(path, cases)
+            self._changed = self._changes(path)
+        except BenchtuiError:
+            self._journal.close()
+            raise
+        self._zero_s = monotonic() - self._session.now_s
+        self._queue = Explanations(self._launch)
+        self._queue.add(cases)
+        self._stopped = False
+
+    def run(self) -> None:
+        """Profile the cases one after another, and append each profile."""
+        loop = EventLoop()
+        loop.catch_signals(self._stop)
+        sweep = self._session.start.sweep
+        try:
+            self._executor.open(ExecutorContext(self._zero_s, sweep.env, sweep.dataset, loop, _discard))
+            while self._advance():
+                loop.wait(self._queue.sources, self._queue.left_s)
+        finally:
+            self._executor.close()
+            self._journal.complete()
+            self._journal.close()
+
+    def _advance(self) -> bool:
+        now_s = self._now_s()
+        for event in (*self._queue.collect(now_s), *self._queue.start_next(now_s)):
+            self._append(event)
+        return self._queue.running is not None
+
+    def _append(self, event: Explained) -> None:
+        """Append a profile at the end of the session's time, which doesn't go on."""
+        event = replace(event, t=self._session.now_s, changed=self._changed)
+        if not self._stopped:
+            self._journal.append(cut_long_texts(event, lambda text: "see the output of the profiled case"))
+        self._emit(ExplainMessage(case=event.case, explained=event))
+
+    def _launch(self, case: CaseState) -> Execution:
+        self._emit(ExplainMessage(case=case.index))
+        place = self._options.cases.index(case.index)
+        traces = self._options.traces
+        job = Job(
+            case=case.index,
+            config=case.config,
+            sweep=self._session.start.sweep,
+            zero_s=self._zero_s,
+            scratch=f"explain-{case.index}",
+            explain=True,
+            trace=traces[place] if place < len(traces) else "",
+        )
+        return self._executor.start(job, None)
+
+    def _stop(self, reason: str) -> None:
+        self._stopped = True
+        self._queue.stop(reason, self._now_s())
+
+    def _now_s(self) -> float:
+        return monotonic() - self._zero_s
+
+    def _require_here(self, path: Path, cases: list[CaseState]) -> None:
+        for case in cases:
+            if case.node:
+                raise BenchtuiError(
+                    f"{path}: case {case.index + 1} ran on node {case.node} of a cluster; profile it with the"
+                    " sweep: explain = true in [measure]"
+                )
+
+    def _changes(self, path: Path) -> tuple[str, ...]:
+        """Return what has changed since. Raises BenchtuiError unless that is allowed."""
+        changed = changes(self._session, self._executor.host, metadata.version("benchtui"))
+        if changed and not self._options.anyway:
+            raise BenchtuiError(
+                f"{path}: this isn't the machine and software that measured the session: {'; '.join(changed)};"
+                " use --anyway to profile here"
+            )
+        return changed
+
+
+def _read_session(path: Path) -> Session:
+    """Read the session line by line, because a reformatted file can't be appended to."""
+    try:
+        return Session.by_line(path, keep_steps=False)
+    except BenchtuiError as error:
+        reason = str(error).removeprefix(f"{path}").lstrip(",: ")
+        raise BenchtuiError(f"{path}: can't explain: {reason}") from error
+
+
+def _discard(event: Telemetry | NodeLost) -> None:
+    """Discard telemetry: a profile has none."""

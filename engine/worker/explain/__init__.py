@@ -1,0 +1,1 @@
+"""Explanation of a case: its step under torch's profiler, in a process that measures nothing else."""

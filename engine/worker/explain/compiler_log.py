@@ -1,0 +1,72 @@
+"""Compiler log: graph breaks and recompiles, with place and reason, from the log of torch's compiler."""
+
+import logging
+import re
+from collections import Counter
+
+from torch._logging._internal import set_logs
+
+from benchtui.sessions.profiles import GraphBreak, Recompile
+
+MOST_ENTRIES = 20
+"""Most places of each kind that are kept."""
+MOST_CHARS = 400
+
+_BREAK = re.compile(
+    r"Graph break in user code at (?P<where>\S+:\d+)\s*(?:Graph Break )?Reason:\s*(?P<reason>.*)", re.S
+)
+_RECOMPILE = re.compile(r"Recompiling function (?P<name>\S+) in (?P<place>\S+:\d+)(?P<rest>.*)", re.S)
+_EXPLANATION = "Explanation:"
+_GUARD = re.compile(r"^\s*-\s*(?:\d+(?:/\d+)*:\s*)?(?P<guard>\S.*)$", re.M)
+
+
+class CompilerLog(logging.Handler):
+    """Log handler that keeps graph breaks and recompiles. Attach it before anything is compiled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._breaks: Counter[tuple[str, str]] = Counter()
+        self._recompiles: Counter[tuple[str, str]] = Counter()
+
+    def attach(self) -> None:
+        """Let torch log both kinds, and listen."""
+        set_logs(graph_breaks=True, recompiles=True)
+        logging.getLogger("torch._dynamo").addHandler(self)
+        for name in list(logging.Logger.manager.loggerDict):
+            if name.startswith("torch.__") or (name.startswith("torch._dynamo") and ".__" in name):
+                logging.getLogger(name).addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a message about a graph break or a recompile, in whatever wording this release has."""
+        text = record.getMessage()
+        if found := _RECOMPILE.search(text):
+            guard = _GUARD.search(found["rest"])
+            self._recompiles[_short(guard["guard"]) if guard else "unknown", _function(found)] += 1
+        elif found := _BREAK.search(text):
+            self._breaks[_short(_reason(found["reason"])), found["where"]] += 1
+
+    def graph_breaks(self) -> tuple[GraphBreak, ...]:
+        """Return the graph breaks so far, the most frequent first."""
+        found = self._breaks.most_common(MOST_ENTRIES)
+        return tuple(GraphBreak(reason=reason, where=where, count=count) for (reason, where), count in found)
+
+    def recompiles(self) -> tuple[Recompile, ...]:
+        """Return the recompiles so far, the most frequent first."""
+        found = self._recompiles.most_common(MOST_ENTRIES)
+        return tuple(Recompile(guard=guard, where=where, count=count) for (guard, where), count in found)
+
+
+def _function(found: re.Match[str]) -> str:
+    return f"{found['name']} in {found['place']}"
+
+
+def _reason(text: str) -> str:
+    """Return the explanation in torch's text; that of older releases is its first line."""
+    lines = [line.strip() for line in text.strip().splitlines()]
+    explained = next((line for line in lines if line.startswith(_EXPLANATION)), None)
+    return explained.removeprefix(_EXPLANATION).strip() if explained else lines[0] if lines else "unknown"
+
+
+def _short(text: str) -> str:
+    one_line = " ".join(text.split())
+    return one_line if len(one_line) <= MOST_CHARS else f"{one_line[:MOST_CHARS]}…"

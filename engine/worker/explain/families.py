@@ -1,0 +1,79 @@
+"""Families of operators and kernels, by their names and those of the operators around them."""
+
+import re
+from collections.abc import Iterable
+
+from benchtui.sessions.profiles import FamilyName
+
+OVERHEAD_PREFIXES = (
+    "benchtui.",
+    "autograd::",
+    "Torch-Compiled Region",
+    "TorchDynamo",
+    "_compile",
+    "## Call",
+    "Pregraph",
+    "torch/",
+    "PythonDispatch",
+    "ProfilerStep",
+    "nn.Module:",
+)
+"""Annotations around operators. Their own time is that of Python or of the autograd engine."""
+
+_AROUND: tuple[tuple[str, FamilyName], ...] = (
+    (r"^Optimizer\.(step|zero_grad)#", "optimizer"),
+    (r"scaled_dot_product|ScaledDotProduct|flex_attention|FlexAttention|_efficient_attention", "attention"),
+)
+"""Families of everything within such an operator or annotation."""
+
+_NAMES: tuple[tuple[str, FamilyName], ...] = (
+    (r"nccl|c10d::|gloo|all_?reduce|all_?gather|reduce_?scatter|broadcast_(?:coalesced)?$", "collective"),
+    (r"attention|fmha|flash_fwd|flash_bwd|cudnn_generated_fort_native_sdpa", "attention"),
+    (r"fused_adam|_fused_sgd|multi_tensor_apply|foreach_|FusedAdam|FusedSgd", "optimizer"),
+    (r"^Mem(cpy|set)|aten::(copy_|_to_copy|clone|contiguous|to|pin_memory|_pin_memory|fill_|zero_)$", "copy"),
+    (r"CatArray|direct_copy_kernel|copy_kernel|FillFunctor|aten::(_?cat|stack)$", "copy"),
+    (r"embedding|indexSelect|index_select|aten::(index|gather|scatter|index_put|_index_put)", "gather"),
+    (r"index_elementwise|gather_kernel|scatter_", "gather"),
+    (
+        r"gemm|gemv|cutlass|xmma|cublas|mkldnn|mkl::|_linear_pointwise|onednn|nvjet|splitK|wgmma"
+        r"|aten::(_?(add)?(b?mm|mv)|baddbmm|linear|matmul|dot|vdot|einsum|_?scaled_mm|_?int_mm"
+        r"|.*conv.*|bilinear|_addmm_activation|.*int4pack.*|dyn_quant.*)$|quantized::linear|conv",
+        "matmul",
+    ),
+    (
+        r"(cpp|triton\w*)_fused|elementwise|layer_?norm|rms_?norm|batch_norm|group_norm|softmax|reduce_kernel"
+        r"|gelu|silu|relu|tanh|sigmoid|dropout|bernoulli",
+        "elementwise",
+    ),
+)
+"""Families by the operator's or kernel's own name; the first match counts."""
+
+_ELEMENTWISE = re.compile(
+    r"aten::(?:(?:add|sub|mul|div|pow|sqrt|rsqrt|exp|log|neg|abs|sum|mean|clamp|cumsum|cos|sin|erf|lerp|addcmul"
+    r"|addcdiv|masked_fill|square|reciprocal)_?|rsub|var|var_mean|amax|amin|max|min|where|eq|ne|lt|le|gt|ge|all|any"
+    r"|logical_\w+|bitwise_\w+|clamp_m\w+|maximum|minimum|norm|linalg_vector_norm|nll_loss\w*|cross_entropy_loss"
+    r"|threshold_backward|tril|triu)"
+)
+"""Elementwise operators and reductions of torch."""
+
+_around = tuple((re.compile(pattern), family) for pattern, family in _AROUND)
+_names = tuple((re.compile(pattern, re.IGNORECASE), family) for pattern, family in _NAMES)
+
+
+def is_overhead(name: str) -> bool:
+    """Return whether an event is an annotation around operators, whose own time is overhead."""
+    return name.startswith(OVERHEAD_PREFIXES)
+
+
+def family_of(name: str, around: Iterable[str] = ()) -> FamilyName:
+    """Return the family of an operator or kernel within others, whose names are ``around``."""
+    for each in (name, *around):
+        for pattern, family in _around:
+            if pattern.search(each):
+                return family
+    if is_overhead(name) or name.endswith("Backward0"):
+        return "python"
+    for pattern, family in _names:
+        if pattern.search(name):
+            return family
+    return "elementwise" if _ELEMENTWISE.fullmatch(name) else "other"

@@ -1,0 +1,56 @@
+"""Profiler recording: the events of torch's profiler as records without torch."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+BLOCK = "benchtui.block"
+"""Annotation around steps that end with a synchronized device: each step, or all of them in throughput mode."""
+STEP = "benchtui.step"
+LAP = "benchtui.lap:"
+"""Prefix of the annotation at the end of a part, before the part's name."""
+
+
+class ProfiledEvent(NamedTuple):
+    """One event: an operator, an annotation, a call of the driver, or work on a GPU."""
+
+    name: str
+    begin_ns: int
+    end_ns: int
+    track: int
+    """Thread of the host, or stream of the GPU."""
+    on_gpu: bool = False
+    shapes: tuple[tuple[int, ...], ...] = ()
+    """Shape of each input; empty for one that is no tensor."""
+    dtypes: tuple[str, ...] = ()
+    id: int = 0
+    """Number of an operator, by which its work on the GPU refers to it."""
+    launched_by: int = 0
+    """Number of the operator that launched this work; 0 if unknown."""
+
+
+def read_events(profiler: Any) -> list[ProfiledEvent]:  # noqa: ANN401  (torch.profiler.profile, which has no types for this)
+    """Return the events of a finished profile, in no particular order."""
+    return list(_events(profiler.profiler.kineto_results.events()))
+
+
+def _events(recorded: Any) -> Iterator[ProfiledEvent]:  # noqa: ANN401
+    for event in recorded:
+        name, begin_ns = event.name(), event.start_ns()
+        on_gpu = event.device_type().name != "CPU"
+        if name == "[memory]" or (on_gpu and event.is_user_annotation()):
+            continue
+        end_ns = begin_ns + event.duration_ns()
+        if on_gpu:
+            stream = event.device_resource_id()
+            yield ProfiledEvent(name, begin_ns, end_ns, stream, True, launched_by=event.linked_correlation_id())
+            continue
+        thread, number = event.start_thread_id(), event.correlation_id()
+        is_operator = "::" in name  # reading the inputs of all events would take long
+        shapes = tuple(map(_shape, event.shapes())) if is_operator else ()
+        dtypes = tuple(event.dtypes()) if is_operator else ()
+        yield ProfiledEvent(name, begin_ns, end_ns, thread, False, shapes, dtypes, number)
+
+
+def _shape(shape: Any) -> tuple[int, ...]:  # noqa: ANN401
+    """Return the shape of a tensor; empty for a list of tensors, whose shapes are nested."""
+    return tuple(shape) if all(isinstance(length, int) for length in shape) else ()

@@ -1,0 +1,1 @@
+"""Explanations: what the profiles of cases say about the time and memory of their steps."""

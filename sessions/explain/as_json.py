@@ -1,0 +1,64 @@
+"""Explained cases as JSON."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from benchtui.sessions.explain.cases import ExplainedCase
+from benchtui.sessions.explain.difference import CaseDifference, Part
+from benchtui.sessions.explain.findings import Finding, findings
+from benchtui.sessions.explain.sentences import gap_sentences, profiling_notes
+from benchtui.sessions.profiles import StepProfile
+
+
+class CaseJson(msgspec.Struct, frozen=True, kw_only=True):
+    """Explained case. Times are in milliseconds per step."""
+
+    case: int
+    name: str
+    measured_ms: float | None
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+    profile: StepProfile | None
+    """Without the timeline, which is in the session file."""
+    absent: str | None = None
+    """Why there is no profile."""
+
+
+class DifferenceJson(msgspec.Struct, frozen=True, kw_only=True):
+    """Difference of two cases. Families and remainder sum to the measured difference."""
+
+    base: int
+    new: int
+    measured_gap_ms: float
+    remainder_ms: float
+    families: tuple[Part, ...]
+    kernels: tuple[Part, ...]
+    sentences: tuple[str, ...]
+
+
+def case_json(case: ExplainedCase) -> CaseJson:
+    """Return a case with its findings."""
+    return CaseJson(
+        case=case.case.index,
+        name=case.case.name,
+        measured_ms=case.measured_ms,
+        findings=findings(case),
+        notes=tuple(profiling_notes(case)),
+        profile=msgspec.structs.replace(case.profile, timeline=None),
+    )
+
+
+def as_json(cases: Sequence[CaseJson], found: CaseDifference | None) -> str:
+    """Return cases and their difference as one JSON document."""
+    gap: Any = found and DifferenceJson(
+        base=found.base.case.index,
+        new=found.new.case.index,
+        measured_gap_ms=found.measured_gap_ms,
+        remainder_ms=found.remainder_ms,
+        families=found.families,
+        kernels=found.kernels,
+        sentences=tuple(gap_sentences(found)),
+    )
+    return msgspec.json.encode({"cases": cases, "difference": gap}).decode()

@@ -1,0 +1,118 @@
+"""Explained cases: a profile together with what was measured, and figures that follow from both."""
+
+from collections.abc import Sequence
+from statistics import median
+
+import msgspec
+
+from benchtui.sessions.analysis.roofline import peaks_of, sound_peaks
+from benchtui.sessions.events import Peaks
+from benchtui.sessions.profiles import FamilyName, KernelTime, StepProfile
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+
+FAMILIES: dict[FamilyName, str] = {
+    "matmul": "matrix products",
+    "attention": "attention",
+    "elementwise": "normalization and elementwise",
+    "gather": "embedding and gather",
+    "copy": "copies and casts",
+    "optimizer": "optimizer",
+    "collective": "collectives",
+    "tokenizer": "tokenizer",
+    "other": "other operators",
+    "python": "Python and launch gaps",
+    "wait": "waiting",
+}
+"""Names of the families, in the order in which they are shown where none is longer."""
+SHOWN_KERNELS = 10
+SLOWED = 0.15
+"""Difference between two times of a step that is pointed out."""
+
+
+class KernelRate(msgspec.Struct, frozen=True):
+    """Rate of an operator or kernel, and its share of the device's measured peak."""
+
+    text_unit: str
+    """``FLOP/s`` or ``B/s``."""
+    per_s: float
+    share: float | None
+    """None if the peak wasn't measured."""
+
+
+class ExplainedCase(msgspec.Struct, frozen=True):
+    """A case with a profile."""
+
+    case: CaseState
+    profile: StepProfile
+    measured_ms: float | None
+    """Median of the recorded steps; None if they aren't in the record."""
+    peaks: Peaks | None = None
+    """Peaks of its device; without rates that a case of the session exceeded."""
+    changed: tuple[str, ...] = ()
+    """What had changed since the case was measured."""
+
+    @property
+    def label(self) -> str:
+        """Short name of the case: its number, from 1 as on the screen."""
+        return f"case {self.case.index + 1}"
+
+    @property
+    def slowdown(self) -> float:
+        """How much longer a step takes under the profiler, as a share of the plain step."""
+        return self.profile.step_ms / self.profile.plain_ms - 1 if self.profile.plain_ms else 0.0
+
+    @property
+    def drift(self) -> float | None:
+        """How much longer the plain step of this run takes than the measured one, as a share of that."""
+        return self.profile.plain_ms / self.measured_ms - 1 if self.measured_ms else None
+
+    def ms(self, *families: FamilyName) -> float:
+        """Return the time of some families."""
+        return sum(each.ms for each in self.profile.families if each.family in families)
+
+    def share(self, *families: FamilyName) -> float:
+        """Return the share of some families in the profiled step."""
+        return self.ms(*families) / self.profile.step_ms if self.profile.step_ms else 0.0
+
+    def rate(self, kernel: KernelTime) -> KernelRate | None:
+        """Return the rate of a matrix product or attention in FLOP/s, of other operators in bytes/s."""
+        if not kernel.ms:
+            return None
+        if kernel.flops:
+            return _rate("FLOP/s", kernel.flops, kernel.ms, self.peaks.flops_per_s if self.peaks else None)
+        if kernel.bytes:
+            return _rate("B/s", kernel.bytes, kernel.ms, self.peaks.bytes_per_s if self.peaks else None)
+        return None
+
+
+def _rate(unit: str, amount: float, ms: float, peak: float | None) -> KernelRate:
+    per_s = amount / ms * 1000
+    return KernelRate(unit, per_s, per_s / peak if peak else None)
+
+
+def explained_case(
+    session: Session, case: CaseState, peaks: Sequence[Peaks] | None = None
+) -> ExplainedCase | None:
+    """Return an explained case; None if it has no profile. ``peaks`` are the session's, if already known."""
+    if case.explained is None or case.explained.profile is None:
+        return None
+    known = sound_peaks(session.cases, session.peaks) if peaks is None else peaks
+    profile = case.explained.profile
+    return ExplainedCase(case, profile, measured_ms(case), peaks_of(case, known), case.explained.changed)
+
+
+def explained_cases(session: Session) -> tuple[ExplainedCase, ...]:
+    """Return all cases with a profile, in plan order."""
+    if not any(case.explained for case in session.cases):
+        return ()
+    peaks = sound_peaks(session.cases, session.peaks)
+    found = (explained_case(session, case, peaks) for case in session.cases)
+    return tuple(each for each in found if each)
+
+
+def measured_ms(case: CaseState) -> float | None:
+    """Return the median time of the recorded steps."""
+    if case.metrics:
+        return case.metrics.latency_ms.median
+    return median(case.measured.wall_ms) if len(case.measured) else None

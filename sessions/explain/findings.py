@@ -1,0 +1,334 @@
+"""Findings: sentences about what takes the time and memory of a step, from one table of rules.
+
+A rule looks at one explained case and returns a finding or None. It has no opinion without data. To add one,
+write a function and list it in ``RULES``; its test plants the cause.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from benchtui.sessions.explain.cases import ExplainedCase
+from benchtui.sessions.profiles import FamilyName, KernelTime
+from benchtui.sessions.text.formatting import count, memory, number, percent
+
+Confidence = Literal["high", "medium", "low"]
+
+SHARE = 0.1
+"""Smallest share of a step that is worth a sentence."""
+SMALL_KERNEL_US = 50.0
+"""Longest operator for which calling it may take longer than its work."""
+MANY_CALLS = 50
+"""Calls of one operator with one shape that look like a loop."""
+SMALL_FLOPS = 2e6
+"""Most operations of a small product."""
+LEAST_GROWTH_MB = 0.05
+LEAST_MEMORY_MB = 100.0
+"""Least memory of a kind that is worth reducing."""
+NEAR_PEAK = 0.7
+ARITHMETIC: tuple[FamilyName, ...] = ("matmul", "attention", "elementwise", "gather", "copy", "optimizer")
+"""Families whose operators run on several threads."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A computed statement about a case."""
+
+    rule: str
+    """Name of its rule."""
+    sentence: str
+    confidence: Confidence
+    """``high`` if measured directly, ``medium`` if another cause is possible, ``low`` for a hint."""
+    ms: float | None = None
+    """Time per step that it is about; None if it isn't about time."""
+
+
+Rule = Callable[[ExplainedCase], Finding | None]
+
+
+def findings(case: ExplainedCase) -> tuple[Finding, ...]:
+    """Return what all rules find, those about the most time first, then those about none."""
+    found = [finding for rule in RULES if (finding := rule(case))]
+    return tuple(sorted(found, key=lambda each: -1.0 if each.ms is None else each.ms, reverse=True))
+
+
+def sleeping(case: ExplainedCase) -> Finding | None:
+    """Find a main thread that sleeps while no operator runs."""
+    share, ms = case.share("wait"), case.ms("wait")
+    if share < SHARE:
+        return None
+    sentence = (
+        f"In {_percent(share)} of the step ({_ms(ms)}) the main thread sleeps while no operator runs: it waits"
+        " for something outside of torch, such as time.sleep, a lock, a file or the network."
+    )
+    return Finding("sleeping", sentence, "high" if share >= 2 * SHARE else "medium", ms)
+
+
+def idle_gpu(case: ExplainedCase) -> Finding | None:
+    """Find a GPU that waits for its host, with a bound on what CUDA graphs could save."""
+    profile = case.profile
+    if profile.busy_ms is None or not profile.step_ms:
+        return None
+    idle_ms, gaps_ms = sum(profile.idle_ms.values()), profile.idle_ms.get("python", 0.0)
+    share = idle_ms / profile.step_ms
+    if share < SHARE:
+        return None
+    each_us = 1000 * profile.busy_ms / profile.launches if profile.launches else 0.0
+    graphs = case.case.config.uses_cuda_graphs
+    bound = (
+        f"; CUDA graphs (compile=reduce-overhead) or larger batches can hide at most {_ms(gaps_ms)} of"
+        f" {_ms(profile.step_ms)}"
+    )
+    sentence = (
+        f"In {_percent(share)} of the step ({_ms(idle_ms)}) the GPU waits for its host:"
+        f" {profile.launches:,.0f} launches of {number(each_us)} µs on average{'' if graphs else bound}."
+    )
+    return Finding("idle GPU", sentence, "high", idle_ms)
+
+
+def python_loop(case: ExplainedCase) -> Finding | None:
+    """Find many calls of one small operator, which one call on larger inputs could replace."""
+    small = [each for each in case.profile.kernels if _is_small(each)]
+    if not small:
+        return None
+    worst = max(small, key=lambda each: each.count)
+    each_us = 1000 * worst.ms / worst.count
+    ms = worst.ms + min(1.0, worst.count / max(case.profile.launches, 1.0)) * case.ms("python")
+    if ms < SHARE * case.profile.step_ms:
+        return None
+    shape = f" on {worst.shape}" if worst.shape else ""
+    sentence = (
+        f"{worst.name} runs {worst.count:,.0f} times per step{shape}, {number(each_us)} µs each: calling it"
+        f" takes about as long as its work. With its share of the gaps between operators that is {_ms(ms)};"
+        " one batched call would replace them."
+    )
+    return Finding("Python loop", sentence, "medium", ms)
+
+
+def python_gaps(case: ExplainedCase) -> Finding | None:
+    """Find a CPU step in which Python takes much time between operators."""
+    share, ms = case.share("python"), case.ms("python")
+    if case.profile.busy_ms is not None or share < 2 * SHARE or python_loop(case):
+        return None
+    sentence = (
+        f"Python and the gaps between operators take {_percent(share)} of the step ({_ms(ms)}), around"
+        f" {count(round(case.profile.launches), 'operator')} that Python calls. The profiler lengthens these"
+        " gaps."
+    )
+    return Finding("Python gaps", sentence, "medium", ms)
+
+
+def tokenizing(case: ExplainedCase) -> Finding | None:
+    """Find a step that spends its time on tokenizing."""
+    share, ms = case.share("tokenizer"), case.ms("tokenizer")
+    if share < 2 * SHARE:
+        return None
+    sentence = (
+        f"Tokenizing takes {_percent(share)} of the step ({_ms(ms)}), and the device computes nothing"
+        " meanwhile: tokenize the data set ahead of time, or in parallel (tokenizer_threads)."
+    )
+    return Finding("tokenizer", sentence, "high", ms)
+
+
+def copying(case: ExplainedCase) -> Finding | None:
+    """Find copies and casts that take much of a step."""
+    share, ms = case.share("copy"), case.ms("copy")
+    if share < SHARE:
+        return None
+    longest = _longest(case, "copy")
+    named = ""
+    if longest:
+        shape = f" of {longest.shape.partition(',')[0]}" if longest.shape else ""
+        named = f"; most of it is {longest.name}{shape}, {longest.count:,.0f} times per step, {_ms(longest.ms)}"
+    sentence = f"Copies and casts take {_percent(share)} of the step ({_ms(ms)}){named}. They compute nothing."
+    return Finding("copies", sentence, "high", ms)
+
+
+def few_threads(case: ExplainedCase) -> Finding | None:
+    """Find a CPU case that uses fewer threads than there are processors."""
+    profile = case.profile
+    threads, processors = profile.threads, profile.processors
+    if profile.busy_ms is not None or not threads or not processors or threads >= processors:
+        return None
+    ms = case.ms(*ARITHMETIC)
+    if ms < 0.5 * profile.step_ms:
+        return None
+    saved_ms = ms * (1 - threads / processors)
+    sentence = (
+        f"Operators run on {count(threads, 'thread')} of {processors} processors and take"
+        f" {_percent(ms / profile.step_ms)} of the step: threads={processors} can save at most {_ms(saved_ms)}"
+        f" of {_ms(profile.step_ms)}."
+    )
+    return Finding("few threads", sentence, "medium", saved_ms)
+
+
+def double_precision(case: ExplainedCase) -> Finding | None:
+    """Find operators that compute in float64, which no precision of a case asks for."""
+    doubles = [each for each in case.profile.kernels if each.shape and " double" in each.shape]
+    ms = sum(each.ms for each in doubles)
+    if not doubles or ms < 0.05 * case.profile.step_ms:
+        return None
+    worst = doubles[0]
+    sentence = (
+        f"{_percent(ms / case.profile.step_ms)} of the step ({_ms(ms)}) computes in float64, most of it"
+        f" {worst.name} on {worst.shape}: a NumPy array or a Python float may have promoted the rest. float32"
+        " moves half the bytes."
+    )
+    return Finding("float64", sentence, "high", ms)
+
+
+def graph_breaks(case: ExplainedCase) -> Finding | None:
+    """Find places where the compiler fell back to Python."""
+    breaks = case.profile.graph_breaks
+    if not breaks:
+        return None
+    first = breaks[0]
+    at = f" at {first.where}" if first.where else ""
+    more = f", and at {count(len(breaks) - 1, 'other place')}" if len(breaks) > 1 else ""
+    sentence = f"The compiler breaks the graph{at}{more}: {first.reason.rstrip('.')}."
+    return Finding("graph breaks", sentence, "high")
+
+
+def recompiles(case: ExplainedCase) -> Finding | None:
+    """Find functions that were compiled again, with the guard that failed."""
+    known = case.profile.recompiles
+    if not known:
+        return None
+    times, first = sum(each.count for each in known), known[0]
+    sizes = any("size mismatch" in each.guard for each in known)
+    advice = "; padding=max or torch.compile(dynamic=True) keeps the lengths from mattering" if sizes else ""
+    where = f"{first.where} was" if first.where else "Functions were"
+    sentence = (
+        f"{where} compiled again; in total {count(times, 'recompile')}. Failed guard: {first.guard}{advice}."
+    )
+    return Finding("recompiles", sentence, "high")
+
+
+def growing(case: ExplainedCase) -> Finding | None:
+    """Find a step that keeps memory that it allocated."""
+    growth_mb = case.profile.memory.growth_mb
+    if growth_mb is None or growth_mb < LEAST_GROWTH_MB:
+        return None
+    sentence = (
+        f"Each step keeps {memory(growth_mb)} that it never frees: something holds an activation or a graph,"
+        " such as a list of losses without detach()."
+    )
+    return Finding("kept activation", sentence, "high")
+
+
+def activations(case: ExplainedCase) -> Finding | None:
+    """Find activations that take most of the memory of a training step."""
+    kinds = case.profile.memory
+    if not kinds.activations_mb or kinds.activations_mb < LEAST_MEMORY_MB or not kinds.gradients_mb:
+        return None
+    total_mb = _total_mb(case)
+    if kinds.activations_mb < 0.5 * total_mb:
+        return None
+    checkpointing = case.case.config.activation_checkpointing == "on"
+    advice = "a smaller batch" if checkpointing else "activation_checkpointing=on, or a smaller batch,"
+    sentence = (
+        f"Activations are {_percent(kinds.activations_mb / total_mb)} of the memory of the step"
+        f" ({memory(kinds.activations_mb)} of {memory(total_mb)}): {advice} reduces them."
+    )
+    return Finding("activations", sentence, "high")
+
+
+def optimizer_state(case: ExplainedCase) -> Finding | None:
+    """Find optimizer state that takes much of the memory of a training step."""
+    kinds = case.profile.memory
+    if not kinds.optimizer_mb or kinds.optimizer_mb < LEAST_MEMORY_MB:
+        return None
+    total_mb = _total_mb(case)
+    if kinds.optimizer_mb < 0.35 * total_mb:
+        return None
+    sentence = (
+        f"The state of the optimizer is {_percent(kinds.optimizer_mb / total_mb)} of the memory of the step"
+        f" ({memory(kinds.optimizer_mb)} of {memory(total_mb)}): adamw-8bit holds about a quarter of it, sgd"
+        " none."
+    )
+    return Finding("optimizer state", sentence, "high")
+
+
+def unfused(case: ExplainedCase) -> Finding | None:
+    """Find elementwise operators of uncompiled code, which a compiler could fuse."""
+    share, ms = case.share("elementwise"), case.ms("elementwise")
+    if share < 3 * SHARE or case.case.config.compile not in ("off", ""):
+        return None
+    sentence = (
+        f"Normalization and elementwise operators take {_percent(share)} of the step ({_ms(ms)}) without being"
+        " fused: compile=default can save a part of it, at most all of it."
+    )
+    return Finding("unfused", sentence, "low", ms)
+
+
+def optimizing(case: ExplainedCase) -> Finding | None:
+    """Find an optimizer that takes much of a step."""
+    share, ms = case.share("optimizer"), case.ms("optimizer")
+    if share < 2 * SHARE:
+        return None
+    launches = next(each.launches for each in case.profile.families if each.family == "optimizer")
+    sentence = (
+        f"The optimizer takes {_percent(share)} of the step ({_ms(ms)}) in {launches:,.0f} operators: it reads"
+        " and writes all weights and its state once per step, whatever the batch. A fused one (adamw-fused)"
+        " calls fewer operators; accumulation makes its steps rarer."
+    )
+    return Finding("optimizer", sentence, "medium", ms)
+
+
+def near_peak(case: ExplainedCase) -> Finding | None:
+    """Find matrix products that run near the device's peak, so that only less work would be faster."""
+    share = case.share("matmul")
+    flops = sum(each.flops or 0.0 for each in case.profile.kernels if each.family == "matmul" and each.flops)
+    ms = sum(each.ms for each in case.profile.kernels if each.family == "matmul" and each.flops)
+    peak = case.peaks.flops_per_s if case.peaks else None
+    if share < 0.5 or not peak or not ms or flops / ms * 1000 < NEAR_PEAK * peak:
+        return None
+    sentence = (
+        f"Matrix products take {_percent(share)} of the step and run at {_percent(flops / ms * 1000 / peak)}"
+        " of the measured peak: only less work or a lower precision makes them faster."
+    )
+    return Finding("near the peak", sentence, "high", case.ms("matmul"))
+
+
+RULES: tuple[Rule, ...] = (
+    sleeping,
+    idle_gpu,
+    python_loop,
+    python_gaps,
+    tokenizing,
+    copying,
+    few_threads,
+    double_precision,
+    graph_breaks,
+    recompiles,
+    growing,
+    activations,
+    optimizer_state,
+    unfused,
+    optimizing,
+    near_peak,
+)
+
+
+def _is_small(kernel: KernelTime) -> bool:
+    if kernel.count < MANY_CALLS or 1000 * kernel.ms / kernel.count > SMALL_KERNEL_US:
+        return False
+    return kernel.flops is not None and kernel.flops / kernel.count <= SMALL_FLOPS
+
+
+def _longest(case: ExplainedCase, family: FamilyName) -> KernelTime | None:
+    return next((each for each in case.profile.kernels if each.family == family), None)
+
+
+def _total_mb(case: ExplainedCase) -> float:
+    kinds = case.profile.memory
+    parts = (kinds.weights_mb, kinds.gradients_mb, kinds.optimizer_mb, kinds.activations_mb, kinds.cache_mb)
+    return sum(each or 0.0 for each in parts)
+
+
+def _percent(share: float) -> str:
+    return f"{percent(share, 0)}%"
+
+
+def _ms(value: float | None) -> str:
+    return f"{number(value)} ms"

@@ -1,0 +1,80 @@
+"""Sentences about explained cases and about the difference of two of them."""
+
+from collections.abc import Iterator
+
+from benchtui.sessions.explain.cases import SLOWED, ExplainedCase
+from benchtui.sessions.explain.difference import CaseDifference
+from benchtui.sessions.text.formatting import listed, number, percent
+
+SAME_SHARE = 0.02
+"""Largest difference of two steps that isn't worth explaining."""
+MOST_NAMED, LEAST_NAMED = 3, 0.05
+"""Most families that are named, and the least share of a difference for which one is."""
+
+
+def step_sentence(case: ExplainedCase) -> str:
+    """Say how long a step takes measured, plain and profiled."""
+    profile = case.profile
+    measured = f"{number(case.measured_ms)} ms measured, " if case.measured_ms is not None else ""
+    return (
+        f"{measured}{number(profile.plain_ms)} ms in this run without the profiler,"
+        f" {number(profile.step_ms)} ms with it (mean of {profile.steps})"
+    )
+
+
+def profiling_notes(case: ExplainedCase) -> Iterator[str]:
+    """Yield what a reader must know about a profile before trusting it."""
+    profile = case.profile
+    if case.slowdown > SLOWED:
+        yield (
+            f"Profiling lengthened the step by {percent(case.slowdown, 0)}%: {number(profile.step_ms)} ms"
+            f" instead of {number(profile.plain_ms)} ms. Times of many short operators are overstated."
+        )
+    if case.drift is not None and abs(case.drift) > SLOWED:
+        longer = "longer" if case.drift > 0 else "shorter"
+        yield (
+            f"Without the profiler, the step of this run took {number(profile.plain_ms)} ms,"
+            f" {percent(abs(case.drift), 0)}% {longer} than the measured {number(case.measured_ms)} ms: the"
+            " machine was in another state, or the steps differ."
+        )
+    if case.changed:
+        yield f"Changed since the case was measured: {'; '.join(case.changed)}."
+
+
+def gap_sentences(found: CaseDifference, names: tuple[str, str] | None = None) -> Iterator[str]:
+    """Yield the difference of two cases in words: how large it is, and what makes it up.
+
+    ``names`` are those of the base and the new case, if numbers don't say which they are.
+    """
+    base, new = found.base, found.new
+    of_base, of_new = names or (base.label, new.label)
+    gap_ms, measured_ms = found.measured_gap_ms, base.measured_ms or base.profile.plain_ms
+    if not measured_ms or abs(gap_ms) < SAME_SHARE * measured_ms:
+        yield f"The steps of {of_base} and {of_new} take about the same time."
+        return
+    longer = "longer" if gap_ms > 0 else "shorter"
+    yield (
+        f"A step of {of_new} takes {number(abs(gap_ms))} ms {longer} than one of {of_base}"
+        f" ({_share(abs(gap_ms) / measured_ms)})."
+    )
+    main = [part for part in found.families if part.gap_ms / gap_ms > LEAST_NAMED][:MOST_NAMED]
+    texts = [f"{part.name} ({_signed_ms(part.gap_ms)}, {_share(part.gap_ms / gap_ms)} of it)" for part in main]
+    if texts:
+        yield f"It comes from {listed(texts)}."
+    first = next((part for part in found.kernels if part.gap_ms * gap_ms > 0), None)
+    if first:
+        yield f"The operator with the largest difference is {first.name}: {_signed_ms(first.gap_ms)}."
+    if abs(found.remainder_ms) > SLOWED * abs(gap_ms):
+        yield (
+            f"The profiles don't show {_signed_ms(found.remainder_ms)} of the difference: profiled steps take"
+            " other times than measured ones."
+        )
+
+
+def _share(share: float) -> str:
+    return f"{percent(share, 0)}%"
+
+
+def _signed_ms(value_ms: float) -> str:
+    shown = number(value_ms) or "0"
+    return f"{'' if shown.startswith('-') else '+'}{shown} ms"

@@ -1,0 +1,141 @@
+"""Tables of explained cases: families, operators, memory by kind, and the difference of two cases."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from benchtui.sessions.explain.cases import FAMILIES, SHOWN_KERNELS, ExplainedCase, KernelRate
+from benchtui.sessions.explain.difference import CaseDifference, Part
+from benchtui.sessions.profiles import FamilyTime, KernelTime
+from benchtui.sessions.text.formatting import number, percent
+from benchtui.sessions.text.tables import Column, Table, table
+
+LEAST_DIGITS = 6
+"""Decimals of a difference in milliseconds, beyond which it is the rounding of its sum."""
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"))
+_MEMORY = {
+    "weights_mb": "weights",
+    "gradients_mb": "gradients",
+    "optimizer_mb": "optimizer state",
+    "activations_mb": "activations",
+    "cache_mb": "KV cache",
+    "workspace_mb": "reserved, unused",
+    "growth_mb": "kept by each step",
+}
+"""Kinds of memory, by their field."""
+
+
+class _Kernel(NamedTuple):
+    time: KernelTime
+    share: float
+    rate: KernelRate | None
+
+
+def families_table(case: ExplainedCase) -> Table | None:
+    """Return the families of a case, the longest first."""
+    step_ms = case.profile.step_ms
+    columns = (
+        Column[FamilyTime]("family", lambda each: FAMILIES[each.family], right=False),
+        Column[FamilyTime]("ms per step", lambda each: number(each.ms)),
+        Column[FamilyTime]("share %", lambda each: percent(each.ms / step_ms, 1) if step_ms else None),
+        Column[FamilyTime]("calls", lambda each: number(each.launches, 0) if each.launches else None),
+    )
+    return table(columns, case.profile.families)
+
+
+def kernels_table(case: ExplainedCase, most: int = SHOWN_KERNELS) -> Table | None:
+    """Return the most expensive operators or kernels of a case."""
+    step_ms = case.profile.step_ms
+    rows = [
+        _Kernel(each, each.ms / step_ms if step_ms else 0.0, case.rate(each))
+        for each in case.profile.kernels[:most]
+    ]
+    return table(_KERNEL_COLUMNS, rows)
+
+
+_KERNEL_COLUMNS = (
+    Column[_Kernel]("operator or kernel", lambda each: each.time.name, right=False),
+    Column[_Kernel]("family", lambda each: FAMILIES[each.time.family], right=False),
+    Column[_Kernel]("ms per step", lambda each: number(each.time.ms)),
+    Column[_Kernel]("share %", lambda each: percent(each.share, 1)),
+    Column[_Kernel]("calls", lambda each: number(each.time.count, 0)),
+    Column[_Kernel]("rate", lambda each: rate_text(each.rate)),
+    Column[_Kernel]("of peak %", lambda each: peak_text(each.rate)),
+    Column[_Kernel]("inputs", lambda each: each.time.shape, right=False),
+)
+
+
+def peak_text(rate: KernelRate | None) -> str | None:
+    """Format the share of the measured peak. Bytes beyond it come from caches."""
+    if rate is None or rate.share is None:
+        return None
+    return "cached" if rate.share > 1 and rate.text_unit == "B/s" else percent(rate.share, 0)
+
+
+def rate_text(rate: KernelRate | None) -> str | None:
+    """Format a rate, such as ``12.3 GFLOP/s``."""
+    if rate is None:
+        return None
+    size, prefix = next((each for each in _PREFIXES if rate.per_s >= each[0]), (1e3, "k"))
+    return f"{number(rate.per_s / size)} {prefix}{rate.text_unit}"
+
+
+def memory_facts(case: ExplainedCase) -> Iterator[tuple[str, float]]:
+    """Yield the counted kinds of memory that aren't zero, in units of 10**6 bytes."""
+    for field, name in _MEMORY.items():
+        value = getattr(case.profile.memory, field)
+        if value:
+            yield name, value
+
+
+def memory_table(case: ExplainedCase) -> Table | None:
+    """Return the memory of a step by kind."""
+    columns = (
+        Column[tuple[str, float]]("memory", lambda each: each[0], right=False),
+        Column[tuple[str, float]]("MB", lambda each: number(each[1])),
+    )
+    return table(columns, memory_facts(case))
+
+
+def difference_tables(
+    found: CaseDifference, most: int = SHOWN_KERNELS, names: Sequence[str] = ()
+) -> tuple[Table | None, Table | None]:
+    """Return the families and the operators that make up the difference of two cases.
+
+    ``names`` are those of the base and the new case, if numbers don't say which they are.
+    """
+    names = names or (found.base.label, found.new.label)
+    remainder = Part("remainder: not in the profiles", None, found.remainder_ms)
+    whole = Part("measured difference", found.base.measured_ms, found.new.measured_ms)
+    sums = (*found.families, remainder, whole)
+    return table(_columns(found, "family", names), sums), table(
+        _columns(found, "operator or kernel", names), found.kernels[:most]
+    )
+
+
+def _columns(found: CaseDifference, title: str, names: Sequence[str]) -> tuple[Column[Part], ...]:
+    return (
+        Column[Part](title, lambda each: each.name, right=False),
+        Column[Part](
+            f"{names[0]}, ms",
+            lambda each: number(each.base_ms),
+        ),
+        Column[Part](
+            f"{names[1]}, ms",
+            lambda each: (
+                None if each.base_ms is None and each.name.startswith("remainder") else number(each.new_ms)
+            ),
+        ),
+        Column[Part]("difference, ms", lambda each: signed(each.gap_ms)),
+        Column[Part]("share %", lambda each: _share(found, each)),
+    )
+
+
+def _share(found: CaseDifference, part: Part) -> str | None:
+    share = found.share(part)
+    return None if share is None else percent(share, 0)
+
+
+def signed(value_ms: float) -> str:
+    """Format a difference in milliseconds with its sign."""
+    shown = number(round(value_ms, LEAST_DIGITS)) or ""
+    return shown if shown.startswith("-") or shown == "0" else f"+{shown}"

@@ -1,0 +1,112 @@
+"""Explained cases: where the time of their steps goes, and what makes up the difference between them."""
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+
+import msgspec
+
+from benchtui.sessions.explain.cases import FAMILIES, ExplainedCase, explained_cases
+from benchtui.sessions.explain.difference import difference
+from benchtui.sessions.explain.findings import findings
+from benchtui.sessions.explain.sentences import gap_sentences, profiling_notes, step_sentence
+from benchtui.sessions.explain.tables import difference_tables, kernels_table
+from benchtui.sessions.profiles import FamilyName
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.text.formatting import capitalized, count, number, percent
+from benchtui.sessions.text.labels import case_label
+from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.wording import Finding
+
+MOST_CASES = 4
+"""Explained cases in a report that isn't the full one."""
+MOST_SENTENCES = 4
+"""Findings per case there."""
+INTRODUCTION = (
+    "These cases ran again in a process of their own, for a few steps under torch's profiler. On a CPU, the"
+    " times are those of the main thread in its operators, on a GPU those of kernels and copies; they sum to"
+    " the profiled step."
+)
+
+
+class ExplainedBlock(msgspec.Struct, frozen=True):
+    """One explained case, or the difference of two."""
+
+    title: str
+    sentences: list[str]
+    table: Table | None
+
+
+class ExplainSection(msgspec.Struct, frozen=True):
+    """Contents of the section."""
+
+    sentences: list[str]
+    families: Table | None
+    """Families in rows, cases in columns."""
+    cases: list[Finding]
+    """Findings, each after the label of its case."""
+    blocks: list[ExplainedBlock]
+    """Operators of each case, and differences, in a full report."""
+
+
+def explain(session: Session, varied: Collection[str], *, full: bool) -> ExplainSection | None:
+    """Return the section; None unless some case was explained."""
+    known = explained_cases(session)
+    shown = known if full else known[:MOST_CASES]
+    missing = [case for case in session.cases if case.explained and case.explained.absent]
+    if not known and not missing:
+        return None
+    more = len(known) - len(shown)
+    sentences = [INTRODUCTION] if known else []
+    sentences += [f"{count(more, 'more explained case')}: benchtui explain, or --full."] if more else []
+    sentences += [
+        f"{capitalized(case_label(case.config, varied))} has no profile: {case.explained.absent}."
+        for case in missing
+        if case.explained
+    ]
+    return ExplainSection(
+        sentences=sentences,
+        families=_families(shown, varied),
+        cases=[finding for case in shown for finding in _findings(case, varied, full=full)],
+        blocks=list(_blocks(shown, varied, full=full)),
+    )
+
+
+def _families(cases: Sequence[ExplainedCase], varied: Collection[str]) -> Table | None:
+    columns = [Column[FamilyName]("ms per step", lambda name: FAMILIES[name], right=False)]
+    columns += [
+        Column[FamilyName](case_label(case.case.config, varied), partial(_cell, case)) for case in cases
+    ]
+    used = [name for name in FAMILIES if any(case.ms(name) for case in cases)]
+    used.sort(key=lambda name: -sum(case.ms(name) for case in cases))
+    return table(columns, used)
+
+
+def _cell(case: ExplainedCase, name: FamilyName) -> str | None:
+    ms = case.ms(name)
+    return f"{number(ms)} ({percent(case.share(name), 0)}%)" if ms else None
+
+
+def _findings(case: ExplainedCase, varied: Collection[str], *, full: bool) -> Iterator[Finding]:
+    label = case_label(case.case.config, varied)
+    found = findings(case)
+    yield Finding(label, f"{capitalized(step_sentence(case))}.")
+    for each in found if full else found[:MOST_SENTENCES]:
+        yield Finding(label, f"{each.sentence} Confidence: {each.confidence}.")
+    yield from (Finding(label, note) for note in profiling_notes(case))
+
+
+def _blocks(cases: Sequence[ExplainedCase], varied: Collection[str], *, full: bool) -> Iterator[ExplainedBlock]:
+    if full:
+        for case in cases:
+            yield ExplainedBlock(
+                f"Operators of {case_label(case.case.config, varied)}", [], kernels_table(case)
+            )
+    bases: dict[object, ExplainedCase] = {}
+    for case in cases:
+        base = bases.setdefault(case.case.config.work, case)
+        if base is not case:
+            found = difference(base, case)
+            names = tuple(case_label(each.case.config, varied) for each in (base, case))
+            sentences = list(gap_sentences(found, (names[0], names[1])))
+            title = f"{names[1]} against {names[0]}"
+            yield ExplainedBlock(title, sentences, difference_tables(found, names=names)[0])

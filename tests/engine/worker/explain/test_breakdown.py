@@ -1,0 +1,142 @@
+"""Breakdown of made profiler events: those of a CPU, and those of a GPU as CUPTI records them."""
+
+from typing import Any
+
+import pytest
+
+from benchtui.engine.worker.explain.breakdown import HostTimeline, break_down, typical_blocks
+from benchtui.engine.worker.explain.recording import BLOCK, LAP, STEP, ProfiledEvent
+from benchtui.engine.worker.explain.timeline import timeline
+from benchtui.sessions.errors import BenchtuiError
+
+MS = 1_000_000
+
+
+def host(name: str, begin_ms: float, end_ms: float, **fields: Any) -> ProfiledEvent:
+    return ProfiledEvent(name, round(begin_ms * MS), round(end_ms * MS), 1, **fields)
+
+
+def gpu(name: str, begin_ms: float, end_ms: float, by: int = 0, stream: int = 7) -> ProfiledEvent:
+    return ProfiledEvent(name, round(begin_ms * MS), round(end_ms * MS), stream, True, launched_by=by)
+
+
+def step(begin_ms: float, end_ms: float, *laps: tuple[str, float]) -> list[ProfiledEvent]:
+    """One synchronized step whose parts end at these times."""
+    ends = [host(f"{LAP}{part}", at_ms, at_ms) for part, at_ms in laps]
+    return [host(BLOCK, begin_ms, end_ms), host(STEP, begin_ms, end_ms), *ends]
+
+
+def families(found: Any) -> dict[str, float]:
+    return {each.family: pytest.approx(each.ms) for each in found.families}
+
+
+def test_self_times_of_nested_operators_sum_to_the_step() -> None:
+    events = [
+        *step(0, 20, ("tokenize", 4), ("forward", 16)),
+        host("aten::linear", 5, 9),
+        host("aten::addmm", 6, 9, shapes=((8,), (4, 16), (16, 8)), dtypes=("float", "float", "float")),
+        host("aten::scaled_dot_product_attention", 10, 14),
+        host("aten::bmm", 11, 13),
+        host("Optimizer.step#AdamW.step", 14, 16),
+        host("aten::add_", 14.5, 15.5),
+    ]
+    found = break_down(events, HostTimeline(events), 0.0, on_gpu=False)
+    expected = {"tokenizer": 4.0, "matmul": 4.0, "attention": 4.0, "optimizer": 2.0, "python": 6.0}
+    assert families(found) == expected
+    assert found.step_ms == 20.0 == pytest.approx(sum(each.ms for each in found.families))
+    assert (
+        found.launches == 3.0
+    )  # linear, attention and the optimizer's own; what they call isn't called by Python
+    product = next(each for each in found.kernels if each.name == "aten::addmm")
+    assert (product.ms, product.flops, product.count) == (3.0, 2 * 4 * 16 * 8, 1.0)
+    assert product.shape == "8 float, 4x16 float, 16x8 float"
+
+
+def test_time_asleep_is_taken_out_of_long_gaps_only() -> None:
+    events = [*step(0, 10, ("step", 10)), host("aten::mm", 0, 4), host("aten::mm", 4.1, 5)]
+    found = break_down(events, HostTimeline(events), 4.9, on_gpu=False)
+    assert families(found) == {"matmul": 4.9, "wait": 4.9, "python": 0.2}
+    more = break_down(events, HostTimeline(events), 9.0, on_gpu=False)
+    assert families(more) == {"matmul": 4.9, "wait": 5.0, "python": 0.1}
+
+
+def test_disturbed_steps_are_left_out() -> None:
+    blocks = [host(BLOCK, 100 * at, 100 * at + ms) for at, ms in enumerate((10.0, 11.0, 80.0, 10.5, 10.2, 3.0))]
+    assert [round((each.end_ns - each.begin_ns) / MS, 1) for each in typical_blocks(blocks)] == [
+        10.0,
+        10.5,
+        10.2,
+    ]
+    assert typical_blocks(blocks[:3]) == blocks[:3]
+    events = [event for at in range(6) for event in step(100 * at, 100 * at + (90 if at == 2 else 10))]
+    events += [host("aten::mm", 100 * at + 1, 100 * at + 2) for at in range(6)]
+    found = break_down(events, HostTimeline(events), 0.0, on_gpu=False)
+    assert found.step_ms == 10.0 and found.kernels[0].count == 1.0
+
+
+def test_gpu_work_idle_time_and_its_causes() -> None:
+    """A step that tokenizes, launches two overlapping kernels and a copy, and is launch-bound in between."""
+    shapes = ((64, 64), (64, 64))
+    events = [
+        *step(0, 20, ("tokenize", 5), ("forward", 19)),
+        host("aten::mm", 6, 7, shapes=shapes, dtypes=("c10::Half", "c10::Half"), id=11),
+        host("cudaLaunchKernel", 6.2, 6.4, id=12),
+        host("aten::add", 9, 10, id=13),
+        host("cudaLaunchKernel", 9.2, 9.3, id=14),
+        host("cudaDeviceSynchronize", 12, 20, id=15),
+        gpu("ampere_fp16_s16816gemm_fp16_64x64", 7, 11, by=11),
+        gpu("void at::native::vectorized_elementwise_kernel<4>", 10, 13, by=13, stream=8),
+        gpu("Memcpy DtoH (Device -> Pageable)", 15, 16, by=0),
+    ]
+    found = break_down(events, HostTimeline(events), 0.0, on_gpu=True)
+    assert families(found) == {
+        "matmul": 4.0,
+        "elementwise": 2.0,  # the overlap counts once
+        "copy": 1.0,
+        "tokenizer": 5.0,
+        "python": 8.0,
+    }
+    assert (found.busy_ms, found.launches, found.step_ms) == (7.0, 3.0, 20.0)
+    assert found.idle_ms == {"tokenizer": 5.0, "python": 8.0}
+    assert found.launching_ms == pytest.approx(0.3)
+    product = next(each for each in found.kernels if each.family == "matmul")
+    assert (product.operator, product.flops) == ("aten::mm", 2 * 64**3)
+
+
+def test_gpu_work_within_attention_and_the_optimizer() -> None:
+    events = [
+        *step(0, 10),
+        host("aten::scaled_dot_product_attention", 0, 2, id=1),
+        host("aten::bmm", 0.5, 1, id=2),
+        host("Optimizer.step#AdamW.step", 3, 5, id=3),
+        host("aten::_foreach_add_", 3.5, 4, id=4),
+        gpu("gemm", 1, 3, by=2),
+        gpu("multi_tensor_apply_kernel", 4, 5, by=4),
+    ]
+    assert families(break_down(events, HostTimeline(events), 0.0, on_gpu=True)) == {
+        "attention": 2.0,
+        "optimizer": 1.0,
+        "python": 7.0,
+    }
+
+
+def test_a_profile_without_work_on_the_gpu_is_refused() -> None:
+    events = step(0, 10)
+    with pytest.raises(BenchtuiError, match="no work on the GPU"):
+        break_down(events, HostTimeline(events), 0.0, on_gpu=True)
+    with pytest.raises(BenchtuiError, match="no step"):
+        HostTimeline([host("aten::mm", 0, 1)])
+
+
+def test_timeline_of_a_step_names_tracks_and_keeps_the_longest() -> None:
+    events = [*step(0, 10), *step(20, 30), *step(40, 50)]
+    events += [host("aten::mm", 21, 24), gpu("gemm", 22, 26, by=1), host("aten::mm", 41, 42)]
+    found = timeline(events, HostTimeline(events))
+    slices = [
+        (found.names[name], found.tracks[track], start, ms)
+        for name, track, start, ms in zip(
+            found.name, found.track, found.start_ms, found.duration_ms, strict=True
+        )
+    ]
+    assert ("aten::mm", "main thread", 1.0, 3.0) in slices and ("gemm", "GPU stream 7", 2.0, 4.0) in slices
+    assert (found.step_ms, found.omitted, len(slices)) == (10.0, 0, 3)

@@ -1,0 +1,64 @@
+import pytest
+
+from benchtui.engine.worker.explain.costs import flops, moved_bytes, shape_text
+from benchtui.engine.worker.explain.families import family_of
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("aten::addmm", "matmul"),
+        ("aten::convolution", "matmul"),
+        ("mkl::_mkl_linear", "matmul"),
+        ("mkldnn::_linear_pointwise", "matmul"),
+        ("sm90_xmma_gemm_bf16bf16_bf16f32", "matmul"),
+        ("nvjet_tst_192x192_64x4_2x1_v_bz_coopA_TNT", "matmul"),
+        ("void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm>", "matmul"),
+        ("aten::_scaled_dot_product_flash_attention_for_cpu", "attention"),
+        ("void flash_fwd_kernel<Flash_fwd_kernel_traits>", "attention"),
+        ("fmha_cutlassF_f16_aligned_64x64_rf_sm80", "attention"),
+        ("aten::native_layer_norm", "elementwise"),
+        ("aten::gelu", "elementwise"),
+        ("aten::mul_", "elementwise"),
+        ("graph_0_cpp_fused_add_native_layer_norm_3", "elementwise"),
+        ("triton_poi_fused_add_0", "elementwise"),
+        ("aten::embedding", "gather"),
+        ("void at::native::indexSelectSmallIndex", "gather"),
+        ("aten::copy_", "copy"),
+        ("Memcpy HtoD (Pinned -> Device)", "copy"),
+        ("aten::cat", "copy"),
+        ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "collective"),
+        ("void at::native::multi_tensor_apply_kernel", "optimizer"),
+        ("aten::topk", "other"),
+        ("autograd::engine::evaluate_function: AddmmBackward0", "python"),
+        ("Torch-Compiled Region: 0/0", "python"),
+    ],
+)
+def test_family_by_name(name: str, family: str) -> None:
+    assert family_of(name) == family
+
+
+def test_operators_around_decide_before_the_name() -> None:
+    assert family_of("aten::bmm", ["aten::scaled_dot_product_attention"]) == "attention"
+    assert family_of("aten::mul_", ["aten::_foreach_mul_", "Optimizer.step#AdamW.step"]) == "optimizer"
+
+
+def test_costs_by_shapes() -> None:
+    assert flops("aten::mm", [(4, 8), (8, 2)]) == 2 * 4 * 8 * 2
+    assert flops("aten::addmm", [(2,), (4, 8), (8, 2), (), ()]) == 2 * 4 * 8 * 2
+    assert flops("aten::bmm", [(3, 4, 8), (3, 8, 2)]) == 3 * 2 * 4 * 8 * 2
+    assert flops("mkl::_mkl_linear", [(4, 8), (99,), (2, 8)]) == 2 * 4 * 8 * 2
+    attention = [(1, 2, 16, 8)] * 3
+    assert flops("aten::_scaled_dot_product_flash_attention_for_cpu", attention) == 2 * 2 * 2 * 16 * 16 * 8
+    assert flops("aten::gelu", [(4, 4)]) is None
+    assert flops("aten::mm", [(4, 8), (9, 2)]) is None
+    assert flops("aten::mm", []) is None
+
+
+def test_bytes_by_shapes_and_types() -> None:
+    assert moved_bytes("aten::add", [(10,), (10,), ()], ["float", "float", "Scalar"]) == 120.0
+    assert moved_bytes("aten::copy_", [(10,), (10,)], ["c10::Half", "float"]) == 60.0
+    assert moved_bytes("aten::add", [(10,)], ["some type"]) is None
+    assert moved_bytes("aten::add", [], []) is None
+    assert shape_text([(2, 3), (), (3,)], ["c10::Half", "Scalar", "float"]) == "2x3 Half, 3 float"
+    assert shape_text([()], ["Scalar"]) is None

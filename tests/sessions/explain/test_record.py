@@ -1,0 +1,82 @@
+"""Profiles in the record: after the end of a session, in a replay, and in a file that others read."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from benchtui.sessions.events import Explained
+from benchtui.sessions.explain.as_json import as_json, case_json
+from benchtui.sessions.explain.cases import explained_cases
+from benchtui.sessions.explain.difference import difference
+from benchtui.sessions.journal.writer import Journal
+from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
+from benchtui.sessions.state.session import Session
+
+
+def write(path: Path, events: Any) -> None:
+    journal = Journal(path)
+    for event in events:
+        journal.append(event)
+    journal.close()
+
+
+def explained(make_profile: Any, case: int, ms: float = 10.0) -> Explained:
+    profile = make_profile({"matmul": ms})
+    return Explained(t=99.0, case=case, created="2026-11-23T10:00:00Z", profile=profile)
+
+
+def append(path: Path, *events: Explained) -> None:
+    journal = Journal(path, resumed=True)
+    for event in events:
+        journal.append(event)
+    journal.complete()
+    journal.close()
+
+
+def test_profiles_are_appended_after_the_end(bench: Any, make_profile: Any, tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    write(path, bench.events(bench.case(1, 10.0), bench.case(2, 12.0)))
+    amount = len(json.loads(path.read_text()))
+    append(path, explained(make_profile, 1), explained(make_profile, 0))
+    append(path, explained(make_profile, 1, 20.0))
+    assert len(json.loads(path.read_text())) == amount + 3
+    session = Session.load(path)
+    assert session.finished is not None and session.now_s == 99.0
+    assert [each.profile.step_ms for each in explained_cases(session)] == [10.0, 20.0]
+
+
+def test_a_journal_that_wrote_nothing_leaves_the_file_alone(bench: Any, tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    write(path, bench.events(bench.case(1, 10.0)))
+    before = path.read_bytes()
+    append(path)
+    assert path.read_bytes() == before
+
+
+def test_replay_has_a_profile_from_its_moment_on(bench: Any, make_profile: Any, tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    write(path, bench.events(bench.case(1, 10.0), bench.case(2, 12.0)))
+    append(path, explained(make_profile, 0))
+    timeline = Timeline(path)
+    while not timeline.complete:
+        timeline.read()
+    cursor = ReplayCursor(timeline)
+    for moment, known in ((0.5, False), (99.0, True), (0.5, False)):
+        cursor.seek(moment)
+        while not cursor.move(moment):
+            pass
+        assert (cursor.session.cases[0].explained is not None) is known
+    assert timeline.whole.cases[0].explained is not None
+    cursor.close()
+    timeline.close()
+
+
+def test_json_has_findings_and_the_difference(bench: Any, make_profile: Any) -> None:
+    more = [explained(make_profile, 0), explained(make_profile, 1, 12.0)]
+    session = bench.session(bench.case(1, 10.0), bench.case(2, 12.0), more=more)
+    cases = explained_cases(session)
+    found = json.loads(as_json([case_json(each) for each in cases], difference(*cases)))
+    assert [each["case"] for each in found["cases"]] == [0, 1]
+    assert found["cases"][0]["profile"]["families"] == [{"family": "matmul", "ms": 10.0, "launches": 10.0}]
+    parts = [part["new_ms"] - part["base_ms"] for part in found["difference"]["families"]]
+    assert abs(sum(parts) + found["difference"]["remainder_ms"] - found["difference"]["measured_gap_ms"]) < 1e-9

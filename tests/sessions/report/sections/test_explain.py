@@ -1,0 +1,40 @@
+from typing import Any
+
+from explained import explained
+
+from benchtui.sessions.report.document import markdown
+
+TITLE = "Where a step's time goes"
+
+
+def report(bench: Any, *events: Any, full: bool = False) -> str:
+    cases = (bench.steady(1, 28.5), bench.steady(1, 16.3, precision="bf16"))
+    return markdown(bench.session(*cases, more=events), full=full)
+
+
+def test_report_without_explained_cases_has_no_section(bench: Any) -> None:
+    assert TITLE not in report(bench)
+
+
+def test_families_of_each_case_and_their_difference(bench: Any, read: Any) -> None:
+    text = report(bench, explained(0), explained(1, fast=True))
+    document = read(text)
+    rows = document[TITLE].columns("ms per step", "cpu fp32 bs=1", "cpu bf16 bs=1")
+    assert rows[0] == ["matrix products", "11.2 (39%)", "11.0 (67%)"]
+    assert ["waiting", "8.00 (28%)", "–"] in rows
+    assert "the main thread sleeps while no operator runs" in document[TITLE].text
+    gap = document["cpu bf16 bs=1 against cpu fp32 bs=1"]
+    assert "A step of cpu bf16 bs=1 takes 12.2 ms shorter than one of cpu fp32 bs=1 (43%)." in gap.text
+    assert gap.columns("family", "difference, ms")[0] == ["waiting", "-8.00"]
+    assert gap.columns("family", "difference, ms")[-1] == ["measured difference", "-12.2"]
+
+
+def test_full_report_has_the_operators(bench: Any, read: Any) -> None:
+    document = read(report(bench, explained(0), full=True))
+    row = document["Operators of cpu fp32 bs=1"].columns("operator or kernel", "calls", "rate")[0]
+    assert row == ["aten::addmm", "36", "28.8 TFLOP/s"]
+    assert "Operators of" not in report(bench, explained(0))
+
+
+def test_missing_profile_has_its_reason(bench: Any) -> None:
+    assert "has no profile: the import failed." in report(bench, explained(1, absent="the import failed"))

@@ -1,0 +1,133 @@
+"""The Why page: what it profiles, shows and compares; processes are played."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from explained import explained
+from msgspec.structs import replace
+
+from benchtui.engine import client
+from benchtui.engine.control import ExplainMessage
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.tui.explain.screen import WhyScreen
+
+
+class FakeProfiling:
+    """Profiles cases without a process. ``error`` refuses all."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.error = ""
+
+    def __call__(self, path: Any, cases: list[int], **options: Any) -> "FakeProfiling":
+        self.asked += cases
+        return self
+
+    def messages(self) -> Iterator[ExplainMessage]:
+        if self.error:
+            raise BenchtuiError(self.error)
+        yield ExplainMessage(case=self.asked[-1])
+        yield ExplainMessage(case=self.asked[-1], explained=explained(self.asked[-1]))
+
+
+@pytest.fixture
+def profiling(monkeypatch: pytest.MonkeyPatch) -> FakeProfiling:
+    fake = FakeProfiling()
+    monkeypatch.setattr(client, "explain", fake)
+    return fake
+
+
+def write(story: Any, *events: Any) -> Any:
+    story.begin(gpus=0, device="cpu", batch_sizes=(1, 2, 4), baseline=None)
+    story.case(0, 28.5).case(1, 16.3).start(2).prepare(2).finish(2, "oom", reason="out of memory")
+    for event in events:
+        story._add(replace(event, t=story.t))
+    story.end()
+    return story
+
+
+async def why(seen: Any, *keys: str) -> str:
+    await seen.press("W", *keys)
+    for _ in range(50):
+        await seen.pilot.pause(0.02)
+        if not isinstance(seen.app.screen, WhyScreen):
+            continue
+        seen.app.screen.draw()
+        await seen.pilot.pause()
+        if "profiling its step" not in seen.text and "waits for another" not in seen.text:
+            break
+    return str(seen.text)
+
+
+async def test_page_of_a_recorded_profile(story: Any, opened: Any, profiling: FakeProfiling) -> None:
+    write(story, explained(0), explained(1, fast=True))
+    async with opened(story.path) as seen:
+        await seen.press("g")
+        text = await why(seen)
+        assert profiling.asked == []
+        for fact in (
+            "▸ In 28% of the step (8.00 ms) the main thread sleeps",
+            "matrix products",
+            "aten::addmm",
+            "28.8 TFLOP/s",
+        ):
+            assert fact in text
+        assert "case 1 of 3" in text and "28.5 ms" in text
+        text = await press(seen, "b")
+        assert "against case 2" in text
+        text = await press(seen, "n")
+        assert "case 2 of 3" in text and "against" not in text
+
+
+async def press(seen: Any, *keys: str) -> str:
+    await seen.pilot.press(*keys)
+    await seen.pilot.pause()
+    return str(seen.text)
+
+
+async def test_two_cases_side_by_side_with_the_gap(story: Any, opened: Any, profiling: FakeProfiling) -> None:
+    write(story, explained(0), explained(1, fast=True))
+    async with opened(story.path) as seen:
+        await seen.press("g")
+        await why(seen, "b")
+        text = seen.text
+        assert "A step of case 1 takes 12.2 ms longer than one of case 2 (75%)." in text
+        assert "Measured difference: +12.2 ms (16.3 to 28.5 ms)" in text
+        row = next(row for row in seen.panel("page") if row.startswith("waiting"))
+        assert row.split()[-3:] == ["8.00", "+8.00", "66"]
+
+
+async def test_a_case_without_a_profile_is_profiled(story: Any, opened: Any, profiling: FakeProfiling) -> None:
+    write(story)
+    async with opened(story.path) as seen:
+        await seen.press("g")
+        text = await why(seen)
+        assert profiling.asked == [0] and "aten::addmm" in text
+        await seen.press("escape")
+        await why(seen)
+        assert profiling.asked == [0]
+
+
+async def test_what_cannot_be_profiled_has_its_reason(
+    story: Any, opened: Any, profiling: FakeProfiling
+) -> None:
+    write(story)
+    profiling.error = (
+        "x.json: this isn't the machine and software that measured the session: Python: 3.11 → 3.12"
+    )
+    async with opened(story.path) as seen:
+        await seen.press("g")
+        assert "case 1 has no profile: x.json: this isn't the machine" in " ".join((await why(seen)).split())
+        text = " ".join((await press(seen, "n", "n")).split())
+        assert "ran out of memory: nothing to explain" in text
+
+
+async def test_running_sweep_explains_later(story: Any, engine: Any, opened: Any) -> None:
+    asked: list[int] = []
+    engine.explain = asked.extend
+    story.begin(gpus=0, device="cpu").case(0, 28.5).start(1)
+    async with opened(story.path, engine) as seen:
+        await seen.press("g")
+        text = await why(seen)
+        assert asked == [0] and "waits until all cases of the sweep are measured" in text

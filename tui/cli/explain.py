@@ -1,0 +1,128 @@
+"""``benchtui explain``: profile measured cases again, and say where the time of their steps goes."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from benchtui.engine import client
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.explain.as_json import CaseJson, as_json, case_json
+from benchtui.sessions.explain.cases import explained_cases, measured_ms
+from benchtui.sessions.explain.difference import difference
+from benchtui.sessions.explain.selection import require_explainable, selected
+from benchtui.sessions.files.output_file import check_output
+from benchtui.sessions.library.paths import resolve
+from benchtui.sessions.state.session import Session
+from benchtui.tui.cli.exit_status import CASE_FAILED, INTERRUPTED
+from benchtui.tui.cli.options import complete_session, printable
+from benchtui.tui.cli.text.explain import case_lines, difference_lines
+
+
+@click.command()
+@click.argument("session", shell_complete=complete_session)
+@click.argument("cases", nargs=-1, metavar="[CASE] [CASE2]")
+@click.option("--json", is_flag=True, help="Print profiles, findings and the difference as JSON.")
+@click.option(
+    "--trace",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Profile again, and write the profiler's own trace for Perfetto or chrome://tracing. One case only.",
+)
+@click.option("--again", is_flag=True, help="Profile cases again that have a profile.")
+@click.option("--anyway", is_flag=True, help="Profile even if the machine or the software has changed.")
+def explain(
+    session: str, cases: tuple[str, ...], json: bool, trace: Path | None, again: bool, anyway: bool
+) -> None:
+    """Profile measured cases again, and say where the time of their steps goes.
+
+    SESSION is a path, a library name, or `latest`. A CASE is its number from 1, `baseline` or `best`; without
+    one, both of these. Each case runs a few steps in a new process on the machine that measured it, and its
+    profile is added to the session; no measured number changes. Cases with a profile aren't run again. Two
+    cases are also compared. Exit status 1 if a case has no profile.
+    """
+    path = resolve(session)
+    loaded = Session.load(path, keep_steps=False)
+    wanted = _wanted(loaded, cases)
+    if trace:
+        if len(wanted) != 1:
+            raise click.UsageError(f"--trace: {len(wanted)} cases would be profiled; name one")
+        check_output(trace, [path])
+    new = [index for index in wanted if again or trace or not _has_profile(loaded, index)]
+    if new and (engine := client.find(path)):
+        engine.explain(new)
+        raise BenchtuiError(f"{path}: the sweep is running; the cases are profiled once all are measured")
+    if new:
+        _profile(loaded, client.explain(path, new, anyway=anyway, trace=trace), len(new))
+        loaded = Session.load(path, keep_steps=False)
+    _print(loaded, wanted, json=json)
+
+
+def _wanted(session: Session, words: Sequence[str]) -> list[int]:
+    """Return the numbers of the cases. Raises BenchtuiError if one can't be explained."""
+    found: list[int] = []
+    for word in words or ("baseline", "best"):
+        if word.isascii() and word.isdigit():
+            found.append(require_explainable(session, int(word) - 1).index)
+        elif word in ("baseline", "best"):
+            named = selected(session, ("baseline",) if word == "baseline" else ("best",))
+            if not named:
+                raise BenchtuiError(f"no {word} case was measured")
+            found += [require_explainable(session, index).index for index in named]
+        else:
+            raise click.UsageError(f"{printable(word)!r} is not a case: give its number, baseline or best")
+    return list(dict.fromkeys(found))
+
+
+def _has_profile(session: Session, index: int) -> bool:
+    explained = session.cases[index].explained
+    return explained is not None and explained.profile is not None
+
+
+def _profile(session: Session, process: client.ExplainProcess, amount: int) -> None:
+    """Wait for the profiles, with the progress on standard error."""
+    begun = 0
+    try:
+        for message in process.messages():
+            if message.case is not None and message.explained is None:
+                begun += 1
+                name = printable(session.cases[message.case].name)
+                click.echo(f"profiling case {message.case + 1} ({begun} of {amount}): {name}", err=True)
+    except KeyboardInterrupt:
+        process.stop()
+        sys.exit(INTERRUPTED)
+
+
+def _print(session: Session, wanted: Sequence[int], *, json: bool) -> None:
+    known = {each.case.index: each for each in explained_cases(session)}
+    found = [known[index] for index in wanted if index in known]
+    missing = [index for index in wanted if index not in known]
+    gap = difference(*found) if len(found) == 2 else None
+    if json:
+        rows = [case_json(known[index]) if index in known else _absent(session, index) for index in wanted]
+        click.echo(as_json(rows, gap))
+    else:
+        for line in (
+            *(line for each in found for line in case_lines(each)),
+            *(difference_lines(gap) if gap else ()),
+        ):
+            click.echo(printable(line))
+        for each in (_absent(session, index) for index in missing):
+            click.echo(printable(f"case {each.case + 1}, {each.name}: not profiled: {each.absent}"), err=True)
+    if missing:
+        sys.exit(CASE_FAILED)
+
+
+def _absent(session: Session, index: int) -> CaseJson:
+    """Return a case without a profile, with the reason."""
+    case = session.cases[index]
+    return CaseJson(
+        case=index,
+        name=case.name,
+        measured_ms=measured_ms(case),
+        findings=(),
+        notes=(),
+        profile=None,
+        absent=case.explained.absent if case.explained else "stopped before",
+    )

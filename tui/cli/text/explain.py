@@ -1,0 +1,45 @@
+"""Explained cases as plain text."""
+
+from collections.abc import Iterator
+
+from benchtui.sessions.explain.cases import ExplainedCase
+from benchtui.sessions.explain.difference import CaseDifference
+from benchtui.sessions.explain.findings import findings
+from benchtui.sessions.explain.sentences import gap_sentences, profiling_notes, step_sentence
+from benchtui.sessions.explain.tables import difference_tables, families_table, kernels_table, memory_table
+from benchtui.sessions.text.tables import Table
+from benchtui.tui.cli.text.compare import table_lines
+
+
+def case_lines(case: ExplainedCase) -> Iterator[str]:
+    """Yield an explained case: findings first, then families, operators, compiler and memory."""
+    yield f"{case.label}: {case.case.name}"
+    yield f"  step: {step_sentence(case)}"
+    found = findings(case)
+    for finding in found:
+        yield f"  - {finding.sentence} [{finding.confidence} confidence]"
+    if not found:
+        yield "  no rule found anything that stands out"
+    yield from (f"  note: {note}" for note in profiling_notes(case))
+    yield from (f"  no {what.replace('_', ' ')}: {why}" for what, why in case.profile.absent.items())
+    for shown in (families_table(case), kernels_table(case)):
+        yield from _block(shown)
+    for each in case.profile.graph_breaks:
+        yield f"  graph break ({each.count}x) at {each.where}: {each.reason}"
+    for again in case.profile.recompiles:
+        yield f"  recompile ({again.count}x) of {again.where}: {again.guard}"
+    yield from _block(memory_table(case))
+
+
+def difference_lines(found: CaseDifference) -> Iterator[str]:
+    """Yield the difference of two cases."""
+    yield f"difference: {found.new.label} against {found.base.label}"
+    yield from (f"  {sentence}" for sentence in gap_sentences(found))
+    for shown in difference_tables(found):
+        yield from _block(shown)
+
+
+def _block(shown: Table | None) -> Iterator[str]:
+    if shown:
+        yield ""
+        yield from (line.rstrip() for line in table_lines(shown))

@@ -1,0 +1,226 @@
+"""Why page: profiles a case if it has no profile yet, and shows what takes its time."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import msgspec
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+
+from benchtui.sessions.events import Explained
+from benchtui.sessions.explain.cases import ExplainedCase, explained_case
+from benchtui.sessions.explain.difference import difference
+from benchtui.sessions.explain.findings import findings
+from benchtui.sessions.explain.sentences import step_sentence
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.text.formatting import capitalized
+from benchtui.themes.symbols import Symbols
+from benchtui.tui.drawing.format import clean
+from benchtui.tui.drawing.styled_text import Line, crop, justify
+from benchtui.tui.explain.lines import why_lines
+from benchtui.tui.explain.view import CaseStatus, WhyView
+from benchtui.tui.live.explainer import Explainer
+from benchtui.tui.shell import keymap
+from benchtui.tui.table.case_names import case_name
+from benchtui.tui.widgets.frame import Frame
+from benchtui.tui.widgets.key_bar import KeyBar
+from benchtui.tui.widgets.panel import Panel, PanelScreen, given_lines, small_lines
+
+RENEW_S = 0.5
+
+
+class Side(msgspec.Struct, frozen=True):
+    """A case of a session that the page shows."""
+
+    session: Callable[[], Session]
+    """Returns the session; a replay that seeks has a new one."""
+    explainer: Explainer
+    index: int
+    name: str = ""
+    """Name of the session, if the page shows two."""
+
+
+class Heading(msgspec.Struct, frozen=True):
+    """Snapshot of the header."""
+
+    name: str
+    second: str
+    """The case that it is compared with, or the times of its step."""
+    position: str
+
+
+class WhyScreen(PanelScreen[None]):
+    """Explanation of one case, or of the difference of two."""
+
+    DEFAULT_CSS = """
+    WhyScreen #heading { height: 2; margin: 0 1; }
+    WhyScreen #section { height: 1fr; }
+    WhyScreen #page { height: 1fr; }
+    WhyScreen #keys { height: 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+        "why",
+        ("b", "base", "base", "Compare with the next profiled case", "the baseline first; then with none"),
+        ("r", "again", "again", "Profile the case again"),
+        ("right,n", "next", "case(1)", "Next case"),
+        ("left,N", "previous", "case(-1)", "Previous case"),
+        ("down,j", "down", "move(1)", "Down"),
+        ("up,k", "up", "move(-1)", "Up"),
+        ("pagedown", "page_down", "move(10)", "Ten lines down"),
+        ("pageup", "page_up", "move(-10)", "Ten lines up"),
+        ("home,g", "first", "move(-1000000)", "First line"),
+        ("end,G", "last", "move(1000000)", "Last line"),
+        ("question_mark,f1", "help", "help", "Help"),
+        ("escape,q,enter", "back", "leave", "Back"),
+    )
+
+    def __init__(self, side: Side, symbols: Symbols, base: Side | None = None) -> None:
+        """Explain a case; with ``base``, the difference to that one."""
+        super().__init__()
+        self._side = side
+        self._base = base
+        self._fixed = base is not None
+        """Whether the base is a case of another session."""
+        self._symbols = symbols
+        self._top = 0
+        self._known: dict[object, ExplainedCase | None] = {}
+        """Explained cases by what they follow from: comparing with peaks looks at all cases."""
+
+    def compose(self) -> ComposeResult:
+        """Lay out the header, the explanation and the key bar."""
+        signs = self._symbols
+        yield Panel[str](small_lines, signs, id="small")
+        with Vertical(classes="body"):
+            yield Panel[Heading](_heading, signs, id="heading")
+            yield Frame(Panel[Sequence[Line]](given_lines, signs, id="page"), symbols=signs, id="section")
+            yield KeyBar(signs)
+
+    def on_mount(self) -> None:
+        """Profile what has no profile yet, and draw."""
+        self._panel("small").show("")
+        self._request()
+        self.set_interval(RENEW_S, self.draw)
+        self.call_after_refresh(self.draw)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Redraw once the panels have their new sizes."""
+        self.call_after_refresh(self.draw)
+
+    def action_leave(self) -> None:
+        """Return to the screen below. A running profile is finished."""
+        self.dismiss()
+
+    def action_again(self) -> None:
+        """Profile the case again."""
+        self._side.explainer.request(self._side.session(), self._side.index)
+        self.draw()
+
+    def action_case(self, by: int) -> None:
+        """Explain the next or previous case, unless the page is about one case of two sessions."""
+        if self._fixed:
+            return
+        last = len(self._side.session().cases) - 1
+        index = min(max(self._side.index + by, 0), last)
+        self._side, self._top = msgspec.structs.replace(self._side, index=index), 0
+        if self._base and self._base.index == index:
+            self._base = None
+        self._request()
+        self.draw()
+
+    def action_base(self) -> None:
+        """Compare with the next profiled case of the session, after the last one with none."""
+        if not self._fixed:
+            choices = self._bases()
+            place = choices.index(self._base.index) + 1 if self._base and self._base.index in choices else 0
+            following = choices[place] if place < len(choices) else None
+            base = None if following is None else msgspec.structs.replace(self._side, index=following)
+            self._base, self._top = base, 0
+        self.draw()
+
+    def action_move(self, lines: int) -> None:
+        """Scroll by lines."""
+        self._top += lines
+        self.draw()
+
+    def action_help(self) -> None:
+        """Open the help page."""
+        from benchtui.tui.explain.help import why_help  # lazy import: not needed for the first paint
+        from benchtui.tui.pages.help import open_help
+
+        open_help(self, self._symbols, why_help)
+
+    def draw(self) -> None:
+        """Redraw what changed."""
+        if not self.is_current:
+            return
+        view, page = self._view(), self._panel("page")
+        width, height = page.size
+        lines = why_lines(view, width, self._symbols)
+        self._top = max(0, min(self._top, len(lines) - height))
+        more = f"{self._top + 1} to {min(self._top + height, len(lines))} of {len(lines)} lines"
+        with self.app.batch_update():
+            self._panel("heading").show(self._heading(view))
+            self.query_one(Frame).show_title(
+                [("why", "muted")], [(more, "muted")] if len(lines) > height else []
+            )
+            page.show(lines[self._top : self._top + height])
+            others = () if self._fixed else (("b", "compare"), ("n N", "case"))
+            keys = (("esc", "back"), ("?", "help"), *others, ("r", "profile again"))
+            self._panel("keys").show((*keys, (self._symbols.arrows, "scroll")))
+
+    def _request(self) -> None:
+        for side in (self._side, self._base):
+            if side and side.explainer.explained(side.session(), side.index) is None:
+                side.explainer.request(side.session(), side.index)
+
+    def _bases(self) -> list[int]:
+        """Return the profiled cases to compare with, that of the session's baseline first."""
+        session, explainer, own = self._side.session(), self._side.explainer, self._side.index
+        known = [
+            case.index
+            for case in session.cases
+            if (found := explainer.explained(session, case.index)) and found.profile and case.index != own
+        ]
+        named = session.start.sweep.measure.baseline
+        return sorted(known, key=lambda index: not (named and named.matches(session.cases[index].config)))
+
+    def _view(self) -> WhyView:
+        case = self._status(self._side)
+        base = self._status(self._base) if self._base else None
+        gap = difference(base.case, case.case) if base and base.case and case.case else None
+        return WhyView(case, base, findings(case.case) if case.case else (), gap)
+
+    def _status(self, side: Side) -> CaseStatus:
+        session = side.session()
+        case = session.cases[side.index]
+        side.explainer.forget_queued(session)
+        explained = side.explainer.explained(session, side.index)
+        problem = side.explainer.problem(side.index) or (explained.absent if explained else "")
+        return CaseStatus(
+            name=clean(case_name(case)),
+            number=case.index + 1,
+            session=side.name,
+            case=self._explained(session, case, explained) if explained else None,
+            progress=side.explainer.progress(side.index),
+            problem=problem or "",
+        )
+
+    def _explained(self, session: Session, case: CaseState, explained: Explained) -> ExplainedCase | None:
+        key = (id(session), case.index, id(explained), session.done)
+        if key not in self._known:
+            self._known[key] = explained_case(session, msgspec.structs.replace(case, explained=explained))
+        return self._known[key]
+
+    def _heading(self, view: WhyView) -> Heading:
+        total = len(self._side.session().cases)
+        step = capitalized(step_sentence(view.case.case)) if view.case.case else ""
+        second = f"against {view.base.label}: {view.base.name}" if view.base else step
+        return Heading(view.case.name, second, f"case {view.case.number} of {total}")
+
+
+def _heading(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
+    first = justify([(heading.name, "strong")], [(heading.position, "muted")], width, symbols)
+    return [first, crop([(heading.second, "muted")], width, symbols)]

@@ -1,0 +1,100 @@
+"""Explainer: profiles cases of one session in other processes, for the pages that show them."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from benchtui.engine import client
+from benchtui.engine.client import Engine
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import Explained
+from benchtui.sessions.state.session import Session
+
+QUEUED = "waits until all cases of the sweep are measured"
+
+
+class Explainer:
+    """Requests for profiles of one session's cases, and what came of them."""
+
+    def __init__(self, path: Path, engine: Callable[[], Engine | None]) -> None:
+        """``engine`` returns the session's engine while it is running."""
+        self.path = path
+        self._engine = engine
+        self._found: dict[int, Explained] = {}
+        self._problems: dict[int, str] = {}
+        self._queued: set[int] = set()
+        """Cases that the session's engine is asked to profile."""
+        self._waiting: deque[int] = deque()
+        self._running: tuple[int, float] | None = None
+        """Case that is profiled here, and when that began."""
+        self._thread: threading.Thread | None = None
+
+    def explained(self, session: Session, index: int) -> Explained | None:
+        """Return the newest profile of a case, or why there is none."""
+        return self._found.get(index) or session.cases[index].explained
+
+    def request(self, session: Session, index: int) -> None:
+        """Profile a case, unless that is under way. What is wrong is told by ``status``."""
+        if self._is_pending(index):
+            return
+        from benchtui.sessions.explain.selection import (
+            require_explainable,  # lazy import: not needed for the first paint
+        )
+
+        self._problems.pop(index, None)
+        try:
+            require_explainable(session, index)
+        except BenchtuiError as error:
+            self._problems[index] = str(error)
+            return
+        self._waiting.append(index)
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._work, daemon=True)
+            self._thread.start()
+
+    def problem(self, index: int) -> str:
+        """Return why a case can't be profiled; empty if that isn't known."""
+        return self._problems.get(index, "")
+
+    def progress(self, index: int) -> str:
+        """Return how far profiling a case is, in words; empty if it isn't under way."""
+        running = self._running
+        if running and running[0] == index:
+            return f"profiling its step in a separate process: {time.monotonic() - running[1]:.0f} s"
+        if index in self._queued:
+            return QUEUED
+        return "waits for another profile" if index in self._waiting else ""
+
+    def forget_queued(self, session: Session) -> None:
+        """Forget requests to the session's engine that are done, or that it never served."""
+        if self._queued and (session.finished or self._engine() is None):
+            self._queued.clear()
+        self._queued = {index for index in self._queued if session.cases[index].explained is None}
+
+    def _is_pending(self, index: int) -> bool:
+        running = self._running
+        return index in self._waiting or index in self._queued or (running is not None and running[0] == index)
+
+    def _work(self) -> None:
+        """Profile the requested cases one after another."""
+        while self._waiting:
+            index = self._waiting[0]
+            try:
+                self._profile(index)
+            except (BenchtuiError, OSError) as error:
+                self._problems[index] = str(error)
+            finally:
+                self._running = None
+                self._waiting.popleft()
+
+    def _profile(self, index: int) -> None:
+        if engine := self._engine():
+            engine.explain([index])
+            self._queued.add(index)
+            return
+        self._running = (index, time.monotonic())
+        for message in client.explain(self.path, [index]).messages():
+            if message.explained:
+                self._found[index] = message.explained
