@@ -224,6 +224,7 @@ def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
         *_rates(known, symbols),
         *_spread("to first token", known.time_to_first_token_ms, symbols),
         *_spread("per output token", known.time_per_output_token_ms, symbols),
+        *_spread("per request", known.request_ms, symbols),
         *_non_empty(
             ("host", _host(known, symbols)),
             ("first step", _ms(known.first_step_ms, symbols)),
@@ -247,7 +248,7 @@ def _interval(latency: Distribution, symbols: Symbols) -> str:
 
 def _rates(known: Metrics, symbols: Symbols) -> Facts:
     rates = {
-        "samples/s": known.samples_per_s,
+        known.task.unit: known.samples_per_s,
         "tokens/s": known.tokens_per_s,
         "with padding": known.padded_tokens_per_s,
         "new tokens/s": known.new_tokens_per_s,

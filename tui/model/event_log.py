@@ -78,7 +78,7 @@ class EventLog:
         if metrics is None:
             return ""
         p50 = f"{format.milliseconds(metrics.p50_ms, self._symbols)} ms"
-        rate = f"{format.rate(metrics.samples_per_s, self._symbols)} samples/s"
+        rate = f"{format.rate(metrics.samples_per_s, self._symbols)} {metrics.unit}"
         marks = (f"{self._symbols.flag} {mark}" for mark in self._case_rows.own_marks(case))
         return ", ".join((p50, rate, *marks))
 

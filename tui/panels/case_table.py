@@ -80,7 +80,7 @@ class CaseTable(ScrollView):
     def arrangement(self) -> Arrangement:
         """Return the columns that fit, leaving room for the scroll bar."""
         rows = self._rows
-        columns = [column for column in columns_of(rows.columns) if column.key not in rows.hidden]
+        columns = [column for column in columns_of(rows.columns, rows.unit) if column.key not in rows.hidden]
         return Arrangement.of_cases(self._room.width - 1, rows.names, columns, rows.sorting)
 
     @property

@@ -32,7 +32,7 @@ def compact_lines(compact: Compact | str, width: int, height: int, symbols: Symb
         facts.append([(f"{current.done}/{current.planned}", "plain")])
     if (metrics := current.metrics) is not None:
         facts.append([("p50 ", "muted"), (f"{format.milliseconds(metrics.p50_ms, symbols)} ms", "bright")])
-        facts.append([(f"{format.rate(metrics.samples_per_s, symbols)} samples/s", "plain")])
+        facts.append([(f"{format.rate(metrics.samples_per_s, symbols)} {metrics.unit}", "plain")])
     facts += [[(reading, "plain")] for reading in _readings(compact.machines)]
     state = time_left(heading.left, symbols) if heading.state == "running" else heading.state
     facts += [[(state, "plain")]] if state else []

@@ -25,6 +25,8 @@ PREFIXES = {
     "tokenizer_threads": "tok ",
     "padding": "pad ",
     "new_tokens": "new ",
+    "pooling": "pool ",
+    "audio_seconds": "audio ",
     "sequence_length": "seq ",
     "batch_size": "bs ",
 }
@@ -172,6 +174,8 @@ def _word(option: str, value: str | int, digits: int = 0, short: bool = False) -
     if option == "name":
         return str(value)
     if option not in (*ALWAYS, "sequence_length") and value == BY_NAME[option].default:
+        return ""
+    if option == "sequence_length" and not value:
         return ""
     text = (SHORT_MODES if short else MODES).get(str(value), str(value)) if option == "compile" else str(value)
     prefix = (SHORT_PREFIXES if short else PREFIXES).get(option, "")

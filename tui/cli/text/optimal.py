@@ -61,12 +61,12 @@ def metrics_text(result: Result, decision: Decision) -> str:
     found = result.metrics
     kind = "mean" if found.latency_ms.median is None else "median"
     parts = [
-        _with(found.samples_per_s, "samples/s"),
+        _with(found.samples_per_s, found.task.unit),
         _with(*result.token_rate),
         f"{kind} step {time_ms(result.typical_ms)} ms",
         memory(result.case.peak_memory_mb),
         _with(*result.per_mb) if decision.objective.need == "memory" else None,
-        _with(found.energy_per_sample_j, "J/sample"),
+        _with(found.energy_per_sample_j, f"J/{found.task.one_sample}"),
         _job_text(result, decision.objective.steps),
         f"n {found.latency_ms.n:,}",
     ]
@@ -83,7 +83,7 @@ def document(session: Session, decision: Decision) -> dict[str, object]:
         "steps": objective.steps,
         "model": (work and work.model) or session.start.sweep.model,
         "new_tokens": (work and work.new_tokens) or None,
-        "sequence_length": work.sequence_length if work and not work.group else None,
+        "sequence_length": (work.sequence_length or None) if work and not work.group else None,
         "group": work.group if work and work.group else None,
         "best": case_row(decision.best.case, decision.best) if decision.best else None,
         "runner_up": case_row(decision.runner_up.case, decision.runner_up) if decision.runner_up else None,
@@ -112,7 +112,7 @@ def json_text(session: Session, decisions: list[Decision]) -> str:
 
 def _objective_text(decision: Decision) -> str:
     objective, work = decision.objective, decision.objective.work
-    of = f" {'of' if work.group or work.model else 'at'} {work}" if work else ""
+    of = f" {'of' if work.group or work.model else 'at'} {work}" if work and str(work) else ""
     steps = f" over {objective.steps:,} steps" if objective.steps else ""
     return f"{objective.need}{steps}{of}"
 

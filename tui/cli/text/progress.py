@@ -209,7 +209,7 @@ def _metrics_text(case: CaseState, measured: Metrics) -> str:
         parts.append(f"±{latency.interval_percent:.1f}%")
     parts.append(f"n {latency.n}")
     if measured.samples_per_s is not None:
-        parts.append(f"{measured.samples_per_s:,.1f} samples/s")
+        parts.append(f"{measured.samples_per_s:,.1f} {measured.task.unit}")
     parts += _generation_texts(measured)
     if measured.loss is not None:
         parts.append(f"loss {measured.loss:.3f}")
@@ -230,6 +230,7 @@ def _generation_texts(measured: Metrics) -> list[str]:
     latencies = (
         ("first token", measured.time_to_first_token_ms),
         ("per token", measured.time_per_output_token_ms),
+        ("per request", measured.request_ms),
     )
     texts = [
         f"{name} {latency.median:,.2f} ms"
