@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from transformers import AutoModel
-from transformers.utils import cached_file
+from transformers.utils.hub import cached_file
 
 from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.models import hub
@@ -97,7 +97,7 @@ def stated_pooling(location: ModelLocation) -> str:
     offline = location.source != "hub" or not hub.reachable()
     try:
         path = cached_file(location.path, POOLING_FILE, local_files_only=offline)
-        stated: Any = json.loads(Path(path).read_text("utf-8"))
+        stated: Any = json.loads(Path(path or "").read_text("utf-8"))
     except (OSError, ValueError, TypeError):
         return "mean"
     if not isinstance(stated, dict):

@@ -78,7 +78,8 @@ class Result(msgspec.Struct, frozen=True):
         new = self._over_memory(self.metrics.new_tokens_per_s)
         if new is not None:
             return new, "new tokens/s per MB"
-        if self.tokens_per_mb is None or not self.config.sequence_length:
+        task = self.metrics.task
+        if self.tokens_per_mb is None or (task.names_samples and task.headline == "samples"):
             return self.samples_per_mb, f"{self.metrics.task.unit} per MB"
         return self.tokens_per_mb, f"{self.token_rate[1]} per MB"
 

@@ -310,8 +310,6 @@ OPTIONS = (
         numeric=True,
         least=0,
         work=True,
-        read_back=True,
-        free=True,
         tasks=("speech",),
     ),
     Option(

@@ -36,6 +36,11 @@ class Task(msgspec.Struct, frozen=True):
         return f"{self.sample}/s"
 
     @property
+    def names_samples(self) -> bool:
+        """Whether it calls its samples by another name."""
+        return self.sample != "samples"
+
+    @property
     def one_sample(self) -> str:
         """One of what a step processes, such as ``image``."""
         return self.sample if self.sample.endswith("-s") else self.sample.removesuffix("s")

@@ -5,7 +5,7 @@ from textwrap import wrap
 
 import msgspec
 
-from benchtui.sessions.sweep import UNKNOWN, Axes
+from benchtui.sessions.sweep import UNKNOWN, Axes, task_named
 from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, counted, duration, rate
@@ -90,7 +90,8 @@ def _left(item: Item) -> str:
 
 def _best(item: Item, symbols: Symbols) -> str:
     best = item.summary.best if item.summary else None
-    return f"{rate(best.samples_per_s, symbols)} samples/s: {clean(config_name(best.config))}" if best else ""
+    unit = task_named(item.entry.started.sweep.task).unit
+    return f"{rate(best.samples_per_s, symbols)} {unit}: {clean(config_name(best.config))}" if best else ""
 
 
 def _marks(item: Item, symbols: Symbols) -> str:

@@ -16,7 +16,7 @@ from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.payloads import Data
 from benchtui.sessions.sweep import SYNTHETIC
 
-KEPT = 32
+KEPT = 16
 """Images or clips that are drawn, or the batch size if that is larger. They are repeated."""
 RAW_SIZE = (480, 640)
 """Height and width of a synthetic image before processing: a usual size of photos in data sets."""

@@ -14,6 +14,7 @@ METHOD = (
     "Taken over from",
     "Task",
     "Text",
+    "Input",
     "Import",
     "Timing",
     "A step",

@@ -133,7 +133,8 @@ def _growth(found: Scaling, varying: Sequence[str]) -> str:
     first, last, peak = found.steps[0].result, found.steps[-1].result, found.peak.result
     config = peak.config
     what = choices_label(config, varying)
-    subject = f"On {machine_label(config)} with {what} at {config.sequence_length:,} tokens"
+    at = f" at {config.sequence_length:,} tokens" if config.sequence_length else ""
+    subject = f"On {machine_label(config)} with {what}{at}"
     if peak is first:
         return f"{subject}, no batch size above {config.batch_size:,} brings more throughput."
     gain = _throughput_against(first, peak, f"that of {_size(first)}")
