@@ -176,15 +176,20 @@ class ServeBatch(NetworkTask):
 
 def request_times(begin_s: float, arrivals_s: list[list[float]]) -> RequestTimes:
     """Return the times of requests that were submitted at once, from when each of their tokens came."""
-    gaps = sorted(1000 * (after - before) for arrived in arrivals_s for before, after in pairwise(arrived))
+    gaps = sorted(_ms(after - before) for arrived in arrivals_s for before, after in pairwise(arrived))
     if len(gaps) > MOST_TIMES:
         last = len(gaps) - 1
         gaps = [gaps[round(rank * last / (MOST_TIMES - 1))] for rank in range(MOST_TIMES)]
     return RequestTimes(
-        first_token_ms=[1000 * (arrived[0] - begin_s) for arrived in arrivals_s],
+        first_token_ms=[_ms(arrived[0] - begin_s) for arrived in arrivals_s],
         between_tokens_ms=gaps,
-        request_ms=[1000 * (arrived[-1] - begin_s) for arrived in arrivals_s],
+        request_ms=[_ms(arrived[-1] - begin_s) for arrived in arrivals_s],
     )
+
+
+def _ms(seconds: float) -> float:
+    """Return a time in milliseconds, in steps of 0.1 µs: more digits would only fill the session file."""
+    return max(round(1000 * seconds, 4), 0.0)
 
 
 def _manager_config() -> Any:  # noqa: ANN401  (a class of transformers)
