@@ -50,8 +50,8 @@ def _percentiles(title: str, field: str) -> tuple[Column[Result], ...]:
     """Return the columns of a time: its median, and p90 and p99 where the sample is large enough."""
     return (
         Column(f"{title}, p50 (ms)", _spread(field, "median")),
-        Column("p90 (ms)", _spread(field, "p90")),
-        Column("p99 (ms)", _spread(field, "p99")),
+        Column(f"{title}, p90 (ms)", _spread(field, "p90")),
+        Column(f"{title}, p99 (ms)", _spread(field, "p99")),
     )
 
 
@@ -145,7 +145,9 @@ def _steps(row: Result) -> int:
 
 _GENERATION: tuple[Column[Result], ...] = (
     Column("Case", lambda row: row.name, right=False),
-    *_percentiles("Time to first token", "time_to_first_token_ms"),
+    Column("Time to first token, p50 (ms)", _spread("time_to_first_token_ms", "median")),
+    Column("p90 (ms)", _spread("time_to_first_token_ms", "p90")),
+    Column("p99 (ms)", _spread("time_to_first_token_ms", "p99")),
     Column("Time per output token, p50 (ms)", _spread("time_per_output_token_ms", "median")),
     Column("Prompt tokens/s (prefill)", lambda row: number(row.metrics.prompt_tokens_per_s)),
     Column("New tokens/s (whole step)", lambda row: number(row.metrics.new_tokens_per_s)),
@@ -153,9 +155,9 @@ _GENERATION: tuple[Column[Result], ...] = (
 )
 _SERVING: tuple[Column[Result], ...] = (
     Column("Case", lambda row: row.name, right=False),
-    *_percentiles("Time to first token", "time_to_first_token_ms"),
-    *_percentiles("Time between tokens", "time_per_output_token_ms"),
-    *_percentiles("Time of a request", "request_ms"),
+    *_percentiles("First token", "time_to_first_token_ms"),
+    *_percentiles("Between tokens", "time_per_output_token_ms"),
+    *_percentiles("Request", "request_ms"),
     Column("Requests/s", _samples_per_s),
     Column("New tokens/s", lambda row: number(row.metrics.new_tokens_per_s)),
     Column("Prompt and new tokens/s", lambda row: number(row.metrics.tokens_per_s)),
