@@ -213,9 +213,7 @@ def _of_task(sweep: Sweep, where: str) -> Sweep:
     if len(axes.sequence_length) > 1:
         raise BenchtuiError(f"{where}: axes.sequence_length: task {task.name} has none; remove the entry")
     if sweep.dataset not in (SAMPLE, SYNTHETIC):
-        raise BenchtuiError(
-            f"{where}: dataset: task {task.name} draws its inputs at random; remove the entry"
-        )
+        raise BenchtuiError(f"{where}: dataset: task {task.name} draws its inputs at random; remove the entry")
     return replace(sweep, dataset=SYNTHETIC, axes=replace(axes, sequence_length=(0,), **own))
 
 

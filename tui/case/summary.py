@@ -216,7 +216,9 @@ def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
     if known is None:
         return []
     latency, amount = known.latency_ms, known.samples_per_step
-    samples = f", {format.amount(amount, 'sample')} each" if amount else ""
+    samples = (
+        f", {amount:,} {known.task.one_sample if amount == 1 else known.task.sample} each" if amount else ""
+    )
     return [
         ("steps", f"{latency.n:,}{samples}"),
         *((name, f"{format.milliseconds(value, symbols)} ms") for name, value in percentiles(latency).items()),
