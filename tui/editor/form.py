@@ -143,8 +143,11 @@ def unused(entry: FormField, sweep: Sweep) -> str | None:
     if entry.key == "axes.parameters" and not custom_task(sweep.task):
         return "only for a step of your own"
     task = task_named(sweep.task)
-    if entry.key in ("dataset", "axes.sequence_length") and not task.texts:
+    of_texts = table == "axes" and BY_NAME[name].of_texts
+    if not task.texts and (of_texts or entry.key in ("dataset", "axes.sequence_length")):
         return "not for synthetic images and audio"
+    if entry.key == "axes.padding" and not task.pads:
+        return f"task {task.name} pads nothing"
     if table in _TASKS_OF and task.entries != table:
         return _only_for(_TASKS_OF[table])
     tasks = BY_NAME[name].tasks if table == "axes" else ()
