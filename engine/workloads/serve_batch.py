@@ -48,7 +48,8 @@ class ServeBatch(NetworkTask):
     The paged cache has room for all requests of a step, and shares no prefixes: all steps do the same work.
     """
 
-    padding_side = "right"
+    _generated_tokens = 0
+    """Tokens that a request of the last step got."""
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches, and start transformers' manager. Raises BenchtuiError if it can't."""
@@ -79,8 +80,7 @@ class ServeBatch(NetworkTask):
 
     def answer(self, step_s: float) -> Output:
         """Return the tokens generated for the first prompts, with shape (prompts, new tokens)."""
-        self._batches.rewind()
-        self._draw = self._batches.draw
+        self._begin_probe(step_s)
         prompts: list[list[int]] = []
         while len(prompts) < self.probe_rows:
             prompts += self._prompts(lambda part: None)
@@ -120,6 +120,7 @@ class ServeBatch(NetworkTask):
                 done[result.request_id] = result
         results = [done[name] for name in names]
         times = request_times(begin_s, [result.timestamps for result in results])
+        self._generated_tokens = len(results[-1].generated_tokens)
         return Served(prompts, [result.generated_tokens for result in results], times)
 
     def _require_running(self) -> None:
@@ -164,7 +165,7 @@ class ServeBatch(NetworkTask):
         return manager
 
     def _others(self) -> dict[str, str | int]:
-        return {**super()._others(), "new_tokens": self.new_tokens or 0}
+        return {**super()._others(), "new_tokens": self._generated_tokens}
 
     def _new_tokens(self) -> int | None:
         return self._config.new_tokens

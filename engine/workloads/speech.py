@@ -27,6 +27,7 @@ class Speech(NetworkTask):
 
     _decodes = False
     """Whether the model has a decoder."""
+    _generated_tokens = 0
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
@@ -85,6 +86,7 @@ class Speech(NetworkTask):
             )
             tokens.append(output.logits[:, -1:].argmax(-1))
         lap("decode")
+        self._generated_tokens = len(tokens)
         return torch.cat(tokens, 1)
 
     def _first_tokens(self) -> torch.Tensor:
@@ -94,6 +96,10 @@ class Speech(NetworkTask):
 
     def _make_batches(self, sweep: Sweep, architecture: Architecture) -> SignalBatches:
         return audio_batches(architecture.location, self._config.audio_seconds, self._config.batch_size)
+
+    def _others(self) -> dict[str, str | int]:
+        generated = self._generated_tokens
+        return {**super()._others(), **({"new_tokens": generated} if generated else {})}
 
     def _require_room(self, architecture: Architecture) -> None:
         self._decodes = bool(getattr(architecture.config, "is_encoder_decoder", False))

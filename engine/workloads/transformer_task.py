@@ -153,6 +153,13 @@ class NetworkTask:
 
     def _probe(self, step_s: float) -> Iterator[ProbeBatch]:
         """Yield batches that contain the first rows of the data set. Raises BenchtuiError if it takes long."""
+        self._begin_probe(step_s)
+        for done in range(0, self.probe_rows, self._config.batch_size):
+            mask, inputs = self._next(lambda part: None)
+            yield ProbeBatch(min(self.probe_rows - done, self._config.batch_size), mask, inputs)
+
+    def _begin_probe(self, step_s: float) -> None:
+        """Return to the first batch. Raises BenchtuiError if passes over the rows of the probe take long."""
         passes = ceil(self.probe_rows / self._config.batch_size)
         if passes * step_s > LONGEST_ANSWER_S:
             raise BenchtuiError(
@@ -160,9 +167,6 @@ class NetworkTask:
             )
         self._batches.rewind()
         self._draw = self._batches.draw
-        for done in range(0, self.probe_rows, self._config.batch_size):
-            mask, inputs = self._next(lambda part: None)
-            yield ProbeBatch(min(self.probe_rows - done, self._config.batch_size), mask, inputs)
 
     def _extend(self, network: Any) -> Any:  # noqa: ANN401  (a model of transformers)
         """Return the network with what the task adds to it before it is compiled."""

@@ -33,7 +33,13 @@ PREFIXES = {
 """Words in front of values that don't explain themselves."""
 MODES = {"default": "compiled"}
 """Words for compile modes whose own name says nothing."""
-SHORT_PREFIXES = {"threads": "thr ", "tokenizer_threads": "tok ", "sequence_length": "s", "batch_size": "b"}
+SHORT_PREFIXES = {
+    "threads": "thr ",
+    "tokenizer_threads": "tok ",
+    "audio_seconds": "a",
+    "sequence_length": "s",
+    "batch_size": "b",
+}
 SHORT_MODES = {"default": "comp", "reduce-overhead": "reduce", "max-autotune": "autotune"}
 """Prefixes and compile modes in a table without room for the whole words."""
 AGAIN = "again"
