@@ -27,6 +27,7 @@ from benchtui.sessions.payloads import (
     Model,
     ProcessSpread,
     Reported,
+    RequestTimes,
     StepCost,
 )
 from benchtui.sessions.profiles import StepProfile
@@ -199,6 +200,8 @@ class CasePrepared(Event, tag="case_prepared", frozen=True, kw_only=True):
     load_s: Seconds | None = None
     samples_per_step: Count | None = None
     """Samples per step; null means the batch size."""
+    task: str | None = None
+    """Built-in task of the case; null for a user-defined step, and in older sessions."""
     new_tokens: Count | None = None
     """Tokens generated per sample; null for a task that generates none."""
     gpu_uuid: str | None = None
@@ -226,6 +229,8 @@ class Steps(Event, tag="steps", frozen=True, kw_only=True, omit_defaults=False):
     """Tokens per step with padding and generated tokens; null if unknown."""
     loss: list[float | None] | None = None
     """Loss of each training step; null if it wasn't finite."""
+    requests: list[RequestTimes] | None = None
+    """Times of the requests of each step; null for a task without requests."""
 
 
 class Telemetry(Event, tag="telemetry", frozen=True, kw_only=True):

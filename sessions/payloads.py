@@ -107,7 +107,7 @@ class Model(Record, frozen=True, kw_only=True):
 
 
 class Data(Record, frozen=True, kw_only=True):
-    """Input of a case: texts, or synthetic tokens."""
+    """Input of a case: texts, synthetic tokens, images or audio."""
 
     dataset: str
     samples: Count
@@ -115,6 +115,10 @@ class Data(Record, frozen=True, kw_only=True):
     tokenizer: str | None = None
     checked: Count | None = None
     """Number of the first texts whose length in tokens was checked; null for synthetic tokens."""
+    processor: str | None = None
+    """Class of the image processor or feature extractor; null if the inputs need none, or none is installed."""
+    shape: str | None = None
+    """Shape of an image or length of a clip, such as ``224 x 224 x 3``; null for texts."""
     truncated: Count | None = None
     """How many of these are longer than the case's sequence length, and so are truncated."""
 
@@ -161,6 +165,17 @@ class Memory(Record, frozen=True, kw_only=True):
     kv_cache_mb: Amount | None = None
     """Keys and values in all layers at the end of generating a batch. A static cache always has its full size,
     that of ``sequence_length + new_tokens - 1`` positions."""
+
+
+class RequestTimes(Record, frozen=True, kw_only=True):
+    """Times of the requests of one step, from when the step submitted all of them."""
+
+    first_token_ms: list[Milliseconds]
+    """Time to the first token of each request, its wait in the queue included."""
+    between_tokens_ms: list[Milliseconds]
+    """Times between two tokens of a request, of all requests; evenly spaced ranks of them if they are many."""
+    request_ms: list[Milliseconds]
+    """Time to the last token of each request."""
 
 
 EnergySource = Literal["counter", "sampled power", "averaged power"]
@@ -292,8 +307,9 @@ class StepCost(Record, frozen=True, kw_only=True):
     """What couldn't be counted (``flops``, ``bytes``, ``busy``, ``attention``, ``waits``), with the reason."""
 
 
-AnswerKind = Literal["logits", "tokens", "losses", "values"]
-"""Logits at sampled positions, generated tokens, losses of first training steps, or values of an own step."""
+AnswerKind = Literal["logits", "tokens", "losses", "embeddings", "values"]
+"""Logits at sampled positions, generated tokens, losses of first training steps, embeddings of texts, or values
+of an own step."""
 AnswerVerdict = Literal["identical", "close", "different", "broken"]
 
 

@@ -26,7 +26,13 @@ FOLDER = "answers"
 """Name of the folder of kept answers, next to the scratch folders of the cases."""
 DIGEST_LENGTH = 16
 
-_DTYPES = {"logits": numpy.float32, "tokens": numpy.int64, "losses": numpy.float64, "values": numpy.float64}
+_DTYPES = {
+    "logits": numpy.float32,
+    "tokens": numpy.int64,
+    "losses": numpy.float64,
+    "embeddings": numpy.float32,
+    "values": numpy.float64,
+}
 
 
 class KeptAnswer(AnsweredCase, frozen=True, kw_only=True):
@@ -68,7 +74,7 @@ def _reason(device: str, error: Exception) -> str:
 
 
 def _amount(kind: AnswerKind, values: Values) -> int:
-    return len(values) if kind == "logits" else values.size
+    return len(values) if kind in ("logits", "embeddings") else values.size
 
 
 def _digest(values: Values) -> str:

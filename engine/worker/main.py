@@ -32,13 +32,13 @@ from benchtui.engine.worker.step_cost import TypicalStep, count_waits, measure_s
 from benchtui.engine.worker.timed_loop import Measured, Recorder, measure, warm_up
 from benchtui.engine.workloads import own
 from benchtui.engine.workloads.base import Workload
-from benchtui.engine.workloads.batches import limit_tokenizer_threads
+from benchtui.engine.workloads.inputs.batches import limit_tokenizer_threads
 from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.events import CaseFinished, CasePrepared, Explained, Outcome, Phase, Steps
 from benchtui.sessions.payloads import Compiling, Effective, Memory, StepCost
-from benchtui.sessions.sweep import named_values
+from benchtui.sessions.sweep import custom_task, named_values
 
 Emit = Callable[[WorkerEvent | StepCostReport], None]
 T = TypeVar("T")
@@ -130,6 +130,7 @@ class _Case:
                 marks=(*workload.marks, *self._unapplied(effective)),
                 load_s=monotonic() - begin_s,
                 samples_per_step=workload.samples,
+                task=None if custom_task(job.sweep.task) else job.sweep.task,
                 new_tokens=workload.new_tokens,
                 gpu_uuid=device.uuid,
                 gpu_absent=device.uuid_absent,

@@ -25,7 +25,7 @@ from benchtui.engine.exception_text import described, text_of
 from benchtui.engine.job import STEP_COST_S
 from benchtui.engine.models import attention, compilation
 from benchtui.engine.workloads.base import Workload
-from benchtui.engine.workloads.batches import SEARCH_S
+from benchtui.engine.workloads.inputs.batches import SEARCH_S
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Effective, StepCost
 

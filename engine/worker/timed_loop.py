@@ -87,6 +87,7 @@ class Recorder(msgspec.Struct):
             tokens=_column(each.tokens for each in self.counted),
             padded_tokens=_column(each.padded_tokens for each in self.counted),
             loss=self._losses(),
+            requests=_column(each.requests for each in self.counted),
         )
 
     def _losses(self) -> list[float | None] | None:

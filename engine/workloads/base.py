@@ -6,11 +6,11 @@ import msgspec
 import torch
 
 from benchtui.engine.devices.base import Lap
-from benchtui.sessions.payloads import AnswerKind, Data, Effective, Model
+from benchtui.sessions.payloads import AnswerKind, Data, Effective, Model, RequestTimes
 
 
 class StepCounts(msgspec.Struct, frozen=True):
-    """Tokens and loss of a step. None if the task has none."""
+    """Tokens, loss and requests of a step. None if the task has none."""
 
     tokens: int | None = None
     """Tokens without padding, including generated ones."""
@@ -18,6 +18,7 @@ class StepCounts(msgspec.Struct, frozen=True):
     """Tokens including padding."""
     loss: float | None = None
     """May be infinite or NaN."""
+    requests: RequestTimes | None = None
 
 
 MOST_VALUES = 6_500_000
@@ -73,7 +74,7 @@ class Workload(Protocol):
         """Repeat the batches of a step with about this many tokens in all further ones.
 
         With ``one_batch`` they are all the same. Return its number of tokens, including padding. None if the
-        task doesn't choose its batches.
+        task doesn't choose its batches. Raises BenchtuiError if the operations of a step can't be counted.
         """
         ...
 

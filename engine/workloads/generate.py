@@ -13,7 +13,7 @@ from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.models import drafts
 from benchtui.engine.models.network import Architecture
 from benchtui.engine.workloads.base import Output
-from benchtui.engine.workloads.batches import Side
+from benchtui.engine.workloads.inputs.batches import Side
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
 from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.payloads import Effective

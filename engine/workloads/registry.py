@@ -5,10 +5,14 @@ from collections.abc import Callable
 from benchtui.engine.devices.base import Device
 from benchtui.engine.workloads.base import Workload
 from benchtui.engine.workloads.classify import Classify
+from benchtui.engine.workloads.embed import Embed
 from benchtui.engine.workloads.generate import Generate
+from benchtui.engine.workloads.image import Image
 from benchtui.engine.workloads.lm_forward import LmForward
 from benchtui.engine.workloads.lm_train import LmTrain
 from benchtui.engine.workloads.own import CustomTask
+from benchtui.engine.workloads.serve_batch import ServeBatch
+from benchtui.engine.workloads.speech import Speech
 from benchtui.sessions.sweep import Config, Sweep
 
 _TASKS: dict[str, Callable[[Sweep, Config, Device], Workload]] = {
@@ -16,6 +20,10 @@ _TASKS: dict[str, Callable[[Sweep, Config, Device], Workload]] = {
     "lm-forward": LmForward,
     "lm-train": LmTrain,
     "generate": Generate,
+    "serve-batch": ServeBatch,
+    "embed": Embed,
+    "image": Image,
+    "speech": Speech,
 }
 
 

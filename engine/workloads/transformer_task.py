@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import cycle
 from math import ceil
+from types import FunctionType
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from benchtui.engine.job import THROUGHPUT_BLOCK
 from benchtui.engine.models import attention, compilation, loading, precision, quantization
 from benchtui.engine.models.network import Architecture, load_network
 from benchtui.engine.workloads.base import Output, StepCounts
-from benchtui.engine.workloads.batches import Batches, Side, SyntheticBatches, TextBatches, find_step
+from benchtui.engine.workloads.inputs.batches import Batches, Side, SyntheticBatches, TextBatches, find_step
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.payloads import Data, Effective
 from benchtui.sessions.sweep import SYNTHETIC, Config, Sweep
@@ -45,7 +46,7 @@ class StepOutput(msgspec.Struct, frozen=True):
     """Result of a step, for counting tokens and loss."""
 
     masks: tuple[torch.Tensor, ...]
-    """Attention mask of each batch, on the host, with shape (batch, length)."""
+    """Attention mask of each batch, on the host, with shape (batch, length); empty if samples aren't texts."""
     loss: torch.Tensor | None = None
     """Scalar on the device. None if the task has no loss."""
 
@@ -60,7 +61,10 @@ class NetworkTask:
     """Rows of the data set that the probe consists of: the first ones."""
 
     def __init__(self, sweep: Sweep, config: Config, device: Device, auto: Any) -> None:  # noqa: ANN401  (one of transformers' Auto classes)
-        """Load network and batches. Raises BenchtuiError if either is unavailable."""
+        """Load network and batches. Raises BenchtuiError if either is unavailable.
+
+        ``auto`` may be a function that returns the class for a configuration.
+        """
         self._config = config = sweep.resolve(config)
         self._device = device.torch_device
         self._pins = sweep.measure.mode == "throughput" and self._device.type == "cuda"
@@ -73,6 +77,7 @@ class NetworkTask:
         self._require_room(architecture)
         self._batches = self._make_batches(sweep, architecture)
         self._draw = self._batches.draw
+        auto = auto(configuration) if isinstance(auto, FunctionType) else auto
         network = load_network(auto, architecture, sweep, config, self._device)
         self.model = network.model
         self.data: Data | None = self._batches.data
@@ -117,7 +122,12 @@ class NetworkTask:
         raise AssertionError("the task doesn't accumulate batches")
 
     def count(self, done: StepOutput) -> StepCounts:
-        """Count a step's tokens by its attention masks, plus generated ones, and read its loss."""
+        """Count a step's tokens by its attention masks, plus generated ones, and read its loss.
+
+        Without masks its samples aren't texts.
+        """
+        if not done.masks:
+            return StepCounts()
         for mask in done.masks:
             self._note_padding(mask)
         generated = self._generated
@@ -143,6 +153,13 @@ class NetworkTask:
 
     def _probe(self, step_s: float) -> Iterator[ProbeBatch]:
         """Yield batches that contain the first rows of the data set. Raises BenchtuiError if it takes long."""
+        self._begin_probe(step_s)
+        for done in range(0, self.probe_rows, self._config.batch_size):
+            mask, inputs = self._next(lambda part: None)
+            yield ProbeBatch(min(self.probe_rows - done, self._config.batch_size), mask, inputs)
+
+    def _begin_probe(self, step_s: float) -> None:
+        """Return to the first batch. Raises BenchtuiError if passes over the rows of the probe take long."""
         passes = ceil(self.probe_rows / self._config.batch_size)
         if passes * step_s > LONGEST_ANSWER_S:
             raise BenchtuiError(
@@ -150,9 +167,6 @@ class NetworkTask:
             )
         self._batches.rewind()
         self._draw = self._batches.draw
-        for done in range(0, self.probe_rows, self._config.batch_size):
-            mask, inputs = self._next(lambda part: None)
-            yield ProbeBatch(min(self.probe_rows - done, self._config.batch_size), mask, inputs)
 
     def _extend(self, network: Any) -> Any:  # noqa: ANN401  (a model of transformers)
         """Return the network with what the task adds to it before it is compiled."""
@@ -187,8 +201,11 @@ class NetworkTask:
     def _to_device(self, tensor: torch.Tensor) -> torch.Tensor:
         """Copy an input to the device. The host waits for a copy only if its memory isn't pinned."""
         if self._pins:
-            return tensor.pin_memory().to(self._device, non_blocking=True)
-        return tensor.to(self._device)
+            moved = tensor.pin_memory().to(self._device, non_blocking=True)
+        else:
+            moved = tensor.to(self._device)
+        dtype = precision.weights_dtype(self._config.precision)
+        return moved.to(dtype) if moved.is_floating_point() else moved
 
     def _to_host(self, result: torch.Tensor) -> None:
         """Copy a result to the host, in throughput mode to one pinned buffer for all steps."""

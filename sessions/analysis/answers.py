@@ -18,7 +18,7 @@ from benchtui.sessions.sweep.options import FOUR_BITS
 
 Values = NDArray[Any]
 """Output of a probe: float32 logits (positions, vocabulary), integer tokens (rows, new tokens), float64 losses
-(steps,), or float32 or float64 values of any shape."""
+(steps,), float32 embeddings (texts, dimensions), or float64 values of any shape."""
 
 
 class Tolerance(msgspec.Struct, frozen=True):
@@ -27,7 +27,7 @@ class Tolerance(msgspec.Struct, frozen=True):
     kl: float
     """Highest mean KL divergence, in nats."""
     sqnr_db: float
-    """Lowest signal-to-noise ratio; holds for logits and for values of an own step."""
+    """Lowest signal-to-noise ratio; holds for logits, embeddings and values of an own step."""
     equal_tokens: float
     """Lowest share of equal tokens. Greedy decoding diverges for good after the first near tie."""
     loss: float
@@ -159,7 +159,24 @@ def _values(base: Values, mine: Values) -> dict[str, Any]:
     }
 
 
-_FIGURES = {"logits": _logits, "tokens": _tokens, "losses": _losses, "values": _values}
+def _embeddings(base: Values, mine: Values) -> dict[str, Any]:
+    cosines = [_values(*pair)["cosine"] for pair in zip(base, mine, strict=True)]
+    known = [cosine for cosine in cosines if cosine is not None]
+    return _values(base, mine) | {"cosine": sum(known) / len(known) if known else None}
+
+
+_FIGURES = {
+    "logits": _logits,
+    "tokens": _tokens,
+    "losses": _losses,
+    "embeddings": _embeddings,
+    "values": _values,
+}
+
+
+_MEAN_AXIS = {"logits": -1, "embeddings": 0}
+"""Axis along which a kind's values are taken about their mean: softmax ignores that of a position's logits, and
+that of all texts is the same direction in any embedding, whatever the text."""
 
 
 def _verdict(
@@ -188,12 +205,12 @@ def _unrelated(kind: AnswerKind, base: Values, mine: Values) -> bool:
         return False
     if kind == "tokens":
         return not (base == mine).any()
-    correlation = _correlation(base, mine, -1 if kind == "logits" else None)
+    correlation = _correlation(base, mine, _MEAN_AXIS.get(kind))
     return correlation < max(CHANCE_CORRELATION, CHANCE_ERRORS / sqrt(base.size))
 
 
 def _correlation(base: Values, mine: Values, axis: int | None) -> float:
-    """Return the correlation of two outputs about their means, of logits about those of each position.
+    """Return the correlation of two outputs about their means along an axis.
 
     1 if the baseline's values are all equal, and none can be told.
     """

@@ -32,7 +32,7 @@ def unapplied_options(config: Config, effective: Effective) -> tuple[str, ...]:
 def has_no_part(case: CaseState, option: str) -> bool:
     """Return whether an option is neither requested nor read back: one of another task, or a newer one."""
     row, read_back = BY_NAME[option], case.effective.others if case.effective else {}
-    optional = row.task or not (row.own_fields or row.free)
+    optional = row.tasks or not (row.own_fields or row.free)
     return bool(optional) and option not in read_back and getattr(case.config, option) == row.default
 
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.sweep import Config
+from benchtui.sessions.sweep import Config, task_named
 from benchtui.sessions.sweep.options import NUMERIC, SHOWN
 
 if TYPE_CHECKING:  # importing numpy would delay the first frame
@@ -80,6 +81,7 @@ PLOT_METRICS = (
     PlotMetric("latency p99", "ms", lambda case, metrics: _known(metrics.latency_ms.p99)),
     PlotMetric("time to first token", "ms", lambda case, metrics: _median(metrics.time_to_first_token_ms)),
     PlotMetric("time per output token", "ms", lambda case, metrics: _median(metrics.time_per_output_token_ms)),
+    PlotMetric("time of a request", "ms", lambda case, metrics: _median(metrics.request_ms)),
     MEMORY,
     ENERGY,
 )
@@ -131,13 +133,17 @@ def axes_of(plan: Iterable[Config]) -> tuple[str, ...]:
 
 
 def available_metrics(cases: Sequence[CaseState], known: MetricsLookup) -> tuple[PlotMetric, ...]:
-    """Return the metrics that any of the cases has, and samples/s always."""
+    """Return the metrics that any of the cases has, and the throughput always."""
     measured = [(case, metrics) for case in cases if (metrics := known(case))]
-    return tuple(
-        metric
-        for metric in PLOT_METRICS
-        if metric is SAMPLES or any(metric.of(case, metrics) for case, metrics in measured)
-    )
+    others = (metric for metric in PLOT_METRICS if metric is not SAMPLES)
+    known_ones = (metric for metric in others if any(metric.of(case, metrics) for case, metrics in measured))
+    return throughput(cases), *known_ones
+
+
+def throughput(cases: Iterable[CaseState]) -> PlotMetric:
+    """Return the metric of the throughput, named by the unit of the cases' task."""
+    task = next((case.task for case in cases if case.prepared), task_named(""))
+    return replace(SAMPLES, name=task.unit)
 
 
 def chart(cases: Iterable[CaseState], known: MetricsLookup, metric: PlotMetric, axis: str) -> Chart:

@@ -11,6 +11,7 @@ from benchtui.sessions.compare.system_facts import NAMED_ELSEWHERE, Fact, models
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import task_named
 
 SOFTWARE = ("GPU driver", "CUDA", "cuDNN", "Python", "PyTorch", "Transformers", "Torch threads")
 """System facts that belong to the software; the others belong to the machine."""
@@ -189,10 +190,8 @@ def _settings(session: Session) -> Iterator[Fact]:
     device = next((each for each in sweep.axes.device if each != "cpu"), "cpu")
     yield from _options("", sweep.measure.for_device(device), excluded=("baseline", "explain"))
     yield from _options("run ", sweep.run)
-    if sweep.task == "lm-train":
-        yield from _options("train ", sweep.train)
-    if sweep.task == "generate":
-        yield from _options("generate ", sweep.generate)
+    if entries := task_named(sweep.task).entries:
+        yield from _options(f"{entries} ", getattr(sweep, entries))
     yield from ((f"env {name}", text) for name, text in sweep.env.items())
 
 

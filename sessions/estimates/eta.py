@@ -157,7 +157,7 @@ def _steps_needed(done: RoundSoFar, measure: Measure) -> StepsLeft:
 
 def work(config: Config) -> int:
     """Return the samples times tokens of a step."""
-    return config.batch_size * config.sequence_length
+    return config.size
 
 
 def case_left(

@@ -25,7 +25,7 @@ from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import Config, Measure, Sweep, custom_task
+from benchtui.sessions.sweep import Config, Measure, Sweep, custom_task, task_named
 from benchtui.sessions.sweep.options import FOUR_BITS
 
 NEWEST = 12
@@ -160,7 +160,8 @@ def load_history(entries: Iterable[SessionFile], sweep: Sweep, hostname: str) ->
 
 def workload_key(sweep: Sweep) -> tuple[object, ...]:
     """Return what two sweeps must share for one to predict the other."""
-    task = {"lm-train": sweep.train, "generate": sweep.generate}.get(sweep.task)
+    entries = task_named(sweep.task).entries
+    task = getattr(sweep, entries) if entries else None
     return (sweep.model, sweep.task, task, sweep.run.executor)
 
 
@@ -233,8 +234,9 @@ def _interpolated_mb(known: list[tuple[int, float]], size: int) -> float:
 def _guess_s(config: Config, sweep: Sweep, parameters: int) -> float | None:
     if custom_task(sweep.task):
         return None
-    tokens = float(work(config))
-    if sweep.task == "generate":
+    task = task_named(sweep.task)
+    tokens = float(work(config) if task.texts else config.batch_size * task.positions)
+    if task.entries == "generate":
         tokens += config.batch_size * sweep.resolve(config).new_tokens
     if sweep.task == "lm-train":
         tokens *= 3 * sweep.resolve(config).accumulation

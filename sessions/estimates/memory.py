@@ -67,7 +67,7 @@ def _family(config: Config) -> Config:
 
 
 def _work(config: Config) -> int:
-    return config.batch_size * config.sequence_length
+    return config.size
 
 
 def _quantity(config: Config) -> Quantity:

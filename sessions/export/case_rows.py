@@ -158,9 +158,26 @@ def _rates(found: Metrics | None) -> Values:
         "host_p50_ms": "host_ms",
         "time_to_first_token_p50_ms": "time_to_first_token_ms",
         "time_per_output_token_p50_ms": "time_per_output_token_ms",
+        "request_p50_ms": "request_ms",
     }
     medians = {name: getattr(getattr(found, field, None), "median", None) for name, field in spreads.items()}
-    return {**{name: getattr(found, name, None) for name in names}, **medians}
+    return {
+        **{name: getattr(found, name, None) for name in names},
+        **medians,
+        **_request_tails(found),
+        "sample": found.task.one_sample if found else None,
+    }
+
+
+def _request_tails(found: Metrics | None) -> Values:
+    """Return the high percentiles of the times of requests; None for tasks that don't time them one by one."""
+    fields = ("time_to_first_token", "time_per_output_token", "request")
+    known = found if found and found.request_ms else None
+    return {
+        f"{field}_{percentile}_ms": getattr(getattr(known, f"{field}_ms", None), percentile, None)
+        for field in fields
+        for percentile in ("p90", "p99")
+    }
 
 
 def _resources(case: CaseState) -> Values:

@@ -98,6 +98,7 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     device_p50_ms: A[Figure, Meta(description="Between device events around the step.")]
     host_p50_ms: A[Figure, Meta(description="Until the step returned, waits inside it included.")]
     wait_mean_ms: A[Figure, Meta(description="For which the host then waited for the device.")]
+    sample: A[Text, Meta(description="What a sample is: sample, image, embedding, request, or audio-s.")]
     samples_per_s: A[Figure, Meta(description="Samples over time, as totals over totals.")]
     samples_per_s_low: A[Figure, Meta(description="95% interval of it, by the mean steps of the rounds.")]
     samples_per_s_high: Figure
@@ -105,7 +106,14 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     padded_tokens_per_s: A[Figure, Meta(description="Tokens with the padding.")]
     new_tokens_per_s: A[Figure, Meta(description="Generated tokens over the time of whole steps.")]
     time_to_first_token_p50_ms: Figure
+    time_to_first_token_p90_ms: A[Figure, Meta(description="Over all requests, of task serve-batch.")]
+    time_to_first_token_p99_ms: Figure
     time_per_output_token_p50_ms: Figure
+    time_per_output_token_p90_ms: A[Figure, Meta(description="Over all tokens, of task serve-batch.")]
+    time_per_output_token_p99_ms: Figure
+    request_p50_ms: A[Figure, Meta(description="From the submission of a request to its last token.")]
+    request_p90_ms: Figure
+    request_p99_ms: Figure
     loss: A[Figure, Meta(description="Of the last measured training step.")]
     first_step_ms: A[Figure, Meta(description="The worker's very first, warm-up included.")]
     cold_cost_ms: A[
@@ -167,10 +175,16 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     answer_baseline: A[Amount, Meta(description="Number of the case that its output was compared with.")]
     answer_kl_mean: A[Figure, Meta(description="Mean KL(baseline || case) of the logits, in nats.")]
     answer_kl_p99: A[Figure, Meta(description="99th percentile over the positions; not below 100 of them.")]
-    answer_top1_agreement: A[Figure, Meta(description="Share of positions with the same likeliest token.")]
-    answer_sqnr_db: A[Figure, Meta(description="Signal-to-noise ratio of logits or own values, in dB.")]
+    answer_top1_agreement: A[
+        Figure, Meta(description="Share of positions with the same likeliest token or class.")
+    ]
+    answer_sqnr_db: A[
+        Figure, Meta(description="Signal-to-noise ratio of logits, embeddings or own values, in dB.")
+    ]
     answer_largest_difference: A[Figure, Meta(description="Largest absolute difference of two values.")]
-    answer_cosine: A[Figure, Meta(description="Cosine similarity of own values.")]
+    answer_cosine: A[
+        Figure, Meta(description="Cosine similarity of own values; of embeddings, its mean over the texts.")
+    ]
     answer_equal_tokens: A[Figure, Meta(description="Share of generated tokens that are equal.")]
     answer_first_difference: A[Amount, Meta(description="First new token or training step that differs.")]
     answer_loss_difference: A[Figure, Meta(description="Largest relative difference of a loss.")]

@@ -12,11 +12,11 @@ from benchtui.sessions.plots import style
 from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, step_counts
 from benchtui.sessions.plots.values import Value, value_text
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P95
-from benchtui.sessions.stats.results import Result, series_key
+from benchtui.sessions.stats.results import Result, series_key, task_of
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import number
 from benchtui.sessions.text.labels import case_label
-from benchtui.sessions.text.wording import SAMPLES_PER_S, headline_rate
+from benchtui.sessions.text.wording import headline_rate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,7 +77,7 @@ def throughput(data: PlotData) -> Plan | SkippedPlot:
 
 def throughput_of(results: Sequence[Result]) -> tuple[ToPoint, Quantity]:
     """Return the throughput to plot, in the unit of the first case."""
-    unit = next((headline_rate(result)[1] for result in results), SAMPLES_PER_S)
+    unit = headline_rate(results[0])[1] if results else task_of(results).unit
     return partial(_throughput, unit=unit), replace(_THROUGHPUT, unit=f"Throughput ({unit})")
 
 

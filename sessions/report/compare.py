@@ -1,7 +1,7 @@
 """Comparison report: which setup to run, why, and how sure; then every case, each system and what differs."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 import msgspec
@@ -16,9 +16,10 @@ from benchtui.sessions.report.comparison.naming import base_name, lettered, new_
 from benchtui.sessions.report.document import render, when
 from benchtui.sessions.report.overview.results import without_equal
 from benchtui.sessions.report.reproduce import no_recipe_reason, recipe
+from benchtui.sessions.stats.results import task_of
 from benchtui.sessions.text.formatting import listed
 from benchtui.sessions.text.markdown import Markdown
-from benchtui.sessions.text.tables import Table, table
+from benchtui.sessions.text.tables import Table, in_unit, table
 from benchtui.sessions.text.wording import Finding
 
 READING = "A ratio says how many times as fast the new session is: above 1, it is faster than A."
@@ -99,8 +100,17 @@ def row_markdown(against: PairwiseComparison, row: AlignedCase) -> str:
     """Render one case as a single-row table in GitHub's Markdown."""
     from benchtui.sessions.text.tables import markdown as render_markdown  # imports pandas when called
 
-    shown = table(full_columns(against.new_letter), pair_rows(against, [row]))
+    shown = _table(against, full_columns, [row])
     return f"{render_markdown(shown)}\n" if shown else ""
+
+
+def _table(
+    against: PairwiseComparison, columns: Callable[[str], Columns], rows: Iterable[AlignedCase]
+) -> Table | None:
+    """Return the table of the rows that have a pair, with samples named as the cases' task does."""
+    pairs = pair_rows(against, rows)
+    task = task_of([each.pair.base for each in pairs])
+    return table(in_unit(columns(against.new_letter), task), pairs)
 
 
 def _session(letter: str, name: str, measured: str) -> str:
@@ -109,7 +119,7 @@ def _session(letter: str, name: str, measured: str) -> str:
 
 
 def _block(against: PairwiseComparison, columns: Callable[[str], Columns]) -> Block:
-    whole = table(columns(against.new_letter), pair_rows(against, against.rows))
+    whole = _table(against, columns, against.rows)
     shown, same = without_equal(whole, whole.titles.index("Verdict") + 1) if whole else (None, [])
     return Block(
         title=f"{new_name(against)} against {base_name(against)}",

@@ -16,7 +16,7 @@ from benchtui.sessions.report.overview.option_effects import Recommended, effect
 from benchtui.sessions.report.overview.results import Group, results_by_device, unmeasured
 from benchtui.sessions.report.overview.short_facts import short_facts
 from benchtui.sessions.report.reproduce import Recipe, no_recipe_reason, recipe
-from benchtui.sessions.report.sections import recommendations, task_metrics
+from benchtui.sessions.report.sections import recommendations
 from benchtui.sessions.report.sections.answers import AnswersSection, answers
 from benchtui.sessions.report.sections.explain import ExplainSection, explain
 from benchtui.sessions.report.sections.memory_energy import frontier_table, frontiers
@@ -26,6 +26,7 @@ from benchtui.sessions.report.sections.recommendations import Recommendation
 from benchtui.sessions.report.sections.roofline import Row as LimitRow
 from benchtui.sessions.report.sections.roofline import limits_by_case, limits_summary
 from benchtui.sessions.report.sections.steadiness import anomaly_table
+from benchtui.sessions.report.sections.task_metrics import TaskSection, task_sections
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.ratio_limits import RatioLimits
@@ -66,8 +67,8 @@ class Report(msgspec.Struct, frozen=True):
     results: list[Group]
     remarks: list[str]
     """Where larger batches stop paying off, tokenizing, what limits the cases, and what wasn't measured."""
-    generation: Table | None
-    training: Table | None
+    tasks: list[TaskSection]
+    """Metrics of the session's task alone."""
     ranking: str | None
     effects: Table | None
     answers: AnswersSection | None
@@ -125,8 +126,7 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
         no_recipe=no_recipe_reason(session),
         results=results_by_device(session, results, limits),
         remarks=_remarks(session, results, choices, limits, varying),
-        generation=task_metrics.generation(results, varying),
-        training=task_metrics.training(results, start.sweep.task, varying),
+        tasks=task_sections(results, start.sweep.task, varying),
         ranking=ranking(effects),
         effects=effect_table(effects),
         answers=answers(session, results, varying),

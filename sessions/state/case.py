@@ -22,7 +22,7 @@ from benchtui.sessions.events import (
 from benchtui.sessions.payloads import AnswerComparison, Effective, Memory
 from benchtui.sessions.state.columns import Columns, Sizes
 from benchtui.sessions.state.simulation import SIMULATED
-from benchtui.sessions.sweep import Config
+from benchtui.sessions.sweep import Config, Task, task_named
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
@@ -179,6 +179,11 @@ class CaseState(msgspec.Struct):
         """Samples per step: the batch size, unless the task reports another number."""
         reported = self.prepared.samples_per_step if self.prepared else None
         return self.config.batch_size if reported is None else reported
+
+    @property
+    def task(self) -> Task:
+        """Row of its task, which names its samples; that of unnamed samples before the case is prepared."""
+        return task_named((self.prepared and self.prepared.task) or "")
 
     @property
     def effective(self) -> Effective | None:

@@ -18,6 +18,7 @@ from benchtui.sessions.payloads import (
     HOST_ACTIVITY,
     GpuReadings,
     HostReadings,
+    RequestTimes,
 )
 
 Sizes = tuple[dict[str, int], dict[str, int]]
@@ -60,12 +61,14 @@ class Columns(msgspec.Struct):
     """Tokens per step with padding, in the narrowest type that fits; empty if unknown."""
     loss: array[float] = msgspec.field(default_factory=lambda: array("d"))
     """Loss of each training step, NaN if it wasn't finite; empty for other tasks."""
+    requests: list[RequestTimes] = msgspec.field(default_factory=list)
+    """Times of the requests of each step; empty for a task without requests."""
     event_ends: list[tuple[int, float]] = msgspec.field(default_factory=list)
     """Number of steps after each ``steps`` event, and the event's session time in seconds."""
 
     def extend(self, steps: Steps) -> None:
         """Append the columns of an event; raises BenchtuiError if their lengths differ."""
-        counted = (steps.tokens, steps.padded_tokens, steps.loss)
+        counted = (steps.tokens, steps.padded_tokens, steps.loss, steps.requests)
         columns = (steps.wall_ms, steps.device_ms, steps.host_ms, *counted, *steps.parts_ms.values())
         if len({len(column) for column in columns if column is not None}) > 1:
             raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns differ in length")
@@ -78,6 +81,7 @@ class Columns(msgspec.Struct):
         self.tokens = _with_counts(self.tokens, steps.tokens or ())
         self.padded_tokens = _with_counts(self.padded_tokens, steps.padded_tokens or ())
         self.loss.extend(nan if loss is None else loss for loss in steps.loss or ())
+        self.requests.extend(steps.requests or ())
         for part, times in steps.parts_ms.items():
             _append(self.parts_ms.setdefault(part, array("d")), times)
 
@@ -88,6 +92,7 @@ class Columns(msgspec.Struct):
             del times[kept:]
         for counts in (self.tokens, self.padded_tokens):
             del counts[kept:]
+        del self.requests[kept:]
         self.rounds = [each for each in self.rounds if each[1] < kept]
         self.event_ends = [each for each in self.event_ends if each[0] <= kept]
 

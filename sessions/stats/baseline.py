@@ -82,7 +82,8 @@ def explain_missing_baseline(
     if wanted is None:
         options = ", ".join(f"{option}={value}" for option, value in named.named.items()) if named else "any"
         of = f" of {config.model}" if config.model else ""
-        return f"no case with {options} was planned{of} at {config.sequence_length:,} tokens"
+        at = f" at {config.sequence_length:,} tokens" if config.sequence_length else ""
+        return f"no case with {options} was planned{of}{at}"
     return f"the baseline, {name_of(wanted)}, {NOT_MEASURED.get(wanted.state, 'has no figures')}"
 
 

@@ -3,7 +3,8 @@
 Throughput is a ratio of totals: everything processed over the time of all steps.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from math import isfinite, sqrt
 
 import msgspec
@@ -27,6 +28,7 @@ from benchtui.sessions.stats.quantiles import (
 )
 from benchtui.sessions.stats.sampling import Sample, Statistic, interval
 from benchtui.sessions.stats.steadiness import Unsteady, detect_unsteadiness
+from benchtui.sessions.sweep import Task, task_named
 
 
 class Distribution(msgspec.Struct, frozen=True, gc=False):
@@ -71,6 +73,8 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     parts_ms: dict[str, Distribution]
     samples_per_s: float | None = None
     """All samples over the time of all steps."""
+    task: Task = task_named("")
+    """Row of its task, which names its samples."""
     tokens_per_s: float | None = None
     """Real tokens only, by the attention mask."""
     padded_tokens_per_s: float | None = None
@@ -102,9 +106,13 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     energy_per_sample_high_j: float | None = None
     """95% interval of the energy per sample over the rounds; needs at least three."""
     time_to_first_token_ms: Distribution | None = None
-    """Prefill of a generation: one pass over the prompts, up to the first new token of each."""
+    """Prefill of a generation: one pass over the prompts, up to the first new token of each. Of requests: one
+    value per request, its wait in the queue included."""
     time_per_output_token_ms: Distribution | None = None
-    """Decode time per new token after the first. Every sample of a batch gets its token at the same time."""
+    """Decode time per new token after the first. Every sample of a batch gets its token at the same time. Of
+    requests: one value per token, the time since the one before it."""
+    request_ms: Distribution | None = None
+    """Time of a request, from its submission to its last token; None for a task without requests."""
     new_tokens_per_s: float | None = None
     """Generated tokens only, over the time of whole steps."""
     prompt_tokens_per_s: float | None = None
@@ -187,7 +195,7 @@ def _with_times(case: CaseState) -> Metrics:
     parts = {part: spread for part, times in steps.parts_ms.items() if (spread := distribution(times))}
     rounds_ms = tuple(each.median.ms for each in rounds) if len(rounds) > 1 else ()
     halves = _loss_halves(steps)
-    return Metrics(
+    found = Metrics(
         latency_ms=latency,
         device_ms=distribution(steps.device_ms),
         host_ms=distribution(steps.host_ms),
@@ -208,6 +216,21 @@ def _with_times(case: CaseState) -> Metrics:
         warmup_steps=len(case.warmup),
         unsteady=detect_unsteadiness(steps.by_round()),
     )
+    return _with_requests(found, steps) if steps.requests else found
+
+
+def _with_requests(found: Metrics, steps: Columns) -> Metrics:
+    """Add the times of the requests of all steps."""
+    return replace(
+        found,
+        time_to_first_token_ms=_pooled(each.first_token_ms for each in steps.requests),
+        time_per_output_token_ms=_pooled(each.between_tokens_ms for each in steps.requests),
+        request_ms=_pooled(each.request_ms for each in steps.requests),
+    )
+
+
+def _pooled(times: Iterable[list[float]]) -> Distribution | None:
+    return distribution(list(chain.from_iterable(times)))
 
 
 def _with_rates(found: Metrics, case: CaseState) -> Metrics:
@@ -222,6 +245,7 @@ def _with_rates(found: Metrics, case: CaseState) -> Metrics:
         samples_per_s=samples_per_s,
         samples_per_s_low=low,
         samples_per_s_high=high,
+        task=case.task,
         tokens_per_s=per_second(_total(steps.tokens, len(steps)), total_ms),
         padded_tokens_per_s=per_second(_padded_tokens(case, samples), total_ms),
         new_tokens_per_s=per_second(samples * new_tokens, total_ms) if new_tokens else None,
@@ -286,7 +310,7 @@ def _loss_halves(steps: Columns) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _prompt_rate(found: Metrics, case: CaseState, new_tokens: int) -> float | None:
-    prefill, tokens = found.time_to_first_token_ms, _total(case.measured.tokens, len(case.measured))
+    prefill, tokens = found.parts_ms.get("prefill"), _total(case.measured.tokens, len(case.measured))
     if prefill is None or tokens is None or tokens <= new_tokens:
         return None
     return per_second(tokens - new_tokens, prefill.mean * prefill.n)
@@ -304,10 +328,15 @@ def _padded_tokens(case: CaseState, samples: int) -> float | None:
 
     Without such counts, a case padded to ``max`` has the full sequence length per sample.
     """
-    steps = case.measured
-    if len(steps.padded_tokens) or len(steps.tokens) != len(steps) or case.config.padding != "max":
+    steps, length = case.measured, case.config.sequence_length
+    if (
+        len(steps.padded_tokens)
+        or len(steps.tokens) != len(steps)
+        or case.config.padding != "max"
+        or not length
+    ):
         return _total(steps.padded_tokens, len(steps))
-    return float(samples) * case.config.sequence_length
+    return float(samples) * length
 
 
 def _per_output_token(steps: Columns, new_tokens: int | None) -> Distribution | None:

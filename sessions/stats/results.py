@@ -2,7 +2,7 @@
 
 from __future__ import annotations  # Metrics is only a type here: its module imports numpy
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from statistics import geometric_mean
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from benchtui.sessions.stats import evidence
 from benchtui.sessions.stats.evidence import Evidence, with_noise
 from benchtui.sessions.stats.noise import Noise
 from benchtui.sessions.stats.sampling import Sample
-from benchtui.sessions.sweep import Config, Work, distinct_works
+from benchtui.sessions.sweep import Config, Task, Work, distinct_works, task_named
 from benchtui.sessions.sweep.options import AXES
 
 if TYPE_CHECKING:
@@ -80,8 +80,9 @@ class Result(msgspec.Struct, frozen=True):
         new = self._over_memory(self.metrics.new_tokens_per_s)
         if new is not None:
             return new, "new tokens/s per MB"
-        if self.tokens_per_mb is None:
-            return self.samples_per_mb, "samples/s per MB"
+        task = self.metrics.task
+        if self.tokens_per_mb is None or (task.names_samples and task.headline == "samples"):
+            return self.samples_per_mb, f"{self.metrics.task.unit} per MB"
         return self.tokens_per_mb, f"{self.token_rate[1]} per MB"
 
     def _over_memory(self, rate: float | None) -> float | None:
@@ -164,6 +165,11 @@ def varied(configs: Iterable[Config]) -> tuple[str, ...]:
     """Return the options, except batch size, that vary among the configurations."""
     columns = zip(*map(series_key, configs), strict=True)
     return tuple(name for name, column in zip(SERIES_OPTIONS, columns, strict=False) if len(set(column)) > 1)
+
+
+def task_of(results: Sequence[Result]) -> Task:
+    """Return the row of the cases' task, which names their samples: that of the first."""
+    return results[0].metrics.task if results else task_named("")
 
 
 def by_work(results: Iterable[Result]) -> dict[Work, tuple[Result, ...]]:

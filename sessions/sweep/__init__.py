@@ -5,7 +5,6 @@ from benchtui.sessions.sweep.model import (
     MOST_ROUNDS,
     SAMPLE,
     SYNTHETIC,
-    TASKS,
     Caches,
     Case,
     ExecutorKind,
@@ -44,6 +43,7 @@ from benchtui.sessions.sweep.plan import (
     incompatible_reason,
     unsupported_reason,
 )
+from benchtui.sessions.sweep.tasks import TASKS, Task, task_named
 
 __all__ = [
     "LARGEST",
@@ -71,6 +71,7 @@ __all__ = [
     "Seconds",
     "Size",
     "Sweep",
+    "Task",
     "Train",
     "Weights",
     "WhenLost",
@@ -83,5 +84,6 @@ __all__ = [
     "expand_node_kinds",
     "included_configs",
     "incompatible_reason",
+    "task_named",
     "unsupported_reason",
 ]

@@ -27,8 +27,6 @@ ExecutorKind = Literal["local", "ray"]
 WhenLost = Literal["fail", "repeat"]
 Explain = Literal["all", "baseline", "best"]
 
-TASKS = ("classify", "lm-forward", "lm-train", "generate")
-"""Built-in tasks, which need no user code."""
 SAMPLE = "sample"
 """The bundled dataset."""
 SYNTHETIC = "synthetic"
@@ -137,10 +135,10 @@ class Train(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class Generate(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Generation options of the task ``generate``."""
+    """Options of tasks that generate tokens."""
 
     new_tokens: Size = 32
-    """Tokens added to each prompt; generation never ends early."""
+    """Tokens generated per sample; generation never ends early."""
 
 
 class Run(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -199,7 +197,7 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
         return replace(self, **{home: replace(getattr(self, home), **{name: _of_option(value)})})
 
     def _uses(self, option: Option) -> bool:
-        return option.task in ("", self.task)
+        return not option.tasks or self.task in option.tasks
 
     def _entry(self, option: Option) -> str | int:
         home, _, name = option.entry.partition(".")

@@ -47,6 +47,7 @@ COMPILE_MODES = ("off", "default", "reduce-overhead", "max-autotune")
 KV_CACHES = ("dynamic", "static")
 PADDINGS = ("max", "longest", "packed")
 LORA = ("off", "r8", "r16")
+POOLINGS = ("auto", "mean", "cls", "last")
 OPTIMIZERS = ("auto", "adamw", "adamw-fused", "adamw-foreach", "adamw-8bit", "sgd")
 SWITCH = ("off", "on")
 """Values of an option that is on or off. TOML's ``false`` and ``true`` mean the same."""
@@ -101,8 +102,8 @@ class Option(msgspec.Struct, frozen=True):
     """Whether the default leaves the choice to a library, so that any actual value agrees with it."""
     of_texts: bool = False
     """Whether it has no effect on synthetic tokens."""
-    task: str = ""
-    """The only task on which it has an effect; empty if it has one on every task."""
+    tasks: tuple[str, ...] = ()
+    """The only tasks on which it has an effect; empty if it has one on every task."""
     entry: str = ""
     """Entry of the sweep that the default stands for, such as ``train.accumulation``."""
     named_values: bool = False
@@ -171,7 +172,7 @@ OPTIONS = (
         "{} cache",
         values=KV_CACHES,
         read_back=True,
-        task="generate",
+        tasks=("generate",),
         rare=True,
     ),
     Option(
@@ -183,7 +184,7 @@ OPTIONS = (
         pattern=r"lookup:[1-9]\d{0,2}|(?!lookup:)[\w./~@-]+",
         pattern_help="lookup:N, or a model",
         read_back=True,
-        task="generate",
+        tasks=("generate",),
         rare=True,
     ),
     Option(
@@ -193,7 +194,7 @@ OPTIONS = (
         "LoRA {}",
         values=LORA,
         read_back=True,
-        task="lm-train",
+        tasks=("lm-train",),
         rare=True,
     ),
     Option(
@@ -203,7 +204,7 @@ OPTIONS = (
         "Liger {}",
         values=SWITCH,
         read_back=True,
-        task="lm-train",
+        tasks=("lm-train",),
         rare=True,
     ),
     Option(
@@ -215,7 +216,7 @@ OPTIONS = (
         aliases=(("fused", "adamw-fused"), ("foreach", "adamw-foreach")),
         read_back=True,
         free=True,
-        task="lm-train",
+        tasks=("lm-train",),
         entry="train.optimizer",
         rare=True,
     ),
@@ -227,7 +228,7 @@ OPTIONS = (
         values=("auto", *SWITCH),
         read_back=True,
         free=True,
-        task="lm-train",
+        tasks=("lm-train",),
         entry="train.activation_checkpointing",
         rare=True,
     ),
@@ -240,9 +241,19 @@ OPTIONS = (
         least=0,
         read_back=True,
         free=True,
-        task="lm-train",
+        tasks=("lm-train",),
         entry="train.accumulation",
         rare=True,
+    ),
+    Option(
+        "pooling",
+        "of task embed: how token vectors become that of a text; auto: as the model states, or mean",
+        "pool=",
+        "{} pooling",
+        values=POOLINGS,
+        read_back=True,
+        free=True,
+        tasks=("embed",),
     ),
     Option(
         "env",
@@ -298,7 +309,7 @@ OPTIONS = (
     ),
     Option(
         "new_tokens",
-        "tokens that task generate adds to each prompt; 0: generate.new_tokens",
+        "tokens that are generated for each sample; 0: generate.new_tokens",
         "new=",
         "{} new tokens",
         numeric=True,
@@ -306,8 +317,18 @@ OPTIONS = (
         work=True,
         read_back=True,
         free=True,
-        task="generate",
+        tasks=("generate", "serve-batch", "speech"),
         entry="generate.new_tokens",
+    ),
+    Option(
+        "audio_seconds",
+        "length of the audio clips of task speech",
+        "audio=",
+        "{} s of audio",
+        numeric=True,
+        least=0,
+        work=True,
+        tasks=("speech",),
     ),
     Option(
         "sequence_length",
@@ -315,6 +336,7 @@ OPTIONS = (
         "seq=",
         "{:,} tokens",
         numeric=True,
+        least=0,
         work=True,
         named=True,
     ),
@@ -357,13 +379,15 @@ class Work(NamedTuple):
     model: str = ""
     """Model of the case; empty if the sweep has only one."""
     new_tokens: int = 0
-    """Tokens that task ``generate`` adds to each prompt; 0 if the sweep has one number for all cases."""
+    """Tokens generated per sample; 0 if the sweep has one number for all cases."""
     group: str = ""
     """``Config.group``."""
+    audio_seconds: int = 0
+    """Length of the audio clips of task ``speech``; 0 for other tasks."""
 
     def __str__(self) -> str:
-        new = f"{self.new_tokens:,} new" if self.new_tokens else ""
-        named = (self.model, f"{self.sequence_length:,} tokens", new)
+        sizes = {"{:,} tokens": self.sequence_length, "{:,} new": self.new_tokens, "{} s": self.audio_seconds}
+        named = (self.model, *(text.format(size) for text, size in sizes.items() if size))
         return self.group or ", ".join(part for part in named if part)
 
 
@@ -371,7 +395,15 @@ def distinct_works(works: Iterable[Work]) -> list[Work]:
     """Return each work once: models and groups in the given order, shortest samples first."""
     found = list(dict.fromkeys(works))
     models = list(dict.fromkeys(work.model for work in found))
-    return sorted(found, key=lambda work: (models.index(work.model), work.sequence_length, work.new_tokens))
+    return sorted(
+        found,
+        key=lambda work: (
+            models.index(work.model),
+            work.sequence_length,
+            work.new_tokens,
+            work.audio_seconds,
+        ),
+    )
 
 
 class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
@@ -387,8 +419,8 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     precision: str = "fp32"
     batch_size: Size = 1
     """Samples per step."""
-    sequence_length: Size = 128
-    """Tokens per sample, after truncation and padding."""
+    sequence_length: Count = 128
+    """Tokens per sample, after truncation and padding; 0 for tasks whose samples aren't texts."""
     quantization: str = "off"
     """Quantization of the weights after loading; ``checkpoint`` for weights that are stored quantized."""
     attention: str = "auto"
@@ -410,7 +442,11 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     accumulation: Count = 0
     """Batches whose gradients a step of task ``lm-train`` accumulates; 0 is ``train.accumulation``."""
     new_tokens: Count = 0
-    """Tokens that task ``generate`` adds to each prompt; 0 is ``generate.new_tokens``."""
+    """Tokens generated per sample, such as by task ``generate``; 0 is ``generate.new_tokens``."""
+    pooling: str = "auto"
+    """Pooling of task ``embed``; ``auto`` leaves it to the model."""
+    audio_seconds: Count = 0
+    """Length of the audio clips of task ``speech``; 0 for other tasks."""
     env: str = ""
     """Environment variables of the case, such as ``MALLOC_ARENA_MAX=2``, quoted as in a shell."""
     parameters: str = ""
@@ -432,7 +468,7 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     @property
     def work(self) -> Work:
         """Work of a step: a case is only compared with others of the same work."""
-        return Work(self.sequence_length, self.model, self.new_tokens, self.group)
+        return Work(self.sequence_length, self.model, self.new_tokens, self.group, self.audio_seconds)
 
     @property
     def name(self) -> str:
@@ -443,7 +479,7 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
         if self.label:
             return self.label if self.device == UNKNOWN else f"{self.device} {self.label}"
         again = " again" if self.repeat else ""
-        return f"{self._choices} bs={self.batch_size} seq={self.sequence_length}{again}"
+        return f"{self._choices} bs={self.batch_size}{self._length}{again}"
 
     @property
     def uses_cuda_graphs(self) -> bool:
@@ -453,7 +489,16 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     @property
     def family(self) -> str:
         """One-line name shared by cases that differ only in batch size."""
-        return f"{self._choices} seq={self.sequence_length}"
+        return f"{self._choices}{self._length}"
+
+    @property
+    def size(self) -> int:
+        """Size of a step, to which its time and memory are about proportional: samples times their length."""
+        return self.batch_size * max(self.sequence_length, self.audio_seconds, 1)
+
+    @property
+    def _length(self) -> str:
+        return f" seq={self.sequence_length}" if self.sequence_length else ""
 
     @property
     def _choices(self) -> str:
@@ -487,7 +532,9 @@ class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
     tokenizer_threads: tuple[int, ...] = (0,)
     padding: tuple[str, ...] = ("max",)
     new_tokens: tuple[Count, ...] = (0,)
-    sequence_length: tuple[Size, ...] = (128,)
+    pooling: tuple[str, ...] = ("auto",)
+    audio_seconds: tuple[Count, ...] = (0,)
+    sequence_length: tuple[Count, ...] = (128,)
     batch_size: tuple[Size, ...] = (1,)
     batch_size_auto: bool = False
     """Whether each combination of the other axes searches for the largest batch size that fits, from 1."""
@@ -528,6 +575,8 @@ class Baseline(Record, frozen=True, kw_only=True):
     tokenizer_threads: int | None = None
     padding: str | None = None
     new_tokens: int | None = None
+    pooling: str | None = None
+    audio_seconds: int | None = None
 
     def matches(self, config: Config) -> bool:
         """Return whether a case matches every option named here."""

@@ -27,6 +27,7 @@ from benchtui.sessions.sweep.options import (
     Exclusion,
     Option,
 )
+from benchtui.sessions.sweep.tasks import task_named
 
 
 def cases(sweep: Sweep) -> list[Case]:
@@ -159,9 +160,13 @@ def incompatible_reason(config: Config, sweep: Sweep) -> str | None:
         return _own_step_reason(config) or _without_effect(config, sweep)
     if config.parameters:
         return f"parameters ({config.parameters}) are for a step of your own"
-    checks = {"lm-train": _untrainable_reason, "generate": _ungeneratable_reason}
+    checks = {
+        "lm-train": _untrainable_reason,
+        "generate": _ungeneratable_reason,
+        "serve-batch": _unservable_reason,
+    }
     reason = checks[sweep.task](config) if sweep.task in checks else None
-    if config.padding == "packed" and sweep.task not in ("lm-forward", "lm-train"):
+    if config.padding == "packed" and not task_named(sweep.task).packs:
         reason = "padding=packed is for tasks lm-forward and lm-train"
     return reason or _without_effect(config, sweep)
 
@@ -198,6 +203,17 @@ def _ungeneratable_reason(config: Config) -> str | None:
     return None
 
 
+def _unservable_reason(config: Config) -> str | None:
+    """Return why transformers' continuous batching can't run a combination, or None."""
+    if config.precision.startswith("amp-"):
+        return "continuous batching runs in a thread of its own, without autocast; use bf16 or fp16"
+    if config.compile != "off":
+        return "transformers decides itself what it compiles for continuous batching; use compile = off"
+    if config.attention not in ("auto", "eager", "flash", "flash3") and not config.attention.startswith("sdpa"):
+        return f"attention {config.attention}: continuous batching runs with eager, sdpa and flash attention"
+    return None
+
+
 def _without_effect(config: Config, sweep: Sweep) -> str | None:
     """Return why an option has no effect on the task or on synthetic tokens, or None."""
     for option in OPTIONS:
@@ -209,8 +225,11 @@ def _without_effect(config: Config, sweep: Sweep) -> str | None:
 
 
 def _no_effect_reason(option: Option, sweep: Sweep) -> str | None:
-    if option.task and option.task != sweep.task:
-        return f"{option.name} is for task {option.task} only"
+    if option.tasks and sweep.task not in option.tasks:
+        noun = "tasks" if len(option.tasks) > 1 else "task"
+        return f"{option.name} is for {noun} {', '.join(option.tasks)} only"
+    if option.name == "padding" and not task_named(sweep.task).pads:
+        return f"task {sweep.task} pads nothing"
     if option.of_texts and sweep.dataset == SYNTHETIC:
         return "synthetic rows have no text to tokenize or pad"
     return None

@@ -18,7 +18,8 @@ from benchtui.sessions.sweep.model import (
     MOST_CASES,
     MOST_RETRIES,
     MOST_ROUNDS,
-    TASKS,
+    SAMPLE,
+    SYNTHETIC,
     Caches,
     ExecutorKind,
     Explain,
@@ -35,6 +36,7 @@ from benchtui.sessions.sweep.model import (
 )
 from benchtui.sessions.sweep.plan import included_configs
 from benchtui.sessions.sweep.quantities import parse_quantity
+from benchtui.sessions.sweep.tasks import TASKS, task_named
 
 Table = dict[str, Any]
 Parser = Callable[[Any, str], Any]
@@ -167,7 +169,7 @@ def sweep_of(table: Table, where: str) -> Sweep:
         table = {"model": table["task"], **table}
     if "model" not in table:
         raise BenchtuiError(f"{where}: model is missing; name a hub id, a folder or a bundled architecture")
-    sweep = _sweep(**_entries({"measure": {}} | table, _TOP, f"{where}: "))
+    sweep = _of_task(_sweep(**_entries({"measure": {}} | table, _TOP, f"{where}: ")), where)
     if sweep.planned > MOST_CASES:
         raise BenchtuiError(f"{where}: axes: {sweep.planned:,} cases; at most {MOST_CASES:,} are allowed")
     if sweep.exclude and next(included_configs(sweep), None) is None:
@@ -187,6 +189,27 @@ def _sweep(**entries: Any) -> Sweep:  # noqa: ANN401  (each entry was validated 
             axes = replace(sweep.axes, **{option.name: (option.default,)})
             sweep = replace(sweep.with_entry(option, values[0]), axes=axes)
     return sweep
+
+
+def _of_task(sweep: Sweep, where: str) -> Sweep:
+    """Fill in what the task has in place of the usual defaults; raises BenchtuiError for what it can't have."""
+    task, axes = task_named(sweep.task), sweep.axes
+    own = {
+        name: (value,)
+        for name, value in task.defaults
+        if getattr(axes, name) == (options.BY_NAME[name].default,)
+    }
+    if task.texts:
+        if 0 in axes.sequence_length:
+            raise BenchtuiError(
+                f"{where}: axes.sequence_length: 0 is not a whole number from 1 to {options.LARGEST:,}"
+            )
+        return sweep
+    if len(axes.sequence_length) > 1:
+        raise BenchtuiError(f"{where}: axes.sequence_length: task {task.name} has none; remove the entry")
+    if sweep.dataset not in (SAMPLE, SYNTHETIC):
+        raise BenchtuiError(f"{where}: dataset: task {task.name} draws its inputs at random; remove the entry")
+    return replace(sweep, dataset=SYNTHETIC, axes=replace(axes, sequence_length=(0,), **own))
 
 
 def _entries(table: Table, parsers: Mapping[str, Parser], prefix: str) -> Table:

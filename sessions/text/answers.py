@@ -63,6 +63,7 @@ _KINDS = {
     "logits": "logits at {} positions",
     "tokens": "{} tokens",
     "losses": "losses of {} steps",
+    "embeddings": "{} embeddings",
     "values": "{} values",
 }
 

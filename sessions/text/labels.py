@@ -36,13 +36,11 @@ def series_title(config: Config, varied: Collection[str]) -> str:
     """Return the heading of a series: device, precision, and the other options that vary in the session."""
     if config.label:
         return config.name
-    shown = (
-        (each.name, _phrase(each, getattr(config, each.name) or "default")) for each in OPTIONS if each.phrase
-    )
+    shown = [each for each in OPTIONS if each.phrase and each.name in varied]
     return ", ".join(
         [
             f"{_machine(config)}{config.device.upper()} – {precision(config)}",
-            *(text for key, text in shown if key in varied),
+            *(_phrase(each, getattr(config, each.name) or "default") for each in shown),
         ]
     )
 
@@ -51,8 +49,8 @@ def case_label(config: Config, varied: Collection[str]) -> str:
     """Return a case's label for a sentence: device, precision, batch size, and the other options that vary."""
     if config.label:
         return config.name
-    sizes = [f"new={config.new_tokens}"] if "new_tokens" in varied else []
-    sizes += [f"seq={config.sequence_length}"] if "sequence_length" in varied else []
+    works = (each for each in OPTIONS if each.work and each.prefix and each.name in varied)
+    sizes = [f"{each.prefix}{getattr(config, each.name)}" for each in works if each.name != "batch_size"]
     parts = [machine_label(config), choices_label(config, varied), *sizes, f"bs={config.batch_size}"]
     return " ".join(part for part in parts if part)
 

@@ -7,8 +7,10 @@ from typing import Generic, TypeVar, overload
 
 import msgspec
 from markdown_it.common.utils import escapeHtml
+from msgspec.structs import replace
 
-from benchtui.sessions.text.formatting import FormattedNumber
+from benchtui.sessions.sweep import Task
+from benchtui.sessions.text.formatting import FormattedNumber, capitalized
 from benchtui.sessions.text.markdown import LONGEST_CELL, MISSING, Markdown, in_one_line, plain
 
 T = TypeVar("T")
@@ -63,6 +65,22 @@ class LazyRows(Sequence[Row], Generic[T]):
 
     def __len__(self) -> int:
         return len(self._records)
+
+
+def in_unit(columns: Sequence[Column[T]], task: Task) -> tuple[Column[T], ...]:
+    """Name samples in the titles of rates, times and energies as the task does, such as ``images/s``."""
+    titles = {
+        "samples/s": task.unit,
+        "Samples/s": capitalized(task.unit),
+        "Samples/J": capitalized(f"{task.sample}/J"),
+        "J/sample": f"J/{task.one_sample}",
+        "Time per sample": f"Time per {task.one_sample}",
+        "million samples": f"million {task.sample}",
+    }
+    pattern = re.compile("|".join(titles))
+    return tuple(
+        replace(column, title=pattern.sub(lambda found: titles[found[0]], column.title)) for column in columns
+    )
 
 
 def table(

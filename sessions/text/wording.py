@@ -9,7 +9,7 @@ from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Doubt, Ratio, Tail, Verdict
-from benchtui.sessions.sweep import UNKNOWN
+from benchtui.sessions.sweep import UNKNOWN, task_named
 from benchtui.sessions.text.answers import answer_note
 from benchtui.sessions.text.formatting import (
     count,
@@ -27,7 +27,6 @@ from benchtui.sessions.text.formatting import (
 from benchtui.sessions.text.labels import case_label, unverified_options
 
 SECONDS_AN_HOUR = 3600
-SAMPLES_PER_S = "samples/s"
 MILLION = 1_000_000
 SMALL_SHARE = 0.1
 """Share below which a percentage has a decimal."""
@@ -59,7 +58,7 @@ def figure(result: Result, need: Need) -> str:
             rate, unit = result.per_mb
             return f"{number(rate)} {unit}, peak {memory(result.case.peak_memory_mb)}"
         case "energy":
-            return f"{number(result.metrics.energy_per_sample_j)} J/sample"
+            return f"{number(result.metrics.energy_per_sample_j)} J/{result.metrics.task.one_sample}"
         case "steadiness":
             return f"std {percentage(result.metrics.latency_ms.jitter_percent)} % of the mean step"
         case "balanced":
@@ -95,21 +94,21 @@ def _tail_of(result: Result) -> str | None:
 
 def _rates(result: Result) -> str:
     """Format throughput in samples, and in tokens for a task about these: new ones if it generates."""
-    samples = f"{rate} samples/s" if (rate := number(result.metrics.samples_per_s)) else "no rate"
-    tokens, unit = headline_rate(result)
-    return samples if tokens is None or unit == SAMPLES_PER_S else f"{number(tokens)} {unit}, {samples}"
+    own, shown = result.metrics.task.unit, number(result.metrics.samples_per_s)
+    samples = f"{shown} {own}" if shown else "no rate"
+    rate, unit = headline_rate(result)
+    return samples if rate is None or unit == own else f"{number(rate)} {unit}, {samples}"
 
 
 def headline_rate(result: Result) -> tuple[float | None, str]:
     """Return the rate that describes a case's task, and its unit: new tokens, tokens, or samples."""
-    new = result.metrics.new_tokens_per_s
-    if new is not None:
-        return new, "new tokens/s"
-    tokens, unit = result.token_rate
+    found, (tokens, unit) = result.metrics, result.token_rate
+    if found.new_tokens_per_s is not None:
+        return found.new_tokens_per_s, "new tokens/s"
     task = result.session.start.sweep.task if result.session else ""
-    if tokens and task.startswith(("lm-", "generate")):
+    if tokens and task_named(task).headline == "tokens":
         return tokens, unit
-    return result.metrics.samples_per_s, SAMPLES_PER_S
+    return found.samples_per_s, found.task.unit
 
 
 def _kind(result: Result) -> str:

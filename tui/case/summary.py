@@ -16,7 +16,7 @@ from benchtui.sessions.payloads import (
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.answers import answer_facts
-from benchtui.sessions.text.formatting import count, loss, memory, number, performance_states
+from benchtui.sessions.text.formatting import loss, memory, number, performance_states
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.actual_options import actual_options
 from benchtui.tui.case.distribution import percentiles
@@ -183,7 +183,8 @@ def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
     if known is None:
         return []
     latency, amount = known.latency_ms, known.samples_per_step
-    samples = f", {count(amount, 'sample')} each" if amount else ""
+    sample = known.task.one_sample if amount == 1 else known.task.sample
+    samples = f", {amount:,} {sample} each" if amount else ""
     return [
         ("steps", f"{latency.n:,}{samples}"),
         *((name, f"{format.significant(value, symbols)} ms") for name, value in percentiles(latency).items()),
@@ -191,6 +192,7 @@ def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
         *_rates(known, symbols),
         *_spread("to first token", known.time_to_first_token_ms, symbols),
         *_spread("per output token", known.time_per_output_token_ms, symbols),
+        *_spread("per request", known.request_ms, symbols),
         *_non_empty(
             ("host", _host(known, symbols)),
             ("first step", _ms(known.first_step_ms, symbols)),
@@ -214,7 +216,7 @@ def _interval(latency: Distribution, symbols: Symbols) -> str:
 
 def _rates(known: Metrics, symbols: Symbols) -> Facts:
     rates = {
-        "samples/s": known.samples_per_s,
+        known.task.unit: known.samples_per_s,
         "tokens/s": known.tokens_per_s,
         "with padding": known.padded_tokens_per_s,
         "new tokens/s": known.new_tokens_per_s,

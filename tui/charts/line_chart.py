@@ -14,6 +14,7 @@ from benchtui.sessions.analysis.chart_series import (
     available_metrics,
     axes_of,
     chart,
+    throughput,
 )
 from benchtui.sessions.analysis.chart_series import Line as ChartLine
 from benchtui.sessions.state.case import CaseState
@@ -78,6 +79,8 @@ class LineChart:
     def update(self) -> None:
         """Rebuild the chart from the current session, and keep the selection valid."""
         choice = self.choice
+        if choice.metric.of is SAMPLES.of:  # its unit is known once a case is prepared
+            choice.metric = throughput(self._session.cases)
         axes = axes_of(case.config for case in self._session.cases)
         choice.axis = choice.axis if choice.axis in axes else axes[0]
         found = chart(self._session.cases, self._known, choice.metric, choice.axis)

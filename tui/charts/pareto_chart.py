@@ -1,6 +1,6 @@
 """Pareto chart: throughput of every case against a cost, with the front. Independent of Textual."""
 
-from benchtui.sessions.analysis.chart_series import SAMPLES, MetricsLookup
+from benchtui.sessions.analysis.chart_series import SAMPLES, MetricsLookup, throughput
 from benchtui.sessions.analysis.pareto import COSTS, ParetoPoint, costs, fronts, pareto_points
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -87,7 +87,12 @@ class ParetoChart:
     def title(self) -> str:
         """Chart title: throughput and cost."""
         several = "s" if len(self._fronts) > 1 else ""
-        return f"Pareto front{several}: samples/s against {title(self._cost)}"
+        return f"Pareto front{several}: {self._unit} against {title(self._cost)}"
+
+    @property
+    def _unit(self) -> str:
+        """Unit of the throughput."""
+        return throughput(self._session.cases).name
 
     @property
     def notes(self) -> list[str]:
@@ -110,7 +115,7 @@ class ParetoChart:
             return []
         values: list[Span] = [
             (format_metric(SAMPLES, trade.gain.middle, self._symbols), "bright"),
-            (" samples/s at ", "muted"),
+            (f" {self._unit} at ", "muted"),
             (format_metric(self._cost, trade.cost.middle, self._symbols), "bright"),
             (f" {self._cost.unit_words}", "muted"),
         ]
@@ -132,7 +137,7 @@ class ParetoChart:
         return Plot(
             curves=tuple(curves[1:] + curves[:1] if self._beside is not None else curves),
             lost=(),
-            title="samples/s",
+            title=self._unit,
             x_title=title(self._cost),
             x_values=None,
             logarithmic=self._logarithmic,
@@ -170,7 +175,7 @@ class ParetoChart:
         return letter_of(self._works.index(work))
 
     def _titles(self) -> tuple[str, ...]:
-        return ("", "case on the front", "samples/s", title(self._cost))
+        return ("", "case on the front", self._unit, title(self._cost))
 
     def _hint(self) -> str:
         if len(self._all) > 1:
@@ -179,7 +184,7 @@ class ParetoChart:
         if self._filter_text:
             change = f"{key('charts.filter')} changes the filter"
             return f"{count or 'no'} case matching {self._filter_text!r} has both values: {change}"
-        return f"{count or 'no'} case has samples/s and {self._cost.name} so far; a front needs two"
+        return f"{count or 'no'} case has {self._unit} and {self._cost.name} so far; a front needs two"
 
 
 def _dot(trade: ParetoPoint) -> Dot:

@@ -243,7 +243,7 @@ def _require_one_work(objectives: Sequence[Objective]) -> None:
         )
     lengths = sorted({each.work.sequence_length for each in objectives if each.work})
     if len(lengths) == 1:
-        raise BenchtuiError("cases of several numbers of new tokens can't be compared")
+        raise BenchtuiError("cases of several numbers of new tokens or lengths of audio can't be compared")
     raise BenchtuiError(
         f"the session has {len(lengths)} sequence lengths, whose cases can't be compared;"
         f" choose one with `benchtui optimal --sequence-length`: {', '.join(map(str, lengths))}"

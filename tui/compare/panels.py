@@ -235,7 +235,7 @@ def _metrics_line(letter: str, result: Result, role: str, width: int, symbols: S
         f"n {spread.n:,}",
         f"{middle} {significant(result.typical_ms, symbols)} ms",
         f"{least} to {most} ms" if spread.least is not None else "",
-        f"{significant(result.metrics.samples_per_s, symbols)} samples/s",
+        f"{significant(result.metrics.samples_per_s, symbols)} {result.metrics.task.unit}",
         memory(result.case.peak_memory_mb, symbols) if result.case.peak_memory_mb is not None else "",
         f"{significant(power_w, symbols)} W" if power_w is not None else "",
     ]

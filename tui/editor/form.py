@@ -16,8 +16,10 @@ from benchtui.sessions.sweep import (
     Weights,
     WhenLost,
     custom_task,
+    task_named,
 )
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Option
+from benchtui.sessions.sweep.tasks import BUILT_IN
 from benchtui.sessions.sweep.toml_reader import entries
 from benchtui.sessions.sweep.toml_writer import Texts
 from benchtui.sessions.text.formatting import count
@@ -41,6 +43,11 @@ GROUPS = {
 FOLDED = tuple(title for title in GROUPS.values() if title != GROUPS["axes"])
 """Groups that are folded until they are opened."""
 FLAG = ("false", "true")
+_TASKS_OF = {
+    entries: tuple(task.name for task in BUILT_IN if task.entries == entries)
+    for entries in sorted({task.entries for task in BUILT_IN if task.entries})
+}
+"""Tasks that have the entries of a table of their own."""
 
 
 class FormField(msgspec.Struct, frozen=True):
@@ -132,7 +139,7 @@ _DESCRIBED = (
     FormField("train.learning_rate", "learning rate of AdamW"),
     FormField("train.optimizer", "implementation of AdamW; auto: fused on a GPU", get_args(Optimizer)),
     FormField("train.activation_checkpointing", "recompute activations in the backward pass", FLAG),
-    FormField("generate.new_tokens", "tokens added to each prompt"),
+    FormField("generate.new_tokens", "tokens generated for each sample"),
     FormField("env", "environment variables of the measured processes: NAME=value, NAME=value"),
 )
 
@@ -150,9 +157,20 @@ def unused(entry: FormField, sweep: Sweep) -> str | None:
         return f"see {_AXIS_OF_ENTRY[entry.key]}"
     if entry.key == "axes.parameters" and not custom_task(sweep.task):
         return "only for a step of your own"
-    tasks = {"train": "lm-train", "generate": "generate"}
-    task = BY_NAME[name].task if table == "axes" else tasks.get(table)
-    return f"only for task {task}" if task and task != sweep.task else None
+    task = task_named(sweep.task)
+    of_texts = table == "axes" and BY_NAME[name].of_texts
+    if not task.texts and (of_texts or entry.key in ("dataset", "axes.sequence_length")):
+        return "not for synthetic images and audio"
+    if entry.key == "axes.padding" and not task.pads:
+        return f"task {task.name} pads nothing"
+    if table in _TASKS_OF and task.entries != table:
+        return _only_for(_TASKS_OF[table])
+    tasks = BY_NAME[name].tasks if table == "axes" else ()
+    return _only_for(tasks) if tasks and sweep.task not in tasks else None
+
+
+def _only_for(tasks: Sequence[str]) -> str:
+    return f"only for task{'s' if len(tasks) > 1 else ''} {', '.join(tasks)}"
 
 
 def values_of(entry: FormField, text: str) -> tuple[str, ...]:

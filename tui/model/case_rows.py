@@ -157,6 +157,7 @@ class CaseRows:
             p99_ms=stats.p99,
             interval_percent=self._interval_percent(case, stats),
             samples_per_s=samples_per_s(case, stats),
+            unit=case.task.unit,
         )
 
     def _interval_percent(self, case: CaseState, stats: RunningStats | SummaryStats) -> float | None:

@@ -6,7 +6,7 @@ from benchtui.sessions.events import Message
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, labeled
-from benchtui.sessions.sweep import UNKNOWN
+from benchtui.sessions.sweep import UNKNOWN, task_named
 from benchtui.sessions.text.formatting import count, memory, ratio_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
@@ -28,7 +28,7 @@ from benchtui.tui.panels.histogram import Histogram
 from benchtui.tui.panels.step_band import Band
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import case_name, config_name
-from benchtui.tui.table.columns import DEFAULT_CLUSTER_COLUMNS, DEFAULT_COLUMNS
+from benchtui.tui.table.columns import DEFAULT_CLUSTER_COLUMNS, DEFAULT_COLUMNS, SAMPLES_PER_S
 from benchtui.tui.table.layout import Rows
 from benchtui.tui.table.mark_words import merge_by_kind
 
@@ -299,10 +299,12 @@ class View:
         rate, case = self._best
         found = self.case_rows.verdicts.verdict(case)
         ratio = (f"{ratio_text(found.value)}x base",) if found is not None else ()
-        label, sure = ("best", "clear lead") if self._clear else ("most samples/s", "lead not established")
+        label, sure = (
+            ("best", "clear lead") if self._clear else (f"most {case.task.unit}", "lead not established")
+        )
         return (
             f"{label}: {format.clean(case_name(case))}",
-            f"{format.significant(rate)} samples/s",
+            f"{format.significant(rate)} {case.task.unit}",
             *ratio,
             sure,
         )
@@ -397,6 +399,7 @@ class View:
             sorting=table_order.sorting,
             total=len(session.cases),
             filter=format.clean(table_order.filter),
+            unit=task_named(session.start.sweep.task).unit if session.started else SAMPLES_PER_S,
         )
 
     def _columns(self, chosen: tuple[str, ...]) -> tuple[str, ...]:

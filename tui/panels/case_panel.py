@@ -35,6 +35,8 @@ class PanelMetrics(msgspec.Struct, frozen=True):
     p99_ms: float | None
     interval_percent: float | None
     samples_per_s: float | None
+    unit: str = "samples/s"
+    """Unit of the throughput."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -173,7 +175,7 @@ def _metrics(metrics: PanelMetrics, symbols: Symbols) -> list[list[Span]]:
     if metrics.interval_percent is not None:
         facts.append([(format.half_width(metrics.interval_percent, symbols), "plain")])
     facts.append([("n ", "muted"), (f"{metrics.n:,}", "plain")])
-    return [*facts, [(rate, "bright"), (" samples/s", "muted")]]
+    return [*facts, [(rate, "bright"), (f" {metrics.unit}", "muted")]]
 
 
 def _fill(at: int, symbols: Symbols) -> str:

@@ -82,9 +82,11 @@ class CaseTable(ScrollView):
     def arrangement(self) -> Arrangement:
         """Return the columns that fit, leaving room for the scroll bar."""
         rows = self._rows
-        inputs = (self._room.width - 1, rows.names, rows.columns, rows.hidden, rows.sorting)
+        inputs = (self._room.width - 1, rows.names, rows.columns, rows.unit, rows.hidden, rows.sorting)
         if self._arranged is None or self._arranged[0] != inputs:
-            columns = [column for column in columns_of(rows.columns) if column.key not in rows.hidden]
+            columns = [
+                column for column in columns_of(rows.columns, rows.unit) if column.key not in rows.hidden
+            ]
             found = Arrangement.of_cases(self._room.width - 1, rows.names, columns, rows.sorting)
             self._arranged = (inputs, found)
         return self._arranged[1]

@@ -53,7 +53,7 @@ def _facts(compact: Compact, symbols: Symbols, *, readings: bool) -> list[list[S
         facts.append([(f"{current.done}/{current.planned}", "plain")])
     if (metrics := current.metrics) is not None:
         facts.append([("p50 ", "muted"), (f"{format.significant(metrics.p50_ms, symbols)} ms", "bright")])
-        facts.append([(f"{format.significant(metrics.samples_per_s, symbols)} samples/s", "plain")])
+        facts.append([(f"{format.significant(metrics.samples_per_s, symbols)} {metrics.unit}", "plain")])
     facts += [[(reading, "plain")] for reading in _readings(compact.machines)] if readings else []
     state = time_left(heading.left, symbols) if heading.state == "running" else heading.state
     facts += [[(state, "plain")]] if state else []

@@ -24,7 +24,13 @@ PREFIXES = {
 """Words in front of all other values."""
 MODES = {"default": "compiled"}
 """Words for compile modes whose own name says nothing."""
-SHORT_PREFIXES = {"threads": "thr ", "tokenizer_threads": "tok ", "sequence_length": "s", "batch_size": "b"}
+SHORT_PREFIXES = {
+    "threads": "thr ",
+    "tokenizer_threads": "tok ",
+    "audio_seconds": "a",
+    "sequence_length": "s",
+    "batch_size": "b",
+}
 SHORT_MODES = {"default": "comp", "reduce-overhead": "reduce", "max-autotune": "autotune"}
 """Prefixes and compile modes in a table without room for the whole words."""
 AGAIN = "again"
@@ -169,6 +175,8 @@ def _word(option: str, value: str | int, digits: int = 0, short: bool = False) -
     if option == "name":
         return str(value)
     if option not in (*ALWAYS, "sequence_length") and value == BY_NAME[option].default:
+        return ""
+    if option == "sequence_length" and not value:
         return ""
     text = (SHORT_MODES if short else MODES).get(str(value), str(value)) if option == "compile" else str(value)
     prefix = (SHORT_PREFIXES if short else PREFIXES).get(option, "")

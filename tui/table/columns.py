@@ -129,13 +129,14 @@ def columns_with_value(case: CaseState) -> set[str]:
     return {key for key, known in HAS_VALUE.items() if known(case)}
 
 
+SAMPLES_PER_S = "samples/s"
 GRAPH_RANK = 6.5
 """Rank of the graphs: columns of a higher rank get space after them."""
 COLUMNS = (
     Column("state", "state", 13, 0, words=True),
     Column("p50", "p50 ms", 7, 1),
     Column("p99", "p99 ms", 7, 5),
-    Column("samples", "samples/s", 8, 2, graph_range=(5, 13)),
+    Column("samples", SAMPLES_PER_S, 8, 2, graph_range=(5, 13)),
     Column("memory", "memory", 7, 3),
     Column("power", "W", 4, 4),
     Column("base", "vs base", 7, 6, graph_range=(7, 13)),
@@ -160,9 +161,16 @@ DEFAULT_CLUSTER_COLUMNS = (DEFAULT_COLUMNS[0], "node", *DEFAULT_COLUMNS[1:])
 DEFAULT_COLUMN_SET = tuple(column for column in COLUMNS if column.key in DEFAULT_COLUMNS)
 
 
-def columns_of(keys: Sequence[str]) -> tuple[Column, ...]:
-    """Return columns by key. In a custom selection, the first ones get space first."""
-    wanted = [column for key in keys for column in COLUMNS if column.key == key]
+def columns_of(keys: Sequence[str], unit: str = SAMPLES_PER_S) -> tuple[Column, ...]:
+    """Return columns by key, the throughput under its unit. In a custom selection, the first come first."""
+    wanted = [_titled(column, unit) for key in keys for column in COLUMNS if column.key == key]
     if tuple(keys) in (DEFAULT_COLUMNS, DEFAULT_CLUSTER_COLUMNS):
         return tuple(replace(column, rank=0.5) if column.key == "node" else column for column in wanted)
     return tuple(replace(column, rank=place - len(wanted), from_width=0) for place, column in enumerate(wanted))
+
+
+def _titled(column: Column, unit: str) -> Column:
+    """Return the column of the throughput with the unit of the session's task as its title."""
+    if column.key != "samples" or unit == column.title:
+        return column
+    return replace(column, title=unit, width=max(column.width, len(unit) - 1))

@@ -13,7 +13,14 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, fit
 from benchtui.tui.drawing.styled_text import Line, Span, crop
 from benchtui.tui.table.case_names import CaseNames
-from benchtui.tui.table.columns import DEFAULT_COLUMN_SET, DEFAULT_COLUMNS, GRAPH_RANK, KEYS, Column
+from benchtui.tui.table.columns import (
+    DEFAULT_COLUMN_SET,
+    DEFAULT_COLUMNS,
+    GRAPH_RANK,
+    KEYS,
+    SAMPLES_PER_S,
+    Column,
+)
 
 GAP = 2
 LEAD = 2
@@ -91,6 +98,8 @@ class Rows(msgspec.Struct, frozen=True):
     total: int = 0
     """Number of cases, without the filter."""
     filter: str = ""
+    unit: str = SAMPLES_PER_S
+    """Unit of the throughput, as the title of its column."""
 
 
 class Arrangement(msgspec.Struct, frozen=True):

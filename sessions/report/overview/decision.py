@@ -105,20 +105,20 @@ def _legend(choices: Sequence[Recommendation]) -> tuple[Fact, ...]:
 
 def _figure(each: Recommendation) -> str:
     rate = None if each.best.config.label else each.best.metrics.samples_per_s
-    daily = samples_per_day(rate) if each.need == "throughput" else None
+    daily = samples_per_day(rate, each.best.metrics.task.sample) if each.need == "throughput" else None
     return ", ".join(part for part in (figure_with_interval(each.best, each.need), daily) if part)
 
 
-def samples_per_day(rate: float | None) -> str | None:
-    """Format the samples of a day at a rate per second."""
+def samples_per_day(rate: float | None, sample: str) -> str | None:
+    """Format the samples of a day, by their name, at a rate per second."""
     if rate is None:
         return None
     amount = rate * SECONDS_A_DAY
     if amount >= BILLION:
-        return f"about {number(amount / BILLION)} billion samples/day"
+        return f"about {number(amount / BILLION)} billion {sample}/day"
     if amount >= MILLION:
-        return f"about {number(amount / MILLION, 1 if amount < 100 * MILLION else 0)} million samples/day"
-    return f"about {number(amount)} samples/day"
+        return f"about {number(amount / MILLION, 1 if amount < 100 * MILLION else 0)} million {sample}/day"
+    return f"about {number(amount)} {sample}/day"
 
 
 def _costs(each: Recommendation) -> str | None:

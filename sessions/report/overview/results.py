@@ -15,12 +15,12 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.stats.disturbance import mark_kind
-from benchtui.sessions.stats.results import Result, series, varied
+from benchtui.sessions.stats.results import Result, series, task_of, varied
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import MB_PER_GB, count, number, percent, percentage, ratio_text, time_ms
 from benchtui.sessions.text.labels import case_name, outcome, series_title
-from benchtui.sessions.text.tables import Column, Table, table
-from benchtui.sessions.text.wording import SAMPLES_PER_S, headline_rate
+from benchtui.sessions.text.tables import Column, Table, in_unit, table
+from benchtui.sessions.text.wording import headline_rate
 
 MOST_ROWS = 40
 """Rows of a table; further cases are only in the full report."""
@@ -110,7 +110,7 @@ def _group(rows: Sequence[Row], varying: Sequence[str]) -> Group | None:
     shown = rows if len(rows) <= MOST_ROWS else _fastest(rows)
     config, own = rows[0].result.config, varied(row.result.config for row in shown)
     title = series_title(config, [name for name in varying if name not in own])
-    columns = (*_keys(config, own), *_figures(shown))
+    columns = (*_keys(config, own), *in_unit(_figures(shown), task_of([row.result for row in shown])))
     whole = table(columns, shown, lambda row: row.result.metrics.samples_per_s)
     if whole is None:
         return None
@@ -237,7 +237,7 @@ def _in_unit(row: Row, unit: str) -> str | None:
 
 def _token_rate(row: Row) -> tuple[float | None, str]:
     rate, unit = headline_rate(row.result)
-    return row.result.token_rate if unit == SAMPLES_PER_S else (rate, unit)
+    return row.result.token_rate if unit == row.result.metrics.task.unit else (rate, unit)
 
 
 def _rate_interval(row: Row) -> str | None:

@@ -16,6 +16,7 @@ METHOD = (
     "Taken over from",
     "Task",
     "Text",
+    "Input",
     "Import",
     "Timing",
     "A step",

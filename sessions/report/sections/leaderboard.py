@@ -9,13 +9,13 @@ from benchtui.sessions.report.sections.per_case import rate_interval
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
-from benchtui.sessions.stats.results import Result, by_work
+from benchtui.sessions.stats.results import Result, by_work, task_of
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.formatting import capitalized, number, signed_percent, span, time_ms
 from benchtui.sessions.text.labels import case_label
-from benchtui.sessions.text.tables import Column, table
-from benchtui.sessions.text.wording import SAMPLES_PER_S, cost_of_a_million, headline_rate, verdict_cell
+from benchtui.sessions.text.tables import Column, in_unit, table
+from benchtui.sessions.text.wording import cost_of_a_million, headline_rate, verdict_cell
 
 
 class RankedCase(msgspec.Struct, frozen=True):
@@ -41,7 +41,8 @@ def leaderboard(
         named = session.start.sweep.measure.baseline
         base = baseline_of(rows[0].config, rows, named)
         places = [_ranked_case(rank, row, base, varying, per_hour) for rank, row in enumerate(ranked, 1)]
-        shown = table((*_COLUMNS[:2], *_headline(ranked), *_COLUMNS[2:]), places) if len(places) > 1 else None
+        columns = in_unit(_COLUMNS, task_of(ranked))
+        shown = table((*columns[:2], *_headline(ranked), *columns[2:]), places) if len(places) > 1 else None
         if shown:
             lead = (
                 _baseline_note(base, varying)
@@ -54,7 +55,8 @@ def leaderboard(
 
 def _title(work: Work, rows: Sequence[Result]) -> str:
     """Return the heading. The length of cases that another tool named isn't known."""
-    return "Ranked" if not work.group and any(row.config.label for row in rows) else f"Ranked, {work}"
+    unknown = not work.group and any(row.config.label for row in rows)
+    return "Ranked" if unknown or not str(work) else f"Ranked, {work}"
 
 
 def _rate(row: Result) -> float:
@@ -64,8 +66,8 @@ def _rate(row: Result) -> float:
 
 def _headline(rows: Sequence[Result]) -> tuple[Column[RankedCase], ...]:
     """Return the column of the rate in tokens, if the cases are ranked by one."""
-    unit = headline_rate(rows[0])[1] if rows else SAMPLES_PER_S
-    if unit == SAMPLES_PER_S:
+    unit = headline_rate(rows[0])[1] if rows else task_of(rows).unit
+    if unit == task_of(rows).unit:
         return (Column("Tokens/s", lambda place: number(place.result.metrics.tokens_per_s)),)
     return (Column(f"{unit[:1].upper()}{unit[1:]}", lambda place: number(_rate(place.result))),)
 
@@ -80,7 +82,8 @@ def _ranked_case(
 def _baseline_note(base: Result, varying: tuple[str, ...]) -> str:
     """Describe the baseline that the cases are compared with."""
     name, rate = case_label(base.config, varying), number(base.metrics.samples_per_s)
-    return f"Against {name}, {rate} samples/s; ratios are of typical steps, per sample."
+    task = base.metrics.task
+    return f"Against {name}, {rate} {task.unit}; ratios are of typical steps, per {task.one_sample}."
 
 
 def _change(place: RankedCase) -> str | None:

@@ -7,10 +7,10 @@ import msgspec
 from benchtui.sessions.payloads import GPU_ACTIVITY, HOST_ACTIVITY, Energy, Environment
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.results import Result, Series, series, series_key
+from benchtui.sessions.stats.results import Result, Series, series, series_key, task_of
 from benchtui.sessions.text.formatting import number, span
 from benchtui.sessions.text.labels import outcome, series_title
-from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.tables import Column, Table, in_unit, table
 
 
 class MemoryRow(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class Frontier(msgspec.Struct, frozen=True):
 def memory(results: Sequence[Result]) -> Table | None:
     """Return the peak memory of each case, the memory per further sample, and throughput per MB."""
     rows = [MemoryRow(row, each.results[0]) for each in series(results) for row in each.results]
-    return table(_MEMORY, [row for row in rows if row.result.case.peak_memory_mb])
+    return table(in_unit(_MEMORY, task_of(results)), [row for row in rows if row.result.case.peak_memory_mb])
 
 
 def frontiers(session: Session, results: Sequence[Result]) -> list[Frontier]:
@@ -69,7 +69,7 @@ def frontier_table(found: Sequence[Frontier], varying: Sequence[str]) -> Table |
 def energy(results: Sequence[Result]) -> Table | None:
     """Return the energy of each case. None if no energy or power was read."""
     rows = [row for row in results if row.metrics.mean_power_w is not None or row.metrics.energy_per_sample_j]
-    return table(_ENERGY, rows)
+    return table(in_unit(_ENERGY, task_of(results)), rows)
 
 
 def counters(results: Sequence[Result]) -> Table | None:

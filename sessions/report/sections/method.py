@@ -19,7 +19,7 @@ from benchtui.sessions.stats.ratios import latency_ratio
 from benchtui.sessions.stats.results import Result, aa_pair, series_key, varied
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS
 from benchtui.sessions.stats.verdicts import MIN_EFFECT
-from benchtui.sessions.sweep import SYNTHETIC, UNKNOWN, Measure, Sweep, custom_task
+from benchtui.sessions.sweep import SYNTHETIC, UNKNOWN, Measure, Sweep, custom_task, task_named
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK
 from benchtui.sessions.text.formatting import count, listed, number, percent, percentage, signed_percent
 from benchtui.sessions.text.labels import applied, series_title
@@ -36,7 +36,7 @@ def method(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
     return facts(
         ("Simulated", simulation_source(session.start)),
         ("Task", sweep.task),
-        ("Text", _texts(session)),
+        ("Text" if task_named(session.start.sweep.task).texts else "Input", _texts(session)),
         *(_timing(session, cases, noise) if cases else (("Timing", _imported_note(session)),)),
         ("Warm-up", _warm_up(session)),
         ("Stop rule", _stop_rule(sweep.measure, _minimum(sweep, lambda rules: rules.min_time_s))),
@@ -249,6 +249,8 @@ def _texts(session: Session) -> str | None:
 
 
 def _truncation(session: Session) -> str:
+    if not task_named(session.start.sweep.task).texts:
+        return ""
     lengths = {case.config.sequence_length: "" for case in session.cases}
     if not lengths:
         return ""
@@ -259,7 +261,8 @@ def _truncation(session: Session) -> str:
     shown = listed([f"{length:,}{unit}{share}" for length, share in sorted(lengths.items())])
     tokens = shown if unit else f"{shown} tokens"
     if session.start.sweep.dataset == SYNTHETIC:
-        return f"every row of {tokens}"
+        mixed = not task_named(session.start.sweep.task).pads
+        return f"prompts of mixed lengths up to {tokens}" if mixed else f"every row of {tokens}"
     longest = any(case.config.padding == "longest" for case in session.cases)
     return f"{'truncated' if longest else 'truncated and padded'} to {tokens}"
 
@@ -274,8 +277,13 @@ def _truncated_share(data: Data) -> str:
 
 
 def _text(data: Data) -> str:
-    tokenizer = f", tokenizer {data.tokenizer}" if data.tokenizer else ""
-    return f"{data.dataset} ({count(data.samples, 'sample')}{tokenizer})"
+    facts = (
+        count(data.samples, "sample"),
+        f"tokenizer {data.tokenizer}" if data.tokenizer else None,
+        data.shape,
+        f"by {data.processor}" if data.processor else None,
+    )
+    return f"{data.dataset} ({', '.join(fact for fact in facts if fact)})"
 
 
 def _warm_up(session: Session) -> str:

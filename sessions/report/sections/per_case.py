@@ -7,7 +7,7 @@ from benchtui.sessions.report.sections.gains import Block
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.outliers import outliers
-from benchtui.sessions.stats.results import Result, series, series_key
+from benchtui.sessions.stats.results import Result, series, series_key, task_of
 from benchtui.sessions.text.formatting import (
     count,
     number,
@@ -19,7 +19,7 @@ from benchtui.sessions.text.formatting import (
     time_ms,
 )
 from benchtui.sessions.text.labels import outcome, series_title
-from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.tables import Column, Table, in_unit, table
 from benchtui.sessions.text.wording import verdict_cell
 
 LEAST_SHARE = 0.00005
@@ -31,10 +31,11 @@ def performance(session: Session, results: Sequence[Result], varying: Sequence[s
 
     Cases that another tool named share a block: their batch sizes aren't known.
     """
+    columns = in_unit(_PERFORMANCE, task_of(results))
     if any(result.config.label for result in results):
-        named = table((_CASE, *_PERFORMANCE[1:]), results)
+        named = table((_CASE, *columns[1:]), results)
         return [Block("Cases", None, named)] if named else []
-    shown = ((each, table(_PERFORMANCE, each.results)) for each in series(results))
+    shown = ((each, table(columns, each.results)) for each in series(results))
     missing: dict[tuple[object, ...], list[CaseState]] = {}
     for case in session.cases:
         if case.state != "ok":
@@ -49,7 +50,8 @@ def performance(session: Session, results: Sequence[Result], varying: Sequence[s
 def scalings(results: Sequence[Result], varying: Sequence[str]) -> list[Block]:
     """Return a block for each series with at least two batch sizes."""
     found = [scaled for each in series(results) if (scaled := scaling(each))]
-    shown = ((each, table(_SCALING, each.steps)) for each in found)
+    columns = in_unit(_SCALING, task_of(results))
+    shown = ((each, table(columns, each.steps)) for each in found)
     return [
         Block(series_title(each.series.config, varying), _summary(each), rows) for each, rows in shown if rows
     ]

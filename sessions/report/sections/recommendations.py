@@ -145,7 +145,8 @@ def _growth(found: Scaling, varying: Sequence[str]) -> str:
     config = peak.config
     what = choices_label(config, varying)
     options = f" with {what}" if what else ""
-    subject = f"On {machine_label(config)}{options} at {config.sequence_length:,} tokens"
+    at = f" at {config.sequence_length:,} tokens" if config.sequence_length else ""
+    subject = f"On {machine_label(config)}{options}{at}"
     if peak is first:
         return f"{subject}, no batch size above {config.batch_size:,} brings more throughput."
     gain = _throughput_against(first, peak, f"that of {_size(first)}")

@@ -40,7 +40,7 @@ CHECKS = (
         "overlap:synchronization",
         "a throughput block of synthetic rows never waits for the GPU, and takes as long as a plain loop with"
         " pinned copies (within 2%)",
-        "copies in a block (workloads/transformer_task.py), the mask of full rows (workloads/batches.py)",
+        "copies in a block (workloads/transformer_task.py), the mask of full rows (inputs/batches.py)",
     ),
     Check(
         1,
@@ -98,7 +98,7 @@ CHECKS = (
         "kernels:attention",
         "eager and compiled networks use the same attention kernel for the same rows, and attention=flash is"
         " applied, or fails with a reason",
-        "the mask of full rows (workloads/batches.py), the names of kernels read back (models/)",
+        "the mask of full rows (workloads/inputs/batches.py), the names of kernels read back (models/)",
     ),
     Check(
         6,

@@ -147,3 +147,34 @@ def test_limits_depend_on_the_quantization(quantization: str, limits: Any) -> No
     plain, int8 = Config(device="cpu"), Config(device="cpu", precision="int8")
     quantized = Config(device="cpu", precision="bf16", quantization=quantization)
     assert tolerance(plain, quantized) is tolerance(quantized, int8) is limits
+
+
+# --- embeddings
+
+TEXTS = RANDOM.normal(0, 1, (16, 48)).astype(numpy.float32) + 5  # all texts share a direction
+
+
+def test_cosine_of_embeddings_is_its_mean_over_the_texts() -> None:
+    mine = noisy(TEXTS, 0.5)
+    found = compare("embeddings", TEXTS, mine, REDUCED)
+    each = [
+        fsum(float(a) * float(b) for a, b in zip(base, other, strict=True))
+        / (fsum(float(a) ** 2 for a in base) * fsum(float(b) ** 2 for b in other)) ** 0.5
+        for base, other in zip(TEXTS, mine, strict=True)
+    ]
+    assert found["cosine"] == pytest.approx(fsum(each) / len(each), abs=1e-9)
+    assert found["verdict"] == "close"
+
+
+@pytest.mark.parametrize(
+    ("mine", "verdict"),
+    [
+        (TEXTS, "identical"),
+        (TEXTS[:, ::-1], "broken"),
+        (numpy.broadcast_to(TEXTS.mean(0), TEXTS.shape), "broken"),  # the same vector for every text
+        (TEXTS + 0.5 * (TEXTS - TEXTS.mean(0)), "close"),
+        (TEXTS * 2, "different"),
+    ],
+)
+def test_verdict_on_embeddings(mine: Any, verdict: str) -> None:
+    assert compare("embeddings", TEXTS, mine.astype(numpy.float32), REDUCED)["verdict"] == verdict

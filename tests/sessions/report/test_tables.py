@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from benchtui.sessions.sweep import task_named
 from benchtui.sessions.text.formatting import number
 from benchtui.sessions.text.markdown import LONGEST_CELL
-from benchtui.sessions.text.tables import MOST_PADDED, MOST_ROWS, Column, Table, html, markdown, table
+from benchtui.sessions.text.tables import MOST_PADDED, MOST_ROWS, Column, Table, html, in_unit, markdown, table
 
 COLUMNS: tuple[Column[int], ...] = (
     Column("Size", lambda size: f"{size:,}"),
@@ -113,3 +114,20 @@ def test_a_column_with_data_in_the_last_row_alone_is_kept() -> None:
     found = table([column], range(MOST_PADDED + 1))
     assert found is not None
     assert (found.rows[0], found.rows[MOST_PADDED]) == ((None,), (str(MOST_PADDED),))
+
+
+def test_samples_in_titles_are_named_as_the_task_does() -> None:
+    titles = (
+        "Samples/s per MB",
+        "95% interval (samples/s)",
+        "Energy (J/sample)",
+        "Peak over batch (MB/sample)",
+    )
+    columns = [Column[int](title, str) for title in titles]
+    assert [column.title for column in in_unit(columns, task_named("image"))] == [
+        "Images/s per MB",
+        "95% interval (images/s)",
+        "Energy (J/image)",
+        "Peak over batch (MB/sample)",  # of the batch, which a second of audio isn't
+    ]
+    assert [column.title for column in in_unit(columns, task_named("classify"))] == list(titles)

@@ -3,8 +3,10 @@ from typing import Any
 
 import pytest
 
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, RoundFinished, Steps
-from benchtui.sessions.payloads import Compiling, Energy, Reported
+from benchtui.sessions.payloads import Compiling, Energy, Reported, RequestTimes
+from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.stats.case_metrics import Metrics, distribution, metrics, with_round_interval
 from benchtui.sessions.stats.sampling import Sample, Statistic, sample
 
@@ -493,3 +495,58 @@ def test_outliers_are_told_and_stay_in_the_figures(bench: Any) -> None:
     (one,) = bench.results(bench.case(1, [10.0] * 29 + [300.0]))
     assert one.metrics.outliers == (29,)
     assert one.metrics.latency_ms.most == 300.0
+
+
+# --- requests, and other tasks' samples
+
+
+def requests_of(first_ms: float, gap_ms: float, count: int) -> RequestTimes:
+    times = [first_ms + place for place in range(count)]
+    return RequestTimes(
+        first_token_ms=times, between_tokens_ms=[gap_ms] * count, request_ms=[time + 50 for time in times]
+    )
+
+
+def test_times_of_requests_are_pooled_over_steps(bench: Any) -> None:
+    steps = [requests_of(10.0, 2.0, 50), requests_of(60.0, 4.0, 50)]
+    made = bench.case(
+        50, [100.0, 100.0], columns={"requests": steps}, prepared={"task": "serve-batch", "new_tokens": 2}
+    )
+    found = figures(bench, made)
+    assert found.time_to_first_token_ms == distribution([10.0 + place for place in range(100)])
+    assert found.time_per_output_token_ms == distribution([2.0] * 50 + [4.0] * 50)
+    assert found.request_ms is not None
+    assert (found.request_ms.n, found.request_ms.median) == (100, 60.0 + 49.5)
+    assert found.prompt_tokens_per_s is None
+    assert found.task.unit == "requests/s"
+
+
+def test_requests_of_a_repeated_round_are_dropped(bench: Any) -> None:
+    columns = Columns()
+    for turn in (0, 1):
+        event = Steps(
+            t=1.0,
+            case=0,
+            phase="measure",
+            round=turn,
+            wall_ms=[1.0],
+            requests=[requests_of(1.0, 1.0, 1 + turn)],
+        )
+        columns.extend(event)
+    sizes = columns.sizes()
+    columns.drop_from_round(1)
+    assert [len(each.request_ms) for each in columns.requests] == [1]
+    assert columns.prefix(columns.sizes()).requests == columns.requests
+    assert sizes[0]["requests"] == 2
+
+
+def test_event_whose_requests_are_not_as_many_as_its_steps_is_refused() -> None:
+    event = Steps(t=1.0, case=0, phase="measure", wall_ms=[1.0, 2.0], requests=[requests_of(1.0, 1.0, 1)])
+    with pytest.raises(BenchtuiError, match="columns differ in length"):
+        Columns().extend(event)
+
+
+def test_case_without_a_sequence_length_has_no_tokens_of_padding(bench: Any) -> None:
+    found = figures(bench, bench.case(2, 10.0, sequence_length=0, prepared={"task": "speech"}))
+    assert found.padded_tokens_per_s is None
+    assert found.task.unit == "audio-s/s"

@@ -385,7 +385,18 @@ def test_a_wrong_override_is_told_in_one_line(override: str, message: str) -> No
     assert told.startswith(message) and "\n" not in told
 
 
-PRESETS = ["attention-kernels", "distilbert-sst2", "generate-cache", "gpt2-train", "quantization", "quick"]
+PRESETS = [
+    "attention-kernels",
+    "distilbert-sst2",
+    "embeddings",
+    "generate-cache",
+    "gpt2-train",
+    "images",
+    "quantization",
+    "quick",
+    "serving",
+    "speech",
+]
 
 
 @pytest.mark.parametrize("name", PRESETS)

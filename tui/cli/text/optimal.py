@@ -63,12 +63,12 @@ def metrics_text(result: Result, decision: Decision) -> str:
     found = result.metrics
     kind = "mean" if found.latency_ms.median is None else "median"
     parts = [
-        _with(found.samples_per_s, "samples/s"),
+        _with(found.samples_per_s, found.task.unit),
         _with(*result.token_rate),
         f"{kind} step {time_ms(result.typical_ms)} ms",
         memory(result.case.peak_memory_mb),
         _with(*result.per_mb) if decision.objective.need == "memory" else None,
-        _with(found.energy_per_sample_j, "J/sample"),
+        _with(found.energy_per_sample_j, f"J/{found.task.one_sample}"),
         _job_text(result, decision.objective.steps),
         f"n {found.latency_ms.n:,}" if found.latency_ms.n else None,
     ]
@@ -132,7 +132,7 @@ def json_text(session: Session, decisions: list[Decision]) -> str:
 
 def _objective_text(decision: Decision) -> str:
     objective, work = decision.objective, decision.objective.work
-    of = f" {'of' if work.group or work.model else 'at'} {work}" if work else ""
+    of = f" {'of' if work.group or work.model else 'at'} {work}" if work and str(work) else ""
     steps = f" over {objective.steps:,} steps" if objective.steps else ""
     return f"{objective.need}{steps}{of}"
 

@@ -210,7 +210,7 @@ def _metrics_text(case: CaseState, measured: Metrics) -> str:
         parts.append(f"±{percentage(latency.interval_percent)}%")
     parts.append(f"n {latency.n}")
     if measured.samples_per_s is not None:
-        parts.append(f"{number(measured.samples_per_s)} samples/s")
+        parts.append(f"{number(measured.samples_per_s)} {measured.task.unit}")
     parts += _generation_texts(measured)
     if measured.loss is not None:
         parts.append(f"loss {loss(measured.loss)}")
@@ -231,6 +231,7 @@ def _generation_texts(measured: Metrics) -> list[str]:
     latencies = (
         ("first token", measured.time_to_first_token_ms),
         ("per token", measured.time_per_output_token_ms),
+        ("per request", measured.request_ms),
     )
     texts = [
         f"{name} {time_ms(latency.median)} ms"

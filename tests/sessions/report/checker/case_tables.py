@@ -329,6 +329,40 @@ ANSWERS: dict[str, Check] = {
     "Largest difference": _of("answer_largest_difference"),
     "Compared with": _check_compared,
 }
+_RATE: dict[str, Check] = {
+    "Samples/s": _of("samples_per_s"),
+    "Time per sample (ms)": _number(lambda cell: 1000 / cell.row["samples_per_s"]),
+}
+SERVING: dict[str, Check] = {
+    **{
+        f"{title}, {percentile} (ms)": _of(f"{field}_{percentile}_ms")
+        for title, field in (
+            ("First token", "time_to_first_token"),
+            ("Between tokens", "time_per_output_token"),
+            ("Request", "request"),
+        )
+        for percentile in ("p50", "p90", "p99")
+    },
+    **_RATE,
+    "New tokens/s": _of("new_tokens_per_s"),
+    "Prompt and new tokens/s": _of("tokens_per_s"),
+    "KV cache (MB)": _of("kv_cache_mb"),
+}
+EMBEDDINGS: dict[str, Check] = {
+    **_RATE,
+    "Tokens/s": _of("tokens_per_s"),
+    "Tokens per text": _number(lambda cell: cell.row["tokens_per_s"] / cell.row["samples_per_s"]),
+    "Pooling": _text(lambda row: row["pooling_used"]),
+}
+IMAGES: dict[str, Check] = {
+    **_RATE,
+    **dict.fromkeys(("Preprocess, p50 (ms)", "Forward, p50 (ms)", "Image", "Processor"), _skip),
+}
+SPEECH: dict[str, Check] = {
+    **_RATE,
+    "Real-time factor": _number(lambda cell: 1 / cell.row["samples_per_s"]),
+    **dict.fromkeys(("Features, p50 (ms)", "Forward, p50 (ms)", "Clip"), _skip),
+}
 TRAINING: dict[str, Check] = {
     "Steps, with warm-up": _number(_steps_in_all),
     "Mean loss, first to second half": _check_halves,
@@ -439,6 +473,10 @@ EVERY_CASE: dict[str, Check] = {
 DISTURBED: dict[str, Check] = {"Markers": _check_marks, "Repeated": _skip}
 BY_CASE: dict[str, Mapping[str, Check]] = {
     "Generation": GENERATION,
+    "Serving": SERVING,
+    "Embeddings": EMBEDDINGS,
+    "Images": IMAGES,
+    "Speech": SPEECH,
     "Training": TRAINING,
     "What the speed costs": ANSWERS,
     "Memory": MEMORY,

@@ -59,7 +59,8 @@ def _metric_formats(row: Row, need: str) -> list[tuple[str, tuple[float | None, 
         case "latency":
             return [(step, (step_ms(row),))]
         case "memory":
-            per, what = (rate, "samples/s") if tokens is None else (tokens, unit)
+            named = row["sample"] not in ("sample", "request")  # such as an image
+            per, what = (rate, "samples/s") if tokens is None or named else (tokens, unit)
             per_mb = per / peak / in_unit if per and peak else None
             return [(f"{number} {what} per MB, peak {number} {size}", (per_mb, peak))]
         case "energy":

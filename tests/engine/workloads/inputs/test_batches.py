@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from benchtui.engine.models import loading
-from benchtui.engine.workloads.batches import SyntheticBatches, TextBatches
+from benchtui.engine.workloads.inputs.batches import SyntheticBatches, TextBatches
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Config
 

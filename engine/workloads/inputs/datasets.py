@@ -29,7 +29,9 @@ def load_texts(dataset: str) -> Texts:
     if dataset == SAMPLE:
         lines = FILE.read_text("utf-8").splitlines()
         return Texts(dataset, [json.loads(line)["text"] for line in lines], ("sample text",))
-    from benchtui.engine.workloads import stored_text  # takes over a second, and most sweeps don't need it
+    from benchtui.engine.workloads.inputs import (
+        stored_text,  # takes over a second, and most sweeps don't need it
+    )
 
     name, texts = stored_text.load(dataset)
     return Texts(name, texts)

@@ -6,7 +6,7 @@ from statistics import mean, quantiles
 
 import pytest
 
-from benchtui.engine.workloads.data.make_sample import FOLDER, make_sample, read_grammar
+from benchtui.engine.workloads.inputs.data.make_sample import FOLDER, make_sample, read_grammar
 
 SAMPLE = FOLDER / "sample.jsonl"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import datasets
 import pytest
 
-from benchtui.engine.workloads import datasets as text
-from benchtui.engine.workloads import stored_text
-from benchtui.engine.workloads.datasets import load_texts
+from benchtui.engine.workloads.inputs import datasets as text
+from benchtui.engine.workloads.inputs import stored_text
+from benchtui.engine.workloads.inputs.datasets import load_texts
 from benchtui.sessions.errors import BenchtuiError
 
 

@@ -15,7 +15,7 @@ from transformers import AutoTokenizer
 
 from benchtui.engine.devices.base import Lap
 from benchtui.engine.models import loading
-from benchtui.engine.workloads.datasets import load_texts
+from benchtui.engine.workloads.inputs.datasets import load_texts
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Data
 from benchtui.sessions.sweep import SYNTHETIC, Config

@@ -1,0 +1,106 @@
+"""Embedding of texts: forward pass of an encoder or decoder, pooled to one vector per text."""
+
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModel
+from transformers.utils.hub import cached_file
+
+from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.models import hub
+from benchtui.engine.models.loading import ModelLocation
+from benchtui.engine.models.network import Architecture
+from benchtui.engine.workloads.base import Output
+from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
+from benchtui.sessions.errors import CaseSkippedError
+from benchtui.sessions.sweep import Config, Sweep
+
+POOLING_FILE = "1_Pooling/config.json"
+"""File in which models of the library sentence-transformers state their pooling."""
+_STATED = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_lasttoken": "last",
+}
+
+
+class Embed(NetworkTask):
+    """Any transformers model with hidden states, which are pooled over the tokens of each text."""
+
+    probe_rows = 16
+    _pooling = "mean"
+
+    def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
+        """Load model and batches. Raises BenchtuiError if either is unavailable."""
+        super().__init__(sweep, config, device, AutoModel)
+        taken = inspect.signature(self._network.forward).parameters
+        self._options = {"use_cache": False} if "use_cache" in taken else {}
+
+    def step(self, lap: Lap) -> StepOutput:
+        """Embed the next batch."""
+        mask, inputs = self._next(lap)
+        with torch.inference_mode(), self._autocast():
+            hidden = self._hidden_states(inputs)
+            lap("forward")
+            vectors = pool(hidden, inputs.get("attention_mask"), self._pooling)
+        lap("pool")
+        self._to_host(vectors)
+        lap("result")
+        return StepOutput((mask,))
+
+    def answer(self, step_s: float) -> Output:
+        """Return the vectors of the first texts, with shape (texts, dimensions)."""
+        vectors = []
+        for batch in self._probe(step_s):
+            with torch.inference_mode(), self._autocast():
+                hidden = self._hidden_states(batch.inputs)
+                pooled = pool(hidden, batch.inputs.get("attention_mask"), self._pooling)
+            vectors.append(pooled[: batch.rows].float().cpu())
+        return Output("embeddings", torch.cat(vectors))
+
+    def _hidden_states(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        hidden: torch.Tensor = self._forward(**inputs, **self._options).last_hidden_state
+        return hidden
+
+    def _require_room(self, architecture: Architecture) -> None:
+        super()._require_room(architecture)
+        if getattr(architecture.config, "is_encoder_decoder", False):
+            raise CaseSkippedError(f"embed: {architecture.location.name} has an encoder and a decoder")
+        requested = self._config.pooling
+        self._pooling = stated_pooling(architecture.location) if requested == "auto" else requested
+
+    def _others(self) -> dict[str, str | int]:
+        return {**super()._others(), "pooling": self._pooling}
+
+
+def pool(hidden: torch.Tensor, mask: torch.Tensor | None, pooling: str) -> torch.Tensor:
+    """Return a vector per text, with shape (batch, dimensions), from hidden states (batch, length, dimensions).
+
+    ``mean`` is over the tokens without padding, ``cls`` the first token and ``last`` the last one before any
+    padding. Without padding the mask, with shape (batch, length), is None.
+    """
+    if pooling == "cls":
+        return hidden[:, 0]
+    if mask is None:
+        return hidden[:, -1] if pooling == "last" else hidden.mean(1)
+    if pooling == "last":
+        return hidden[torch.arange(len(hidden), device=hidden.device), mask.sum(1) - 1]
+    weights = mask.unsqueeze(-1).to(hidden.dtype)
+    return (hidden * weights).sum(1) / weights.sum(1)
+
+
+def stated_pooling(location: ModelLocation) -> str:
+    """Return the pooling that the model states for sentence-transformers, or ``mean``."""
+    offline = location.source != "hub" or not hub.reachable()
+    try:
+        path = cached_file(location.path, POOLING_FILE, local_files_only=offline)
+        stated: Any = json.loads(Path(path or "").read_text("utf-8"))
+    except (OSError, ValueError, TypeError):
+        return "mean"
+    if not isinstance(stated, dict):
+        return "mean"
+    found = (name for key, name in _STATED.items() if stated.get(key) is True)
+    return next(found, "mean")

@@ -1,0 +1,219 @@
+"""Serving by transformers' continuous batching: a step is a set of requests with prompts of mixed lengths."""
+
+import threading
+from itertools import pairwise
+from time import perf_counter
+from typing import Any
+
+import msgspec
+import torch
+from msgspec.structs import replace
+from transformers import AutoModelForCausalLM, GenerationConfig
+
+from benchtui.engine.devices import oom
+from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.exception_text import described
+from benchtui.engine.models.network import Architecture
+from benchtui.engine.workloads.base import Output, StepCounts
+from benchtui.engine.workloads.transformer_task import NetworkTask
+from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
+from benchtui.sessions.payloads import Effective, RequestTimes
+from benchtui.sessions.sweep import SYNTHETIC, Config, Sweep
+
+PAGE_TOKENS = 16
+"""Tokens per page of the paged KV cache: the size that servers use, so that short requests waste little."""
+MOST_BATCH_TOKENS = 8192
+"""Most tokens in one pass; transformers' own default."""
+SHORTEST = 4
+"""Synthetic prompts have from one in this many of the sequence length to all of it."""
+MOST_TIMES = 1000
+"""Most times between tokens that are recorded per step: evenly spaced ranks of more."""
+WAIT_S = 1.0
+PAGED = "paged|"
+"""Prefix of transformers' name of an attention with a paged cache."""
+UNCOUNTED = "continuous batching runs in a thread of its own, which torch's counters don't see"
+
+
+class Served(msgspec.Struct, frozen=True):
+    """Result of a step: the tokens of each request, and when they came."""
+
+    prompts: list[list[int]]
+    generated: list[list[int]]
+    times: RequestTimes
+
+
+class ServeBatch(NetworkTask):
+    """Requests that are submitted together, and batched anew in each pass.
+
+    The paged cache has room for all requests of a step, and shares no prefixes: all steps do the same work.
+    """
+
+    _generated_tokens = 0
+    """Tokens that a request of the last step got."""
+
+    def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
+        """Load model and batches, and start transformers' manager. Raises BenchtuiError if it can't."""
+        if _manager_config() is None:
+            raise CaseSkippedError(
+                "serve-batch needs continuous batching, which transformers has from version 5 on"
+            )
+        self._mixes = sweep.dataset == SYNTHETIC
+        super().__init__(sweep, config, device, AutoModelForCausalLM)
+        self._manager = self._start()
+        self.effective = self.read_back()
+
+    def step(self, lap: Lap) -> Served:
+        """Serve the next requests."""
+        prompts = self._prompts(lap)
+        served = self._serve(prompts)
+        lap("serve")
+        return served
+
+    def count(self, done: Any) -> StepCounts:  # noqa: ANN401  (a ``Served``)
+        """Count the tokens of prompts and answers; nothing is padded."""
+        tokens = sum(map(len, done.prompts)) + sum(map(len, done.generated))
+        return StepCounts(tokens=tokens, padded_tokens=tokens, requests=done.times)
+
+    def repeat_step(self, padded_tokens: int, *, one_batch: bool = False) -> int | None:
+        """Raise BenchtuiError: nothing can be counted in another thread."""
+        raise BenchtuiError(UNCOUNTED)
+
+    def answer(self, step_s: float) -> Output:
+        """Return the tokens generated for the first prompts, with shape (prompts, new tokens)."""
+        self._begin_probe(step_s)
+        prompts: list[list[int]] = []
+        while len(prompts) < self.probe_rows:
+            prompts += self._prompts(lambda part: None)
+        return Output("tokens", torch.tensor(self._serve(prompts[: self.probe_rows]).generated))
+
+    def read_back(self) -> Effective:
+        """Read the applied options back; the paged attention by the name of its implementation."""
+        found = super().read_back()
+        return replace(found, attention=found.attention and found.attention.removeprefix(PAGED))
+
+    def _prompts(self, lap: Lap) -> list[list[int]]:
+        """Return the next prompts without padding: texts as they are, synthetic ones cut to mixed lengths."""
+        batch = self._draw(lap)
+        rows = zip(batch.inputs["input_ids"], batch.mask.bool(), strict=True)
+        prompts: list[list[int]] = [row[mask].tolist() for row, mask in rows]
+        return [prompt[: self._mixed_length(prompt)] for prompt in prompts] if self._mixes else prompts
+
+    def _mixed_length(self, row: list[int]) -> int:
+        """Return the length of a synthetic prompt, which its first, random token decides."""
+        longest = self._config.sequence_length
+        shortest = max(1, longest // SHORTEST)
+        return shortest + row[0] % (longest - shortest + 1)
+
+    def _serve(self, prompts: list[list[int]]) -> Served:
+        """Submit requests, and wait until the last one is complete."""
+        begin_s = perf_counter()
+        names = self._manager.add_requests(prompts, max_new_tokens=self.new_tokens, record_timestamps=True)
+        done: dict[str, Any] = {}
+        while len(done) < len(names):
+            result = self._manager.get_result(timeout=WAIT_S)
+            if result is None:
+                self._require_running()
+            elif result.error is not None:
+                self._require_running()
+                raise BenchtuiError(f"a request failed: {result.error}")
+            elif result.is_finished():
+                done[result.request_id] = result
+        results = [done[name] for name in names]
+        times = request_times(begin_s, [result.timestamps for result in results])
+        self._generated_tokens = len(results[-1].generated_tokens)
+        return Served(prompts, [result.generated_tokens for result in results], times)
+
+    def _require_running(self) -> None:
+        """Raise the error that ended the manager's thread, if it has ended."""
+        error = self._manager.background_thread_status.fatal_error
+        if isinstance(error, BaseException):
+            raise error
+        if not self._manager.is_running():
+            raise BenchtuiError("transformers' thread of continuous batching has ended")
+
+    def _start(self) -> Any:  # noqa: ANN401  (a class of transformers)
+        """Start transformers' manager of requests, and serve one to see whether it can run the model."""
+        most = self._config.sequence_length + (self.new_tokens or 0)
+        pages = self.samples * (-(-most // PAGE_TOKENS) + 1)
+        settings = _manager_config()(
+            page_size=PAGE_TOKENS,
+            num_blocks=pages,
+            max_batch_tokens=min(MOST_BATCH_TOKENS, self.samples * most),
+            max_requests_per_batch=self.samples,
+            allow_block_sharing=False,
+            auto_switch_to_flash=self._config.attention == "auto",
+        )
+        try:
+            manager = self._network.init_continuous_batching(
+                generation_config=GenerationConfig(
+                    do_sample=False, eos_token_id=-1, max_new_tokens=self.new_tokens
+                ),
+                continuous_batching_config=settings,
+            )
+            manager.start()
+            _stop_at_exit(manager)
+            self._manager = manager
+            self._serve([[0]])
+        except CaseSkippedError:
+            raise
+        except Exception as error:
+            if oom.reason(str(self._device), error):
+                raise
+            reason = f"serve-batch: transformers can't batch {self.model.architecture} continuously here"
+            raise CaseSkippedError(f"{reason}: {described(error)}") from error
+        self.kv_cache_mb = _cache_mb(manager)
+        return manager
+
+    def _others(self) -> dict[str, str | int]:
+        return {**super()._others(), "new_tokens": self._generated_tokens}
+
+    def _new_tokens(self) -> int | None:
+        return self._config.new_tokens
+
+    def _require_room(self, architecture: Architecture) -> None:
+        prompt, new = self._config.sequence_length, self.new_tokens or 0
+        architecture.require_room(prompt + new, f"sequence_length {prompt} and {new} new tokens")
+
+
+def request_times(begin_s: float, arrivals_s: list[list[float]]) -> RequestTimes:
+    """Return the times of requests that were submitted at once, from when each of their tokens came."""
+    gaps = sorted(_ms(after - before) for arrived in arrivals_s for before, after in pairwise(arrived))
+    if len(gaps) > MOST_TIMES:
+        last = len(gaps) - 1
+        gaps = [gaps[round(rank * last / (MOST_TIMES - 1))] for rank in range(MOST_TIMES)]
+    return RequestTimes(
+        first_token_ms=[_ms(arrived[0] - begin_s) for arrived in arrivals_s],
+        between_tokens_ms=gaps,
+        request_ms=[_ms(arrived[-1] - begin_s) for arrived in arrivals_s],
+    )
+
+
+def _ms(seconds: float) -> float:
+    """Return a time in milliseconds, in steps of 0.1 µs: more digits would only fill the session file."""
+    return max(round(1000 * seconds, 4), 0.0)
+
+
+def _manager_config() -> Any:  # noqa: ANN401  (a class of transformers)
+    """Return transformers' class of settings of continuous batching, or None before it had one."""
+    try:
+        from transformers import ContinuousBatchingConfig  # not in transformers 4
+    except ImportError:
+        return None
+    return ContinuousBatchingConfig
+
+
+def _stop_at_exit(manager: Any) -> None:  # noqa: ANN401
+    """Stop the manager's thread once the main one has ended: the process would wait for it forever."""
+
+    def stop() -> None:
+        threading.main_thread().join()
+        manager.stop(block=False)
+
+    threading.Thread(target=stop, daemon=True).start()
+
+
+def _cache_mb(manager: Any) -> float | None:  # noqa: ANN401
+    """Return the size of the paged KV cache in units of 10**6 bytes; None if this version hides it."""
+    cache = getattr(getattr(manager, "batch_processor", None), "cache", None)
+    stored = getattr(cache, "cache_tensor", None)
+    return stored.numel() * stored.element_size() / 1e6 if isinstance(stored, torch.Tensor) else None

@@ -1,0 +1,73 @@
+"""Built-in tasks: the table with one row per task.
+
+A new task is a row of ``BUILT_IN`` here, its workload in ``engine/workloads/``, and the sections of the report
+that are its own. Parsers, the editor, units of rates, and which entries and options apply are derived from it.
+"""
+
+from typing import Literal
+
+import msgspec
+
+
+class Task(msgspec.Struct, frozen=True):
+    """Task, and what the rest of the code needs to know about it."""
+
+    name: str
+    sample: str = "samples"
+    """What a step processes, in the plural; its rate is these per second. ``audio-s`` are seconds of audio."""
+    headline: Literal["samples", "tokens"] = "samples"
+    """What its main rate counts: samples, or tokens (new ones if it generates)."""
+    entries: str = ""
+    """Table of the sweep with entries of its own, such as ``generate``."""
+    texts: bool = True
+    """Whether samples are sequences of tokens. Any other task draws its inputs, and has no sequence length."""
+    packs: bool = False
+    """Whether several samples fit into one row (``padding = "packed"``)."""
+    pads: bool = True
+    """Whether the samples of a batch are padded to one length."""
+    defaults: tuple[tuple[str, int], ...] = ()
+    """Values of axes in place of their usual defaults."""
+    positions: int = 0
+    """Typical positions of a sample without a sequence length, for estimates before any measurement."""
+
+    @property
+    def unit(self) -> str:
+        """Unit of the number of samples per second."""
+        return f"{self.sample}/s"
+
+    @property
+    def names_samples(self) -> bool:
+        """Whether it calls its samples by another name."""
+        return self.sample != "samples"
+
+    @property
+    def one_sample(self) -> str:
+        """One of what a step processes, such as ``image``."""
+        return self.sample if self.sample.endswith("-s") else self.sample.removesuffix("s")
+
+
+BUILT_IN = (
+    Task("classify"),
+    Task("lm-forward", headline="tokens", packs=True),
+    Task("lm-train", headline="tokens", packs=True, entries="train"),
+    Task("generate", headline="tokens", entries="generate"),
+    Task("serve-batch", "requests", headline="tokens", entries="generate", pads=False),
+    Task("embed", "embeddings"),
+    Task("image", "images", texts=False, positions=197),
+    Task(
+        "speech",
+        "audio-s",
+        entries="generate",
+        texts=False,
+        defaults=(("audio_seconds", 10),),
+        positions=500,
+    ),
+)
+"""All built-in tasks. They need no user code."""
+TASKS = tuple(task.name for task in BUILT_IN)
+_BY_NAME = {task.name: task for task in BUILT_IN}
+
+
+def task_named(name: str) -> Task:
+    """Return the row of a task; of a user-defined step, or one of another tool, that of a task with samples."""
+    return _BY_NAME.get(name) or Task(name)

@@ -1,0 +1,85 @@
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from benchtui.engine.models.loading import ModelLocation
+from benchtui.engine.workloads.embed import POOLING_FILE, pool, stated_pooling
+
+HIDDEN = torch.arange(24.0).reshape(2, 4, 3)
+MASK = torch.tensor([[1, 1, 0, 0], [1, 1, 1, 1]])
+
+
+def test_step_is_a_pass_and_pooling(made: Callable[..., Any], tiny_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "two.txt").write_text("good film\none two three\n")
+    workload = made(
+        "embed", tiny_model, "batch_size=2", "sequence_length=16", f"dataset={tmp_path / 'two.txt'}"
+    )
+    parts: list[str] = []
+    counted = workload.count(workload.step(parts.append))
+    assert parts == ["tokenize", "transfer", "forward", "pool", "result"]
+    assert (counted.tokens, counted.padded_tokens) == (4 + 5, 2 * 16)
+    assert workload.model.architecture == "DistilBertModel"
+    assert workload.effective.others["pooling"] == "mean"
+
+
+def test_vectors_do_not_depend_on_batch_size_and_padding(made: Callable[..., Any], tiny_model: Path) -> None:
+    options = ("sequence_length=32", "dataset=sample")
+    one = made("embed", tiny_model, "batch_size=1", *options).answer(0.0)
+    many = made("embed", tiny_model, "batch_size=8", "padding=longest", *options).answer(0.0)
+    assert one.kind == "embeddings"
+    assert one.values.shape == (16, 32)
+    assert torch.allclose(one.values, many.values, atol=1e-5)
+
+
+def test_decoder_without_tokenizer_embeds_synthetic_tokens(made: Callable[..., Any], tiny_gpt2: Path) -> None:
+    workload = made("embed", tiny_gpt2, "sequence_length=8", "dataset=synthetic", "pooling=last")
+    assert workload.count(workload.step(lambda part: None)).tokens == 8
+    assert workload.effective.others["pooling"] == "last"
+
+
+@pytest.mark.parametrize(
+    ("pooling", "mask", "first"),
+    [
+        ("mean", None, HIDDEN[0].mean(0)),
+        ("mean", MASK, HIDDEN[0, :2].mean(0)),
+        ("cls", MASK, HIDDEN[0, 0]),
+        ("last", None, HIDDEN[0, 3]),
+        ("last", MASK, HIDDEN[0, 1]),
+    ],
+)
+def test_padding_is_not_pooled(pooling: str, mask: torch.Tensor | None, first: torch.Tensor) -> None:
+    found = pool(HIDDEN, mask, pooling)
+    assert found.shape == (2, 3)
+    assert torch.equal(found[0], first)
+
+
+@pytest.mark.parametrize(
+    ("stated", "pooling"),
+    [
+        ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, "cls"),
+        ({"pooling_mode_lasttoken": True}, "last"),
+        ({"pooling_mode_mean_tokens": True}, "mean"),
+        (["no table"], "mean"),
+    ],
+)
+def test_pooling_that_a_model_states_is_used(tmp_path: Path, stated: object, pooling: str) -> None:
+    path = tmp_path / POOLING_FILE
+    path.parent.mkdir()
+    path.write_text(json.dumps(stated))
+    assert stated_pooling(ModelLocation("m", str(tmp_path), "folder")) == pooling
+
+
+def test_stated_pooling_is_read_back_unless_another_is_requested(
+    made: Callable[..., Any], tiny_model: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(tiny_model, tmp_path / "cls")
+    (folder / POOLING_FILE).parent.mkdir()
+    (folder / POOLING_FILE).write_text('{"pooling_mode_cls_token": true}')
+    options = ("sequence_length=8", "dataset=synthetic")
+    assert made("embed", folder, *options).effective.others["pooling"] == "cls"
+    assert made("embed", folder, "pooling=mean", *options).effective.others["pooling"] == "mean"

@@ -1,0 +1,56 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from benchtui.engine.workloads.inputs import signals
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "amp-bf16"])
+def test_step_processes_and_classifies(made: Callable[..., Any], tiny_vit: Path, precision: str) -> None:
+    workload = made("image", tiny_vit, "batch_size=2", f"precision={precision}")
+    parts: list[str] = []
+    counted = workload.count(workload.step(parts.append))
+    assert parts == ["preprocess", "transfer", "forward", "result"]
+    assert (counted.tokens, counted.padded_tokens) == (None, None)
+    assert (workload.samples, workload.new_tokens) == (2, None)
+    assert workload.data.shape == "480 x 640, processed to 32 x 32 x 3"
+    assert "synthetic images" in workload.marks
+
+
+def test_answer_does_not_depend_on_batch_size(made: Callable[..., Any], tiny_vit: Path) -> None:
+    one, many = (made("image", tiny_vit, f"batch_size={size}").answer(0.0) for size in (1, 5))
+    assert one.kind == "logits"
+    assert one.values.shape == (16, 10)
+    assert torch.allclose(one.values, many.values, atol=1e-5)
+
+
+def test_without_pillow_inputs_have_the_size_of_the_configuration(
+    made: Callable[..., Any], tiny_vit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signals, "find_spec", lambda name: None)
+    workload = made("image", tiny_vit, "batch_size=3")
+    parts: list[str] = []
+    workload.step(parts.append)
+    assert parts == ["transfer", "forward", "result"]
+    assert workload.data.shape == "32 x 32 x 3"
+    assert "images aren't processed: neither Pillow nor torchvision is installed" in workload.marks
+
+
+def test_without_image_processor_inputs_have_the_size_of_the_configuration(
+    made: Callable[..., Any], tiny_vit: Path
+) -> None:
+    (tiny_vit / "preprocessor_config.json").write_text("{}")
+    workload = made("image", tiny_vit)
+    assert workload.data.processor is None or workload.data.processor.startswith("ViT")
+    workload.step(lambda part: None)
+
+
+def test_samples_wrap_around_and_start_again(made: Callable[..., Any], tiny_vit: Path) -> None:
+    batches = made("image", tiny_vit, "batch_size=12")._batches
+    first, second = (batches.draw(lambda part: None).inputs["pixel_values"] for _ in range(2))
+    assert torch.equal(second[4:], first[:8])  # of 16 images
+    batches.rewind()
+    assert torch.equal(batches.draw(lambda part: None).inputs["pixel_values"], first)

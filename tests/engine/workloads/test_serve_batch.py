@@ -1,0 +1,131 @@
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+from benchtui.engine.devices.registry import open_device
+from benchtui.engine.worker.step_cost import TypicalStep, measure_step_cost
+from benchtui.engine.workloads import serve_batch
+from benchtui.engine.workloads.serve_batch import MOST_TIMES, request_times
+from benchtui.sessions.errors import CaseSkippedError
+
+pytestmark = pytest.mark.skipif(
+    int(transformers.__version__.partition(".")[0]) < 5, reason="continuous batching needs transformers 5"
+)
+
+
+@pytest.fixture
+def serve(made: Callable[..., Any], tiny_gpt2: Path) -> Iterator[Callable[..., Any]]:
+    """Make a workload; its manager is stopped at the end."""
+    started = []
+
+    def make(*overrides: str) -> Any:
+        options = ("sequence_length=32", "new_tokens=4", "dataset=synthetic", *overrides)
+        started.append(made("serve-batch", tiny_gpt2, *options))
+        return started[-1]
+
+    yield make
+    for workload in started:
+        workload._manager.stop(block=True)
+
+
+def test_step_serves_prompts_of_mixed_lengths(serve: Callable[..., Any]) -> None:
+    workload = serve("batch_size=6")
+    parts: list[str] = []
+    done = workload.step(parts.append)
+    lengths = [len(prompt) for prompt in done.prompts]
+    assert parts == ["serve"]
+    assert len(set(lengths)) > 1
+    assert all(8 <= length <= 32 for length in lengths)
+    assert [len(tokens) for tokens in done.generated] == [4] * 6
+    counted = workload.count(done)
+    assert counted.tokens == counted.padded_tokens == sum(lengths) + 6 * 4
+    assert (workload.samples, workload.new_tokens) == (6, 4)
+    assert workload.kv_cache_mb is not None
+
+
+def test_times_of_requests_are_those_of_their_tokens(serve: Callable[..., Any]) -> None:
+    times = serve("batch_size=3").step(lambda part: None).times
+    assert (len(times.first_token_ms), len(times.between_tokens_ms), len(times.request_ms)) == (3, 9, 3)
+    assert all(0 < first < whole for first, whole in zip(times.first_token_ms, times.request_ms, strict=True))
+
+
+def test_tokens_match_greedy_generation_one_by_one(serve: Callable[..., Any]) -> None:
+    workload = serve("batch_size=2")
+    with torch.no_grad():
+        for parameter in workload._network.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)) * 0.3)
+    answer = workload.answer(0.0)
+    workload._batches.rewind()
+    prompts = workload._prompts(lambda part: None) + workload._prompts(lambda part: None)
+    with torch.inference_mode():
+        for prompt, tokens in zip(prompts, answer.values.tolist(), strict=True):
+            ids = torch.tensor([prompt])
+            for _ in range(4):
+                logits = workload._network(input_ids=ids, use_cache=False).logits
+                ids = torch.cat((ids, logits[:, -1:].argmax(-1)), 1)
+            assert ids[0, len(prompt) :].tolist() == tokens
+    assert (answer.kind, answer.values.shape) == ("tokens", (4, 4))
+
+
+def test_texts_are_prompts_without_padding(serve: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "two.txt").write_text("good film\none two three\n")
+    workload = serve("batch_size=2", f"dataset={tmp_path / 'two.txt'}")
+    assert [len(prompt) for prompt in workload.step(lambda part: None).prompts] == [4, 5]
+
+
+def test_attention_is_read_back_by_its_name(serve: Callable[..., Any]) -> None:
+    assert serve("attention=eager").effective.attention == "eager"
+
+
+def test_operations_are_absent_with_the_reason(serve: Callable[..., Any]) -> None:
+    cost = measure_step_cost(serve(), open_device("cpu"), TypicalStep(0.01, 40))
+    assert cost.flops is None
+    assert "thread of its own" in cost.absent["flops"]
+
+
+def test_error_in_the_thread_of_the_manager_ends_the_step(
+    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workload = serve()
+
+    def broken(*args: object, **options: object) -> None:
+        raise torch.OutOfMemoryError("played")
+
+    monkeypatch.setattr(workload._manager, "_generation_step", broken)
+    with pytest.raises(torch.OutOfMemoryError, match="played"):
+        workload.step(lambda part: None)
+
+
+def test_older_transformers_is_a_reason_to_skip(
+    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serve_batch, "_manager_config", lambda: None)
+    with pytest.raises(CaseSkippedError, match="from version 5 on"):
+        serve()
+
+
+def test_model_that_can_not_be_batched_is_skipped(
+    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: object, **options: object) -> None:
+        raise ValueError("no paged attention")
+
+    monkeypatch.setattr(transformers.GPT2LMHeadModel, "init_continuous_batching", refuse)
+    with pytest.raises(CaseSkippedError, match=r"can't batch GPT2LMHeadModel .*: no paged attention"):
+        serve()
+
+
+def test_many_times_between_tokens_are_thinned_out_by_rank() -> None:
+    arrivals = [0.001 * place * place for place in range(3 * MOST_TIMES)]
+    times = request_times(0.0, [arrivals])
+    gaps = [1000 * (after - before) for before, after in pairwise(arrivals)]
+    kept = times.between_tokens_ms
+    assert len(kept) == MOST_TIMES
+    assert (kept[0], kept[-1]) == (pytest.approx(min(gaps)), pytest.approx(max(gaps)))
+    assert sorted(gaps)[len(gaps) // 2] == pytest.approx(kept[MOST_TIMES // 2], rel=0.01)
+    assert times.request_ms == [pytest.approx(1000 * arrivals[-1])]

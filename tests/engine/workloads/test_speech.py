@@ -1,0 +1,79 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_ctc_step_classifies_frames(made: Callable[..., Any], tiny_wav2vec2: Path, precision: str) -> None:
+    workload = made("speech", tiny_wav2vec2, "batch_size=2", "audio_seconds=1", f"precision={precision}")
+    parts: list[str] = []
+    counted = workload.count(workload.step(parts.append))
+    assert parts == ["features", "transfer", "forward", "result"]
+    assert counted.tokens is None
+    assert workload.samples == 2 * 1  # seconds of audio
+    assert workload.data.shape == "1 s at 16,000 Hz"
+
+
+def test_ctc_answer_is_logits_of_spaced_frames(made: Callable[..., Any], tiny_wav2vec2: Path) -> None:
+    one, many = (
+        made("speech", tiny_wav2vec2, f"batch_size={size}", "audio_seconds=1").answer(0.0) for size in (1, 3)
+    )
+    assert one.kind == "logits"
+    assert one.values.shape == (4 * 32, 32)
+    assert torch.allclose(one.values, many.values, atol=1e-5)
+
+
+def test_decoder_generates_new_tokens(made: Callable[..., Any], tiny_whisper: Path) -> None:
+    workload = made("speech", tiny_whisper, "batch_size=2", "audio_seconds=1", "new_tokens=3")
+    parts: list[str] = []
+    counted = workload.count(workload.step(parts.append))
+    assert parts == ["features", "transfer", "encode", "decode", "result"]
+    assert counted.tokens == 2 * 3
+    answer = workload.answer(0.0)
+    assert (answer.kind, answer.values.shape) == ("tokens", (4, 3))
+
+
+def test_tokens_match_greedy_generation(made: Callable[..., Any], tiny_whisper: Path) -> None:
+    workload = made("speech", tiny_whisper, "audio_seconds=1", "new_tokens=4")
+    network = workload._network
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)) * 0.3)
+    inputs = workload._batches.draw(lambda part: None).inputs
+    with torch.inference_mode():
+        tokens = workload._generate(inputs, lambda part: None)
+        ids = torch.tensor([[network.config.decoder_start_token_id]])
+        for _ in range(4):
+            logits = network(**inputs, decoder_input_ids=ids, use_cache=False).logits
+            ids = torch.cat((ids, logits[:, -1:].argmax(-1)), 1)
+    assert torch.equal(tokens, ids[:, 1:])
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "reason"),
+    [
+        ("tiny_whisper", ("audio_seconds=31",), "at most 30 s of audio at once"),
+        ("tiny_whisper", ("new_tokens=449",), "449 new tokens: .* supports at most 448"),
+        ("tiny_wav2vec2", ("new_tokens=3,4",), "generates no tokens"),
+    ],
+)
+def test_what_a_model_can_not_do_is_skipped(
+    made: Callable[..., Any], request: pytest.FixtureRequest, model: str, options: tuple[str, ...], reason: str
+) -> None:
+    folder = request.getfixturevalue(model)
+    exclude = ("exclude=[{new_tokens=4}]",) if "3,4" in options[0] else ()
+    with pytest.raises(CaseSkippedError, match=reason):
+        made("speech", folder, *options, *exclude)
+
+
+def test_model_without_feature_extractor_is_one_clear_line(
+    made: Callable[..., Any], tiny_wav2vec2: Path
+) -> None:
+    (tiny_wav2vec2 / "preprocessor_config.json").unlink()
+    with pytest.raises(BenchtuiError, match="can't load the feature extractor from the folder"):
+        made("speech", tiny_wav2vec2, "audio_seconds=1")
