@@ -23,7 +23,7 @@ from benchtui.sessions.payloads import Host
 
 _TORCH_S = 300.0
 
-_UNREAD_ROCM = "torch was built for ROCm; power, clocks and temperature are read of NVIDIA GPUs only"
+_UNREAD_ROCM = "torch was built for ROCm; power, clocks and temperature are read from NVIDIA GPUs only"
 
 State = Literal["ok", "absent", "broken"]
 
@@ -63,7 +63,7 @@ def _gpus(reader: GpuReader) -> list[Finding]:
     for gpu, sample in zip(reader.gpus(), reader.sample(), strict=True):
         missing = "".join(f"; no {name}: {reason}" for name, reason in sample.absent.items())
         counters = "" if "activity" in sample.absent else "; activity of its units is read (GPM)"
-        mig = "; MIG divides it: cases on its instances are not read" if gpu.mig else ""
+        mig = "; divided by MIG: its instances can't be read" if gpu.mig else ""
         text = (
             f"{gpu.name}, {(gpu.memory_mb or 0) / 1000:.1f} GB, driver {reader.driver}{mig}{counters}{missing}"
         )

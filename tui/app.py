@@ -79,7 +79,7 @@ class BenchtuiApp(App[ExitReason]):
             ("ctrl+pagedown,right_parenthesis", "next_place", "turn(1)", "Next place"),
             ("ctrl+pageup,left_parenthesis", "place_before", "turn(-1)", "Previous place"),
             ("t", "theme", "next_theme", "Next theme"),
-            ("colon,ctrl+p", "commands", "command_palette", "All commands by name"),
+            ("colon,ctrl+p", "commands", "command_palette", "Command palette"),
             ("ctrl+z", "suspend", "suspend_process", "Suspend", "fg resumes it"),
         ),
         Binding("ctrl+c", "leave", "Quit", show=False),

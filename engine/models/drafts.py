@@ -76,7 +76,7 @@ def _options(config: Config, weights: Weights, network: Any) -> dict[str, Any]: 
         return {"prompt_lookup_num_tokens": int(config.draft.removeprefix(LOOKUP))}
     location = loading.locate(config.draft, "pretrained")
     if weights == "random":
-        raise CaseSkippedError(f"draft {config.draft}: random weights agree with no other model; use lookup:N")
+        raise CaseSkippedError(f"draft {config.draft}: a model as draft needs trained weights; use lookup:N")
     assistant = loading.load("draft", location, AutoModelForCausalLM.from_pretrained)
     if assistant.config.vocab_size != network.config.vocab_size:
         raise CaseSkippedError(f"draft {config.draft} has another vocabulary than {config.model}")

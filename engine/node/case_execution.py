@@ -26,7 +26,7 @@ from benchtui.sessions.stats.disturbance import disturbances, unwatched_marks
 _PROCESSES_PERIOD_S = 1.0
 """Minimum interval between queries of the GPU's process list. They hold the driver's lock."""
 
-_MIG = "MIG divides the GPU, and the driver's readings are those of the whole device with all instances"
+_MIG = "the GPU is divided by MIG, and the driver reports the whole device instead of the instance"
 
 
 class CaseRun:

@@ -106,7 +106,7 @@ def _compare(folder: Path, own: KeptAnswer, values: Values, baseline: AnsweredCa
     """Compare a case with a baseline that has answered before."""
     kind = baseline.kind if isinstance(baseline, KeptAnswer) else None
     if kind is None or own.kind is None:
-        lost = f"the answer of case {baseline.index}, its baseline, isn't kept on this machine, or not any more"
+        lost = f"the answer of case {baseline.index}, its baseline, is not (or no longer) on this machine"
         none = f"case {baseline.index}, its baseline, has no answer"
         why = none if isinstance(baseline, KeptAnswer) else lost
         return AnswerComparison(case=own.index, baseline=baseline.index, absent=why)

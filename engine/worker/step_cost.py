@@ -48,8 +48,8 @@ step in which waits are counted and the exit follow it."""
 LONGEST_WAITS_S = LONGEST_BUSY_S + _PROFILING_S
 """Longest step whose waits are counted. One over ``LONGEST_BUSY_S`` isn't profiled, which leaves that time."""
 
-_NO_KERNEL = "no GPU function with the name of an attention kernel was seen"
-_NOT_PROFILED = "on a CPU, only uncompiled code with fused attention names its kernel"
+_NO_KERNEL = "no GPU function is a known attention kernel"
+_NOT_PROFILED = "on a CPU, the kernel is known only for uncompiled code with fused attention"
 _NATIVE = ("aten", "prim", "prims", "profiler")
 """Namespaces of torch's own operators. Those that compute are elementwise or known to the counter."""
 _GATHER_OPS = ("aten::embedding", "aten::index_select", "aten::index", "aten::gather")

@@ -140,7 +140,7 @@ class CustomTask:
 
     def partial_step(self, lap: Lap, batches: int) -> None:
         """Raise AssertionError: whether the user's step accumulates batches is unknown."""
-        raise AssertionError("a step of one's own has no known batches")
+        raise AssertionError("a custom step has no known batches")
 
     def repeat_step(self, padded_tokens: int, *, one_batch: bool = False) -> int | None:
         """Return None: the user's step chooses its own batches."""

@@ -40,7 +40,7 @@ class StepRow(msgspec.Struct, frozen=True, kw_only=True):
     round: A[int, Meta(description="Counted from 0.")]
     phase: A[str, Meta(description="warmup or measure.")]
     step: A[int, Meta(description="Within case, round and phase, counted from 0.")]
-    wall_ms: A[float, Meta(description="Host time, the device synchronised at both ends.")]
+    wall_ms: A[float, Meta(description="Host time, the device synchronized at both ends.")]
     device_ms: A[float | None, Meta(description="Between device events around the step.")]
     host_ms: A[float | None, Meta(description="Host time until the step returned, waits inside it included.")]
     tokens: A[int | None, Meta(description="Real tokens, without padding.")]

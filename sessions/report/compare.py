@@ -22,7 +22,7 @@ from benchtui.sessions.text.markdown import Markdown
 from benchtui.sessions.text.tables import Table, in_unit, table
 from benchtui.sessions.text.wording import Finding
 
-READING = "A ratio says how many times as fast the new session is: above 1, it is faster than A."
+READING = "A ratio is the speed of the new session relative to A: above 1, it is faster."
 
 
 class Block(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Record
 
-MEANING = "base time over new time; above 1 the new session is the faster one"
+MEANING = "base time over new time; above 1, the new session is faster"
 
 
 class SessionJson(Record, frozen=True, kw_only=True, omit_defaults=False):

@@ -39,7 +39,7 @@ QUOTA_SHARE = 0.01
 """Share of the periods of a CPU quota with a stop, from which a case counts as disturbed."""
 THROTTLED_PROCESSOR = "throttled: the processor,"
 SHARED_PROCESSOR = "the worker waited for a processor"
-KINDS = ("disturbed", "throttled", "clock", "shared GPU", "beside", "unwatched")
+KINDS = ("disturbed", "throttled", "clock", "shared GPU", "in parallel", "unwatched")
 """Prefixes of this module's marks."""
 _COUNTED = ("waits for the GPU", "gradient scaler skipped")
 """Prefixes of other modules' marks that contain a number."""
@@ -195,8 +195,8 @@ def _company(environment: Environment) -> tuple[str, ...]:
     """Return a mark for a case measured in parallel with others of its sweep."""
     if not environment.beside:
         return ()
-    unknown = ", and what else ran can't be told from them" if environment.others_cpu_percent is None else ""
-    return (f"beside {environment.beside} of this sweep's cases{unknown}",)
+    unknown = "; other load can't be distinguished from them" if environment.others_cpu_percent is None else ""
+    return (f"in parallel with {environment.beside} of this sweep's cases{unknown}",)
 
 
 def mark_kind(mark: str) -> str:

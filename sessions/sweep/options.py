@@ -128,7 +128,7 @@ OPTIONS = (
     Option("device", "cpu, cuda:N, cuda:* for all GPUs", named=True, label_covers=False),
     Option(
         "precision",
-        "int8 on cpu alone, tf32 on cuda alone",
+        "int8 only on cpu, tf32 only on cuda",
         values=PRECISIONS,
         named=True,
         read_back=True,
@@ -177,7 +177,7 @@ OPTIONS = (
     ),
     Option(
         "draft",
-        "of task generate: tokens that the model only checks; lookup:N from the prompt, or a smaller model's",
+        "drafted tokens of task generate: lookup:N takes them from the prompt, a name from that model",
         "draft=",
         "draft {}",
         values=("off",),
@@ -272,7 +272,7 @@ OPTIONS = (
     ),
     Option(
         "threads",
-        "of torch inside one operation, 0: torch chooses",
+        "threads of torch within one operation; 0: torch chooses",
         "threads=",
         "{} threads",
         numeric=True,
@@ -285,7 +285,7 @@ OPTIONS = (
     ),
     Option(
         "tokenizer_threads",
-        "of the tokenizer, 0: as many as torch's, 1: one text after the other",
+        "threads of the tokenizer; 0: as many as torch's",
         "tok=",
         "{} tokenizer threads",
         numeric=True,
@@ -332,7 +332,7 @@ OPTIONS = (
     ),
     Option(
         "sequence_length",
-        "tokens a sample",
+        "tokens per sample",
         "seq=",
         "{:,} tokens",
         numeric=True,
@@ -342,7 +342,7 @@ OPTIONS = (
     ),
     Option(
         "batch_size",
-        "samples a step; auto: the largest that fits",
+        "samples per step; auto: the largest that fits",
         "bs=",
         numeric=True,
         work=True,

@@ -123,9 +123,9 @@ def unsupported_reason(config: Config) -> str | None:
 
 def _unsupported_on_gpu(config: Config) -> str | None:
     if config.precision == "int8":
-        return "int8 is torch's dynamic quantization, which works on cpu alone"
+        return "int8 is torch's dynamic quantization, which runs only on cpu"
     if config.attention == "sdpa-cudnn" and config.precision in ("fp32", "tf32"):
-        return "cuDNN's attention computes in fp16 and bf16 alone"
+        return "cuDNN's attention supports only fp16 and bf16"
     return _unsupported_flash(config) if config.attention in FLASH else None
 
 
@@ -146,7 +146,7 @@ def _unsupported_on_cpu(config: Config) -> str | None:
 def _unsupported_flash(config: Config) -> str | None:
     """Return why flash attention can't run on a GPU with the other options, or None."""
     if config.precision in ("fp32", "tf32"):
-        return "flash attention computes in fp16 and bf16 alone"
+        return "flash attention supports only fp16 and bf16"
     if config.cache == "static":
         return "flash attention takes no mask, and a static cache needs one; use attention = sdpa"
     return None
@@ -184,7 +184,7 @@ def _untrainable_reason(config: Config) -> str | None:
     if config.precision == "int8":
         return "int8 weights can't be trained"
     if config.quantization != "off" and (config.lora == "off" or not config.quantization.startswith("bnb-")):
-        return "quantized weights can't be trained; lora trains adapters beside those of bitsandbytes"
+        return "quantized weights can't be trained; lora trains adapters on top of those of bitsandbytes"
     return None
 
 
@@ -199,7 +199,7 @@ def _ungeneratable_reason(config: Config) -> str | None:
     if config.batch_size > 1:
         return "transformers checks a draft for one sample at a time; use batch_size = 1"
     if config.cache == "static" or config.compile != "off":
-        return "a checked draft takes tokens back from the cache; use cache = dynamic and compile = off"
+        return "checking a draft removes tokens from the cache; use cache = dynamic and compile = off"
     return None
 
 

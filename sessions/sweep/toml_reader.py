@@ -173,7 +173,7 @@ def sweep_of(table: Table, where: str) -> Sweep:
     if sweep.planned > MOST_CASES:
         raise BenchtuiError(f"{where}: axes: {sweep.planned:,} cases; at most {MOST_CASES:,} are allowed")
     if sweep.exclude and next(included_configs(sweep), None) is None:
-        raise BenchtuiError(f"{where}: exclude: leaves no case; at least one has to be kept")
+        raise BenchtuiError(f"{where}: exclude: excludes every case; keep at least one")
     return sweep
 
 
@@ -236,9 +236,7 @@ def _text(value: object, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise BenchtuiError(f"{where}: {quoted(value)} is not text; write it in quotes")
     if value != value.encode("utf-8", "replace").decode():
-        raise BenchtuiError(
-            f"{where}: {quoted(value)} is not UTF-8, which names and paths of a sweep have to be"
-        )
+        raise BenchtuiError(f"{where}: {quoted(value)} is not UTF-8; names and paths in a sweep must be")
     return value.strip()
 
 
@@ -298,7 +296,7 @@ def _address(value: object, where: str) -> str:
     address = _text(value, where)
     if not _ADDRESS.fullmatch(address):
         raise BenchtuiError(
-            f"{where}: {quoted(address)} is no address of a Ray cluster; allowed: auto, host:port, ray://host:port"
+            f"{where}: {quoted(address)} is not the address of a Ray cluster; allowed: auto, host:port, ray://host:port"
         )
     return address
 
@@ -388,7 +386,7 @@ def _batch_sizes(value: object, where: str) -> object:
         return ranges.whole_numbers(value, where)
     if isinstance(items, list) and len(items) > 1:
         raise BenchtuiError(
-            f"{where}: {quoted(value)}: 'auto' looks for the batch size itself, and stands alone"
+            f"{where}: {quoted(value)}: 'auto' searches for the batch size and must be the only value"
         )
     (word,) = searches
     if word != AUTO:
@@ -467,7 +465,7 @@ def _duration_s(value: object, where: str) -> float:
         seconds = parse_quantity(value, _DURATION_UNITS_S) or 0.0
     if not 0 < seconds <= options.LARGEST:
         raise BenchtuiError(
-            f'{where}: {quoted(value)} is not a time; write seconds, or such as "90s", "10m", "1h30m"'
+            f'{where}: {quoted(value)} is not a time; write seconds, or text such as "90s", "10m", "1h30m"'
         )
     return float(seconds)
 
@@ -519,7 +517,7 @@ def _exclusions(value: object, where: str) -> tuple[options.Exclusion, ...]:
     parse = _table(options.Exclusion, _ONE_CASE)
     found = dict.fromkeys(parse(each, f"{where}[{place}]") for place, each in enumerate(value, 1))
     if options.Exclusion() in found:
-        raise BenchtuiError(f"{where}: a table that names no option would leave out every case")
+        raise BenchtuiError(f"{where}: an empty table would exclude every case")
     return tuple(found)
 
 

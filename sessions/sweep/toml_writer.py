@@ -179,7 +179,7 @@ def _pairs(entry: str, text: str) -> Table:
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = part.partition("=")
         if not equals:
-            raise BenchtuiError(f"{entry}: {quoted(part)} is no pair; write name=value, name=value")
+            raise BenchtuiError(f"{entry}: {quoted(part)} is not a pair; write name=value, name=value")
         pairs[name.strip()] = _plain(value.strip())
     return pairs
 

@@ -9,7 +9,7 @@ from benchtui.tui.pages.help import Section
 def compare_help(symbols: Symbols) -> Sequence[Section]:
     """Return the help sections of the Compare view."""
     metrics = (
-        ("ratio", "how many times as fast; above 1 the new session is the faster one"),
+        ("ratio", "speed relative to the base; above 1, the new session is faster"),
         ("interval", "95 % interval of the ratio: steps, fresh processes, sessions"),
         ("p50", "median step; the mean where the source kept no steps"),
         ("memory", "peak memory: on the device; on the processor, resident memory of the worker"),

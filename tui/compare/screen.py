@@ -72,7 +72,7 @@ KEYS = keymap.table(
     ("q", "quit", "app.leave", "Quit"),
 )
 WAITING_KEYS: Keys = (("4", "choose sessions"), ("?", "help"), ("q", "quit"))
-INPUT_LABELS = {"filter": "filter:", "export": "comparison to:"}
+INPUT_LABELS = {"filter": "filter:", "export": "export comparison to:"}
 MOST_DIFFERENCES = 24
 ROWS_PER_DECISION_LINE = 12
 """Rows of the screen for each line that the decision may have."""

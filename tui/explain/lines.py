@@ -68,7 +68,7 @@ def _sentences(view: WhyView, width: int, symbols: Symbols) -> Iterator[Line]:
         yield from _wrapped(f"{finding.sentence} [{finding.confidence} confidence]", width, sign)
     if case := view.case.case:
         if not view.findings:
-            yield line(("No rule found anything that stands out.", "muted"))
+            yield line(("No rule found anything unusual.", "muted"))
         for note in profiling_notes(case):
             yield from _wrapped(note, width, (f"{symbols.flag} ", "warning"), role="muted")
 

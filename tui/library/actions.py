@@ -17,7 +17,7 @@ INPUT_LABELS = {
     "filter": "filter:",
     "rename": "new name:",
     "note": "note:",
-    "export": "report to:",
+    "export": "export report to:",
     "import": "session or results:",
 }
 """Input label for each purpose."""

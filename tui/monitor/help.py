@@ -22,12 +22,18 @@ def _columns(symbols: Symbols) -> Rows:
         ("p50", "median of the measured steps, tokenizing included"),
         ("p99", f"the slowest 1 %; {symbols.absent} below 100 steps"),
         (f"{symbols.plus_minus} %", "half the width of the median's 95 % interval"),
-        ("vs base", "samples/s at the typical step, over the baseline's; as the report and compare judge it"),
+        (
+            "vs base",
+            "samples/s relative to the baseline at typical steps; same verdict as in report and compare",
+        ),
         (f"{symbols.about}1.000x", "the same: the whole 95 % interval lies within the margin (2 %)"),
         ("1.30x?", "unsure: the interval is too wide, or a caveat applies"),
         ("no base", "the baseline of this sequence length wasn't measured; notes say why"),
         ("accepted %", "tokens proposed by a draft that the model accepted"),
-        ("answer", "output for one probe beside the baseline's: verdict and KL divergence; docs/answers.md"),
+        (
+            "answer",
+            "output for one probe, compared with the baseline's: verdict, KL divergence; docs/answers.md",
+        ),
         (
             f"{symbols.axis}{symbols.eighths[-1]}{symbols.light}",
             "bar around 1: right is faster, left slower; the light end is the interval",

@@ -56,7 +56,7 @@ MEANINGS: dict[str, Meaning] = {
     "w": Meaning("write: the sweep to a file, a note", ("save", "note")),
     "W": Meaning("why: where the time of the case's step goes", ("why",)),
     "x": Meaning("skip a running case", ("skip",)),
-    "X": Meaning("end for good, after a question: stop the sweep, delete the session", ("stop", "delete")),
+    "X": Meaning("end for good, after confirmation: stop the sweep, delete the session", ("stop", "delete")),
     "y": Meaning("copy as markdown; yes to a question", ("copy_row", "copy", "yes")),
     "Y": Meaning("copy all as markdown", ("copy_report", "copy")),
     "z": Meaning("zoom a panel", ("zoom",)),

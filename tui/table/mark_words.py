@@ -7,7 +7,7 @@ from benchtui.sessions.stats.disturbance import KINDS, mark_kind
 WORDS = {
     "disturbed": "noisy",
     "clock": "low clock",
-    "beside": "parallel",
+    "in parallel": "parallel",
     "random weights": "random",
     "synthetic tokens": "synthetic",
     "waits for the GPU": "waits",

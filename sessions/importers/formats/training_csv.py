@@ -52,15 +52,15 @@ _NOT_SAMPLED = "-1"
 _REMARKS = {"collator_time": "of all steps together"}
 _AMP_NOTE = "precision: fp16 in the script is autocast with a GradScaler, imported as amp-fp16"
 _MEANS_NOTE = (
-    "step time: mean over all steps without a warm-up, so that the first one counts, in which torch.compile"
-    " compiles; without single steps there is no jitter, percentile, cost of compilation or break-even"
+    "step time: mean over all steps, including the first one, in which torch.compile"
+    " compiles; without single steps there are no percentiles, jitter, compile cost or break-even"
 )
 _LOOP_NOTE = "step time: total_time over steps, which includes loading of data and torch's profiler"
 _COMPILE_NOTE = (
-    "compile_warmup_time: {range} s for calling torch.compile, which compiles nothing yet;"
-    " kept beside each case, but it isn't the cost of compilation"
+    "compile_warmup_time: {range} s for the call of torch.compile, which doesn't compile yet;"
+    " recorded with each case, but not as compile cost"
 )
-_UTILIZATION_NOTE = "gpu_utilization_avg: {range} %, read by nvidia-smi after steps; kept beside each case"
+_UTILIZATION_NOTE = "gpu_utilization_avg: {range} %, read by nvidia-smi after steps; recorded with each case"
 
 
 _LoopSeconds = Annotated[float, msgspec.Meta(ge=1e-6, le=LARGEST)]

@@ -154,7 +154,7 @@ def _power(against: PairwiseComparison, pairs: Pairs) -> str | None:
     at = f" at {place(against, known[0][0])}" if len(known) == 1 else f", mean of {len(known):,} cases"
     text = f"{old} in A, {new} in {against.new_letter}{at}"
     if any((pair.base.config.device == "cpu") != (pair.new.config.device == "cpu") for _, pair in known):
-        text += "; a processor's reading and a GPU's leave out each other's part"
+        text += "; a CPU's reading leaves out the GPU, and a GPU's the CPU"
     return text
 
 

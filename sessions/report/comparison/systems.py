@@ -31,7 +31,7 @@ def _facts(session: Session) -> tuple[Fact, ...]:
     own = custom_task(start.sweep.task)
     model = [] if own else [fact for each in models(session)[:1] for fact in each]
     found = (
-        *facts(("Taken over from", start.source), ("Task", _known(start.sweep.task))),
+        *facts(("Imported from", start.source), ("Task", _known(start.sweep.task))),
         *(model or facts(("Model", None if own else _known(start.sweep.model)))),
         *system(session),
     )

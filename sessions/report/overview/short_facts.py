@@ -13,7 +13,7 @@ SOFTWARE = ("GPU driver", "CUDA", "HIP (ROCm)", "cuDNN", "Python", "PyTorch", "T
 ELSEWHERE = ("Environment variables", "Other packages")
 """Facts of the system that the short form leaves out or has in another place."""
 METHOD = (
-    "Taken over from",
+    "Imported from",
     "Task",
     "Text",
     "Input",

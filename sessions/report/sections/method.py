@@ -56,8 +56,8 @@ def _imported(session: Session) -> tuple[Fact, ...]:
     """Describe what is known of another tool's measurement: the source of its metrics, and little else."""
     return facts(
         ("Task", None if session.start.sweep.task == UNKNOWN else session.start.sweep.task),
-        ("Taken over from", session.start.source),
-        ("Timing", "as that tool times; warm-up, stop rule and what a step holds are its own"),
+        ("Imported from", session.start.source),
+        ("Timing", "as that tool times; warm-up, stop rule and the content of a step are that tool's"),
         *(("Import", visible(each.text)) for each in session.messages[1:]),  # the first has source and date
         ("Baseline", _baseline(session)),
         ("Session", _identity(session)),
@@ -193,7 +193,7 @@ def _ratios(rounds: int, noise: dict[str, Noise]) -> str:
     if rounds >= LEAST_ROUNDS:
         return f"{head} by Welch's t over {rounds:,} rounds: steps and fresh processes, not other days"
     spreads = listed([f"{100 * each.between:.2g}% on {kind}{_from(each)}" for kind, each in noise.items()])
-    return f"{head}: steps by themselves; fresh processes of a case by their standard deviation, {spreads}"
+    return f"{head}: steps within a process; fresh processes by their standard deviation, {spreads}"
 
 
 def _from(noise: Noise) -> str:
@@ -212,7 +212,7 @@ def _verdicts(session: Session, noise: dict[str, Noise]) -> str:
 def _graphs(cases: list[CaseState]) -> str:
     if not any(case.config.uses_cuda_graphs for case in cases):
         return ""
-    return "; of CUDA graphs torch's allocator sees no tensors, and what it holds (reserved) is their memory"
+    return "; for CUDA graphs, the memory that torch's allocator reserved, since it sees no tensors of them"
 
 
 def _step(cases: list[CaseState]) -> str:
@@ -231,11 +231,7 @@ def _compilation(cases: list[CaseState]) -> str | None:
 
 def _imported_note(session: Session) -> str | None:
     figures = any(case.finished and case.finished.reported for case in session.cases)
-    return (
-        "figures taken over from a source that kept no steps; how it timed them isn't recorded"
-        if figures
-        else None
-    )
+    return "imported figures without steps; how they were timed isn't recorded" if figures else None
 
 
 def _texts(session: Session) -> str | None:
@@ -404,7 +400,7 @@ def _resumed(session: Session) -> str | None:
         return None
     times = [f"{each.created} after {number(each.t, 1)} s" for each in session.resumed]
     often = "once" if len(times) == 1 else f"{len(times):,} times"
-    return f"{often}: {'; '.join(times)}; the pauses aren't counted, and cases that were cut short began again"
+    return f"{often}: {'; '.join(times)}; pauses aren't counted; cases that were cut short were restarted"
 
 
 def _identity(session: Session) -> str:

@@ -21,9 +21,9 @@ LEAST_OTHERS_PERCENT = 5
 """Processor use by others, in percent of one, from which it is mentioned."""
 RANDOM_WEIGHTS = "random weights"
 MEANINGS = {
-    RANDOM_WEIGHTS: "the steps compute what the model's would; its predictions mean nothing",
+    RANDOM_WEIGHTS: "the arithmetic is that of the model; its predictions mean nothing",
     "waits for the GPU": "in throughput mode such steps can't overlap; transformers reads masks and positions",
-    "sample text": "the text bundled with benchtui, not a data set",
+    "sample text": "the text bundled with benchtui, not a dataset",
 }
 """Explanations of marks that aren't self-explanatory."""
 

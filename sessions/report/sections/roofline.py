@@ -92,7 +92,7 @@ def limit_method(session: Session) -> tuple[Fact, ...]:
         ),
         (
             "Limited by",
-            f"the host where the device is at work in less than {LEAST_BUSY:.0%} of a step; else by arithmetic"
+            f"the host where the device is busy for less than {LEAST_BUSY:.0%} of a step; else by arithmetic"
             f" or memory, whichever is nearer to its peak, where that is at least {LEAST_SHARE:.0%} of it",
         ),
         *((f"Peaks of {_name(peaks)}{_since(session, peaks)}", _peaks(peaks)) for peaks in session.peaks),
@@ -185,13 +185,13 @@ _COLUMNS: tuple[Column[Row], ...] = (
     Column("GFLOP/s", lambda row: _giga(row[1].flops_per_s)),
     Column("Peak (GFLOP/s)", _of_peak("flops_per_s")),
     Column("Share of the measured peak (%)", lambda row: percent(row[1].shares.arithmetic)),
-    Column("GB/step, from above", _of_work("bytes_moved")),
+    Column("GB/step, upper bound", _of_work("bytes_moved")),
     Column("Of weights (GB/step)", _of_work("bytes_of_weights")),
-    Column("GB/s, from above", lambda row: _giga(row[1].bytes_per_s)),
+    Column("GB/s, upper bound", lambda row: _giga(row[1].bytes_per_s)),
     Column("Peak (GB/s)", _of_peak("bytes_per_s")),
-    Column("Share of the measured bandwidth, from above (%)", lambda row: _upper_bound(row[1].shares.memory)),
-    Column("Device at work (%)", lambda row: percent(row[1].shares.busy)),
+    Column("Share of the measured bandwidth, upper bound (%)", lambda row: _upper_bound(row[1].shares.memory)),
+    Column("Device busy (%)", lambda row: percent(row[1].shares.busy)),
     Column("Attention kernel", lambda row: " + ".join(row[1].work.attention) or None, right=False),
     Column("Limited by", lambda row: row[1].bound, right=False),
-    Column("Why not known", lambda row: row[1].reason, right=False),
+    Column("Reason if unknown", lambda row: row[1].reason, right=False),
 )

@@ -98,7 +98,7 @@ def _tokenizing(each: Anomaly) -> str:
 
 
 def _host_bound(each: Anomaly) -> str:
-    return f"host-bound: the device is at work in {percent(each.share)} % of a step"
+    return f"host-bound: the device is busy for {percent(each.share)} % of a step"
 
 
 def _no_effect(each: Anomaly) -> str:

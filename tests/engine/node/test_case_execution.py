@@ -142,7 +142,7 @@ def test_case_on_an_unread_gpu_is_marked_and_never_gets_the_energy_of_the_proces
 def test_case_on_a_mig_instance_gets_no_readings_of_the_whole_device(uuid: str) -> None:
     host = Host(gpus=(Gpu(index=0, name="A", uuid="GPU-1", mig=True),))
     ended = run_on("cuda:0", host, telemetry(), {"gpu_uuid": uuid}, environment=Environment(processors=2))
-    reason = "MIG divides the GPU, and the driver's readings are those of the whole device with all instances"
+    reason = "the GPU is divided by MIG, and the driver reports the whole device instead of the instance"
     assert (ended.marks, ended.energy) == ((f"GPU not read: {reason}",), Energy(absent=reason))
     seen = ended.environment
     assert seen is not None and (seen.sm_clock_mhz, seen.throttle, seen.gpu_processes) == (None, (), None)
@@ -170,7 +170,10 @@ def test_cpu_use_of_other_workers_of_the_sweep_is_not_counted_as_others() -> Non
     ended = finished(None, shared([90.0, 260.0, 90.0, 90.0]), environment=around)
     assert ended.environment is not None and ended.environment.beside == 1
     assert ended.environment.others_cpu_percent == pytest.approx(95 - 2 - (132.5 - 90))
-    assert ended.marks == ("disturbed: others used 50% of a processor", "beside 1 of this sweep's cases")
+    assert ended.marks == (
+        "disturbed: others used 50% of a processor",
+        "in parallel with 1 of this sweep's cases",
+    )
 
 
 @pytest.mark.parametrize(("columns", "worker_cpu"), [([None] * 4, 0.9), ([90.0] * 4, None)])
@@ -180,7 +183,9 @@ def test_unread_worker_use_leaves_the_use_by_others_unknown(
     around = Environment(processors=2, others_cpu_percent=95.0, worker_cpu=worker_cpu)
     ended = finished(None, shared(columns), environment=around)
     assert ended.environment is not None and ended.environment.others_cpu_percent is None
-    assert ended.marks == ("beside 1 of this sweep's cases, and what else ran can't be told from them",)
+    assert ended.marks == (
+        "in parallel with 1 of this sweep's cases; other load can't be distinguished from them",
+    )
 
 
 def test_gpu_process_count_excludes_the_worker() -> None:

@@ -97,7 +97,7 @@ def test_baseline_of_an_earlier_engine_has_no_kept_answer(ask: Any) -> None:
     found = ask(2, VALUES, baseline=AnsweredCase(index=0, config=Config(device="cpu")))
     (each,) = found.comparisons
     assert (each.case, each.baseline, each.verdict) == (2, 0, None)
-    assert each.absent == "the answer of case 0, its baseline, isn't kept on this machine, or not any more"
+    assert each.absent == "the answer of case 0, its baseline, is not (or no longer) on this machine"
 
 
 def test_training_is_compared_within_a_batch_size(ask: Any) -> None:

@@ -707,8 +707,8 @@ COMPARED = (*BY_CASE, *BY_BATCH_SIZE, "Parts of a step")
 NOT_COMPARED = (
     "Case",
     "Batch size",
-    "Share of the measured bandwidth, from above (%)",
-    "Why not known",
+    "Share of the measured bandwidth, upper bound (%)",
+    "Reason if unknown",
     "Against the size before",
     "Ended by",
     "Markers",

@@ -135,9 +135,9 @@ def test_stops_by_the_cpu_quota_mark_a_case_and_repeat_nothing(
 
 def test_a_case_measured_beside_others_of_its_sweep_says_so() -> None:
     beside = around(beside=2, others_cpu_percent=5.0)
-    assert disturbances(beside, 1.0) == ("beside 2 of this sweep's cases",)
+    assert disturbances(beside, 1.0) == ("in parallel with 2 of this sweep's cases",)
     unknown = disturbances(around(beside=2), 1.0)
-    assert unknown == ("beside 2 of this sweep's cases, and what else ran can't be told from them",)
+    assert unknown == ("in parallel with 2 of this sweep's cases; other load can't be distinguished from them",)
     assert [mark_kind(mark) for mark in unknown] == ["beside"]
     assert contention_marks(beside, 1.0) == (), "it is no reason to measure again"
 

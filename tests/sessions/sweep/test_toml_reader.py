@@ -223,7 +223,7 @@ def test_times_are_read(text: str, seconds: float) -> None:
 )
 def test_what_is_no_time_is_refused(text: str) -> None:
     message = refused(f"measure.max_time = {text}")
-    assert "measure.max_time: " in message and 'is not a time; write seconds, or such as "90s"' in message
+    assert "measure.max_time: " in message and 'is not a time; write seconds, or text such as "90s"' in message
 
 
 @pytest.mark.parametrize(("text", "percent"), [('"1%"', 1.0), ('"0.5 %"', 0.5), ("2", 2.0), ("0.1", 0.1)])
@@ -479,7 +479,7 @@ def test_a_cluster_is_named_with_what_may_run_where() -> None:
         ("run.executor = 'slurm'", "run.executor: 'slurm' is not known; allowed: local, ray"),
         (
             "run.address = 'head'",
-            "run.address: 'head' is no address of a Ray cluster; allowed: auto, host:port,",
+            "run.address: 'head' is not the address of a Ray cluster; allowed: auto, host:port,",
         ),
         ("run.address = ''", "run.address: '' is not text; write it in quotes"),
         ("run.address = 'a b:1'", "run.address: 'a b:1' is no address"),
@@ -536,7 +536,10 @@ def test_the_batch_size_may_be_looked_for(written: str) -> None:
             'batch_size = "auto,4"',
             "axes.batch_size: 'auto,4': 'auto' looks for the batch size itself, and stands",
         ),
-        ('batch_size = [4, "auto"]', "'auto' looks for the batch size itself, and stands alone"),
+        (
+            'batch_size = [4, "auto"]',
+            "'auto' searches for the batch size and can't be combined with other values",
+        ),
         ('batch_size = "automatic"', "axes.batch_size: 'automatic' is not a whole number"),
         ('sequence_length = "auto"', "axes.sequence_length: 'auto' is not a whole number"),
         ('device = "cuda:**"', "allowed: cpu, cuda, cuda:N, cuda:\\* for all GPUs"),

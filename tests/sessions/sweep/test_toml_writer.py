@@ -119,7 +119,7 @@ def test_rules_of_an_older_session_survive_being_written() -> None:
 
 
 def test_pairs_that_are_none_are_told() -> None:
-    with pytest.raises(BenchtuiError, match=r"^env: 'A' is no pair; write name=value, name=value$"):
+    with pytest.raises(BenchtuiError, match=r"^env: 'A' is not a pair; write name=value, name=value$"):
         toml_writer.value_of("env", "A")
 
 
@@ -140,10 +140,10 @@ def test_every_entry_has_a_text(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("exclude = 3", "f: exclude: 3 is not a list of tables"),
-        ("exclude = [{}]", "f: exclude: a table that names no option would leave out every case"),
+        ("exclude = [{}]", "f: exclude: an empty table would exclude every case"),
         ("[[exclude]]\nseed = 1", "f: exclude[1].seed: unknown entry"),
         ("[[exclude]]\nbatch_size = [1, 2]", "f: exclude[1].batch_size: [1, 2] is not a single value"),
-        ('[[exclude]]\ndevice = "cpu"', "f: exclude: leaves no case; at least one has to be kept"),
+        ('[[exclude]]\ndevice = "cpu"', "f: exclude: excludes every case; keep at least one"),
     ],
 )
 def test_wrong_exclusions_are_refused(text: str, message: str) -> None:

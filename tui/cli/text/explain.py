@@ -19,7 +19,7 @@ def case_lines(case: ExplainedCase) -> Iterator[str]:
     for finding in found:
         yield f"  - {finding.sentence} [{finding.confidence} confidence]"
     if not found:
-        yield "  no rule found anything that stands out"
+        yield "  no rule found anything unusual"
     yield from (f"  note: {note}" for note in profiling_notes(case))
     yield from (f"  no {what.replace('_', ' ')}: {why}" for what, why in case.profile.absent.items())
     for shown in (families_table(case), kernels_table(case)):

@@ -437,15 +437,15 @@ LIMITS: dict[str, Check] = {
     "Share of the measured peak (%)": _skip,  # ``check_roofline`` computes it from the cells before it
     "MFU (%)": _number(utilization),
     "HFU (%)": _number(utilization),
-    "GB/step, from above": _number(_bytes("bytes_moved")),
+    "GB/step, upper bound": _number(_bytes("bytes_moved")),
     "Of weights (GB/step)": _number(_bytes("bytes_of_weights")),
-    "GB/s, from above": _number(_bytes_per_s),
+    "GB/s, upper bound": _number(_bytes_per_s),
     "Peak (GB/s)": _number(peak_rate("bytes_per_s")),
-    "Share of the measured bandwidth, from above (%)": _skip,
-    "Device at work (%)": _skip,
+    "Share of the measured bandwidth, upper bound (%)": _skip,
+    "Device busy (%)": _skip,
     "Attention kernel": _skip,
     "Limited by": _skip,
-    "Why not known": _skip,
+    "Reason if unknown": _skip,
 }
 EVERY_CASE: dict[str, Check] = {
     "No.": _of("case"),

@@ -30,7 +30,7 @@ def check_caveats(reader: Reader, part: Part) -> None:
 
 
 def check_head(reader: Reader, part: Part) -> None:
-    imported = any(item.lead == "Taken over from" for each in reader.parts for item in each.items)
+    imported = any(item.lead == "Imported from" for each in reader.parts for item in each.items)
     for item in part.items:
         claim = reader.claim("the head", item.text)
         if imported:

@@ -123,7 +123,7 @@ def check_disturbed(reader: Reader, part: Part) -> None:
 
 
 HOW_CLOSE = "How close each case comes to the device's measured peaks, and what limits it."
-SHARE, BANDWIDTH = "Share of the measured peak (%)", "Share of the measured bandwidth, from above (%)"
+SHARE, BANDWIDTH = "Share of the measured peak (%)", "Share of the measured bandwidth, upper bound (%)"
 
 
 def check_roofline(reader: Reader, part: Part) -> None:
@@ -136,7 +136,7 @@ def check_roofline(reader: Reader, part: Part) -> None:
 
 def _check_shares(claim: Claim, case: Row, row: dict[str, str]) -> None:
     """Check that no share exceeds 100 %, and that each follows from the other cells."""
-    for title in (SHARE, BANDWIDTH, "Device at work (%)"):
+    for title in (SHARE, BANDWIDTH, "Device busy (%)"):
         shown = row.get(title, "0")
         claim.require(
             (title, shown) == (BANDWIDTH, "> 100") or parse_number(shown) <= 100, f"{title} above 100"

@@ -50,10 +50,10 @@ def test_every_counted_case_has_shares_and_a_bound(bench: Any, read: Any) -> Non
     rows = section.columns(*shown)
     assert rows[1] == ["9.00", "90.0", "150", "60.0", "arithmetic"]
     assert [row[-1] for row in rows] == ["memory", "arithmetic", "arithmetic", "–"]
-    bytes_shown = ("GB/step, from above", "Of weights (GB/step)", "GB/s, from above", "Peak (GB/s)")
+    bytes_shown = ("GB/step, upper bound", "Of weights (GB/step)", "GB/s, upper bound", "Peak (GB/s)")
     assert section.columns(*bytes_shown)[0] == ["0.900", "0.450", "9.00", "11.0"]
-    assert section.columns("Why not known")[3][0].startswith("below 25% of both")
-    assert "Device at work (%)" not in section.tables[0][0]
+    assert section.columns("Reason if unknown")[3][0].startswith("below 25% of both")
+    assert "Device busy (%)" not in section.tables[0][0]
     assert "Peaks of cpu fp32: 150 GFLOP/s (product of matrices); 11.0 GB/s (copy)" in section.paragraphs
 
 
@@ -61,7 +61,7 @@ def test_without_peaks_rates_are_shown_but_no_bound(bench: Any, read: Any) -> No
     broken = Peaks(t=0.1, device="cpu", precision="fp32", absent={"flops": "killed", "bytes": "`killed`"})
     for more, reason in (((), "peaks not measured"), ((broken,), "peak not measured: killed")):
         section = read(full_report(bench.session(case(bench, 1, 2.0, 0.9), more=more)))["Limits"]
-        assert section.columns("GFLOP/s", "Why not known") == [["20.0", reason]]
+        assert section.columns("GFLOP/s", "Reason if unknown") == [["20.0", reason]]
         assert "Share of the measured peak (%)" not in section.tables[0][0]
         assert not any("holds back" in text for text in section.paragraphs)
     assert "Peaks of cpu fp32: no GFLOP/s: killed; no GB/s: `killed`" in section.paragraphs
@@ -88,7 +88,7 @@ def test_host_bound_case_is_named(bench: Any, read: Any) -> None:
     work = StepCost(flops=1e12, bytes_moved=1e9, bytes_of_weights=1e8, busy_ms=3.0)
     made = bench.case(1, 10.0, device="cuda:0", precision="amp-fp16", end={"work": work})
     section = read(full_report(bench.session(made, more=[gpu])))["Limits"]
-    assert section.columns("Device at work (%)", "Limited by") == [["30.0", "host"]]
+    assert section.columns("Device busy (%)", "Limited by") == [["30.0", "host"]]
     assert section.paragraphs[1].startswith(
         "The host limits 1 of 1 case. The highest share of the measured peak FLOP/s is 14.3 % (cuda"
     )
