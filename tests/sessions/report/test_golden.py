@@ -121,7 +121,6 @@ REPORTS: dict[str, Callable[[Any, Path], Session]] = {
     "batch-sweep": lambda bench, tmp_path: imported(tmp_path, "batch-sweep-runner.jsonl"),
     "generate": lambda bench, tmp_path: generating(bench),
     "lm-train": lambda bench, tmp_path: training(bench),
-    "explained": lambda bench, tmp_path: with_profiles(bench),
     "own-steps": lambda bench, tmp_path: own_steps(bench),
     **{f"recorded-{task}": recorded(FIXTURES / "recorded" / f"{task}.json") for task in TASKS},
 }
@@ -142,6 +141,14 @@ def test_default_report_is_as_recorded(named: tuple[str, Session]) -> None:
 
 def test_numbers_and_sentences_follow_from_the_results(named: tuple[str, Session]) -> None:
     assert objections_to(named[1]) == []
+
+
+def test_report_of_explained_cases_is_as_recorded(bench: Any) -> None:
+    """Its own golden file: exports have no profiles from which the checker could compute the section again."""
+    place, text = GOLDEN / "explained.md", markdown(with_profiles(bench))
+    if os.environ.get("UPDATE_GOLDEN"):
+        place.write_text(text)
+    assert text == place.read_text()
 
 
 def test_generation_has_times_of_tokens_and_counts_prompts_apart(bench: Any, read: Any) -> None:

@@ -24,7 +24,7 @@ def test_families_of_each_case_and_their_difference(bench: Any, read: Any) -> No
     assert ["waiting", "8.00 (28%)", "–"] in rows
     assert "the main thread sleeps while no operator runs" in document[TITLE].text
     gap = document["cpu bf16 bs=1 against cpu fp32 bs=1"]
-    assert "A step of cpu bf16 bs=1 takes 12.2 ms shorter than one of cpu fp32 bs=1 (43%)." in gap.text
+    assert "A step of cpu bf16 bs=1 is 12.2 ms shorter than one of cpu fp32 bs=1 (43%)." in gap.text
     assert gap.columns("family", "difference, ms")[0] == ["waiting", "-8.00"]
     assert gap.columns("family", "difference, ms")[-1] == ["measured difference", "-12.2"]
 
@@ -37,4 +37,6 @@ def test_full_report_has_the_operators(bench: Any, read: Any) -> None:
 
 
 def test_missing_profile_has_its_reason(bench: Any) -> None:
-    assert "has no profile: the import failed." in report(bench, explained(1, absent="the import failed"))
+    assert "No profile of cpu bf16 bs=1: the import failed." in report(
+        bench, explained(1, absent="the import failed")
+    )
