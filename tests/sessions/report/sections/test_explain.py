@@ -3,6 +3,8 @@ from typing import Any
 from explained import explained
 
 from benchtui.sessions.report.document import markdown
+from benchtui.sessions.report.document import report as contents
+from benchtui.sessions.report.html import report_page
 
 TITLE = "Where a step's time goes"
 
@@ -40,3 +42,11 @@ def test_missing_profile_has_its_reason(bench: Any) -> None:
     assert "No profile of cpu bf16 bs=1: the import failed." in report(
         bench, explained(1, absent="the import failed")
     )
+
+
+def test_page_has_the_section_with_sortable_values(bench: Any) -> None:
+    cases = (bench.steady(1, 28.5), bench.steady(1, 16.3, precision="bf16"))
+    session = bench.session(*cases, more=[explained(0), explained(1, fast=True)])
+    page = "".join(report_page(contents(session), []))
+    assert "Where a step&#x27;s time goes" in page or "Where a step's time goes" in page
+    assert "aten::copy_" in page and 'data-value="8.0"' in page
