@@ -54,7 +54,7 @@ def gap_sentences(found: CaseDifference, names: tuple[str, str] | None = None) -
         return
     longer = "longer" if gap_ms > 0 else "shorter"
     yield (
-        f"A step of {of_new} takes {number(abs(gap_ms))} ms {longer} than one of {of_base}"
+        f"A step of {of_new} is {number(abs(gap_ms))} ms {longer} than one of {of_base}"
         f" ({_share(abs(gap_ms) / measured_ms)})."
     )
     main = [part for part in found.families if part.gap_ms / gap_ms > LEAST_NAMED][:MOST_NAMED]

@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from explained import explained
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
+from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     Answered,
@@ -236,6 +239,9 @@ class FakeEngine:
         self._record(f"again {case}")
         return 9
 
+    def explain(self, cases: list[int]) -> None:
+        self._record(f"explain {cases[0]}")
+
     def stop(self) -> None:
         self._record("stop")
 
@@ -321,6 +327,7 @@ LEAD = {
     "columns": "C",
     "charts": "3",
     "case": "enter",
+    "why": "W",
     "library": "4",
     "page": "question_mark",
     "nothing": "2",
@@ -342,7 +349,7 @@ class Stage:
         if place == "replay":
             start = Start(target=ReplayTarget(percent=40))
             return BenchtuiApp(app_context, self.story.path, start=start, clock=self.clock, **options)
-        if place in ("monitor", "columns", "charts", "case", "page"):
+        if place in ("monitor", "columns", "charts", "case", "page", "why"):
             return BenchtuiApp(app_context, self.story.path, self.engine, clock=self.clock, **options)
         return BenchtuiApp(app_context, clock=self.clock, **options)
 
@@ -351,7 +358,8 @@ class Stage:
         seen = Seen(pilot.app, pilot, self.clock)  # type: ignore[arg-type]
         if place == "compare":
             seen.app.post_message(ComparisonRequested(tuple(each.path for each in paths.entries()[:2])))
-        await seen.settle(*([LEAD[place]] if place in LEAD else []))
+        first = ["g"] if place == "why" else []
+        await seen.settle(*first, *([LEAD[place]] if place in LEAD else []))
         return seen
 
     @asynccontextmanager
@@ -442,11 +450,23 @@ def opened(app_context: AppContext, clock: FakeClock) -> Open:
 
 
 @pytest.fixture
-def stage(home: Path, story: Story, engine: FakeEngine, clock: FakeClock) -> Stage:
-    """Set up a session with a running case, and a library of three sessions."""
+def stage(
+    home: Path, story: Story, engine: FakeEngine, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> Stage:
+    """Set up a session with a running case and two explained ones, and a library of three sessions.
+
+    No case can be profiled.
+    """
+
+    def refuse(path: Path, cases: list[int]) -> None:
+        raise BenchtuiError("nothing is profiled here")
+
+    monkeypatch.setattr(client, "explain", refuse)
     story.begin(batch_sizes=(1, 2, 4, 8, 16), precision=("fp32", "fp16"), iterations=120)
     story.case(0, 30.0, 120).telemetry().case(1, 10.0, 120).case(5, 8.0, 120)
     story.start(2).wait(2.0).finish(2, "oom", reason="out of memory").say("case 3 ran out of memory", "warning")
+    for event in (explained(0), explained(1, fast=True)):
+        story._add(msgspec.structs.replace(event, t=story.t))
     story.start(3).prepare(3).steps(3, [20.0] * 2, "warmup").steps(3, [20.0 + n % 3 for n in range(8)])
     for name, processors in (("one", 8), ("two", 16), ("three", 32)):
         other = Story(paths.folder() / f"{name}.json")

@@ -59,7 +59,7 @@ def explain(session: Session, varied: Collection[str], *, full: bool) -> Explain
     sentences = [INTRODUCTION] if known else []
     sentences += [f"{count(more, 'more explained case')}: benchtui explain, or --full."] if more else []
     sentences += [
-        f"{capitalized(case_label(case.config, varied))} has no profile: {case.explained.absent}."
+        f"No profile of {case_label(case.config, varied)}: {case.explained.absent}."
         for case in missing
         if case.explained
     ]

@@ -46,7 +46,7 @@ def test_families_and_remainder_sum_to_the_measured_difference(pair: Any) -> Non
 
 def test_sentences_name_the_gap_and_what_makes_it_up(pair: Any) -> None:
     assert list(gap_sentences(difference(*pair))) == [
-        "A step of case 2 takes 6.00 ms longer than one of case 1 (67%).",
+        "A step of case 2 is 6.00 ms longer than one of case 1 (67%).",
         "It comes from matrix products (+6.00 ms, 100% of it) and Python and launch gaps (+0.500 ms, 8% of"
         " it).",
         "The operator with the largest difference is slow: +5.90 ms.",

@@ -3,6 +3,8 @@ from typing import Any
 from explained import explained
 
 from benchtui.sessions.report.document import markdown
+from benchtui.sessions.report.document import report as contents
+from benchtui.sessions.report.html import report_page
 
 TITLE = "Where a step's time goes"
 
@@ -24,7 +26,7 @@ def test_families_of_each_case_and_their_difference(bench: Any, read: Any) -> No
     assert ["waiting", "8.00 (28%)", "–"] in rows
     assert "the main thread sleeps while no operator runs" in document[TITLE].text
     gap = document["cpu bf16 bs=1 against cpu fp32 bs=1"]
-    assert "A step of cpu bf16 bs=1 takes 12.2 ms shorter than one of cpu fp32 bs=1 (43%)." in gap.text
+    assert "A step of cpu bf16 bs=1 is 12.2 ms shorter than one of cpu fp32 bs=1 (43%)." in gap.text
     assert gap.columns("family", "difference, ms")[0] == ["waiting", "-8.00"]
     assert gap.columns("family", "difference, ms")[-1] == ["measured difference", "-12.2"]
 
@@ -37,4 +39,14 @@ def test_full_report_has_the_operators(bench: Any, read: Any) -> None:
 
 
 def test_missing_profile_has_its_reason(bench: Any) -> None:
-    assert "has no profile: the import failed." in report(bench, explained(1, absent="the import failed"))
+    assert "No profile of cpu bf16 bs=1: the import failed." in report(
+        bench, explained(1, absent="the import failed")
+    )
+
+
+def test_page_has_the_section_with_sortable_values(bench: Any) -> None:
+    cases = (bench.steady(1, 28.5), bench.steady(1, 16.3, precision="bf16"))
+    session = bench.session(*cases, more=[explained(0), explained(1, fast=True)])
+    page = "".join(report_page(contents(session), []))
+    assert "Where a step&#x27;s time goes" in page or "Where a step's time goes" in page
+    assert "aten::copy_" in page and 'data-value="8.0"' in page

@@ -1,0 +1,86 @@
+"""The queue of cases to explain: one at a time, each with its profile or the reason why it has none."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+from explained import explained
+
+from benchtui.engine.supervisor.explain.queue import Explanations
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseFinished
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.sweep import Config
+
+
+def case(index: int) -> CaseState:
+    return CaseState(index, Config(device="cpu", batch_size=index + 1))
+
+
+class Runs:
+    """Processes of cases, which end when a test lets them."""
+
+    def __init__(self) -> None:
+        self.started: list[int] = []
+        self.pending: dict[int, list[Any]] = {}
+        self.refused: dict[int, str] = {}
+
+    def launch(self, case: CaseState) -> Any:
+        if case.index in self.refused:
+            raise BenchtuiError(self.refused[case.index])
+        self.started.append(case.index)
+        self.pending[case.index] = []
+        return SimpleNamespace(
+            sources=(3,), left_s=5.0, collect=lambda now_s: self._collect(case.index), end=self._end
+        )
+
+    def finish(self, index: int, *, profile: bool = True) -> None:
+        outcome, reason = ("ok", None) if profile else ("oom", "out of memory")
+        ended = CaseFinished(t=1.0, case=index, outcome=outcome, reason=reason)  # type: ignore[arg-type]
+        self.pending[index] = [*([explained(index)] if profile else []), ended]
+
+    def _collect(self, index: int) -> Iterator[Any]:
+        events, self.pending[index] = self.pending[index], []
+        yield from events
+
+    def _end(self, outcome: str, reason: str, now_s: float) -> None:
+        index = self.started[-1]
+        self.pending[index] = [CaseFinished(t=now_s, case=index, outcome="interrupted", reason=reason)]
+
+
+def test_cases_run_one_after_another() -> None:
+    runs = Runs()
+    queue = Explanations(runs.launch)
+    queue.add([case(0), case(1)])
+    queue.add([case(1)])
+    assert list(queue.start_next(0.0)) == [] and runs.started == [0]
+    assert list(queue.collect(0.0)) == [] and list(queue.start_next(0.0)) == []
+    assert queue.running is not None and (queue.sources, queue.left_s) == ((3,), 5.0)
+    runs.finish(0)
+    (found,) = queue.collect(1.0)
+    assert found.profile is not None and queue.running is None and queue.left_s is None
+    list(queue.start_next(1.0))
+    runs.finish(1, profile=False)
+    (found,) = queue.collect(2.0)
+    assert (found.case, found.profile, found.absent) == (1, None, "out of memory")
+    assert list(queue.start_next(2.0)) == [] and runs.started == [0, 1]
+
+
+def test_case_that_cannot_start_has_its_reason_and_the_next_one_starts() -> None:
+    runs = Runs()
+    runs.refused[0] = "no file descriptors"
+    queue = Explanations(runs.launch)
+    queue.add([case(0), case(1)])
+    (found,) = queue.start_next(0.0)
+    assert (found.case, found.absent) == (0, "no file descriptors") and runs.started == [1]
+
+
+def test_stopping_ends_the_running_case_and_drops_the_others() -> None:
+    runs = Runs()
+    queue = Explanations(runs.launch)
+    queue.add([case(0), case(1)])
+    list(queue.start_next(0.0))
+    queue.stop("stopped by the user", 1.0)
+    (found,) = queue.collect(1.0)
+    assert found.absent == "stopped by the user"
+    assert list(queue.start_next(2.0)) == [] and runs.started == [0]
