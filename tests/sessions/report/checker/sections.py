@@ -13,7 +13,7 @@ verdict on some metrics, such as memory and energy. Only what follows from the m
 from collections.abc import Callable, Sequence
 
 from .answers import check_answers
-from .case_tables import check_tables
+from .case_tables import PROFILES, check_tables
 from .cases import DEFAULTS, SAME_WITHIN, SPEED, Row, key
 from .claims import Claim, Reader
 from .decision import check_decision
@@ -90,6 +90,7 @@ SECTIONS_OF_FACTS = (
     "Anomalies",
     "Every case",
     "What the speed costs",
+    PROFILES,
     "Warnings",
     "How to reproduce",
 )
