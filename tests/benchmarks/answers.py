@@ -1,9 +1,9 @@
 """Step times and memory peaks with the probe over those without: `python tests/benchmarks/answers.py`.
 
-Two sweeps of one case, with `answers` on and off, measure in turns of a quarter of a second: one is stopped while
-the other runs, so that what drifts changes both. The 10th percentile of the steps is compared besides the median,
-since it is less disturbed. The probe runs after the outcome is reported, so ratios should differ from 1 by noise
-alone. How large that is, pairs of sweeps say that are both without.
+Two sweeps of one case, with `answers` on and off, measure in turns of a quarter of a second: one is stopped
+while the other runs, so that what drifts changes both. The 10th percentile of the steps is compared besides
+the median, since it is less disturbed. The probe runs after the outcome is reported, so ratios should differ
+from 1 by noise alone. How large that is, pairs of sweeps say that are both without.
 """
 
 import os
