@@ -53,6 +53,14 @@ class Sweep:
         switch = f"answers={str(answers).lower()}"
         command = [str(BIN / "benchtui"), "run", str(sweep), "-o", str(self.path), "--set", switch]
         self._command = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._processes: list[psutil.Process] = []
+        try:
+            self._await_steps()
+        except BaseException:
+            self.kill()
+            raise
+
+    def _await_steps(self) -> None:
         deadline = time.monotonic() + PATIENCE_S
         while not (self.path.exists() and b'"phase":"measure"' in self.path.read_bytes()):
             if time.monotonic() > deadline:
@@ -61,8 +69,7 @@ class Sweep:
         found = client.find(self.path)
         if found is None:
             raise SystemExit("the sweep has ended before the first turn: use more --steps")
-        engine = psutil.Process(found.pid)
-        self._processes = [engine, *engine.children(recursive=True)]
+        self._processes = _tree(found.pid)
         self.stop()
 
     def stop(self) -> None:
@@ -72,6 +79,14 @@ class Sweep:
     def run(self) -> None:
         """Continue all its processes."""
         send(self._processes, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End all its processes, whatever they do."""
+        found = client.find(self.path)
+        known = {*self._processes, *(_tree(found.pid) if found else ())}
+        send([each for each in known if each.is_running()], signal.SIGKILL)
+        self._command.kill()
+        self._command.wait()
 
     @property
     def measured(self) -> bool:
@@ -88,23 +103,36 @@ class Sweep:
         (case,) = Session.load(self.path).cases
         kept = [ms for ms in case.measured.wall_ms if ms < 1000 * TURN_S]
         if case.state != "ok" or case.peak_memory_mb is None:
-            raise SystemExit(f"the case ended as {case.state}: {case.reason}")
+            raise SystemExit(f"the case ended as {case.state}: {case.finished}")
         if (case.answered is not None) is not self._answers:
             raise SystemExit(f"answers = {self._answers} had no effect: {case.answered}")
         low = statistics.quantiles(kept, n=100)[LOW_PERCENT - 1]
         return low, statistics.median(kept), case.peak_memory_mb
 
 
+def _tree(pid: int) -> list[psutil.Process]:
+    with suppress(psutil.NoSuchProcess):
+        engine = psutil.Process(pid)
+        return [engine, *engine.children(recursive=True)]
+    return []
+
+
 def ratios(sweep: Path, answers: tuple[bool, bool]) -> tuple[float, ...]:
     """Return the figures of the first over those of the second, of two sweeps in turns."""
     order = (0, 1) if os.urandom(1)[0] % 2 else (1, 0)
-    sweeps = {place: Sweep(sweep, f"session-{place}", answers=answers[place]) for place in order}
-    while not any(each.measured for each in sweeps.values()):
+    sweeps: dict[int, Sweep] = {}
+    try:
         for place in order:
-            sweeps[place].run()
-            time.sleep(TURN_S)
-            sweeps[place].stop()
-    ended = {place: each.end() for place, each in sweeps.items()}
+            sweeps[place] = Sweep(sweep, f"session-{place}", answers=answers[place])
+        while not any(each.measured for each in sweeps.values()):
+            for place in order:
+                sweeps[place].run()
+                time.sleep(TURN_S)
+                sweeps[place].stop()
+        ended = {place: each.end() for place, each in sweeps.items()}
+    finally:
+        for each in sweeps.values():
+            each.kill()
     return tuple(ours / theirs for ours, theirs in zip(ended[0], ended[1], strict=True))
 
 
@@ -122,6 +150,7 @@ def print_ratios(name: str, found: list[tuple[float, ...]]) -> None:
 @click.option("--steps", default=1000, show_default=True, help="Measured steps of a sweep.")
 def main(pairs: int, steps: int) -> None:
     """Print the ratios with the probe over without, and of two sweeps without."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends what was started
     found: dict[str, list[tuple[float, ...]]] = {"with over without": [], "without over without": []}
     with tempfile.TemporaryDirectory() as name, suppress(KeyboardInterrupt):
         sweep = Path(name) / "sweep.toml"
