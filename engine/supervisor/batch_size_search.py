@@ -59,7 +59,7 @@ class Trial(msgspec.Struct, frozen=True):
 
     @property
     def ending(self) -> str:
-        """How it ended, for a sentence whose subject is the batch size."""
+        """Outcome in words, for a sentence whose subject is the batch size."""
         if self.outcome == "oom":
             return "ran out of memory"
         if self.outcome == "ok":

@@ -29,7 +29,7 @@ WIDE = 10
 
 
 class Tradeoffs(msgspec.Struct, frozen=True):
-    """What is drawn: all cases with an answer, and the fronts, one per work."""
+    """Cases with an answer, and the fronts, one per work."""
 
     distance: PlotMetric
     points: tuple[ParetoPoint, ...]

@@ -380,9 +380,9 @@ class View:
         return self._log.lines()
 
     def _hidden(self, columns: tuple[str, ...]) -> frozenset[str]:
-        """Return the columns to leave out because they are empty; of chosen ones, only that of the answers."""
+        """Return the columns to leave out because they are empty; of chosen ones, only answers and drafts."""
         empty = self.case_rows.empty_columns
-        return empty if columns == DEFAULT_COLUMNS else empty & {"answer"}
+        return empty if columns == DEFAULT_COLUMNS else empty & {"answer", "accepted"}
 
     def rows(self, table_order: TableOrder) -> Rows:
         """Return the table rows in the given order."""

@@ -31,6 +31,7 @@ ABOUT = {
     "outliers": "steps far from the others",
     "tokens": "real tokens over the time of all measured steps",
     "energy": "joules for a thousand samples",
+    "accepted": "drafted tokens that the model accepted",
 }
 
 

@@ -98,6 +98,7 @@ def test_a_row_shows_all_metrics(story: Any) -> None:
         "power": "210",
         "base": "2.00x",
         "answer": "–",
+        "accepted": "–",
         "trace": "▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄",
         "notes": "throttled",
         "steps": "20",
