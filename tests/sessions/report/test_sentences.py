@@ -637,9 +637,9 @@ def test_no_share_exceeds_100_percent(bench: Any) -> None:
 def test_only_a_wide_interval_is_called_too_wide() -> None:
     typical, fast = Bounds(1.24, 1.15, 1.33, 1.1, 1.4), Bounds(1.1, 0.9, 1.3, 0.85, 1.4)
     why = wording.why_unsure(Ratio(1.24, typical, fast=fast))
-    assert why == "the interval of fast steps (0.90 to 1.30 ×) is too wide to call"
+    assert why == "the interval of fast steps (0.900 to 1.30 ×) is too wide to call"
     wide = wording.why_unsure(Ratio(1.1, fast, fast=fast))
-    assert wide == "the interval (0.90 to 1.30 ×) is too wide to call; differences below 30 % can't be resolved"
+    assert wide == "the interval (0.900 to 1.30 ×) is too wide to call; differences below 30 % can't be resolved"
 
 
 # --- every figure is held against something

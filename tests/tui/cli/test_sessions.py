@@ -42,7 +42,7 @@ def test_comparison_is_printed_in_columns(recorded: Any) -> None:
     assert "SLOWER" in row
     assert "B (new) against A (old): 2 cases compared, 2 SLOWER." in done.stdout
     assert done.stdout.splitlines()[-2].startswith(
-        "Keep A (old): B (new) is 0.50 × as fast in both common cases"
+        "Keep A (old): B (new) is 0.500 × as fast in both common cases"
     )
 
 
