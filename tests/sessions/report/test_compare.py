@@ -139,7 +139,7 @@ def test_mixed_comparison_names_both_extremes_and_what_is_not_settled(bench: Any
     setup, differing, unsettled = document["Decision"].paragraphs
     assert setup == (
         "It depends on the case: B (new) is faster than A (old) in 1 of 3 common cases, most at cpu fp32 bs=1:"
-        " 2.00 × (1.87 to 2.14); it is slower in 1, most at cpu fp32 bs=2: 0.500 × (0.468 to 0.535)."
+        " 2.00 × (1.87 to 2.14); it is slower in 1, most at cpu fp32 bs=2: 0.500 × (0.468 to 0.534)."
     )
     assert differing == "B and A don't differ in anything that they record."
     assert unsettled.startswith("One case is unsure, cpu fp32 bs=4: 1.000 ×, but the interval")
