@@ -22,7 +22,7 @@ def test_first_line_names_the_best_case(benchtui: Run) -> None:
     lines = ran.stdout.splitlines()
     assert lines[0].startswith("throughput: cuda:0 fp32 compile=off bs=32 seq=128: 616 samples/s")
     assert lines[1].startswith("  next: cuda:0 amp-fp16 compile=off bs=32 seq=128: 619 samples/s")
-    assert lines[2] == "  0.997 × (no interval) the throughput: unsure: no interval"
+    assert lines[2] == "  0.997 × (no interval) the throughput: unsure: there is no interval to test it with"
     assert lines[3].endswith("its lead isn't significant or is within 2%; the simpler case is recommended")
     assert (
         "34.6 × (no interval) the throughput of the baseline, cpu fp32 compile=off bs=8 seq=128: " in ran.stdout

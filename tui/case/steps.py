@@ -8,13 +8,14 @@ import msgspec
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.sweep import MOST_ROUNDS
+from benchtui.sessions.text.formatting import LOSS_DIGITS
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, significant
 from benchtui.tui.drawing.styled_text import Line, Span, crop
 
 WIDTH = 10
 """Width of a metric column in cells."""
-RAW_DIGITS = 5
+RAW_DIGITS = 4
 """Significant digits of a raw value, so that steps of nearly the same length can be told apart."""
 
 
@@ -122,7 +123,7 @@ class StepTable:
         }
         tokens, loss = _entry(columns, columns.tokens, place), _entry(columns, columns.loss, place)
         cells |= {"tokens": "" if tokens is None else f"{tokens:,}"}
-        cells |= {"loss": significant(loss, symbols, RAW_DIGITS)}
+        cells |= {"loss": significant(loss, symbols, LOSS_DIGITS)}
         return cells | {"step": f"{row:,}", " phase": step_range.phase, " round": f"{step_range.round:,}"}
 
 

@@ -4,6 +4,7 @@
 const MILLION = 1e6;
 const SECONDS_AN_HOUR = 3600;
 const SIGNIFICANT = 3;
+const MOST_DECIMALS = 6;
 const MISSING = "–";
 const ORDERS = [null, "ascending", "descending"];
 const LEAST_ROWS = 5; // of a table with a filter
@@ -16,6 +17,9 @@ const costOfAMillion = (samplesPerS, perHour) => (MILLION / (samplesPerS * SECON
 const formatNumber = (value) => {
   const rounded = Number(value.toPrecision(SIGNIFICANT));
   const exponent = rounded ? Number(rounded.toExponential().split("e")[1]) : SIGNIFICANT;
+  if (SIGNIFICANT - 1 - exponent > MOST_DECIMALS) {
+    return value.toExponential(SIGNIFICANT - 1).replace(/-(\d)$/, "-0$1");
+  }
   const [whole, decimals] = rounded.toFixed(Math.max(SIGNIFICANT - 1 - exponent, 0)).split(".");
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
   return decimals ? `${grouped}.${decimals}` : grouped;

@@ -139,7 +139,7 @@ def test_mixed_comparison_names_both_extremes_and_what_is_not_settled(bench: Any
     setup, differing, unsettled = document["Decision"].paragraphs
     assert setup == (
         "It depends on the case: B (new) is faster than A (old) in 1 of 3 common cases, most at cpu fp32 bs=1:"
-        " 2.00 × (1.87 to 2.14); it is slower in 1, most at cpu fp32 bs=2: 0.50 × (0.47 to 0.53)."
+        " 2.00 × (1.87 to 2.14); it is slower in 1, most at cpu fp32 bs=2: 0.500 × (0.468 to 0.534)."
     )
     assert differing == "B and A don't differ in anything that they record."
     assert unsettled.startswith("One case is unsure, cpu fp32 bs=4: 1.000 ×, but the interval")
@@ -158,7 +158,7 @@ def test_mixed_comparison_names_both_extremes_and_what_is_not_settled(bench: Any
             (5.0, 10.0),
             "Run B (new): it is 2.00 × as fast as A (old) in both common cases (FASTER).",
         ),
-        ((10.0, 20.0), (20.0, 40.0), "Keep A (old): B (new) is 0.50 × as fast in both common cases (SLOWER)."),
+        ((10.0, 20.0), (20.0, 40.0), "Keep A (old): B (new) is 0.500 × as fast in both common cases (SLOWER)."),
         (
             (10.0, 20.0),
             (10.0, 20.0),
@@ -252,7 +252,7 @@ def test_several_sessions_are_compared_with_the_first(bench: Any, read: Any) -> 
     ]
     document = read(markdown(compare_sessions(sides)))
     first, second, rest = document["Decision"].paragraphs
-    assert first.startswith("Run B (b): ") and second.startswith("Keep A (a): C (c) is 0.50 ×")
+    assert first.startswith("Run B (b): ") and second.startswith("Keep A (a): C (c) is 0.500 ×")
     assert rest == "2 more sessions follow below."
     assert document.need("Maximum throughput")["Run"] == "B: cpu fp32 bs=1"
     assert [title for title in document.titles if " against " in title][-1] == "E (e) against A (a)"

@@ -68,7 +68,7 @@ def test_autocast_with_memory_and_times_of_fp32_was_probably_not_applied(bench: 
     assert found.share == pytest.approx(1 - 1 / 1.003)
     throughput = lead(document, "Maximum throughput")
     assert throughput.startswith("Maximum throughput: cuda:0 fp32 bs=16: ")
-    assert "cuda:0 amp-fp16 bs=16 (401 samples/s) is 0.3 % ahead, which is within 2.0 %" in throughput
+    assert "cuda:0 amp-fp16 bs=16 (401 samples/s) is 0.30 % ahead, which is within 2.0 %" in throughput
     assert all(row[1].startswith("cuda:0 fp32") for row in document["Decision"].tables[0][1:])
 
 
@@ -347,7 +347,7 @@ def test_tie_goes_to_the_simpler_case_if_a_repeat_gives_the_noise(tmp_path: Path
     text = full_report(session)
     best = lead(read(text), "Maximum throughput")
     assert best.startswith("Maximum throughput: cuda amp-fp16 compile=default bs=3: ")
-    assert "compile=reduce-overhead bs=5 " in best and "is 3.5 % ahead, which isn't established" in best
+    assert "compile=reduce-overhead bs=5 " in best and "is 3.51 % ahead, which isn't established" in best
     assert "it would cost +27 % peak memory (3.09 GB to 3.93 GB)" in best
     assert "without intervals" not in text
 

@@ -480,8 +480,10 @@ def test_checker_rejects_a_lead_of_the_wrong_sign(bench: Any, monkeypatch: pytes
     session = bench.session(bench.case(1, 10.0), bench.case(1, 9.9, compile="default", effective=COMPILED))
     assert objections_to(session) == []
     lead = wording._lead
-    monkeypatch.setattr(wording, "_lead", lambda ahead, how: lead(ahead, how).replace("is 1.0 %", "is -1.0 %"))
-    found = objections_to_report_with(session, "is -1.0 % ahead")
+    monkeypatch.setattr(
+        wording, "_lead", lambda ahead, how: lead(ahead, how).replace("is 1.01 %", "is -1.01 %")
+    )
+    found = objections_to_report_with(session, "is -1.01 % ahead")
     assert any("it is 1.01" in each for each in found)
     assert any("the lead isn't small" in each for each in found)
 
@@ -495,7 +497,7 @@ def test_checker_rejects_the_metric_of_another_case(bench: Any, monkeypatch: pyt
         return over_leader(choice, kinds).replace(*figures)
 
     monkeypatch.setattr(wording, "_over_leader", with_the_other)
-    found = objections_to_report_with(session, "compile=default bs=1 (100 samples/s) is 1.0 % ahead")
+    found = objections_to_report_with(session, "compile=default bs=1 (100 samples/s) is 1.01 % ahead")
     assert any("is 101.01" in each for each in found)
 
 
@@ -623,7 +625,7 @@ def test_exceeded_bandwidth_does_not_hide_the_peak_rate(bench: Any) -> None:
     peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e11, bytes_per_s=1e9)
     work = StepCost(flops=5e8, bytes_moved=8e7, bytes_of_weights=2e7)
     text = section_text(bench.session(bench.case(1, 10.0, end={"work": work}), more=[peaks]), "Limits")
-    assert "with 50 % of it. No share of the measured bandwidth is given for cpu fp32" in text
+    assert "is 50.0 % (cpu fp32 bs=1). No share of the measured bandwidth is given for cpu fp32" in text
 
 
 def test_no_share_exceeds_100_percent(bench: Any) -> None:
@@ -637,9 +639,11 @@ def test_no_share_exceeds_100_percent(bench: Any) -> None:
 def test_only_a_wide_interval_is_called_too_wide() -> None:
     typical, fast = Bounds(1.24, 1.15, 1.33, 1.1, 1.4), Bounds(1.1, 0.9, 1.3, 0.85, 1.4)
     why = wording.why_unsure(Ratio(1.24, typical, fast=fast))
-    assert why == "the interval of fast steps (0.90 to 1.30 ×) is too wide to call"
+    assert why == "the interval of fast steps (0.900 to 1.30 ×) is too wide to call"
     wide = wording.why_unsure(Ratio(1.1, fast, fast=fast))
-    assert wide == "the interval (0.90 to 1.30 ×) is too wide to call; differences below 30 % can't be resolved"
+    assert (
+        wide == "the interval (0.900 to 1.30 ×) is too wide to call; differences below 30 % can't be resolved"
+    )
 
 
 # --- every figure is held against something

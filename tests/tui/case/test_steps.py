@@ -39,7 +39,7 @@ def test_each_round_starts_with_its_warm_up() -> None:
         ("warm-up", "1"),
         ("measure", "1"),
     ]
-    assert [wall for *_, wall, _ in said] == ["9.00", "1.00", "2.00", "8.00", "3.00"]
+    assert [wall for *_, wall, _ in said] == ["9.000", "1.000", "2.000", "8.000", "3.000"]
 
 
 def test_next_outlier_is_found_from_any_row() -> None:
@@ -70,7 +70,7 @@ def test_implausible_rounds_do_not_crash_the_table(turns: list[int]) -> None:
 def test_an_incomplete_column_is_left_blank() -> None:
     odd = columns([1.0, 2.0])
     odd.device_ms.append(7.0)
-    assert "7.00" not in "".join(rows(StepTable(case(Columns(), odd), ()), 0))
+    assert "7.000" not in "".join(rows(StepTable(case(Columns(), odd), ()), 0))
 
 
 def test_a_case_without_steps_has_no_rows() -> None:
@@ -83,4 +83,4 @@ def test_host_times_are_listed_beside_device_times() -> None:
     measured.host_ms.append(2.5)
     titles, row = rows(StepTable(case(Columns(), measured), ()), 0)[:2]
     assert "device ms" in titles and titles.index("device ms") < titles.index("host ms")
-    assert row.split()[-3:-1] == ["8.00", "2.50"]
+    assert row.split()[-3:-1] == ["8.000", "2.500"]

@@ -102,7 +102,8 @@ def test_end_of_a_run_names_the_case_that_the_report_recommends(make_story: Any,
     session = Session.load(story.path)
     assert max(session.cases, key=lambda case: metrics(case).samples_per_s).config.compile == "default"
     best, _ = best_lines(session, story.path)
-    assert "compile=off" in best and best.split("  ")[0].removeprefix("best: ") in markdown(session)
+    assert best.startswith("best: cuda:0 fp32 compile=off bs=1 seq=128 ")
+    assert "- For throughput, run cuda:0 fp32 compile=off bs=1 (" in markdown(session)
 
 
 def test_progress_bar_counts_cases_and_time_left(make_story: Any, tmp_path: Path) -> None:

@@ -38,11 +38,11 @@ def test_comparison_is_printed_in_columns(recorded: Any) -> None:
     assert "Neither session says which software it ran on" in done.stdout
     assert "above 1, it is faster than A" in done.stdout
     row = next(line for line in done.stdout.splitlines() if line.startswith("  cuda:0 fp32 bs=1"))
-    assert row.split()[3:6] == ["10.0", "20.0", "0.50"]
+    assert row.split()[3:6] == ["10.0", "20.0", "0.500"]
     assert "SLOWER" in row
     assert "B (new) against A (old): 2 cases compared, 2 SLOWER." in done.stdout
     assert done.stdout.splitlines()[-2].startswith(
-        "Keep A (old): B (new) is 0.50 × as fast in both common cases"
+        "Keep A (old): B (new) is 0.500 × as fast in both common cases"
     )
 
 

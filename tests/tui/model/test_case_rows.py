@@ -55,7 +55,7 @@ def test_a_ratio_has_the_sign_and_color_of_its_verdict(story: Any) -> None:
     story.case(2, 20.0, rounds=3).case(3, 120.0, rounds=3).end()
     _, made = case_rows(story.path)
     shown = [made.row(case).cells["base"] for case in range(4)]
-    assert shown == [("base", "muted"), ("≈1.001x", "plain"), ("2.00x", "good"), ("0.667x", "bad")]
+    assert shown == [("base", "muted"), ("≈1.001x", "plain"), ("2.00x", "good"), ("0.668x", "bad")]
 
 
 def test_one_round_gives_an_unsure_verdict(story: Any) -> None:

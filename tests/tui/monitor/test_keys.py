@@ -273,7 +273,7 @@ async def test_the_memory_of_a_queued_case_is_predicted(story: Any, engine: Any,
     async with opened(story.path, engine) as seen:
         assert "≈1.60 GB" in seen.table[2]
         await seen.press("G")
-        assert "expected peak 1,600 MB RSS" in seen.panel("current")[1]
+        assert "expected peak 1.60 GB RSS" in seen.panel("current")[1]
 
 
 async def test_settings_determine_the_initial_state(

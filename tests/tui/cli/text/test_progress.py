@@ -49,7 +49,7 @@ def test_start_line_includes_predicted_memory_if_known(session: Session) -> None
         memory = Memory(peak_rss_mb=1000.0 + 100 * CONFIGS[case].batch_size)
         session.apply(CaseFinished(t=2.0, case=case, outcome="ok", memory=memory))
     assert line(session, start(2, 1)) == (
-        "  starts: cpu fp32 compile=off bs=4 seq=128, round 2, predicted peak 1,400 MB RSS"
+        "  starts: cpu fp32 compile=off bs=4 seq=128, round 2, predicted peak 1.40 GB RSS"
     )
 
 
@@ -77,7 +77,7 @@ def test_queue_events_are_printed_as_lines(session: Session, event: Any, said: s
     ("memory", "said"),
     [
         (Memory(peak_allocated_mb=900.0, peak_reserved_mb=1000.0), "VRAM 900 MB"),
-        (Memory(peak_reserved_mb=1000.0, peak_rss_mb=700.0), "VRAM 1,000 MB reserved"),
+        (Memory(peak_reserved_mb=1000.0, peak_rss_mb=700.0), "VRAM 1.00 GB reserved"),
         (Memory(peak_rss_mb=700.0), "RSS 700 MB"),
     ],
 )
