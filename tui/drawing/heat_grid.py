@@ -15,7 +15,7 @@ MAX_CELL = 16
 TALL = 3
 """Most lines of a cell, as far as there is room."""
 MIN_WIDTH, MIN_HEIGHT = 24, 4
-GAP = 3
+GAP = 2
 """Columns between two grids side by side."""
 
 

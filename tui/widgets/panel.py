@@ -39,7 +39,8 @@ class Panel(Widget, Generic[Snapshot]):
             return
         self._snapshot = snapshot
         if self._drawn_for != self.size:
-            return  # not drawn in this size yet: it will be drawn in full
+            self._drawn_for = None  # drawn in full once the panel has its size, also one that it had before
+            return
         lines = self._drawn()
         width = self.size.width
         regions = [region for y, drawn in enumerate(lines) for region in self._changed(y, drawn, width)]
