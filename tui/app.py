@@ -37,7 +37,7 @@ from benchtui.tui.shell.navigation import (
     Opened,
     Place,
 )
-from benchtui.tui.shell.terminal import Terminal, TerminalHandle
+from benchtui.tui.shell.terminal import Terminal, TerminalHandle, choose_scroll_bars
 from benchtui.tui.widgets.breakpoints import HEIGHTS, WIDTHS
 from benchtui.tui.widgets.nav_bar import place_at
 from benchtui.tui.widgets.panel import Panel
@@ -110,6 +110,7 @@ class BenchtuiApp(App[ExitReason]):
         signs = symbols.MONOCHROME if self.no_color else symbols.UNICODE
         console = os.environ.get("TERM") == "linux"  # its font has 256 or 512 characters
         self._symbols = symbols.ASCII if ascii_only or console else signs
+        choose_scroll_bars(ascii_only=self._symbols is symbols.ASCII)
         self._link = TerminalHandle(self)
         self.key_queue = KeyQueue(self)
         self._place: Place = "monitor" if self._feed else "sweep"

@@ -30,7 +30,8 @@ LETTERS = "xXswtdqopncrzumaeEyDHRPCgG12345?"
 KEYS = {"escape": "\x1b[27u", "enter": "\r", "tab": "\t", "ctrl+g": "\x07"}
 """What a terminal sends. The plain escape character would join the key behind it to one with alt."""
 LONGEST_GAP_S = 0.05
-PATIENCE_S = 8.0
+PATIENCE_S = 60.0
+"""How long to wait for what the model says. A key that acts elsewhere does so however long it takes."""
 
 TRANSPORT = re.compile(r"(playing|paused|seeking|reading|at end) +[\d.]+x")
 """State and speed of a replay, in the line that only a replay has."""

@@ -28,6 +28,7 @@ from benchtui.tui.shell import keymap
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.shell.navigation import BackRequested, Place
 from benchtui.tui.shell.terminal import TerminalHandle
+from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.nav_bar import place_lines
@@ -37,13 +38,20 @@ REFRESH_S = 1.0
 
 MIN_LIST, MAX_LIST = 36, 64
 """Narrowest and widest list beside a heatmap, in cells."""
-LIST_MARGIN = 4
+FRAME = 4
+"""Cells of a frame and its padding."""
 MAX_LIST_HEIGHT = 8
 """Lines of the lists below the plot."""
 
 Heading = tuple[str, tuple[str, ...], tuple[tuple[Span, ...], ...]]
 """Chart title, active filter and scale, the most important last, and facts of the selected point."""
 View = Literal["map", "lines", "front"]
+TITLES: dict[View, tuple[str, str]] = {
+    "map": ("heatmap", "cases"),
+    "lines": ("lines", "lines and their cases"),
+    "front": ("Pareto front", "cases on the front"),
+}
+"""Titles of the chart and of the lists, by view."""
 
 
 Shown = LineChart | ParetoChart | HeatmapChart
@@ -61,30 +69,32 @@ class Charts(PanelScreen[None]):
 
     DEFAULT_CSS = """
     Charts #heading { height: 2; margin: 0 1; }
-    Charts #middle { height: 1fr; margin: 1 1 0 1; }
-    Charts #map { display: none; width: 1fr; height: 100%; }
+    Charts #middle { width: 100%; height: 1fr; }
+    Charts #chart { width: 1fr; height: 100%; }
+    Charts #map { display: none; width: 100%; height: 100%; }
     Charts.-map #map { display: block; }
     Charts.-map #plot, Charts.-map #points { display: none; }
     Charts.-map #lines { max-height: 100%; }
-    Charts #plot { width: 1fr; height: 100%; }
-    Charts #lists { width: 52; height: 100%; margin: 0 0 0 2; }
+    Charts #plot { width: 100%; height: 100%; }
+    Charts #side { width: 56; height: 100%; }
+    Charts #lists { width: 100%; height: 100%; }
     Charts #lines { height: 1fr; max-height: 14; margin: 0 0 1 0; }
     Charts #points { height: 1fr; }
     Charts #filter { display: none; height: 1; border: none; padding: 0; margin: 0 1; background: $background; }
     Charts #filter.-asked { display: block; }
     Charts #word { height: 1; margin: 0 1; }
     Charts #keys { height: 1; }
-    Charts.-wide #lists { width: 70; }
-    Charts.-pareto #lists { width: 64; }
+    Charts.-wide #side { width: 74; }
+    Charts.-pareto #side { width: 68; }
     Charts.-pareto #points { display: none; }
     Charts.-pareto #lines { max-height: 100%; }
     Charts.-narrow #middle { layout: vertical; }
-    Charts.-narrow #plot { width: 100%; height: 1fr; }
-    Charts.-narrow #lists { layout: horizontal; width: 100%; height: 8; margin: 0; }
+    Charts.-narrow #chart { width: 100%; height: 1fr; }
+    Charts.-narrow #side { width: 100%; height: 9; }
+    Charts.-narrow #lists { layout: horizontal; }
     Charts.-narrow #lines { width: 1fr; height: 100%; margin: 0 2 0 0; }
     Charts.-narrow #points { width: 1fr; height: 100%; }
-    Charts.-short #middle { margin: 0 1; }
-    Charts.-map.-alone #lists, Charts.-map.-narrow #lists { display: none; }
+    Charts.-map.-alone #side, Charts.-map.-narrow #side { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "charts",
@@ -143,11 +153,10 @@ class Charts(PanelScreen[None]):
             yield Panel[Place](place_lines, signs, id="places")
             yield Panel[Heading](_heading, signs, id="heading")
             with Horizontal(id="middle"):
-                yield Panel[Heatmap](heatmap_lines, signs, id="map")
-                yield Panel[Plot](plot_lines, signs, id="plot")
-                with Vertical(id="lists"):
-                    yield Panel[Listing](listing_lines, signs, id="lines")
-                    yield Panel[Listing](listing_lines, signs, id="points")
+                heatmap = Panel[Heatmap](heatmap_lines, signs, id="map")
+                yield Frame(heatmap, Panel[Plot](plot_lines, signs, id="plot"), symbols=signs, id="chart")
+                listings = (Panel[Listing](listing_lines, signs, id=name) for name in ("lines", "points"))
+                yield Frame(Vertical(*listings, id="lists"), symbols=signs, id="side")
             yield Input(
                 placeholder="words of a line, such as fp16", id="filter", compact=True, select_on_focus=False
             )
@@ -323,6 +332,8 @@ class Charts(PanelScreen[None]):
             self.set_class(self._view == "front", "-pareto")
             self.set_class(self._view == "map", "-map")
             self._panel("heading").show(_heading_of(shown, self._feed.session))
+            for name, title in (("chart", TITLES[self._view][0]), ("side", TITLES[self._view][1])):
+                self.query_one(f"#{name}", Frame).show_title([(title, "muted")])
             self._show_plot(shown.plot())
             self._panel("lines").show(shown.lines())
             self._panel("points").show(self._lines.points())
@@ -348,15 +359,15 @@ class Charts(PanelScreen[None]):
 
     def _show_plot(self, plot: Plot | Heatmap) -> None:
         """Show the plot. Beside a heatmap the list has the columns that the heatmap leaves."""
-        lists = self.query_one("#lists")
+        lists = self.query_one("#side")
         if isinstance(plot, Plot):
             lists.styles.clear_rule("width")
             self._fit_height(lists)
             self._panel("plot").show(plot)
             return
-        free = self.size.width - full_width(plot) - LIST_MARGIN
+        free = self.size.width - full_width(plot) - 2 * FRAME
         self.set_class(free < MIN_LIST, "-alone")
-        lists.styles.width = min(max(free, MIN_LIST), MAX_LIST)
+        lists.styles.width = min(max(free, MIN_LIST), MAX_LIST) + FRAME
         self._panel("map").show(plot)
 
     def _fit_height(self, lists: Widget) -> None:
@@ -366,7 +377,7 @@ class Charts(PanelScreen[None]):
             return
         listings = (self._shown.lines(), *((self._lines.points(),) if self._view == "lines" else ()))
         rows = max(len(listing.rows) for listing in listings)
-        lists.styles.height = min(max(rows + 1, 3), MAX_LIST_HEIGHT)
+        lists.styles.height = min(max(rows + 1, 3), MAX_LIST_HEIGHT) + lists.gutter.height
 
     @property
     def _shown(self) -> Shown:

@@ -67,20 +67,21 @@ def arrangement(width: int, names: CaseNames, letter: str) -> Arrangement:
 def columns(letter: str) -> tuple[Column, ...]:
     """Return the columns next to a case. ``letter`` is that of the new session, or ``SEVERAL``.
 
-    The two sides of a metric share a rank, so that neither is shown without the other.
+    The two sides of a metric share a rank, so that neither is shown without the other. The ratio's bar gets
+    space before columns of a higher rank than graphs.
     """
     return (
         Column("state", "verdict", 8, 0, words=True),
         Column("ratio", "ratio", 7, 1, graph_range=(7, 13)),
         Column("base", "A p50 ms", 9, SIDES),
         Column("new", f"{letter} p50 ms", max(9, len(letter) + 7), SIDES),
-        Column("interval", "interval", 15, 3),
-        Column("base_rate", "A samples/s", 11, 4),
-        Column("new_rate", f"{letter} samples/s", max(11, len(letter) + 10), 4),
-        Column("base_memory", "A memory", 8, 5),
-        Column("new_memory", f"{letter} memory", max(8, len(letter) + 7), 5),
-        Column("base_energy", "A J/1k", 8, 6),
-        Column("new_energy", f"{letter} J/1k", max(8, len(letter) + 5), 6),
+        Column("interval", "interval", 15, 7),
+        Column("base_rate", "A samples/s", 11, 8),
+        Column("new_rate", f"{letter} samples/s", max(11, len(letter) + 10), 8),
+        Column("base_memory", "A memory", 8, 9),
+        Column("new_memory", f"{letter} memory", max(8, len(letter) + 7), 9),
+        Column("base_energy", "A J/1k", 8, 10),
+        Column("new_energy", f"{letter} J/1k", max(8, len(letter) + 5), 10),
     )
 
 

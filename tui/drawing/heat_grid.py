@@ -12,10 +12,10 @@ HEAT = tuple(f"heat{step}" for step in range(5))
 """Roles of cells, from the lowest value to the highest."""
 MAX_CELL = 16
 """Widest cell, in terminal cells."""
-TALL = 3
+TALL = 5
 """Most lines of a cell, as far as there is room."""
 MIN_WIDTH, MIN_HEIGHT = 24, 4
-GAP = 3
+GAP = 2
 """Columns between two grids side by side."""
 
 
@@ -137,7 +137,10 @@ def _layout(heatmap: Heatmap, width: int, room: int) -> _Layout:
     label, least = _least_sizes(heatmap)
     count = len(heatmap.columns)
     fits = max(1, (width - label - 1) // least)
-    beside = max(1, min(len(heatmap.grids), (width + GAP) // (label + 1 + count * least + GAP)))
+    most_beside = max(1, min(len(heatmap.grids), (width + GAP) // (label + 1 + count * least + GAP)))
+    lines = 3 + len(heatmap.rows) * TALL
+    fitting = (each for each in range(1, most_beside) if -(-len(heatmap.grids) // each) * lines - 1 <= room)
+    beside = next(fitting, most_beside)
     cell = min(MAX_CELL, ((width + GAP) // beside - GAP - label - 1) // min(count, fits))
     stacked = -(-len(heatmap.grids) // beside)
     most = (room + 1) // stacked - 3

@@ -74,7 +74,7 @@ class Editor(PanelScreen[None]):
     DEFAULT_CSS = """
     Editor { layers: base above; }
     Editor #title { height: 1; margin: 0; }
-    Editor #panes { height: 1fr; layout: horizontal; }
+    Editor #panes { width: 100%; height: 1fr; layout: horizontal; }
     Editor #sweep { width: 58; height: 100%; }
     Editor #plan { width: 1fr; height: 100%; }
     Editor #entries, Editor #cases { width: 100%; height: 100%; }

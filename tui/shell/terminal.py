@@ -1,16 +1,29 @@
 """Terminal driver for Textual that also tracks displayed content, congestion and hang-ups."""
 
 import select
-from typing import Any
+from typing import Any, ClassVar
 
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
+from textual.scrollbar import ScrollBar, ScrollBarRender
 
 from benchtui.tui.shell.output_diff import TerminalContent
 
 PUSH_TITLE, POP_TITLE = "\x1b[22;2t", "\x1b[23;2t"
 """xterm's controls that save and restore the window title; terminals without them ignore both."""
 GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL
+
+
+class AsciiScrollBarRender(ScrollBarRender):
+    """Scroll bars of whole cells, because the ends of Textual's are block characters."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
+    HORIZONTAL_BARS: ClassVar[list[str]] = [" "] * 8
+
+
+def choose_scroll_bars(*, ascii_only: bool) -> None:
+    """Set how all scroll bars are drawn."""
+    ScrollBar.renderer = AsciiScrollBarRender if ascii_only else ScrollBarRender
 
 
 class Terminal(LinuxDriver):

@@ -40,7 +40,8 @@ class Panel(Widget, Generic[Snapshot]):
             return
         self._snapshot = snapshot
         if self._drawn_for != self.size:
-            return  # not drawn in this size yet: it will be drawn in full
+            self._drawn_for = None  # drawn in full once the panel has its size, also one that it had before
+            return
         lines = self._drawn()
         width = self.size.width
         new = [y for y, (before, drawn) in enumerate(zip(self._lines, lines, strict=True)) if before != drawn]
