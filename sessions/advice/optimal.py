@@ -132,19 +132,20 @@ class _Contest:
         self._limits = limits
         self._kinds = [each.limits for each in metrics if each.limits]
 
+    def limits(self, base: Sequence[Result], new: Sequence[Result]) -> Limits | None:
+        """Return the limits of ratios; None if there are none, or no cases. One side is a single case."""
+        known = base and new and len(self._kinds) == len(self.metrics)
+        return self._limits.product(self._kinds, base, new) if known else None
+
     def surely_faster(self, base: Sequence[Result], new: Sequence[Result]) -> list[bool]:
         """Return whether limits suffice for FASTER. Others may be FASTER, too. One side is a single case."""
-        found = self._of(base, new)
+        found = self.limits(base, new)
         return found.faster.tolist() if found else [False] * (len(base) * len(new))
 
     def surely_not_faster(self, base: Sequence[Result], new: Sequence[Result]) -> list[bool]:
         """Return whether ratios with bounds are themselves too small for FASTER. One side is a single case."""
-        found = self._of(base, new)
+        found = self.limits(base, new)
         return found.not_faster.tolist() if found else [False] * (len(base) * len(new))
-
-    def _of(self, base: Sequence[Result], new: Sequence[Result]) -> Limits | None:
-        known = base and new and len(self._kinds) == len(self.metrics)
-        return self._limits.product(self._kinds, base, new) if known else None
 
 
 def _choose(fit: Sequence[Result], objective: Objective, contest: _Contest) -> Decision:
@@ -172,7 +173,8 @@ def _near_the_leader(costs: Sequence[tuple[float, Result]], contest: _Contest) -
     """Return the leader of cases in order of cost, and those that may be indistinguishable from it."""
     least, leader = costs[0]
     others = [(cost, row) for cost, row in costs[1:] if cost < (1 + NEAR) * least]
-    sure = contest.surely_not_faster([row for _, row in others], [leader])
+    limits = contest.limits([row for _, row in others], [leader])
+    sure = (limits.not_faster & limits.within(NEAR)).tolist() if limits else [False] * len(others)
     near = (
         row
         for (cost, row), known in zip(others, sure, strict=True)
@@ -185,9 +187,14 @@ def _unsure(ranked: Iterable[Result], near: Iterable[Result], best: Result, cont
     """Count the cases, besides those near the leader, that can't be distinguished from the best."""
     tied = {row.case.index for row in near}
     apart = [row for row in ranked if row.case.index not in tied]
-    sure = contest.surely_faster(apart, [best])
-    open_ = (row for row, known in zip(apart, sure, strict=True) if not known)
-    return sum(ahead_by(row, best, contest.metrics).verdict is Verdict.UNSURE for row in open_)
+    limits = contest.limits(apart, [best])
+    if limits is None:
+        return sum(ahead_by(row, best, contest.metrics).verdict is Verdict.UNSURE for row in apart)
+    unsure = limits.unsure(max(row.noise.margin for row in apart))
+    settled = (unsure | limits.faster).tolist()
+    open_ = (row for row, known in zip(apart, settled, strict=True) if not known)
+    exact = sum(ahead_by(row, best, contest.metrics).verdict is Verdict.UNSURE for row in open_)
+    return int(unsure.sum()) + exact
 
 
 def _undecided(near: list[Result], contest: _Contest) -> list[Result]:

@@ -24,7 +24,7 @@ _decoder = msgspec.json.Decoder(AnyEvent)
 _whole_decoder = msgspec.json.Decoder(list[AnyEvent])
 
 
-SLICE_BYTES = 2**22
+SLICE_BYTES = 2**20
 """Bytes read at once when no other thread is waiting."""
 SCAN_BYTES = 2**18
 """Bytes searched at once when a large file is opened; they fit in a processor's cache."""

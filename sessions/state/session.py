@@ -117,6 +117,8 @@ class Session:
         )  # freeing it raises glibc's mmap threshold, so that freed columns are reused
         with closing(reader.slices(path)) as slices:
             for events, torn in slices:
+                if session.started is None and events and isinstance(events[0], SessionStarted):
+                    session._shared.plan(events[0].plan)  # takes too long while somebody waits for a screen
                 session.apply_all(events)
                 session.torn = torn
         session.start  # noqa: B018 - raises if it is missing

@@ -1,5 +1,7 @@
 """Shared values: one object for equal values of many cases, of which decoding makes a new one for each."""
 
+from collections.abc import Iterable
+
 from msgspec import structs
 
 from benchtui.sessions.events import CasePrepared, CaseStarted
@@ -16,6 +18,11 @@ class SharedValues:
         self._texts: dict[str, str] = {}
         self._prepared: CasePrepared | None = None
         """The event before."""
+
+    def plan(self, configs: Iterable[Config]) -> None:
+        """Share the texts of a whole plan at once, so that the memory of their copies can be used again."""
+        for config in configs:
+            self._share_texts(config)
 
     def started(self, event: CaseStarted, planned: Config) -> CaseStarted:
         """Return the start of a case with the planned configuration in place of an equal one of its own."""

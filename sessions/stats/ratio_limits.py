@@ -9,7 +9,7 @@ from __future__ import annotations  # numpy.ndarray as a type, without its cost
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, reduce
-from math import log
+from math import inf, log
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -33,6 +33,9 @@ ROUNDING = 1e-9
 LEAST_LOG = log(1 + MIN_EFFECT)
 """Logarithm that all of an interval must exceed for FASTER."""
 
+LEAST_REACH = 0.999 * student_t_quantile((1 + VERDICT_CONFIDENCE) / 2, inf)
+"""Least half of a 99% interval over its standard error, with room for approximations."""
+
 Kind = Literal["throughput", "latency", "memory"]
 """Ratios that have limits."""
 
@@ -43,6 +46,8 @@ class Limits(NamedTuple):
     value: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    most_low: np.ndarray
+    """Limit that the lower end of the interval of typical steps doesn't exceed."""
 
     def times(self, other: Limits) -> Limits:
         """Return the limits of products."""
@@ -60,8 +65,17 @@ class Limits(NamedTuple):
 
     @property
     def not_faster(self) -> np.ndarray:
-        """Whether each ratio is known and too small for FASTER. Where this is false, it may still be."""
-        return self.value <= LEAST_LOG - ROUNDING
+        """Whether each verdict is known not to be FASTER. Where this is false, it may still not be."""
+        return (self.value <= LEAST_LOG - ROUNDING) | (self.most_low <= LEAST_LOG - ROUNDING)
+
+    def unsure(self, margin: float) -> np.ndarray:
+        """Whether each verdict is known to be UNSURE: not FASTER, and beyond the margin of equivalence."""
+        found: np.ndarray = self.not_faster & (self.value > log(1 + margin) + ROUNDING)
+        return found
+
+    def within(self, share: float) -> np.ndarray:
+        """Whether each ratio is known to exceed 1 by less than a share, or to be below 1."""
+        return self.value < log(1 + share) - ROUNDING
 
     def verdicts(self) -> list[Verdict | None]:
         """Return each verdict that follows; None for the others."""
@@ -119,18 +133,25 @@ class RatioLimits:
         if self._memory is None:
             self._memory = _logarithms(self._results, _low_mb), _logarithms(self._results, _high_mb)
         low, high = self._memory
-        return Limits(high[base] - high[new], low[base] - high[new], high[base] - low[new])
+        least, most = low[base] - high[new], high[base] - low[new]
+        return Limits(high[base] - high[new], least - ROUNDING, most + ROUNDING, least + ROUNDING)
 
     def _steps(self, base: np.ndarray, new: np.ndarray, *, own: bool) -> Limits:
         known = self._estimates(own)
         centers = known.centers[:, base] - known.centers[:, new]
         # the fewest degrees of freedom of the two have the wider interval
         widest = np.maximum(known.reach[:, base], known.reach[:, new])
-        half = widest * np.sqrt(known.variances[:, base] + known.variances[:, new])
+        errors = np.sqrt(known.variances[:, base] + known.variances[:, new])
+        half = widest * errors
         floor = np.maximum(self._floors[base], self._floors[new])
         half = np.maximum(half, floor) + ROUNDING
         down, up = self._outside(base, new, few=not own)
-        return Limits(centers[0], (centers - half).min(axis=0) - down, (centers + half).max(axis=0) + up)
+        return Limits(
+            value=centers[0],
+            low=(centers - half).min(axis=0) - down,
+            high=(centers + half).max(axis=0) + up,
+            most_low=centers[0] - LEAST_REACH * errors[0] + ROUNDING,
+        )
 
     def _estimates(self, own: bool) -> _Estimates:
         if own not in self._sets:

@@ -12,6 +12,7 @@ Between two sessions, an assumed variance is added, and bounds are widened by an
 
 from collections.abc import Iterable, Sequence
 from math import ceil, inf, log, sqrt
+from operator import attrgetter
 from statistics import fmean, geometric_mean
 
 import msgspec
@@ -158,10 +159,11 @@ def pairs(results: Iterable[Result], option: str, base_value: object) -> list[Co
 
 def matched(results: Sequence[Result], option: str, base_value: object) -> list[tuple[Result, Result]]:
     """Pair each case with the base that differs only in the option, where it has ``base_value``."""
-    others = [row for row in results if getattr(row.config, option) != base_value]
+    value_of = attrgetter(f"case.config.{option}")
+    others = [row for row in results if value_of(row) != base_value]
     if not others:
         return []  # saves a key of each case
-    bases = {row.config: row for row in reversed(results) if getattr(row.config, option) == base_value}
+    bases = {row.config: row for row in reversed(results) if value_of(row) == base_value}
     wanted = ((msgspec.structs.replace(row.config, **{option: base_value}), row) for row in others)
     return [(bases[config], new) for config, new in wanted if config in bases]
 

@@ -1,6 +1,7 @@
 """Labels of the report: names of configurations, and words for options and outcomes."""
 
 from collections.abc import Collection
+from operator import attrgetter
 from typing import Protocol
 
 from benchtui.sessions.analysis.applied_options import was_applied
@@ -113,12 +114,16 @@ def pair_applied(pair: CasePair, option: str) -> bool | None:
     return None if None in both else True
 
 
+_read_back = attrgetter(*READ_BACK)
+_DEFAULTS = tuple(BY_NAME[option].default for option in READ_BACK)
+
+
 def unverified_options(result: Result) -> tuple[tuple[str, bool | None], ...]:
     """Return the non-default values that weren't certainly applied: False for not applied, None for unknown.
 
     Empty for a case of another tool whose options are in its label.
     """
-    if result.config.label:
+    if result.config.label or _read_back(result.config) == _DEFAULTS:
         return ()
     found = (
         (option, value, was_applied(result.case, option))

@@ -35,6 +35,8 @@ class CaseVerdicts:
         """Measured cases that aren't part of it yet."""
         self._again: dict[int, CaseState] = {}
         """Measured cases that are the second of an A/A pair."""
+        self._first: CaseState | None = None
+        """The first case of that pair, once found."""
         self._noise: dict[str, Noise] | None = None
         """Noise estimates; None if a case has ended since."""
 
@@ -125,9 +127,13 @@ class CaseVerdicts:
 
     def _aa_pair(self) -> tuple[Evidence, Evidence] | None:
         """Return the A/A pair; None if the session has none."""
-        twins = {structs.replace(case.config, repeat=0) for case in self._again.values()}
-        measured = self._measured.values() if twins else ()
-        both = (case for case in measured if structs.replace(case.config, repeat=0) in twins)
+        again = next(iter(self._again.values()), None)
+        if again is None:
+            return None
+        wanted = structs.replace(again.config, repeat=0)
+        if self._first is None or self._first.config != wanted:
+            self._first = next((case for case in self._measured.values() if case.config == wanted), None)
+        both = [self._measured[case.index] for case in (self._first, again) if case]
         return aa_pair([Evidence(case, self.rounds(case)) for case in both])
 
     @property

@@ -74,7 +74,7 @@ class EventLog:
             known = {}
         ends = ((case, case.finished) for case in self._ends)
         texts = {
-            case.index: text if (text := known.get(case.index)) and text.t == end.t else self._end(case, end)
+            case.index: text if (text := known.get(case.index)) and _stays(text, end) else self._end(case, end)
             for case, end in ends
             if end is not None
         }
@@ -96,6 +96,11 @@ class EventLog:
         rate = f"{format.significant(metrics.samples_per_s, self._symbols)} {metrics.unit}"
         marks = (f"{self._symbols.flag} {mark}" for mark in self._case_rows.own_marks(case))
         return ", ".join((p50, rate, *marks))
+
+
+def _stays(text: Message, end: CaseFinished) -> bool:
+    """Return whether the line of a case's end holds; metrics that are computed later aren't in it yet."""
+    return text.t == end.t and ": " in text.text
 
 
 def _started(running: Iterable[CaseState]) -> list[Message]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import groupby
+from operator import attrgetter
 
 import msgspec
 
@@ -41,7 +42,7 @@ def matched_by(option: str, results: Sequence[Result]) -> list[tuple[Result, Res
     For the machine, the first that is named; cases that name none are ignored.
     """
     rows = results if option != "machine" else [result for result in results if result.config.machine]
-    values = [getattr(result.config, option) for result in rows]
+    values = list(map(attrgetter(f"case.config.{option}"), rows))
     default = "cpu" if option == "device" else BY_NAME[option].default
     return matched(rows, option, default if default in values else values[0]) if values else []
 

@@ -1,3 +1,4 @@
+from random import Random
 from typing import Any
 
 import msgspec
@@ -6,7 +7,7 @@ import pytest
 from benchtui.sessions.payloads import ProcessSpread, Reported
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.sessions.stats.evidence import Evidence, aa_pair, repeats, rounds_of, with_noise
+from benchtui.sessions.stats.evidence import Evidence, aa_pair, medians_of, repeats, rounds_of, with_noise
 from benchtui.sessions.stats.noise import Noise
 from benchtui.sessions.stats.sampling import Sample, Statistic, sample
 
@@ -90,3 +91,13 @@ def test_an_aa_pair_has_two_ends(bench: Any) -> None:
     assert aa_pair([again, other]) is None
     assert aa_pair([other]) is None
     assert again.noise.floor is None
+
+
+@pytest.mark.parametrize("amount", [1, 3, 7, 60])
+def test_medians_alone_are_those_of_the_whole_summary(bench: Any, amount: int) -> None:
+    chance = Random(amount)
+    rounds = [[chance.lognormvariate(2, 0.1) for _ in range(amount)] for _ in range(3)]
+    (case,) = bench.session(bench.case(1, rounds=rounds)).cases
+    assert medians_of(case) == tuple(each.median for each in rounds_of(case))
+    case.replace_steps_with_metrics(metrics(case))
+    assert medians_of(case) == tuple(each.median for each in rounds_of(case))

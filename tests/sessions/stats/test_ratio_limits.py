@@ -60,12 +60,13 @@ def test_no_bounds_of_a_ratio_exceed_its_limits(
         assert limits.value == pytest.approx(log(full.value), abs=1e-12)
         for each in filter(None, (full.bounds, full.fast, full.totals)):
             assert limits.low <= log(each.sure_low) + 1e-12 and log(each.sure_high) - 1e-12 <= limits.high
+        assert log(full.bounds.sure_low) <= limits.most_low
 
 
 @pytest.mark.parametrize("rounds", [(1, 1, 1, 1), (3, 3, 5), (1, 4, 2, 3)])
 def test_a_verdict_by_limits_is_the_exact_one(bench: Any, rounds: tuple[int, ...]) -> None:
     """Most verdicts follow from the limits, and none is another one."""
-    told = all_pairs = 0
+    told = all_pairs = settled = pairs = 0
     for seed in range(30):
         found = results(bench, seed, rounds)
         for (base, new), limits in pairwise_limits(found, "throughput").items():
@@ -74,9 +75,13 @@ def test_a_verdict_by_limits_is_the_exact_one(bench: Any, rounds: tuple[int, ...
             (word,) = Limits(*(each.reshape(1) for each in limits)).verdicts()
             assert word in (None, exact.verdict)
             assert not (limits.not_faster and exact.verdict is Verdict.FASTER)
+            assert not limits.unsure(exact.same_within) or exact.verdict is Verdict.UNSURE
+            settled += bool(limits.not_faster or limits.faster)
+            pairs += 1
             told += word is not None
             all_pairs += exact.verdict in (Verdict.FASTER, Verdict.SLOWER)
     assert all_pairs > 20 and told > 0.5 * all_pairs
+    assert settled > 0.9 * pairs
 
 
 def test_a_product_has_the_limits_of_its_factors(bench: Any) -> None:
@@ -102,7 +107,7 @@ def test_a_ratio_without_an_interval_has_no_limits(bench: Any) -> None:
 
 def test_a_ratio_just_beyond_the_least_effect_is_left_to_the_exact_one() -> None:
     least = np.array([log(1 + MIN_EFFECT)])
-    assert Limits(least, least, least).verdicts() == [None]
-    assert not Limits(least, least, least).not_faster.any()
-    assert Limits(least, least + 1e-8, least).verdicts() == [Verdict.FASTER]
-    assert Limits(least, -least, -least - 1e-8).verdicts() == [Verdict.SLOWER]
+    assert Limits(least, least, least, least).verdicts() == [None]
+    assert not Limits(least, least, least, least).not_faster.any()
+    assert Limits(least, least + 1e-8, least, least).verdicts() == [Verdict.FASTER]
+    assert Limits(least, -least, -least - 1e-8, least).verdicts() == [Verdict.SLOWER]

@@ -11,6 +11,7 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 from benchtui.sessions.payloads import Environment, Gpu, GpuReadings, Host, Model
+from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Measure, Sweep
 from benchtui.tui.model.gpu_use import GpuUse, gpu_use
@@ -131,3 +132,18 @@ def test_gpu_of_a_case_with_other_processes_is_shared(session: Session) -> None:
     load(session, 1, 8, 3, 3, 97)
     session.apply(CaseFinished(t=9.0, case=0, outcome="ok", environment=Environment(gpu_processes=1)))
     assert standings(session, 0) == ["other", "other", "shared"]
+
+
+class Unread(list[CaseState]):
+    """Cases that nobody may look at."""
+
+    def __reversed__(self) -> Any:
+        raise AssertionError
+
+
+def test_ended_cases_of_a_machine_without_gpus_are_not_searched() -> None:
+    """Its readings don't say which of 100,000 cases are recent, and this is asked for each picture."""
+    made = Session()
+    sweep = Sweep(name="s", model="m")
+    made.apply(SessionStarted(t=0.0, id="s", created="", sweep=sweep, plan=PLAN[3:], host=Host()))
+    assert gpu_use(made, made.machine, made.cases, Unread(made.cases)).foreign == frozenset()
