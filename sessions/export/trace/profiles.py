@@ -25,8 +25,8 @@ def write_profile(writer: TraceWriter, process: int, name: str, at_us: int, even
     writer.slice(
         whole, (at_us, at_us + microseconds(timeline.step_ms / 1000)), "profiled step", "profile", **facts
     )
-    for number, track in enumerate(timeline.tracks):
-        writer.name_track(Track(process, 2 + number), track)
+    for number, title in enumerate(timeline.tracks):
+        writer.name_track(Track(process, 2 + number), title)
     for track, start_us, end_us, place in _nested(timeline):
         span_us = at_us + start_us, at_us + end_us
         exact_us = round(1000 * timeline.duration_ms[place], 3)
