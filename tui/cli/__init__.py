@@ -28,7 +28,7 @@ COMMANDS = {
     "export": (
         "export",
         "export",
-        "Export the report, results or steps of a session, or a comparison of several.",
+        "Export the report, results, steps or a trace of a session, or a comparison of several.",
     ),
     "import": ("import_results", "import_results", "Convert the results of another tool to a session."),
     "keys": ("setup", "keys", "List all key bindings, with the action IDs to remap them in config.toml."),

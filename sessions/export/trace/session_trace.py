@@ -265,7 +265,8 @@ class SessionTrace:
         if write_profile(self._writer, self._processes + 1, f"profile of {name}", at_us, event):
             self._processes += 1
         else:
-            self._log(event.t, f"{name}: no profile", "case", reason=event.absent)
+            missing = "a profile without a timeline" if event.profile else "no profile"
+            self._log(event.t, f"{name}: {missing}", "case", reason=event.absent)
 
     def _pause(self, event: Paused | Continued) -> None:
         at_us = self._queue_us = max(self._queue_us, microseconds(event.t))

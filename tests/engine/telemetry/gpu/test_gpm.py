@@ -5,7 +5,11 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.payloads import GPU_ACTIVITY
+from benchtui.engine.telemetry.gpu.gpm import METRICS
+from benchtui.engine.telemetry.gpu.reader import GpuSample
+from benchtui.engine.telemetry.host import HostSample
+from benchtui.sessions.export.case_schema import CaseRow
+from benchtui.sessions.payloads import GPU_ACTIVITY, HOST_ACTIVITY, Environment, GpuReadings, HostReadings
 
 TWICE = "nvml = open_nvml(); nvml.sample(); result = [nvml.sample(), nvml.sample()]"
 
@@ -87,3 +91,11 @@ def test_doctor_says_whether_a_gpu_has_activity_counters(with_gpus: Callable[...
         "no activity: the GPU has no counters"
         in with_gpus(script, FAKE_NVML_GPUS="1", FAKE_NVML_CAPABILITY="8.0")[0]
     )
+
+
+def test_every_counter_is_in_the_record_and_in_exports() -> None:
+    assert set(METRICS) == set(GPU_ACTIVITY)
+    for record in (GpuSample, GpuReadings, Environment, CaseRow):
+        assert set(GPU_ACTIVITY) <= set(record.__struct_fields__)
+    for record in (HostSample, HostReadings, Environment, CaseRow):
+        assert set(HOST_ACTIVITY) <= set(record.__struct_fields__)

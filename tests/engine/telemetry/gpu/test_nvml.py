@@ -231,7 +231,7 @@ result = dict(
     assert got["absent"] == {"gpu 2": "the GPU's power cables are not properly connected"}
     assert got["asked"] == 3
     for readings in got["samples"]:
-        assert None not in readings[0].values() and None not in readings[2].values()
+        assert not any(readings[gpu][name] is None for gpu in (0, 2) for name in READINGS)
     last = got["samples"][-1][1]
     assert [last[name] for name in READINGS] == [None] * len(READINGS)
     assert list(last["absent"]) == ["gpu"] and "fallen off the bus" in last["absent"]["gpu"]
