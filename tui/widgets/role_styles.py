@@ -122,7 +122,7 @@ class RoleStyles:
     def rendered(self, crop: Region) -> list[Strip]:
         """Render lines of the widget. It has neither border nor padding, so that they need nothing else."""
         lines = (self._widget.render_line(y) for y in crop.line_range)
-        ground = Style(bgcolor=self.style("plain").bgcolor)
+        ground = self._filtered(Style(bgcolor=self.style("plain").bgcolor))
         return [each.crop_extend(crop.x, crop.right, ground) for each in lines]
 
     def strip(self, line: Line, width: int, chosen: bool = False) -> Strip:
