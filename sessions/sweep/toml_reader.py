@@ -192,7 +192,10 @@ def _sweep(**entries: Any) -> Sweep:  # noqa: ANN401  (each entry was validated 
 
 
 def _of_task(sweep: Sweep, where: str) -> Sweep:
-    """Fill in what the task has in place of the usual defaults; raises BenchtuiError for what it can't have."""
+    """Fill in what the task has in place of the usual defaults. Raises BenchtuiError for what it can't have.
+
+    Sequence lengths that are left over from another task have no meaning for images and audio.
+    """
     task, axes = task_named(sweep.task), sweep.axes
     own = {
         name: (value,)
@@ -205,8 +208,6 @@ def _of_task(sweep: Sweep, where: str) -> Sweep:
                 f"{where}: axes.sequence_length: 0 is not a whole number from 1 to {options.LARGEST:,}"
             )
         return sweep
-    if len(axes.sequence_length) > 1:
-        raise BenchtuiError(f"{where}: axes.sequence_length: task {task.name} has none; remove the entry")
     if sweep.dataset not in (SAMPLE, SYNTHETIC):
         raise BenchtuiError(f"{where}: dataset: task {task.name} draws its inputs at random; remove the entry")
     return replace(sweep, dataset=SYNTHETIC, axes=replace(axes, sequence_length=(0,), **own))

@@ -196,7 +196,8 @@ async def test_single_value_entry_cycles_through_its_values(opened: Any) -> None
         assert sweep_of(seen).weights == "random"
         await go_to(seen, "task")
         await seen.press("left")
-        assert sweep_of(seen).task == "generate"
+        assert sweep_of(seen).task == "speech"
+        assert sweep_of(seen).axes.sequence_length == (0,)
         await go_to(seen, "new_tokens")
         assert line_of(seen, "new_tokens").split() == ["▸", "new_tokens", "32"]
         await go_to(seen, "retries")
@@ -449,7 +450,7 @@ async def test_open_dialog_can_be_navigated_and_closed(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("o")
         await until(seen, lambda: "gpt2-train" in seen.text)
-        await seen.press("pagedown", "up", "up", "up", "enter")
+        await seen.press("pagedown", *["up"] * 6, "enter")
         assert sweep_of(seen).name == "gpt2-train"
         await seen.press("o", "escape")
         assert isinstance(seen.app.screen, Editor) and sweep_of(seen).name == "gpt2-train"
