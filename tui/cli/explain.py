@@ -52,7 +52,8 @@ def explain(
     new = [index for index in wanted if again or trace or not _has_profile(loaded, index)]
     if new and (engine := client.find(path)):
         engine.explain(new)
-        raise BenchtuiError(f"{path}: the sweep is running; the cases are profiled once all are measured")
+        click.echo("the sweep is running; the cases are profiled once all are measured", err=True)
+        sys.exit(CASE_FAILED)
     if new:
         _profile(loaded, client.explain(path, new, anyway=anyway, trace=trace), len(new))
         loaded = Session.load(path, keep_steps=False)
