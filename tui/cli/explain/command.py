@@ -16,8 +16,8 @@ from benchtui.sessions.files.output_file import check_output
 from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.state.session import Session
 from benchtui.tui.cli.exit_status import CASE_FAILED, INTERRUPTED
+from benchtui.tui.cli.explain.text import case_lines, difference_lines
 from benchtui.tui.cli.options import complete_session, printable
-from benchtui.tui.cli.text.explain import case_lines, difference_lines
 
 
 @click.command()
