@@ -59,12 +59,12 @@ class ExplainedCase(msgspec.Struct, frozen=True):
 
     @property
     def slowdown(self) -> float:
-        """How much longer a step takes under the profiler, as a share of the plain step."""
+        """Extra time of a step under the profiler, as a share of the plain step."""
         return self.profile.step_ms / self.profile.plain_ms - 1 if self.profile.plain_ms else 0.0
 
     @property
     def drift(self) -> float | None:
-        """How much longer the plain step of this run takes than the measured one, as a share of that."""
+        """Extra time of the plain step of this run over the measured one, as a share of that."""
         return self.profile.plain_ms / self.measured_ms - 1 if self.measured_ms else None
 
     def ms(self, *families: FamilyName) -> float:

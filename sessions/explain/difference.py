@@ -18,7 +18,7 @@ class Part(msgspec.Struct, frozen=True):
 
     @property
     def gap_ms(self) -> float:
-        """How much longer it takes in the new case."""
+        """Extra time in the new case."""
         return (self.new_ms or 0.0) - (self.base_ms or 0.0)
 
 
@@ -36,7 +36,7 @@ class CaseDifference(msgspec.Struct, frozen=True):
 
     @property
     def profiled_gap_ms(self) -> float:
-        """How much longer the profiled step of the new case is: the sum of the families."""
+        """Extra time of the profiled step of the new case: the sum of the families."""
         return sum(part.gap_ms for part in self.families)
 
     @property

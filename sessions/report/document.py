@@ -11,6 +11,7 @@ import msgspec
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.report.details import Details, details, left_out
+from benchtui.sessions.report.explain import ExplainSection, explain
 from benchtui.sessions.report.overview.decision import DecisionSection, decision
 from benchtui.sessions.report.overview.option_effects import Recommended, effect_table, option_effects, ranking
 from benchtui.sessions.report.overview.results import Group, results_by_device, unmeasured
@@ -18,7 +19,6 @@ from benchtui.sessions.report.overview.short_facts import short_facts
 from benchtui.sessions.report.reproduce import Recipe, no_recipe_reason, recipe
 from benchtui.sessions.report.sections import recommendations
 from benchtui.sessions.report.sections.answers import AnswersSection, answers
-from benchtui.sessions.report.sections.explain import ExplainSection, explain
 from benchtui.sessions.report.sections.memory_energy import frontier_table, frontiers
 from benchtui.sessions.report.sections.method import method
 from benchtui.sessions.report.sections.notes import notes

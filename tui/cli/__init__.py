@@ -21,7 +21,7 @@ COMMANDS = {
     "demo": ("watch", "demo", "Replay a bundled demo session."),
     "doctor": ("setup", "doctor", "Check what this machine can measure."),
     "explain": (
-        "explain",
+        "explain.command",
         "explain",
         "Profile measured cases again, and say where the time of their steps goes.",
     ),

@@ -1,4 +1,4 @@
-"""Why page: profiles a case if it has no profile yet, and shows what takes its time."""
+"""Screen "Why": profiles a case if it has no profile yet, and shows what takes its time."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar

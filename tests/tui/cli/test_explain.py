@@ -123,4 +123,5 @@ def test_running_sweep_profiles_later(session: Path, profiling: FakeProfiling, m
     engine = type("Engine", (), {"explain": staticmethod(asked.extend)})
     monkeypatch.setattr(client, "find", lambda path: engine)
     result = run(session, 1)
-    assert asked == [0] and "the cases are profiled once all are measured" in str(result.exception)
+    assert asked == [0] and result.exit_code == 1
+    assert "the cases are profiled once all are measured" in result.output

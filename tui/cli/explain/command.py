@@ -16,8 +16,8 @@ from benchtui.sessions.files.output_file import check_output
 from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.state.session import Session
 from benchtui.tui.cli.exit_status import CASE_FAILED, INTERRUPTED
+from benchtui.tui.cli.explain.text import case_lines, difference_lines
 from benchtui.tui.cli.options import complete_session, printable
-from benchtui.tui.cli.text.explain import case_lines, difference_lines
 
 
 @click.command()
@@ -52,7 +52,8 @@ def explain(
     new = [index for index in wanted if again or trace or not _has_profile(loaded, index)]
     if new and (engine := client.find(path)):
         engine.explain(new)
-        raise BenchtuiError(f"{path}: the sweep is running; the cases are profiled once all are measured")
+        click.echo("the sweep is running; the cases are profiled once all are measured", err=True)
+        sys.exit(CASE_FAILED)
     if new:
         _profile(loaded, client.explain(path, new, anyway=anyway, trace=trace), len(new))
         loaded = Session.load(path, keep_steps=False)

@@ -1,0 +1,1 @@
+"""``benchtui explain``: the command, and what it prints."""
