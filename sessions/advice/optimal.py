@@ -38,7 +38,7 @@ from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep, Work
 from benchtui.sessions.sweep.options import AXES, CHOICES
 
 if TYPE_CHECKING:
-    from benchtui.sessions.stats.ratio_limits import Limits, RatioLimits
+    from benchtui.sessions.advice.ratio_limits import Limits, RatioLimits
 
 NEAR = 0.1
 """Largest lead, as a share, that is given up for a simpler case while it isn't established."""

@@ -93,7 +93,7 @@ class _Estimates(NamedTuple):
 
 
 class RatioLimits:
-    """What ratios need of each of the measured cases of a session, in arrays."""
+    """Statistics of all measured cases that bound their ratios, in arrays."""
 
     def __init__(self, results: Sequence[Result]) -> None:
         self._results = results
