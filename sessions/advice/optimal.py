@@ -110,7 +110,7 @@ def decide(
     ``limits`` are those of these results, which several decisions may share. If several cases can't be
     distinguished, choose the simplest: see ``simplest``.
     """
-    from benchtui.sessions.stats import ratio_limits  # imports numpy, which screens shouldn't wait for
+    from benchtui.sessions.advice import ratio_limits  # imports numpy, which screens shouldn't wait for
 
     known = measured(session) if results is None else results
     rows = [row for row in known if objective.work in (None, row.config.work)]
