@@ -36,7 +36,8 @@ def tiny_vit(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def tiny_wav2vec2(tmp_path: Path) -> Path:
-    convolutions = {"conv_dim": [16] * 3, "conv_stride": [5, 4, 4], "conv_kernel": [10, 4, 4]}
+    convolutions: dict[str, Any] = {"conv_dim": [16] * 3, "conv_stride": [5, 4, 4], "conv_kernel": [10, 4, 4]}
+    convolutions["num_feat_extract_layers"] = 3
     positions = {"num_conv_pos_embeddings": 16, "num_conv_pos_embedding_groups": 2}
     return tiny(tmp_path / "wav2vec2", "wav2vec2-base-960h", **TINY, **convolutions, **positions)
 

@@ -20,9 +20,11 @@ def test_ctc_step_classifies_frames(made: Callable[..., Any], tiny_wav2vec2: Pat
 
 
 def test_ctc_answer_is_logits_of_spaced_frames(made: Callable[..., Any], tiny_wav2vec2: Path) -> None:
-    one, many = (
-        made("speech", tiny_wav2vec2, f"batch_size={size}", "audio_seconds=1").answer(0.0) for size in (1, 3)
-    )
+    answers = []
+    for size in (1, 3):
+        torch.manual_seed(0)  # the biases of its first projection are drawn; workers all start from one state
+        answers.append(made("speech", tiny_wav2vec2, f"batch_size={size}", "audio_seconds=1").answer(0.0))
+    one, many = answers
     assert one.kind == "logits"
     assert one.values.shape == (4 * 32, 32)
     assert torch.allclose(one.values, many.values, atol=1e-5)
@@ -59,16 +61,14 @@ def test_tokens_match_greedy_generation(made: Callable[..., Any], tiny_whisper: 
     [
         ("tiny_whisper", ("audio_seconds=31",), "at most 30 s of audio at once"),
         ("tiny_whisper", ("new_tokens=449",), "449 new tokens: .* supports at most 448"),
-        ("tiny_wav2vec2", ("new_tokens=3,4",), "generates no tokens"),
     ],
 )
 def test_what_a_model_can_not_do_is_skipped(
     made: Callable[..., Any], request: pytest.FixtureRequest, model: str, options: tuple[str, ...], reason: str
 ) -> None:
     folder = request.getfixturevalue(model)
-    exclude = ("exclude=[{new_tokens=4}]",) if "3,4" in options[0] else ()
     with pytest.raises(CaseSkippedError, match=reason):
-        made("speech", folder, *options, *exclude)
+        made("speech", folder, *options)
 
 
 def test_model_without_feature_extractor_is_one_clear_line(
