@@ -38,7 +38,7 @@ from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep, Work
 from benchtui.sessions.sweep.options import AXES, CHOICES
 
 if TYPE_CHECKING:
-    from benchtui.sessions.stats.ratio_limits import Limits, RatioLimits
+    from benchtui.sessions.advice.ratio_limits import Limits, RatioLimits
 
 NEAR = 0.1
 """Largest lead, as a share, that is given up for a simpler case while it isn't established."""
@@ -120,7 +120,7 @@ def decide(
     ``limits`` are those of these results, which several decisions may share. If several cases can't be
     distinguished, choose the simplest: see ``simplest``.
     """
-    from benchtui.sessions.stats import ratio_limits  # imports numpy, which screens shouldn't wait for
+    from benchtui.sessions.advice import ratio_limits  # imports numpy, which screens shouldn't wait for
 
     known = measured(session) if results is None else results
     rows = [row for row in known if objective.work in (None, row.config.work)]

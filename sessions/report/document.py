@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol
 import jinja2
 import msgspec
 
+from benchtui.sessions.advice.ratio_limits import RatioLimits
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.report.details import Details, details, left_out
@@ -27,7 +28,6 @@ from benchtui.sessions.report.sections.roofline import limits_by_case, limits_su
 from benchtui.sessions.report.sections.steadiness import anomaly_table
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
-from benchtui.sessions.stats.ratio_limits import RatioLimits
 from benchtui.sessions.stats.results import Result, measured, varied
 from benchtui.sessions.sweep import UNKNOWN, Sweep, custom_task
 from benchtui.sessions.text import tables

@@ -7,7 +7,7 @@ and rank the pairs, so that few exact ratios are computed.
 from collections.abc import Iterable, Sequence
 from math import exp, inf
 
-from benchtui.sessions.stats.ratio_limits import RatioLimits
+from benchtui.sessions.advice.ratio_limits import RatioLimits
 from benchtui.sessions.stats.ratios import Comparison, comparison
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict

@@ -7,9 +7,9 @@ from math import exp, log
 
 import msgspec
 
+from benchtui.sessions.advice.ratio_limits import RatioLimits
 from benchtui.sessions.report.overview.effect_pairs import EffectPair, effect_pairs, extremes
 from benchtui.sessions.report.sections.gains import matched_by, pair_counts
-from benchtui.sessions.stats.ratio_limits import RatioLimits
 from benchtui.sessions.stats.ratios import break_even_steps
 from benchtui.sessions.stats.results import Result, series
 from benchtui.sessions.stats.verdicts import Verdict

@@ -6,11 +6,11 @@ import msgspec
 
 from benchtui.sessions.advice.objectives import NEEDS, Need, Objective, is_need_of
 from benchtui.sessions.advice.optimal import Decision, decide
+from benchtui.sessions.advice.ratio_limits import RatioLimits
 from benchtui.sessions.analysis.scaling import Scaling, scaling
 from benchtui.sessions.report.sections.memory_energy import Frontier
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines, explain_missing_baseline
-from benchtui.sessions.stats.ratio_limits import RatioLimits
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, Series, by_work, series, series_key
 from benchtui.sessions.stats.verdicts import Verdict

@@ -5,11 +5,11 @@ from unittest import mock
 
 import pytest
 
+from benchtui.sessions.advice.ratio_limits import RatioLimits
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.overview.effect_pairs import effect_pairs, extremes
 from benchtui.sessions.report.overview.option_effects import Effect, Recommended
 from benchtui.sessions.stats import ratios
-from benchtui.sessions.stats.ratio_limits import RatioLimits
 from benchtui.sessions.stats.ratios import comparison
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import Verdict

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchtui.sessions.advice.ratio_limits import Kind, Limits, RatioLimits
 from benchtui.sessions.payloads import Environment, Memory
-from benchtui.sessions.stats.ratio_limits import Kind, Limits, RatioLimits
 from benchtui.sessions.stats.ratios import latency_ratio, memory_ratio, throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import MIN_EFFECT, Ratio, Verdict

@@ -93,7 +93,7 @@ class _Estimates(NamedTuple):
 
 
 class RatioLimits:
-    """What ratios need of each of the measured cases of a session, in arrays."""
+    """Arrays of what ratios need to know of each measured case of a session."""
 
     def __init__(self, results: Sequence[Result]) -> None:
         self._results = results
