@@ -230,13 +230,13 @@ class Compare(PlaceScreen):
 
     async def _show_comparison(self, sides: tuple[ComparedSession, ...]) -> None:
         """Compare the sessions with the first one, and show the result."""
-        self._compared, self._decision = await asyncio.to_thread(_compare, sides)
-        self._entries = compare_rows.entries(self._compared)
+        compared, self._decision = await asyncio.to_thread(_compare, sides)
+        self._compared, self._entries = compared, compare_rows.entries(compared)
         self._widest = compare_rows.widest_ratio(self._entries)
         self._names = CaseNames.of([entry.row.case.config for entry in self._entries])
         self.add_class("-loaded")
         self._panel("sides").styles.height = min(len(sides), 4)
-        self._panel("differences").styles.height = min(len(self._compared.differences) + 1, MOST_DIFFERENCES)
+        self._panel("differences").styles.height = min(len(compared.differences) + 1, MOST_DIFFERENCES)
         self._filter_and_sort()
         self.call_after_refresh(self._draw)
 
