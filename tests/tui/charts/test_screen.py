@@ -320,7 +320,7 @@ async def test_lists_leave_their_free_lines_to_the_plot(story: Any, engine: Any,
     record_sweep(story)
     async with opened(story.path, engine, size=(80, 24)) as seen:
         await press(seen, "3", "tab")
-        assert len(seen.panel("lines")) == 4 and len(seen.panel("plot")) == 15
+        assert len(seen.panel("lines")) == 4 and len(seen.panel("plot")) == 13
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40), (200, 50)])

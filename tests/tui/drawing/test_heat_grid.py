@@ -2,7 +2,15 @@ import re
 
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
 from benchtui.tui.drawing.format import compact
-from benchtui.tui.drawing.heat_grid import HeatCell, HeatGrid, Heatmap, full_width, heatmap_lines, map_case_at
+from benchtui.tui.drawing.heat_grid import (
+    GAP,
+    HeatCell,
+    HeatGrid,
+    Heatmap,
+    full_width,
+    heatmap_lines,
+    map_case_at,
+)
 from benchtui.tui.drawing.styled_text import width_of
 
 SIZES = tuple(2**power for power in range(12))
@@ -48,7 +56,7 @@ def test_selected_grid_is_scrolled_into_view() -> None:
 
 def test_grids_stand_side_by_side_where_they_fit() -> None:
     heatmap = made(2)
-    wide = 2 * full_width(heatmap) + 3
+    wide = 2 * full_width(heatmap) + GAP
     assert sum("grid0" in row and "grid1" in row for row in text(heatmap, wide, 12)) == 1
     assert sum("grid0" in row and "grid1" in row for row in text(heatmap, wide - 1, 20)) == 0
 
