@@ -275,6 +275,12 @@ class Seen:
         self.pilot = pilot
         self.clock = clock
 
+    @property
+    def exit_reason(self) -> ExitReason | None:
+        """Why the app ended, without the session that it showed."""
+        ended = self.app.return_value
+        return ended and msgspec.structs.replace(ended, session=None)
+
     async def look(self) -> None:
         """Let the Monitor read and draw now."""
         await self.pilot.pause()

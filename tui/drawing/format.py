@@ -36,7 +36,7 @@ def whole(value: float | None, symbols: Symbols) -> str:
 def compact(value: float) -> str:
     """Format a value with three significant digits, without its unit; from 10,000 on in thousands."""
     for unit, sign in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= max(unit, 9_999.5):
+        if abs(value) >= max(unit, 9_995):  # would be shown as 10,000
             return f"{significant(value / unit)}{sign}"
     return significant(value)
 

@@ -19,6 +19,7 @@ CORNERS = 6
 class Frame(Vertical):
     """Container with a frame. On a short screen, the frame is only a line above, which holds the title."""
 
+    DEFAULT_CSS = "Frame { width: 100%; }"
     can_focus = False
 
     def __init__(self, *children: Widget, symbols: Symbols, id: str) -> None:

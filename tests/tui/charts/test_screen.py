@@ -119,7 +119,7 @@ async def test_pareto_front_against_the_distance_of_answers(story: Any, engine: 
         assert "samples/s against KL divergence, nats" in seen.panel("heading")[0]
         assert "3 of 4 cases" in seen.panel("heading")[0]
         rows = [row for row in seen.panel("lines")[1:] if row]
-        assert [row.split()[-1] for row in rows] == ["0", "0.0001", "0.2"]
+        assert [row.split()[-1] for row in rows] == ["0", "0.000100", "0.200"]
         assert seen.panel("plot")[-2].split()[0] == "0"
         await press(seen, "end")
         assert "495.0 samples/s at 0.2 nats" in seen.panel("heading")[1]

@@ -36,7 +36,7 @@ def test_comparison_is_printed_in_columns(recorded: Any) -> None:
     assert done.exit_code == 0
     assert done.stdout.startswith("A  base  old  box  Test GPU")
     assert "Neither session says which software it ran on" in done.stdout
-    assert "above 1, it is faster than A" in done.stdout
+    assert "relative to A: above 1, it is faster" in done.stdout
     row = next(line for line in done.stdout.splitlines() if line.startswith("  cuda:0 fp32 bs=1"))
     assert row.split()[3:6] == ["10.0", "20.0", "0.500"]
     assert "SLOWER" in row

@@ -72,7 +72,7 @@ def test_lines_fit_the_size() -> None:
 def test_compact_numbers_have_three_digits() -> None:
     values = (0.1234, 5.614, 27.87, 637.4, 9_998.6, 12_345.0, 999_999.0, 2.5e6)
     assert [compact(value) for value in values] == [
-        "0.123", "5.61", "27.9", "637", "9,999", "12.3k", "1,000k", "2.50M",
+        "0.123", "5.61", "27.9", "637", "10.0k", "12.3k", "1,000k", "2.50M",
     ]  # fmt: skip
 
 

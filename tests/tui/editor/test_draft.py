@@ -45,7 +45,7 @@ def test_session_without_its_first_event_is_rejected(tmp_path: Path) -> None:
         ("axes.precision", "fp61", "precision: 'fp61' is not known (did you mean 'fp16'?); allowed: fp32"),
         ("axes.batch_size", "8..1", "batch_size: '8..1': start is larger than end"),
         ("measure.warmup", "-1", "warmup: -1 is not a whole number"),
-        ("measure.baseline", "precision", "baseline: 'precision' is no pair"),
+        ("measure.baseline", "precision", "baseline: 'precision' is not a pair"),
         ("model", "", "model is missing; name a hub id"),
         ("task", "clasify", "task: 'clasify' is not known (did you mean 'classify'?)"),
     ],
@@ -92,7 +92,7 @@ def test_setting_the_same_value_is_not_a_change(path: Path) -> None:
 def test_last_case_cannot_be_disabled(path: Path) -> None:
     draft = Draft.of(path)
     draft.apply(draft.with_cases_off(Exclusion(precision="fp32")))
-    with pytest.raises(BenchtuiError, match="exclude: leaves no case"):
+    with pytest.raises(BenchtuiError, match="exclude: excludes every case"):
         draft.with_cases_off(Exclusion(precision="bf16"))
     draft.apply(draft.with_cases_on(Exclusion(precision="fp32")))
     assert draft.sweep.exclude == ()

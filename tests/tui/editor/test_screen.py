@@ -90,7 +90,7 @@ async def test_first_screen_shows_a_sweep_that_r_starts(opened: Any) -> None:
         assert line_of(seen, "batch_size").split() == ["batch_size", "1..8*2"]
         assert " q quit" in seen.panel("keys")[0]
         await seen.press("q")
-    assert seen.app.return_value == ExitReason("closed", None)
+    assert seen.exit_reason == ExitReason("closed", None)
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40), (200, 50)])
@@ -265,7 +265,7 @@ async def test_all_cases_sharing_a_value_can_be_toggled(opened: Any) -> None:
         await seen.press("k", "left", "left", "A")
         assert sweep_of(seen).exclude == (Exclusion(batch_size=8), Exclusion(device="cuda:0"))
         await seen.press("g", "A")
-        assert "exclude: leaves no case" in hint(seen)
+        assert "exclude: excludes every case" in hint(seen)
         await seen.press("G", "A")
         assert sweep_of(seen).exclude == (Exclusion(batch_size=8, device="cpu"),)
         await seen.press("escape", "A")
@@ -343,7 +343,7 @@ async def test_s_starts_the_sweep_and_opens_the_monitor(
         await seen.press("1")
         assert "not saved" not in seen.panel("title")[0]
         await seen.press("2", "d")
-    assert seen.app.return_value == ExitReason("detached", story.path)
+    assert seen.exit_reason == ExitReason("detached", story.path)
 
 
 async def test_failed_engine_start_shows_an_error(opened: Any) -> None:
@@ -491,7 +491,7 @@ async def test_quit_asks_if_changes_would_be_lost(opened: Any) -> None:
         await seen.press("escape", "4", "q")
         assert isinstance(seen.app.screen, Editor) and "neither saved nor started" in hint(seen)
         await seen.press("y")
-    assert seen.app.return_value == ExitReason("closed", None)
+    assert seen.exit_reason == ExitReason("closed", None)
 
 
 async def test_help_lists_every_key(opened: Any) -> None:
@@ -522,7 +522,7 @@ def test_help_fits_a_narrow_terminal() -> None:
 async def test_groups_are_folded_until_they_are_opened(opened: Any) -> None:
     async with opened() as seen:
         assert not any("warmup" in row for row in seen.panel("entries"))
-        assert "Measure ▸ 1 of 15 set: baseline batch_size=1" in line_of(seen, "Measure")
+        assert "Measure ▸ 1 of 17 set: baseline batch_size=1" in line_of(seen, "Measure")
         await select(seen, "fold.Measure")
         await seen.press("enter")
         assert line_of(seen, "warmup") and line_of(seen, "Measure").split()[:2] == ["▸", "Measure"]

@@ -54,7 +54,7 @@ async def test_log_tells_metrics_that_are_computed_later(
     story.begin(batch_sizes=(1, 2)).case(0, 10.0, 120)
     async with opened(story.path, engine) as seen:
         await seen.settle()
-        assert "10.02 ms" in [line.text for line in seen.app.screen.view.messages()][-1]
+        assert "10.0 ms" in [line.text for line in seen.app.screen.view.messages()][-1]
 
 
 async def test_marks_appear_in_older_lines_once_not_all_cases_share_them(

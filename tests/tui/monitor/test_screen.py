@@ -176,7 +176,7 @@ async def test_a_finished_session_shows_its_outcome_and_next_steps(story: Any, o
         assert "Y copies the report" in current[2]
         assert seen.panel("heading")[0].endswith("completed")
         await seen.press("q")
-    assert seen.app.return_value == ExitReason("finished", story.path)
+    assert seen.exit_reason == ExitReason("finished", story.path)
 
 
 async def test_a_vanished_engine_is_reported(story: Any, engine: Any, opened: Any) -> None:
@@ -191,7 +191,7 @@ async def test_a_vanished_engine_is_reported(story: Any, engine: Any, opened: An
         assert seen.panel("heading")[0].endswith("cut off")
         assert "■ cut short" in seen.table[1]
         await seen.press("q")
-    assert seen.app.return_value == ExitReason("cut off", story.path)
+    assert seen.exit_reason == ExitReason("cut off", story.path)
 
 
 async def test_session_text_cannot_control_the_terminal(story: Any, engine: Any, opened: Any) -> None:
@@ -258,7 +258,7 @@ async def test_quitting_a_running_sweep_offers_to_detach(story: Any, engine: Any
         await seen.press("escape")
         assert "detach" not in seen.text
         await seen.press("q", "d")
-    assert seen.app.return_value == ExitReason("detached", story.path)
+    assert seen.exit_reason == ExitReason("detached", story.path)
     assert engine.commands == []
 
 
@@ -271,7 +271,7 @@ async def test_quit_and_stop_exits_once_the_engine_has_ended(story: Any, engine:
         assert seen.app.is_running
         story.finish(0, "interrupted", reason="stopped").end("interrupted")
         await seen.look()
-    assert seen.app.return_value == ExitReason("stopped", story.path)
+    assert seen.exit_reason == ExitReason("stopped", story.path)
 
 
 async def test_stop_asks_once_and_keeps_the_screen_open(story: Any, engine: Any, opened: Any) -> None:
@@ -287,14 +287,14 @@ async def test_stop_asks_once_and_keeps_the_screen_open(story: Any, engine: Any,
         await seen.look()
         assert seen.panel("heading")[0].endswith("interrupted")
         await seen.press("q")
-    assert seen.app.return_value == ExitReason("stopped", story.path)
+    assert seen.exit_reason == ExitReason("stopped", story.path)
 
 
 async def test_detach_exits_without_asking(story: Any, engine: Any, opened: Any) -> None:
     story.begin().start(0)
     async with opened(story.path, engine) as seen:
         await seen.press("d")
-    assert seen.app.return_value == ExitReason("detached", story.path)
+    assert seen.exit_reason == ExitReason("detached", story.path)
 
 
 async def test_skip_sends_the_request_and_shows_a_message(story: Any, engine: Any, opened: Any) -> None:

@@ -276,14 +276,14 @@ async def test_the_palette_lists_transport_actions_and_no_live_ones(recorded: Pa
 async def test_q_quits_immediately_and_returns_the_session(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start(target=ReplayTarget(seconds=35.0))) as seen:
         await seen.press("q")
-    assert seen.app.return_value == ExitReason("closed", recorded)
+    assert seen.exit_reason == ExitReason("closed", recorded)
 
 
 async def test_quitting_from_another_view_does_not_ask(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start(target=ReplayTarget(seconds=35.0))) as seen:
         await seen.press(*_names(")"), "q")
         await seen.pilot.pause()
-    assert seen.app.return_value == ExitReason("closed", recorded)
+    assert seen.exit_reason == ExitReason("closed", recorded)
 
 
 async def test_an_unreachable_start_position_is_reported(recorded: Path, opened: Any) -> None:

@@ -1,8 +1,10 @@
 from textual.app import App, ComposeResult
 
+from benchtui import themes
 from benchtui.themes.symbols import UNICODE, Symbols
 from benchtui.tui.drawing.styled_text import Line, line
 from benchtui.tui.widgets.panel import Panel, PanelScreen
+from benchtui.tui.widgets.role_styles import variables
 
 
 def _line(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:
@@ -15,6 +17,9 @@ class OnePanel(PanelScreen[None]):
 
 
 class Shown(App[None]):
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variables(themes.load(themes.DEFAULT))
+
     def get_default_screen(self) -> OnePanel:
         return OnePanel()
 
