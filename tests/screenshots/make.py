@@ -1,4 +1,7 @@
-"""Make the screenshots of the README: the app on the simulated session, near and at its end."""
+"""Make the screenshots of README and docs: the app on the simulated session, near and at its end.
+
+Those of the page Why show a recorded session of a CPU, with the made profiles of the tests.
+"""
 
 import asyncio
 import sys
@@ -7,13 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchtui.engine.client import Engine
-from benchtui.sessions.library.paths import demo_path
+from benchtui.sessions.journal.writer import Journal
+from benchtui.sessions.library.paths import CPU_DEMO, demo_path
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.shell.context import AppContext
 
 HERE = Path(__file__).parent
 SESSION = demo_path()
 SIZE = (120, 40)
+WHY_SIZES = ((80, 24), (120, 40), (200, 50))
 MOMENT = 0.9
 """Share of the session's events shown in the screenshot of the Monitor."""
 
@@ -27,15 +32,32 @@ class StillRunning(Engine):
         return True
 
 
-async def picture(session: Path, engine: Engine | None, keys: tuple[str, ...], name: str) -> None:
+async def picture(
+    session: Path, engine: Engine | None, keys: tuple[str, ...], name: str, size: tuple[int, int] = SIZE
+) -> None:
     """Open the app on a session, press keys, and save the screen as an SVG."""
     app = BenchtuiApp(AppContext.here(), session, engine, theme="benchtui-dark", clock=lambda: 0.0)
-    async with app.run_test(size=SIZE) as pilot:
+    async with app.run_test(size=size) as pilot:
         for key in ("", *keys):
             await pilot.press(*([key] if key else []))
             await pilot.app.workers.wait_for_complete()
             await pilot.pause()
         (HERE / f"{name}.svg").write_text(app.export_screenshot(title="benchtui"), "utf-8")
+
+
+def explained_session(folder: Path) -> Path:
+    """Copy the recorded session of a CPU, with profiles of its first two cases."""
+    sys.path.insert(0, str(HERE.parent))
+    from explained import explained  # a module of the tests
+
+    path = folder / "explained.json"
+    path.write_bytes(demo_path(CPU_DEMO).read_bytes())
+    journal = Journal(path, resumed=True)
+    for event in (explained(0), explained(1, fast=True)):
+        journal.append(event)
+    journal.complete()
+    journal.close()
+    return path
 
 
 def main() -> int:
@@ -46,6 +68,11 @@ def main() -> int:
         running.write_text("".join(lines[: int(len(lines) * MOMENT)]), "utf-8")
         engine = StillRunning(session_id="", path=running, pid=0)
         asyncio.run(picture(running, engine, (), "monitor"))
+    with tempfile.TemporaryDirectory() as folder:
+        session = explained_session(Path(folder))
+        for size in WHY_SIZES:
+            keys = ("g", "W", "b") if size == SIZE else ("g", "W")
+            asyncio.run(picture(session, None, keys, f"why-{size[0]}", size))
     asyncio.run(picture(SESSION, None, ("3", "right", "right", "right"), "charts"))
     return 0
 
