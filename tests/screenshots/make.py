@@ -1,6 +1,6 @@
 """Make the screenshots of README and docs: the app on the simulated session, near and at its end.
 
-Those of the page Why show a recorded session of a CPU, with the made profiles of the tests.
+Those of the page Why show a made session, with the profiles of the tests.
 """
 
 import asyncio
@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchtui.engine.client import Engine
+from benchtui.sessions.events import CaseFinished, CaseStarted, SessionFinished, SessionStarted, Steps
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.library.paths import CPU_DEMO, demo_path
+from benchtui.sessions.library.paths import demo_path
+from benchtui.sessions.payloads import Host
+from benchtui.sessions.sweep import Axes, Sweep, cases
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.shell.context import AppContext
 
@@ -46,16 +49,24 @@ async def picture(
 
 
 def explained_session(folder: Path) -> Path:
-    """Copy the recorded session of a CPU, with profiles of its first two cases."""
+    """Write a session of two precisions, with their profiles."""
     sys.path.insert(0, str(HERE.parent))
     from explained import explained  # a module of the tests
 
-    path = folder / "explained.json"
-    path.write_bytes(demo_path(CPU_DEMO).read_bytes())
-    journal = Journal(path, resumed=True)
+    path, sweep = (
+        folder / "explained.json",
+        Sweep(name="made", model="m", axes=Axes(precision=("fp32", "bf16"))),
+    )
+    plan = tuple(case.config for case in cases(sweep))
+    journal = Journal(path)
+    journal.append(SessionStarted(t=0.0, id="made", created="", sweep=sweep, plan=plan, host=Host()))
+    for index, (config, ms) in enumerate(zip(plan, (28.5, 16.3), strict=True)):
+        journal.append(CaseStarted(t=1.0, case=index, config=config))
+        journal.append(Steps(t=2.0, case=index, phase="measure", wall_ms=[ms] * 20))
+        journal.append(CaseFinished(t=3.0, case=index, outcome="ok"))
     for event in (explained(0), explained(1, fast=True)):
         journal.append(event)
-    journal.complete()
+    journal.append(SessionFinished(t=99.0, outcome="completed"))
     journal.close()
     return path
 
