@@ -108,6 +108,7 @@ def test_tokenizer_bound_batches(tiny_sweep: Callable[..., Sweep], profile: Prof
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")  # torch's compiler looks for it
 @pytest.mark.parametrize("compiled", ["off", "default"])
 def test_training_and_its_memory_by_kind(
     lm_sweep: Callable[..., Sweep], profile: Profile, compiled: str
