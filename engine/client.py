@@ -197,14 +197,16 @@ class ExplainProcess:
         Raises:
             BenchtuiError: if a case can't be explained, or the process fails.
         """
+        error = None
         with _pipe(self._process.stdout) as lines:
             for line in lines:
                 message = msgspec.json.decode(line, type=ExplainMessage)
-                if message.error:
-                    raise BenchtuiError(message.error)
-                yield message
-        if status := self._process.wait():
-            raise BenchtuiError(f"profiling failed: the process ended with exit status {status}")
+                error = error or message.error
+                if not message.error:
+                    yield message
+        status = self._process.wait()
+        if error or status:
+            raise BenchtuiError(error or f"profiling failed: the process ended with exit status {status}")
 
     def stop(self) -> None:
         """End the process; the profiles so far are recorded."""

@@ -26,7 +26,7 @@ from benchtui.engine.models import attention, precision
 from benchtui.engine.models.compilation import CompileWatch, applied_cuda_graphs
 from benchtui.engine.process_tree import kill_descendants
 from benchtui.engine.worker import answers, isolation
-from benchtui.engine.worker.explain.compiler_log import CompilerLog
+from benchtui.engine.worker.explain.compiler_log import CompilerLog, show_fused_kernels
 from benchtui.engine.worker.explain.profiling import profile_step
 from benchtui.engine.worker.step_cost import TypicalStep, count_waits, measure_step_cost
 from benchtui.engine.worker.timed_loop import Measured, Recorder, measure, warm_up
@@ -104,6 +104,7 @@ class _Case:
         """Prepare, warm up and profile the step. Nothing else of the case is reported."""
         log = CompilerLog()
         log.attach()
+        show_fused_kernels()
         device, workload = self._prepare()
         rules = self._job.sweep.measure.for_device(self._job.config.device)
         warm_up(workload, device, rules, msgspec.structs.replace(self._recorder("warmup"), emit=_discard))
@@ -142,8 +143,6 @@ class _Case:
         """Set process-wide options: compiler caches, TF32 and threads."""
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{self._job.scratch}/inductor"
         os.environ["TRITON_CACHE_DIR"] = f"{self._job.scratch}/triton"
-        if self._job.explain:  # or else the profiler sees no fused code of the CPU; read on import
-            os.environ["TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE"] = "1"
         precision.set_tf32(self._job.config.precision)
         if self._job.config.threads:
             torch.set_num_threads(self._job.config.threads)

@@ -57,18 +57,21 @@ def gap_sentences(found: CaseDifference, names: tuple[str, str] | None = None) -
         f"A step of {of_new} is {number(abs(gap_ms))} ms {longer} than one of {of_base}"
         f" ({_share(abs(gap_ms) / measured_ms)})."
     )
+    if abs(found.remainder_ms) > abs(gap_ms) / 2:
+        yield (
+            f"The profiles don't show this difference: their own steps differ by"
+            f" {_signed_ms(found.profiled_gap_ms)}. Profile both cases again while the machine is idle."
+        )
+        return
     main = [part for part in found.families if part.gap_ms / gap_ms > LEAST_NAMED][:MOST_NAMED]
     texts = [f"{part.name} ({_signed_ms(part.gap_ms)}, {_share(part.gap_ms / gap_ms)} of it)" for part in main]
     if texts:
         yield f"It comes from {listed(texts)}."
-    first = next((part for part in found.kernels if part.gap_ms * gap_ms > 0), None)
+    first = next((part for part in found.kernels if part.gap_ms / gap_ms > 0), None)
     if first:
         yield f"The operator with the largest difference is {first.name}: {_signed_ms(first.gap_ms)}."
     if abs(found.remainder_ms) > SLOWED * abs(gap_ms):
-        yield (
-            f"The profiles don't show {_signed_ms(found.remainder_ms)} of the difference: profiled steps take"
-            " other times than measured ones."
-        )
+        yield f"The profiles don't show {_signed_ms(found.remainder_ms)} of the difference."
 
 
 def _share(share: float) -> str:

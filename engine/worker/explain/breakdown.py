@@ -7,7 +7,7 @@ from statistics import median
 from typing import NamedTuple
 
 from benchtui.engine.worker.explain import costs
-from benchtui.engine.worker.explain.families import family_of, is_overhead
+from benchtui.engine.worker.explain.families import family_of, is_operator, is_overhead
 from benchtui.engine.worker.explain.recording import BLOCK, LAP, STEP, ProfiledEvent
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.profiles import FamilyName, FamilyTime, KernelTime
@@ -82,7 +82,7 @@ class HostTimeline:
 
     def is_called(self, index: int) -> bool:
         """Return whether an event is an operator that no other one calls."""
-        return "::" in self.events[index].name and not any("::" in name for name in self._called_within(index))
+        return is_operator(self.events[index].name) and not any(map(is_operator, self._called_within(index)))
 
     def _called_within(self, index: int) -> Iterator[str]:
         return (name for name in self.names_around(index) if not is_overhead(name))

@@ -4,6 +4,7 @@ import logging
 import re
 from collections import Counter
 
+import torch._inductor.config as inductor
 from torch._logging._internal import set_logs
 
 from benchtui.sessions.profiles import GraphBreak, Recompile
@@ -54,6 +55,11 @@ class CompilerLog(logging.Handler):
         """Return the recompiles so far, the most frequent first."""
         found = self._recompiles.most_common(MOST_ENTRIES)
         return tuple(Recompile(guard=guard, where=where, count=count) for (guard, where), count in found)
+
+
+def show_fused_kernels() -> None:
+    """Let compiled code of a CPU name its fused kernels. Call it before anything is compiled."""
+    inductor.cpp.enable_kernel_profile = True
 
 
 def _function(found: re.Match[str]) -> str:

@@ -10,6 +10,7 @@ OVERHEAD_PREFIXES = (
     "autograd::",
     "Torch-Compiled Region",
     "TorchDynamo",
+    "AOTDispatcher",
     "_compile",
     "## Call",
     "Pregraph",
@@ -63,6 +64,11 @@ _names = tuple((re.compile(pattern, re.IGNORECASE), family) for pattern, family 
 def is_overhead(name: str) -> bool:
     """Return whether an event is an annotation around operators, whose own time is overhead."""
     return name.startswith(OVERHEAD_PREFIXES)
+
+
+def is_operator(name: str) -> bool:
+    """Return whether an event is an operator, or a fused kernel of compiled code."""
+    return "::" in name or "_fused_" in name
 
 
 def family_of(name: str, around: Iterable[str] = ()) -> FamilyName:

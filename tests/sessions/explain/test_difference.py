@@ -71,3 +71,14 @@ def test_what_the_profiler_and_the_machine_changed_is_said(make_profile: Any) ->
     assert changed == "Changed since the case was measured: Python: 3.11 → 3.12."
     near = ExplainedCase(CaseState(0, Config(device="cpu")), make_profile({"matmul": 10.5}, plain_ms=10.0), 9.9)
     assert list(profiling_notes(near)) == []
+
+
+def test_a_difference_that_the_profiles_do_not_show_has_no_cause(make_profile: Any) -> None:
+    fast, slow = (make_profile({"matmul": ms}) for ms in (10.0, 30.0))
+    cases = [CaseState(index, Config(device="cpu")) for index in range(2)]
+    found = difference(ExplainedCase(cases[0], fast, 12.0), ExplainedCase(cases[1], slow, 9.0))
+    assert list(gap_sentences(found)) == [
+        "A step of case 2 is 3.00 ms shorter than one of case 1 (25%).",
+        "The profiles don't show this difference: their own steps differ by +20.0 ms. Profile both cases again"
+        " while the machine is idle.",
+    ]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from explained import explained
 
+from benchtui.engine import client
 from benchtui.engine.control import ExplainMessage, ExplainOptions
 from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.job import Job
@@ -126,3 +127,13 @@ def test_unmeasured_case_and_running_session_are_refused(path: Path, explain: Ca
     with pytest.raises(BenchtuiError, match="in use by a running sweep"):
         explain(0)
     writer.close()
+
+
+def test_process_that_is_refused_says_why(path: Path) -> None:
+    """The real process: this machine isn't the one that the session names."""
+    with pytest.raises(
+        BenchtuiError, match="this isn't the machine and software that measured the session: Host"
+    ):
+        list(client.explain(path, [0]).messages())
+    with pytest.raises(BenchtuiError, match="no case 9; the session has 3 cases"):
+        list(client.explain(path, [8], anyway=True).messages())

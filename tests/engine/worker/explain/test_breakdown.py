@@ -140,3 +140,15 @@ def test_timeline_of_a_step_names_tracks_and_keeps_the_longest() -> None:
     ]
     assert ("aten::mm", "main thread", 1.0, 3.0) in slices and ("gemm", "GPU stream 7", 2.0, 4.0) in slices
     assert (found.step_ms, found.omitted, len(slices)) == (10.0, 0, 3)
+
+
+def test_fused_kernels_of_compiled_code_are_calls() -> None:
+    events = [
+        *step(0, 10),
+        host("Torch-Compiled Region: 0/0", 1, 9),
+        host("graph_0_cpp_fused_add_gelu_0", 2, 5),
+        host("mkl::_mkl_linear", 5, 8),
+    ]
+    found = break_down(events, HostTimeline(events), 0.0, on_gpu=False)
+    assert families(found) == {"elementwise": 3.0, "matmul": 3.0, "python": 4.0}
+    assert found.launches == 2.0

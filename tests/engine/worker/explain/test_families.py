@@ -32,6 +32,7 @@ from benchtui.engine.worker.explain.families import family_of
         ("aten::topk", "other"),
         ("autograd::engine::evaluate_function: AddmmBackward0", "python"),
         ("Torch-Compiled Region: 0/0", "python"),
+        ("AOTDispatcher Runtime Wrapper Prologue", "python"),
     ],
 )
 def test_family_by_name(name: str, family: str) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch._inductor.config as inductor
 
 from benchtui.engine.job import Job
 from benchtui.engine.worker import main
@@ -37,8 +38,9 @@ return Step(lambda: compiled(torch.ones(next(lengths))))"""
 @pytest.fixture
 def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Profile:
     """Profile the one case of a sweep in this process."""
-    for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE"):
+    for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
         monkeypatch.setenv(name, "")
+    monkeypatch.setattr(inductor.cpp, "enable_kernel_profile", False)
 
     def run(sweep: Sweep) -> StepProfile:
         (case,) = cases(sweep)
@@ -108,6 +110,7 @@ def test_tokenizer_bound_batches(tiny_sweep: Callable[..., Sweep], profile: Prof
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")  # torch's compiler looks for it
 @pytest.mark.parametrize("compiled", ["off", "default"])
 def test_training_and_its_memory_by_kind(
     lm_sweep: Callable[..., Sweep], profile: Profile, compiled: str
