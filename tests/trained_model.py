@@ -11,7 +11,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-SAMPLE = Path(__file__).parents[1] / "engine" / "workloads" / "data" / "sample.jsonl"
+SAMPLE = Path(__file__).parents[1] / "engine" / "workloads" / "inputs" / "data" / "sample.jsonl"
 END = "<|end|>"
 TEXTS, CHARACTERS = 4, 600
 """Texts to train on, each from its beginning: the first ones, with which answers are made."""

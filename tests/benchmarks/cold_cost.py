@@ -65,7 +65,7 @@ def model_folder(folder: Path, full: bool) -> Path:
 def plain_ms(model: Path, shape: Shape) -> float:
     """Cold cost in a plain script, in milliseconds."""
     with tempfile.TemporaryDirectory() as caches:
-        arguments = (model, ENGINE / "workloads" / "data" / "sample.jsonl", *shape, STEPS)
+        arguments = (model, ENGINE / "workloads" / "inputs" / "data" / "sample.jsonl", *shape, STEPS)
         done = subprocess.run(
             [sys.executable, "-c", SCRIPT, *map(str, arguments)],
             capture_output=True,

@@ -44,7 +44,8 @@ WARMUP = 5
 def loop_command(python: Path | str, folder: Path, batch: int, length: int, steps: int) -> list[str]:
     """The plain loop on a folder with a configuration; with 0 steps it goes on for ever."""
     numbers = [str(number) for number in (batch, length, steps)]
-    return [str(python), "-c", LOOP, str(folder), str(ENGINE / "workloads" / "data" / "sample.jsonl"), *numbers]
+    sample = ENGINE / "workloads" / "inputs" / "data" / "sample.jsonl"
+    return [str(python), "-c", LOOP, str(folder), str(sample), *numbers]
 
 
 def run(batch: int, length: int, steps: int) -> tuple[float, str]:

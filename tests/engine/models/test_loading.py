@@ -81,5 +81,6 @@ def test_transformers_errors_become_one_line_with_a_remedy(monkeypatch: pytest.M
         loading.load("tokenizer", loading.locate("nobody/nothing", "pretrained"), load)
     assert str(raised.value) == (
         "model 'nobody/nothing': can't load the tokenizer from the hub: can't find nobody/nothing; to work"
-        f' offline, use a local folder or weights = "random" with a bundled architecture ({SST2}, gpt2)'
+        f' offline, use a local folder or weights = "random" with a bundled architecture'
+        f" ({SST2}, gpt2, vit-base-patch16-224, wav2vec2-base-960h, whisper-tiny)"
     )

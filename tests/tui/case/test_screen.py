@@ -160,7 +160,7 @@ async def test_keys_select_previous_and_next_case(story: Any, engine: Any, opene
         await press(seen, "tab")
         assert "no measured steps" in seen.text
         await press(seen, "tab")
-        assert "no steps" in seen.text
+        assert "no measured steps yet" in seen.text
         await press(seen, "tab")
         assert "the case has not started" in seen.text
         await press(seen, "tab")

@@ -122,7 +122,7 @@ async def test_pareto_front_against_the_distance_of_answers(story: Any, engine: 
         assert [row.split()[-1] for row in rows] == ["0", "0.000100", "0.200"]
         assert seen.panel("plot")[-2].split()[0] == "0"
         await press(seen, "end")
-        assert "495.0 samples/s at 0.2 nats" in seen.panel("heading")[1]
+        assert "495 samples/s at 0.200 nats" in seen.panel("heading")[1]
         await press(seen, "v")
         assert "against latency p50, ms" in seen.panel("heading")[0]
 

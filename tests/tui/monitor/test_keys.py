@@ -68,7 +68,7 @@ async def test_an_empty_panel_shows_why(story: Any, engine: Any, opened: Any) ->
             "no steps",
             "no measured steps",
             "host",
-            "or a task without parts",
+            "no measured steps with parts yet",
             "case",
             "no engine messages yet",
         ):

@@ -82,8 +82,10 @@ async def test_the_plot_belongs_to_the_case_in_the_heading(story: Any, engine: A
         story.start(1)
         await seen.look()
         assert "bs 2" in seen.panel("current")[0]
-        assert [row.strip() for row in seen.panel("band") if row.strip()] == ["loading model"]
-        assert not "".join(seen.panel("parts")).strip()
+        assert [row.strip() for row in seen.panel("band") if row.strip()] == [
+            "no steps yet: the model is loading"
+        ]
+        assert "".join(seen.panel("parts")).strip() == "no measured steps with parts yet"
         story.prepare(1)
         await seen.look()
         assert seen.panel("band")[0] == "first step"
