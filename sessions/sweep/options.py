@@ -524,6 +524,7 @@ class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
     optimizer: tuple[str, ...] = ("auto",)
     activation_checkpointing: tuple[str, ...] = ("auto",)
     accumulation: tuple[Count, ...] = (0,)
+    pooling: tuple[str, ...] = ("auto",)
     env: tuple[str, ...] = ("",)
     """Each combination of the environment variables' values."""
     parameters: tuple[str, ...] = ("",)
@@ -532,7 +533,6 @@ class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
     tokenizer_threads: tuple[int, ...] = (0,)
     padding: tuple[str, ...] = ("max",)
     new_tokens: tuple[Count, ...] = (0,)
-    pooling: tuple[str, ...] = ("auto",)
     audio_seconds: tuple[Count, ...] = (0,)
     sequence_length: tuple[Count, ...] = (128,)
     batch_size: tuple[Size, ...] = (1,)

@@ -103,8 +103,8 @@ def _since(session: Session, t: float, varying: Collection[str]) -> str:
     if not after:
         return f"no case has ended since {number(t, 1)} s, when machine or software had changed"
     both = sum(any(each.t < t for each in case.rounds) for _, case in after)
-    partly = f", {count(both, 'case')} of them only in part," if both else ""
-    which = f"{count(len(after), 'case')}, from {case_name(after[0][1].config, varying)} on"
+    partly = f" {count(both, 'case')} of them only in part," if both else ""
+    which = f"{count(len(after), 'case')}, from {case_name(after[0][1].config, varying)} on,"
     return f"{which}{partly} measured after machine or software had changed"
 
 

@@ -84,7 +84,7 @@ def test_utilization_and_the_call_of_compile_are_kept_with_a_remark(imported: An
     assert frame["reported_compile_call_s"].isna().sum() == 4  # those that don't compile
     assert best["cold_cost_ms"] is None or best.isna()["cold_cost_ms"]
     texts = "\n".join(message.text for message in session.messages)
-    assert "0.6994 to 0.7619 s for calling torch.compile, which compiles nothing yet" in texts
+    assert "0.6994 to 0.7619 s for the call of torch.compile, which doesn't compile yet" in texts
     assert "gpu_utilization_avg: 81.42 to 99.22 %" in texts
     assert "ignored fields" not in texts
     row = next(line for line in markdown(session, full=True).splitlines() if "|     1 | cuda amp" in line)
@@ -95,8 +95,8 @@ def test_notes_say_what_a_step_time_and_a_rate_are(imported: Any, csv_file: Path
     session = imported(csv_file)
     text = markdown(session)
     assert "differs from batch size over step time by up to 1.1 %; last batches are short" in text
-    assert "mean over all steps without a warm-up, so that the first one counts" in text
-    assert "there is no jitter, percentile, cost of compilation or break-even" in text
+    assert "mean over all steps, including the first one" in text
+    assert "there are no percentiles, jitter, compile cost or break-even" in text
 
 
 def test_repeated_row_is_named_as_the_noise_between_runs(imported: Any, csv_file: Path) -> None:

@@ -138,7 +138,7 @@ def test_a_case_measured_beside_others_of_its_sweep_says_so() -> None:
     assert disturbances(beside, 1.0) == ("in parallel with 2 of this sweep's cases",)
     unknown = disturbances(around(beside=2), 1.0)
     assert unknown == ("in parallel with 2 of this sweep's cases; other load can't be distinguished from them",)
-    assert [mark_kind(mark) for mark in unknown] == ["beside"]
+    assert [mark_kind(mark) for mark in unknown] == ["in parallel"]
     assert contention_marks(beside, 1.0) == (), "it is no reason to measure again"
 
 

@@ -86,12 +86,12 @@ def test_threads_and_padding_are_named_only_where_they_were_chosen() -> None:
 
 def test_int8_means_nothing_on_a_gpu() -> None:
     assert unsupported_reason(Config(device="cpu", precision="int8")) is None
-    assert "works on cpu alone" in str(unsupported_reason(Config(device="cuda:0", precision="int8")))
+    assert "runs only on cpu" in str(unsupported_reason(Config(device="cuda:0", precision="int8")))
 
 
 @pytest.mark.parametrize("precision", ["fp32", "tf32"])
 def test_flash_attention_has_no_float32(precision: str) -> None:
-    assert "fp16 and bf16 alone" in str(
+    assert "only fp16 and bf16" in str(
         unsupported_reason(Config(device="cuda:0", attention="flash", precision=precision))
     )
     assert unsupported_reason(Config(device="cuda:0", attention="flash", precision="amp-fp16")) is None
@@ -206,6 +206,8 @@ def test_options_are_written_out_with_their_defaults() -> None:
         "activation_checkpointing": "auto",
         "accumulation": 0,
         "new_tokens": 0,
+        "pooling": "auto",
+        "audio_seconds": 0,
         "env": "",
         "parameters": "",
         "repeat": 0,

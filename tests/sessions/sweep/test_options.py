@@ -73,7 +73,7 @@ def test_options_of_texts_are_skipped_with_synthetic_tokens() -> None:
         ("classify", ("padding=packed",), "packed is for tasks lm-forward and lm-train"),
         ("classify", ("draft=lookup:2",), "draft is for task generate only"),
         ("generate", ("draft=lookup:2", "batch_size=4"), "one sample at a time"),
-        ("generate", ("draft=lookup:2", "cache=static"), "takes tokens back from the cache"),
+        ("generate", ("draft=lookup:2", "cache=static"), "removes tokens from the cache"),
         ("generate", ("optimizer=sgd,adamw",), "optimizer is for task lm-train only"),
         ("lm-train", ("quantization=bnb-nf4",), "quantized weights can't be trained"),
         ("lm-train", ("quantization=torchao-int8", "lora=r8"), "quantized weights can't be trained"),

@@ -178,7 +178,8 @@ def test_every_task_is_read(task: str) -> None:
 def test_a_task_that_is_none_is_answered_with_all_there_are() -> None:
     message = refused('task = "mine:forward"')
     assert message.endswith(
-        'classify, lm-forward, lm-train, generate, or a step of your own as "file.py:function"'
+        "classify, lm-forward, lm-train, generate, serve-batch, embed, image, speech,"
+        ' or a step of your own as "file.py:function"'
     )
 
 
@@ -482,7 +483,7 @@ def test_a_cluster_is_named_with_what_may_run_where() -> None:
             "run.address: 'head' is not the address of a Ray cluster; allowed: auto, host:port,",
         ),
         ("run.address = ''", "run.address: '' is not text; write it in quotes"),
-        ("run.address = 'a b:1'", "run.address: 'a b:1' is no address"),
+        ("run.address = 'a b:1'", "run.address: 'a b:1' is not the address"),
         ("run.place = '*'", "run.place: '*' names no nodes; allowed: a kind (H100)"),
         ("run.place = 3", "run.place: 3 is not text"),
         ("run.lost = 'wait'", "run.lost: 'wait' is not known; allowed: fail, repeat"),
@@ -534,11 +535,11 @@ def test_the_batch_size_may_be_looked_for(written: str) -> None:
     [
         (
             'batch_size = "auto,4"',
-            "axes.batch_size: 'auto,4': 'auto' looks for the batch size itself, and stands",
+            "axes.batch_size: 'auto,4': 'auto' searches for the batch size and must be the only value",
         ),
         (
             'batch_size = [4, "auto"]',
-            "'auto' searches for the batch size and can't be combined with other values",
+            "'auto' searches for the batch size and must be the only value",
         ),
         ('batch_size = "automatic"', "axes.batch_size: 'automatic' is not a whole number"),
         ('sequence_length = "auto"', "axes.sequence_length: 'auto' is not a whole number"),
@@ -586,7 +587,7 @@ def test_the_options_of_a_case_that_no_sweep_may_name_are_refused(options: dict[
 
 def test_a_path_that_is_no_text_is_refused() -> None:
     with pytest.raises(
-        BenchtuiError, match=r"model: 'm\\udcff' is not UTF-8, which names and paths of a sweep"
+        BenchtuiError, match=r"model: 'm\\udcff' is not UTF-8; names and paths in a sweep must be"
     ):
         parse_sweep('model = "a"', "a.toml", ("model=m\udcff",), "a")
 

@@ -282,21 +282,6 @@ def _check_graphs(claim: Claim, cell: Cell, shown: str) -> None:
     claim.require([parse_number(each) for each in re.findall(NUMBER, shown)] == known, f"they are {known}")
 
 
-def _against_baseline(cell: Cell) -> float | None:
-    base = cell.facts.base_of(cell.row)
-    return cell.facts.throughput(base, cell.row).value if base and base is not cell.row else None
-
-
-def _share(name: str) -> Number:
-    """Return a share of 1 in percent."""
-    return lambda cell: None if cell.row[name] is None else 100 * cell.row[name]
-
-
-def _check_compared(claim: Claim, cell: Cell, shown: str) -> None:
-    names = [row["name"] for row in cell.facts.measured if row["case"] == cell.row["answer_baseline"]]
-    claim.require(shown in names, f"it is {names}")
-
-
 def _skip(claim: Claim, cell: Cell, shown: str) -> None:
     """Accept a fact that no JSON has."""
 
@@ -314,20 +299,6 @@ GENERATION: dict[str, Check] = {
     "New tokens/s (whole step)": _of("new_tokens_per_s"),
     "KV cache (MB)": _of("kv_cache_mb"),
     "Drafted tokens accepted (%)": _of("draft_acceptance_percent"),
-}
-ANSWERS: dict[str, Check] = {
-    "Throughput against the baseline (×)": _number(_against_baseline),
-    "Answer": _text(lambda row: row["answer"].upper()),
-    "Mean KL": _of("answer_kl_mean"),
-    "KL, p99": _of("answer_kl_p99"),
-    "Same top token (%)": _number(_share("answer_top1_agreement")),
-    "Equal tokens (%)": _number(_share("answer_equal_tokens")),
-    "First difference": _of("answer_first_difference"),
-    "Largest difference of a loss (%)": _number(_share("answer_loss_difference")),
-    "SQNR (dB)": _of("answer_sqnr_db"),
-    "Cosine": _of("answer_cosine"),
-    "Largest difference": _of("answer_largest_difference"),
-    "Compared with": _check_compared,
 }
 _RATE: dict[str, Check] = {
     "Samples/s": _of("samples_per_s"),
@@ -478,7 +449,6 @@ BY_CASE: dict[str, Mapping[str, Check]] = {
     "Images": IMAGES,
     "Speech": SPEECH,
     "Training": TRAINING,
-    "What the speed costs": ANSWERS,
     "Memory": MEMORY,
     "Energy": ENERGY,
     "Jitter": JITTER,
