@@ -82,7 +82,7 @@ def test_imported_table_gives_the_answer_of_its_report(benchtui: Run) -> None:
     ran = benchtui("import", CSV, "-o", "gpt2.json")
     assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
     assert "19 cases from training-csv; session gpt2.json" in ran.stderr
-    assert "compile_warmup_time: 0.6994 to 0.7619 s for calling torch.compile" in ran.stderr
+    assert "compile_warmup_time: 0.6994 to 0.7619 s for the call of torch.compile" in ran.stderr
     assert "not in the file: cuda amp-fp16 compile=off seq=768 at batch size 4, 5; " in ran.stderr
     fastest = benchtui("optimal", "./gpt2.json").stdout
     assert fastest.startswith("throughput: cuda amp-fp16 compile=default bs=3 seq=768: 17.1 samples/s, ")

@@ -38,7 +38,7 @@ def test_case_during_a_standstill_is_marked(begin: Begin) -> None:
     assert marks[0][0].startswith("disturbed: stood still for ")
     told = [message.text for message in session.messages if "stood still" in message.text]
     assert len(told) == 1 and told[0].startswith("engine and cases stood still for ")
-    assert "stood still" in markdown(session)
+    assert "stood still" in markdown(session, full=True)
 
 
 def test_case_with_a_stopped_worker_is_marked(begin: Begin) -> None:
@@ -77,8 +77,10 @@ def test_wall_time_is_used_only_for_names_and_dates() -> None:
     }
     assert readers == {
         "engine/client.py",  # how long ago a file was written on another machine
+        "engine/supervisor/explain/queue.py",  # when a case was explained
         "engine/supervisor/resume.py",
         "engine/supervisor/supervisor.py",
+        "engine/worker/main.py",  # when a case was explained
         "sessions/importers/session_writer.py",
         "tui/cli/watch.py",
         "tui/shell/context.py",
