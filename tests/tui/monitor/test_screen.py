@@ -88,7 +88,7 @@ async def test_the_plot_belongs_to_the_case_in_the_heading(story: Any, engine: A
         assert "".join(seen.panel("parts")).strip() == "no measured steps with parts yet"
         story.prepare(1)
         await seen.look()
-        assert seen.panel("band")[0] == "first step"
+        assert seen.panel("band")[0] == "no steps yet: the first one is running"
 
 
 async def test_rows_without_metrics_show_why(story: Any, engine: Any, opened: Any) -> None:
