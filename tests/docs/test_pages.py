@@ -22,7 +22,13 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def marked(page: Path) -> object:
+    """Mark a page that measures something as long, but for the first ones that are read."""
+    quick = page.stem in ("README", "own-step") or "\n$ benchtui run" not in page.read_text("utf-8")
+    return pytest.param(page, id=name_of(page), marks=() if quick else pytest.mark.long)
+
+
+@pytest.mark.parametrize("page", map(marked, PAGES))
 def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     folder, home = tmp_path / "work", tmp_path / "home"
     folder.mkdir()

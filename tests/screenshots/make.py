@@ -67,7 +67,7 @@ PICTURES = (
 async def draw(picture: Picture, theme: str, folder: Path) -> str:
     """Open the app, press the keys of a picture, and return the screen as an SVG."""
     session, engine = picture.open(folder)
-    context = replace(AppContext.here(), running=list, folder=folder, missing_device=lambda: "")
+    context = replace(AppContext.here(), running=list, recorded=list, folder=folder, missing_device=lambda: "")
     app = BenchtuiApp(context, session, engine, theme=theme, clock=lambda: 0.0)
     async with app.run_test(size=SIZE) as pilot:
 
