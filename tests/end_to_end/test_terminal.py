@@ -85,6 +85,7 @@ def test_mouse_reports_buttons_only_unless_it_is_turned_off(open_app: Any, home:
     (configuration / "config.toml").write_text(f"mouse = {str(mouse).lower()}\n")
     app = open_app("demo")
     app.wait_for(r"playing")
+    app.wait_for(r"4 Library")
     at = app.text.splitlines()[1].index("Library") + 1
     assert (b"\x1b[?1000h" in app.output, b"\x1b[?1003h" in app.output) == (mouse, False)
     if mouse:

@@ -5,6 +5,7 @@ import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from benchtui.engine.models import hub, loading
+from benchtui.engine.models.loading import random_weights
 from benchtui.sessions.errors import BenchtuiError
 
 SST2 = "distilbert-base-uncased-finetuned-sst-2-english"
@@ -84,3 +85,10 @@ def test_transformers_errors_become_one_line_with_a_remedy(monkeypatch: pytest.M
         f' offline, use a local folder or weights = "random" with a bundled architecture'
         f" ({SST2}, gpt2, vit-base-patch16-224, wav2vec2-base-960h, whisper-tiny)"
     )
+
+
+def test_truncated_draws_end_whatever_was_in_memory() -> None:
+    weights = torch.full((4, 4), 9.0)
+    with random_weights():
+        torch.nn.init.trunc_normal_(weights)
+    assert not weights.any()
