@@ -31,7 +31,7 @@ def test_site_builds_without_warnings(tmp_path: Path) -> None:
     assert "https://fonts" not in home  # nothing is loaded from the network
 
 
-@pytest.mark.parametrize("suffix", make.THEMES)
+@pytest.mark.parametrize("suffix", ["", pytest.param("-light", marks=pytest.mark.long)])
 @pytest.mark.parametrize("picture", make.PICTURES, ids=lambda picture: picture.name)
 def test_pictures_show_the_app_as_it_is(picture: make.Picture, suffix: str, tmp_path: Path) -> None:
     kept = (make.HERE / f"{picture.name}{suffix}.svg").read_text("utf-8")

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 
+import pytest
 from watching import Watched
 
 from benchtui.sessions.analysis.applied_options import was_applied
@@ -18,6 +19,7 @@ def test_the_tokenizer_has_the_requested_threads_or_else_as_many_as_torch(
         assert case.effective.others["tokenizer_threads"] == requested
 
 
+@pytest.mark.long
 def test_torch_threads_limit_the_tokenizer_where_nothing_else_is_requested(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
 ) -> None:

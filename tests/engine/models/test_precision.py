@@ -33,6 +33,7 @@ print(torch.get_float32_matmul_precision(), backends.cuda.matmul.allow_tf32, bac
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(torch.backends.cuda.matmul, "fp32_precision"), reason="torch before 2.9")
 @pytest.mark.parametrize(
     ("kind", "step", "printed"),

@@ -82,6 +82,7 @@ def test_forward_pass_count_matches_the_hand_calculation(
     assert 0 < found.bytes_of_weights < found.bytes_moved
 
 
+@pytest.mark.long
 def test_distilbert_needs_two_flops_per_parameter_and_token() -> None:
     """6 layers of 4 x 768 x 768 and 2 x 768 x 3072, their attention, and the head: 11.17 GFLOP a text."""
     sweep = Sweep(name="s", model="distilbert-base-uncased-finetuned-sst-2-english", weights="random")
@@ -282,6 +283,7 @@ def test_counted_step_has_the_median_width_of_the_measured_ones(tiny_sweep: Call
         assert workload.count(workload.step(lambda part: None)).padded_tokens == width
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [["dataset=synthetic"], ["padding=longest", "dataset=sample"]])
 def test_long_training_step_costs_what_its_batches_and_one_update_cost(
     lm_sweep: Callable[..., Sweep], options: list[str]

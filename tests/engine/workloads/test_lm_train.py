@@ -131,6 +131,7 @@ def test_optimizer_is_fused_on_a_gpu(train: Callable[..., LmTrain]) -> None:
     assert optimizers.name_of(optimizers.make("auto", parameters, 0.1, torch.device("cuda"))) == "adamw-fused"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("optimizer", ["fused", "foreach"])
 def test_every_optimizer_trains_alike(train: Callable[..., LmTrain], optimizer: str) -> None:
     assert losses(train(f"optimizer={optimizer}"), 3) == pytest.approx(losses(train(), 3), rel=1e-4)
