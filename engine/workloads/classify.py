@@ -1,5 +1,7 @@
 """Sequence classification: tokenize a batch, copy it to the device, forward pass, copy the logits back."""
 
+from typing import Any, ClassVar
+
 import torch
 from transformers import AutoModelForSequenceClassification
 
@@ -12,11 +14,13 @@ from benchtui.sessions.sweep import Config, Sweep
 class Classify(NetworkTask):
     """A transformers sequence-classification model."""
 
+    auto: ClassVar[Any] = AutoModelForSequenceClassification
+    """Class that loads the network."""
     probe_rows = 16
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
-        super().__init__(sweep, config, device, AutoModelForSequenceClassification)
+        super().__init__(sweep, config, device, self.auto)
 
     def step(self, lap: Lap) -> StepOutput:
         """Classify the next batch."""

@@ -105,7 +105,7 @@ class Generate(NetworkTask):
     def _draft(
         self, drafting: drafts.Drafting, mask: torch.Tensor, inputs: dict[str, torch.Tensor], lap: Lap
     ) -> StepOutput:
-        """Generate tokens for a prompt with a draft. Prefill and decoding aren't told apart."""
+        """Generate tokens for a prompt with a draft. Prefill and decoding aren't timed separately."""
         with torch.inference_mode(), self._autocast():
             tokens = drafting.generate(inputs["input_ids"], inputs.get("attention_mask"), self.new_tokens or 1)
         lap("generate")

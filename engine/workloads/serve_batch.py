@@ -43,7 +43,7 @@ class Served(msgspec.Struct, frozen=True):
 
 
 class ServeBatch(NetworkTask):
-    """Requests that are submitted together, and batched anew in each pass.
+    """Requests that are submitted together, and batched again in each pass.
 
     The paged cache has room for all requests of a step, and shares no prefixes: all steps do the same work.
     """

@@ -60,133 +60,180 @@ else:
 class CaseRow(_Options, frozen=True, kw_only=True):
     """One case of a session: requested options, outcome, and metrics if it succeeded."""
 
-    again: A[bool, Meta(description="Whether it is the second case of an A/A pair.")]
-    node: A[Text, Meta(description="Node of a cluster that it ran on; empty for this machine.")]
-    outcome: A[str, Meta(description="ok, oom, skipped, failed, timeout, interrupted, running or queued.")]
-    reason: A[Text, Meta(description="Why the case didn't end well.")]
-    signal: A[Text, Meta(description="That ended the worker, such as SIGKILL.")]
-    exit_code: Amount
-    stderr_line: A[Text, Meta(description="The last line the worker wrote to its standard error.")]
-    marks: A[tuple[str, ...], Meta(description="What to know before believing the row; in CSV joined by '; '.")]
-    weights_dtype: A[Text, Meta(description="Read back from the model.")]
-    autocast_dtype: A[Text, Meta(description="Read back; empty without autocast.")]
-    attention_used: A[Text, Meta(description="Read back: the implementation of attention.")]
+    again: A[bool, Meta(description="Whether it's the second case of an A/A pair.")]
+    node: A[Text, Meta(description="Cluster node that it ran on; empty for this machine.")]
+    outcome: A[
+        str, Meta(description="One of ok, oom, skipped, failed, timeout, interrupted, running and queued.")
+    ]
+    reason: A[Text, Meta(description="Reason why the case failed or was skipped.")]
+    signal: A[Text, Meta(description="Signal that killed the worker, such as SIGKILL.")]
+    exit_code: A[Amount, Meta(description="Exit status of the worker.")]
+    stderr_line: A[Text, Meta(description="Last line that the worker wrote to standard error.")]
+    marks: A[tuple[str, ...], Meta(description="Warnings about the row; in CSV joined by '; '.")]
+    weights_dtype: A[Text, Meta(description="Dtype of the model's weights, read back.")]
+    autocast_dtype: A[Text, Meta(description="Dtype of autocast, read back; empty without autocast.")]
+    attention_used: A[Text, Meta(description="Attention implementation, read back from the model.")]
     weights_mb: A[Figure, Meta(description="Memory of all weights and buffers, read back.")]
-    draft_acceptance_percent: A[Figure, Meta(description="Drafted tokens that the model accepted.")]
-    compiled: A[bool | None, Meta(description="Read back.")]
-    threads_used: A[Amount, Meta(description="Read back: threads of torch inside one operation.")]
-    samples_per_step: int
-    n: A[Amount, Meta(description="Measured steps that the figures rest on.")]
-    rounds: A[Amount, Meta(description="Rounds in which they were measured.")]
-    warmup_steps: A[Amount, Meta(description="Recorded and never counted.")]
-    stop: A[Text, Meta(description="Why measuring ended.")]
-    latency_mean_ms: A[Figure, Meta(description="A whole step, tokenizing included.")]
-    latency_p50_ms: Figure
-    latency_typical_ms: A[Figure, Meta(description="Geometric mean of the rounds' medians; ratios are of it.")]
-    latency_p90_ms: A[Figure, Meta(description="Not below 20 steps.")]
-    latency_p95_ms: A[Figure, Meta(description="Not below 40 steps.")]
-    latency_p99_ms: A[Figure, Meta(description="Not below 100 steps.")]
-    latency_std_ms: A[Figure, Meta(description="Standard deviation of the sample (n - 1).")]
-    latency_least_ms: Figure
-    latency_most_ms: Figure
-    latency_interval_low_ms: A[Figure, Meta(description="95% interval of the median; see README.")]
-    latency_interval_high_ms: Figure
-    latency_interval_percent: A[Figure, Meta(description="Half of that interval's width over the median.")]
-    jitter_percent: A[Figure, Meta(description="Standard deviation over the mean.")]
-    between_rounds_percent: A[Figure, Meta(description="Range of the rounds' medians over the median.")]
-    outliers: A[Amount, Meta(description="Steps far off; they stay in all figures.")]
-    device_p50_ms: A[Figure, Meta(description="Between device events around the step.")]
-    host_p50_ms: A[Figure, Meta(description="Until the step returned, waits inside it included.")]
-    wait_mean_ms: A[Figure, Meta(description="For which the host then waited for the device.")]
-    sample: A[Text, Meta(description="What a sample is: sample, image, embedding, request, or audio-s.")]
-    samples_per_s: A[Figure, Meta(description="Samples over time, as totals over totals.")]
-    samples_per_s_low: A[Figure, Meta(description="95% interval of it, by the mean steps of the rounds.")]
-    samples_per_s_high: Figure
-    tokens_per_s: A[Figure, Meta(description="Real tokens, by the attention mask.")]
-    padded_tokens_per_s: A[Figure, Meta(description="Tokens with the padding.")]
+    draft_acceptance_percent: A[Figure, Meta(description="Share of drafted tokens that the model accepted.")]
+    compiled: A[bool | None, Meta(description="Whether the step ran compiled code, read back.")]
+    threads_used: A[Amount, Meta(description="Threads that torch uses inside an operator, read back.")]
+    samples_per_step: A[int, Meta(description="Samples in a step; with accumulation, of all its batches.")]
+    n: A[Amount, Meta(description="Number of measured steps.")]
+    rounds: A[Amount, Meta(description="Number of rounds in which they were measured.")]
+    warmup_steps: A[Amount, Meta(description="Number of warm-up steps; they are recorded but don't count.")]
+    stop: A[Text, Meta(description="Reason why measuring stopped.")]
+    latency_mean_ms: A[Figure, Meta(description="Mean time of a whole step, tokenizing included.")]
+    latency_p50_ms: A[Figure, Meta(description="Median time of a step.")]
+    latency_typical_ms: A[
+        Figure, Meta(description="Geometric mean of the rounds' medians; speedups are based on it.")
+    ]
+    latency_p90_ms: A[Figure, Meta(description="90th percentile of the step times, from 20 steps on.")]
+    latency_p95_ms: A[Figure, Meta(description="95th percentile, from 40 steps on.")]
+    latency_p99_ms: A[Figure, Meta(description="99th percentile, from 100 steps on.")]
+    latency_std_ms: A[Figure, Meta(description="Sample standard deviation of the step times (n - 1).")]
+    latency_least_ms: A[Figure, Meta(description="Time of the fastest step.")]
+    latency_most_ms: A[Figure, Meta(description="Time of the slowest step.")]
+    latency_interval_low_ms: A[Figure, Meta(description="Lower end of the median's 95% confidence interval.")]
+    latency_interval_high_ms: A[Figure, Meta(description="Upper end of that interval.")]
+    latency_interval_percent: A[
+        Figure, Meta(description="Half-width of that interval, relative to the median.")
+    ]
+    jitter_percent: A[Figure, Meta(description="Standard deviation relative to the mean.")]
+    between_rounds_percent: A[Figure, Meta(description="Range of the rounds' medians, relative to the median.")]
+    outliers: A[Amount, Meta(description="Number of outlying steps; they stay in all metrics.")]
+    device_p50_ms: A[Figure, Meta(description="Median time between device events around the step.")]
+    host_p50_ms: A[
+        Figure, Meta(description="Median time until the step's call returned, waits inside it included.")
+    ]
+    wait_mean_ms: A[Figure, Meta(description="Mean time that the host then waited for the device.")]
+    sample: A[Text, Meta(description="Unit of a sample: sample, image, embedding, request, or audio-s.")]
+    samples_per_s: A[Figure, Meta(description="Throughput: all samples over the time of all steps.")]
+    samples_per_s_low: A[
+        Figure, Meta(description="Lower end of its 95% interval, from the mean steps of the rounds.")
+    ]
+    samples_per_s_high: A[Figure, Meta(description="Upper end of that interval.")]
+    tokens_per_s: A[
+        Figure, Meta(description="Tokens per second without padding, counted by the attention mask.")
+    ]
+    padded_tokens_per_s: A[Figure, Meta(description="Tokens per second with padding.")]
     new_tokens_per_s: A[Figure, Meta(description="Generated tokens over the time of whole steps.")]
-    time_to_first_token_p50_ms: Figure
-    time_to_first_token_p90_ms: A[Figure, Meta(description="Over all requests, of task serve-batch.")]
-    time_to_first_token_p99_ms: Figure
-    time_per_output_token_p50_ms: Figure
-    time_per_output_token_p90_ms: A[Figure, Meta(description="Over all tokens, of task serve-batch.")]
-    time_per_output_token_p99_ms: Figure
-    request_p50_ms: A[Figure, Meta(description="From the submission of a request to its last token.")]
-    request_p90_ms: Figure
-    request_p99_ms: Figure
-    loss: A[Figure, Meta(description="Of the last measured training step.")]
-    first_step_ms: A[Figure, Meta(description="The worker's very first, warm-up included.")]
+    time_to_first_token_p50_ms: A[
+        Figure, Meta(description="Median time to first token, of steps or (serve-batch) requests.")
+    ]
+    time_to_first_token_p90_ms: A[Figure, Meta(description="90th percentile of the time to first token.")]
+    time_to_first_token_p99_ms: A[Figure, Meta(description="99th percentile of the time to first token.")]
+    time_per_output_token_p50_ms: A[
+        Figure,
+        Meta(description="Median time per output token after the first, of steps or (serve-batch) tokens."),
+    ]
+    time_per_output_token_p90_ms: A[Figure, Meta(description="90th percentile of the time per output token.")]
+    time_per_output_token_p99_ms: A[Figure, Meta(description="99th percentile of the time per output token.")]
+    request_p50_ms: A[
+        Figure, Meta(description="Median time from submitting a request to its last token (task serve-batch).")
+    ]
+    request_p90_ms: A[Figure, Meta(description="90th percentile of that time.")]
+    request_p99_ms: A[Figure, Meta(description="99th percentile of that time.")]
+    loss: A[Figure, Meta(description="Loss of the last measured training step.")]
+    first_step_ms: A[Figure, Meta(description="Time of the worker's first step, which is part of the warm-up.")]
     cold_cost_ms: A[
-        Figure, Meta(description="First step and warm-up steps with compiling, beyond steady ones.")
+        Figure, Meta(description="Extra time of first step and warm-up over steady steps, compiling included.")
     ]
-    peak_allocated_mb: A[Figure, Meta(description="By tensors, in the framework's allocator on the device.")]
-    peak_reserved_mb: A[Figure, Meta(description="Reserved by that allocator, its cache included.")]
-    peak_device_mb: A[Figure, Meta(description="Used on the device by the process, as the driver sees it.")]
-    peak_rss_mb: A[Figure, Meta(description="Resident memory of the worker alone.")]
-    peak_memory_low_mb: A[Figure, Meta(description="Lowest of the rounds' peaks: device, or RSS on a CPU.")]
+    peak_allocated_mb: A[
+        Figure, Meta(description="Peak of the memory of tensors in the framework's allocator.")
+    ]
+    peak_reserved_mb: A[
+        Figure, Meta(description="Peak of the memory that this allocator reserved, its cache included.")
+    ]
+    peak_device_mb: A[
+        Figure, Meta(description="Peak of the process's memory on the device, as the driver reports it.")
+    ]
+    peak_rss_mb: A[Figure, Meta(description="Peak of the worker's resident memory.")]
+    peak_memory_low_mb: A[
+        Figure, Meta(description="Lowest of the rounds' memory peaks: on the device, or resident on a CPU.")
+    ]
     kv_cache_mb: A[
-        Figure, Meta(description="Keys and values after generating a batch; the full size of a static cache.")
+        Figure,
+        Meta(description="Size of the KV cache after a batch is generated; the full size of a static cache."),
     ]
-    energy_j: A[Figure, Meta(description="Of the device over the measured window.")]
-    mean_power_w: Figure
-    energy_per_sample_j: Figure
-    energy_per_sample_low_j: A[Figure, Meta(description="95% interval over the rounds, from three on.")]
-    energy_per_sample_high_j: Figure
-    energy_source: A[Text, Meta(description="counter, sampled power or averaged power.")]
-    energy_absent: A[Text, Meta(description="Why there is no energy.")]
-    user_ms: A[Figure, Meta(description="Mean CPU time of a step in user mode; of imported cases only.")]
-    system_ms: A[Figure, Meta(description="Mean CPU time of a step in the kernel, likewise.")]
-    others_cpu_percent: A[Figure, Meta(description="Processors used by others in the worst round; 100 is one.")]
-    sm_clock_mhz: A[Figure, Meta(description="Mean clock of the GPU.")]
+    energy_j: A[Figure, Meta(description="Energy of the device over the measured steps.")]
+    mean_power_w: A[Figure, Meta(description="Mean power of the device.")]
+    energy_per_sample_j: A[Figure, Meta(description="Energy per sample.")]
+    energy_per_sample_low_j: A[
+        Figure, Meta(description="Lower end of its 95% interval over the rounds, from 3 rounds on.")
+    ]
+    energy_per_sample_high_j: A[Figure, Meta(description="Upper end of that interval.")]
+    energy_source: A[Text, Meta(description="Source of the energy: counter, sampled power or averaged power.")]
+    energy_absent: A[Text, Meta(description="Reason why there is no energy.")]
+    user_ms: A[Figure, Meta(description="Mean CPU time of a step in user mode (imported cases only).")]
+    system_ms: A[Figure, Meta(description="Mean CPU time of a step in the kernel (imported cases only).")]
+    others_cpu_percent: A[
+        Figure, Meta(description="CPU use of other processes in the worst round; 100 is one processor.")
+    ]
+    sm_clock_mhz: A[Figure, Meta(description="Mean clock of the GPU's SMs.")]
     memory_clock_mhz: A[Figure, Meta(description="Mean clock of the GPU's memory.")]
     processor_mhz: A[Figure, Meta(description="Mean clock of the busy processors.")]
-    temperature_c: A[Figure, Meta(description="The GPU's highest.")]
-    sm_active_percent: A[Figure, Meta(description="Mean of SMs with work; this and the next by GPM counters.")]
-    sm_occupancy_percent: A[Figure, Meta(description="Active warps, of the most that the SMs hold.")]
-    tensor_active_percent: A[Figure, Meta(description="Time in which the tensor cores computed.")]
-    dram_active_percent: A[Figure, Meta(description="Bandwidth of the GPU's memory, of its maximum.")]
-    pcie_rx_mb_per_s: A[Figure, Meta(description="To the GPU over PCIe, 10**6 bytes per second.")]
-    pcie_tx_mb_per_s: A[Figure, Meta(description="From the GPU over PCIe.")]
-    nvlink_rx_mb_per_s: A[Figure, Meta(description="To the GPU over all NVLinks.")]
-    nvlink_tx_mb_per_s: A[Figure, Meta(description="From the GPU over all NVLinks.")]
-    instructions_per_cycle: A[Figure, Meta(description="Of the worker, in user mode.")]
-    memory_mb_per_s: A[Figure, Meta(description="Between all processors and their memory.")]
+    temperature_c: A[Figure, Meta(description="Highest temperature of the GPU.")]
+    sm_active_percent: A[Figure, Meta(description="Mean share of SMs with work (GPM counter).")]
+    sm_occupancy_percent: A[
+        Figure, Meta(description="Active warps relative to the maximum of the SMs (GPM counter).")
+    ]
+    tensor_active_percent: A[
+        Figure, Meta(description="Share of time in which the tensor cores computed (GPM counter).")
+    ]
+    dram_active_percent: A[
+        Figure, Meta(description="Bandwidth of the GPU's memory relative to its maximum (GPM counter).")
+    ]
+    pcie_rx_mb_per_s: A[Figure, Meta(description="Transfer rate to the GPU over PCIe.")]
+    pcie_tx_mb_per_s: A[Figure, Meta(description="Transfer rate from the GPU over PCIe.")]
+    nvlink_rx_mb_per_s: A[Figure, Meta(description="Transfer rate to the GPU over all NVLinks.")]
+    nvlink_tx_mb_per_s: A[Figure, Meta(description="Transfer rate from the GPU over all NVLinks.")]
+    instructions_per_cycle: A[
+        Figure, Meta(description="Instructions per cycle of the worker in user mode (perf counters).")
+    ]
+    memory_mb_per_s: A[
+        Figure, Meta(description="Transfer rate between all processors and their memory (perf counters).")
+    ]
     reported_gpu_utilization_percent: A[
-        Figure, Meta(description="Mean, as the source of an imported case sampled it.")
+        Figure, Meta(description="Mean GPU utilization as an imported file reports it.")
     ]
     reported_compile_call_s: A[
-        Figure, Meta(description="Of calling torch.compile, which doesn't compile yet; of an imported case.")
+        Figure,
+        Meta(description="Time of the call to torch.compile, which doesn't compile yet (imported cases only)."),
     ]
-    graphs: A[Amount, Meta(description="Compiled.")]
-    graph_breaks: Amount
-    recompiles: A[Amount, Meta(description="Graphs compiled while measuring.")]
-    cuda_graphs: A[Amount, Meta(description="CUDA graphs recorded.")]
-    cuda_graph_skips: A[Amount, Meta(description="Refusals to record CUDA graphs.")]
+    graphs: A[Amount, Meta(description="Number of graphs that were compiled.")]
+    graph_breaks: A[Amount, Meta(description="Number of graph breaks.")]
+    recompiles: A[Amount, Meta(description="Number of graphs compiled while measuring.")]
+    cuda_graphs: A[Amount, Meta(description="Number of CUDA graphs that were recorded.")]
+    cuda_graph_skips: A[Amount, Meta(description="Number of times that recording a CUDA graph was skipped.")]
     baseline: A[Amount, Meta(description="Number of the case that this one is compared with.")]
-    speedup: A[Figure, Meta(description="Samples per second at the typical step, over the baseline's.")]
-    speedup_low: A[Figure, Meta(description="95% interval of the speedup; see README.")]
-    speedup_high: Figure
-    verdict: A[Text, Meta(description="faster, slower, same or unsure, of the speedup.")]
-    verdict_doubt: A[Text, Meta(description="Why unsure: no interval, wide, steps, totals or outside.")]
+    speedup: A[Figure, Meta(description="Throughput at the typical step, relative to the baseline's.")]
+    speedup_low: A[Figure, Meta(description="Lower end of the speedup's 95% confidence interval.")]
+    speedup_high: A[Figure, Meta(description="Upper end of that interval.")]
+    verdict: A[Text, Meta(description="Verdict on the speedup: faster, slower, same or unsure.")]
+    verdict_doubt: A[Text, Meta(description="Reason for unsure: no interval, wide, steps, totals or outside.")]
     verdict_resolution_percent: A[
-        Figure, Meta(description="The smallest difference that would have been seen.")
+        Figure, Meta(description="Smallest difference that could have been detected.")
     ]
-    answer: A[Text, Meta(description="identical, close, different or broken, of its output.")]
+    answer: A[Text, Meta(description="Verdict on the output: identical, close, different or broken.")]
     answer_baseline: A[Amount, Meta(description="Number of the case that its output was compared with.")]
     answer_kl_mean: A[Figure, Meta(description="Mean KL(baseline || case) of the logits, in nats.")]
-    answer_kl_p99: A[Figure, Meta(description="99th percentile over the positions; not below 100 of them.")]
+    answer_kl_p99: A[
+        Figure, Meta(description="99th percentile of the KL over the positions, from 100 positions on.")
+    ]
     answer_top1_agreement: A[
-        Figure, Meta(description="Share of positions with the same likeliest token or class.")
+        Figure, Meta(description="Share of positions with the same most likely token or class.")
     ]
     answer_sqnr_db: A[
-        Figure, Meta(description="Signal-to-noise ratio of logits, embeddings or own values, in dB.")
+        Figure, Meta(description="Signal-to-noise ratio of logits, embeddings or custom values, in dB.")
     ]
-    answer_largest_difference: A[Figure, Meta(description="Largest absolute difference of two values.")]
+    answer_largest_difference: A[Figure, Meta(description="Largest absolute difference between two values.")]
     answer_cosine: A[
-        Figure, Meta(description="Cosine similarity of own values; of embeddings, its mean over the texts.")
+        Figure, Meta(description="Cosine similarity of custom values, or mean cosine similarity of embeddings.")
     ]
     answer_equal_tokens: A[Figure, Meta(description="Share of generated tokens that are equal.")]
-    answer_first_difference: A[Amount, Meta(description="First new token or training step that differs.")]
+    answer_first_difference: A[
+        Amount, Meta(description="Index of the first new token or training step that differs.")
+    ]
     answer_loss_difference: A[Figure, Meta(description="Largest relative difference of a loss.")]
-    answer_digest: A[Text, Meta(description="Equal for equal bits of the output, also between sessions.")]
-    answer_absent: A[Text, Meta(description="Why it has no answer, or why that wasn't compared.")]
+    answer_digest: A[Text, Meta(description="Hash of the output's bits, comparable between sessions.")]
+    answer_absent: A[Text, Meta(description="Reason why there is no output, or why it wasn't compared.")]

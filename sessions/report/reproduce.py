@@ -11,6 +11,8 @@ from benchtui.sessions.sweep.toml_writer import toml_of
 from benchtui.sessions.text.markdown import Markdown
 
 FENCE = "```"
+VERSIONED = ("benchtui", "torch", "transformers", "Python")
+SEEDS = "random weights and synthetic tokens: seed 0; text is taken in order"
 
 
 class Recipe(msgspec.Struct, frozen=True):
@@ -29,27 +31,31 @@ def recipe(session: Session) -> Recipe | None:
     start = session.start
     if start.source or session.simulated:
         return None
-    runtime, host, own = session.runtime, start.host, custom_task(start.sweep.task)
-    versions = (
-        f"benchtui {start.version}" if start.version else None,
-        f"torch {runtime.torch}" if runtime else None,
-        f"transformers {runtime.transformers}" if runtime and runtime.transformers and not own else None,
-        f"Python {host.python}" if host.python else None,
-    )
-    variables = {**(host.environment or {}), **start.sweep.env}
+    variables = {**(start.host.environment or {}), **start.sweep.env}
     environment = ", ".join(f"{name}={value}" for name, value in variables.items())
+    drawn = None if custom_task(start.sweep.task) else SEEDS
     sweep, problem = _sweep(session)
     return Recipe(
         facts(
             ("Command", "save the sweep below as sweep.toml, then: benchtui run sweep.toml" if sweep else None),
             ("Sweep", f"can't be written: {problem}" if problem else None),
-            ("Versions", ", ".join(each for each in versions if each) or None),
+            ("Versions", ", ".join(_versions(session)) or None),
             ("Environment", environment or None),
             ("Raw data", f"every step of session {start.id}: benchtui export SESSION --steps"),
-            ("Seeds", None if own else "random weights and synthetic tokens: seed 0; text is taken in order"),
+            ("Seeds", drawn),
         ),
         sweep,
     )
+
+
+def _versions(session: Session) -> list[str]:
+    """Return the versions that were recorded, except those of libraries that a custom task doesn't use."""
+    runtime = session.runtime
+    versions = {"benchtui": session.start.version, "Python": session.start.host.python}
+    if runtime:
+        own = custom_task(session.start.sweep.task)
+        versions |= {"torch": runtime.torch, "transformers": None if own else runtime.transformers}
+    return [f"{name} {versions[name]}" for name in VERSIONED if versions.get(name)]
 
 
 def _sweep(session: Session) -> tuple[Markdown | None, str | None]:

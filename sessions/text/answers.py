@@ -6,7 +6,7 @@ from benchtui.sessions.text.formatting import number, percent
 
 SIGNS: dict[AnswerVerdict, str] = {"identical": "=", "close": "≈", "different": "≠", "broken": "✗"}
 ASCII_SIGNS: dict[AnswerVerdict, str] = {"identical": "=", "close": "~", "different": "!", "broken": "x"}
-"""Signs in front of a verdict, which needs no color to be told apart."""
+"""Signs in front of a verdict, so that verdicts differ without color."""
 SUSPECT: tuple[AnswerVerdict, ...] = ("different", "broken")
 """Verdicts that a case must not be recommended without."""
 

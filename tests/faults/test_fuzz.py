@@ -38,7 +38,7 @@ def test_broken_files_are_read_or_rejected(kind: str, count: int) -> None:
 def test_well_typed_files_are_read_or_rejected(kind: str, count: int) -> None:
     found = fuzz.run(fuzz.Task(20261123, kind, typed=True), range(count))
     assert {name: told for name, (told, _) in found.faults.items()} == {}
-    assert found.counts[f"{kind} read"] > count / 20, "most get past the first reader that looks"
+    assert found.counts[f"{kind} read"] > count / 15, "most get past the first reader that looks"
 
 
 def test_every_event_and_field_is_generated() -> None:

@@ -38,7 +38,7 @@ def test_case_during_a_standstill_is_marked(begin: Begin) -> None:
     assert marks[0][0].startswith("disturbed: stood still for ")
     told = [message.text for message in session.messages if "stood still" in message.text]
     assert len(told) == 1 and told[0].startswith("engine and cases stood still for ")
-    assert "stood still" in markdown(session, full=True)
+    assert "stood still" in markdown(session)
 
 
 def test_case_with_a_stopped_worker_is_marked(begin: Begin) -> None:

@@ -58,6 +58,8 @@ HOSTILE = (
 WORDS = ("cpu", "cuda:0", "cuda:1", "gpu 0", "processor", "n1", "n2", "flops", "bytes", "forward", "auto", "a")
 """Text that means something in some place."""
 CHOICES = (*PRECISIONS, *ATTENTIONS, *COMPILE_MODES, *PADDINGS, *TASKS)
+NO_VARIABLES = [""]
+"""The axis ``env`` of a sweep without it, for which a file has no entry: it would be a table of names."""
 WILDNESS = (0.002, 0.01, 0.05, 0.3)
 """How large a share of a file's values is drawn anew."""
 MOST_ITEMS = 2000
@@ -299,7 +301,7 @@ def _entries_of(fields: dict[str, Any]) -> dict[str, Any]:
         home, _, name = entry.rpartition(".")
         holder = fields.get(home) if home else None
         field = toml_reader.FIELDS.get(name, name)
-        if isinstance(holder, dict) and field in holder:
+        if isinstance(holder, dict) and field in holder and holder[field] != NO_VARIABLES:
             auto = any(holder.get(f"{part}_auto") for part in (name, field.removesuffix("_percent")))
             table.setdefault(home, {})[name] = "auto" if auto else holder[field]
     return table

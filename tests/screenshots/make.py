@@ -22,6 +22,9 @@ HERE = Path(__file__).parent
 SIZE = (120, 40)
 MOMENT = 0.9
 """Share of the session's events shown in the picture of the Monitor."""
+UNCHANGED = 3
+BETWEEN_S = 0.2
+"""A picture is made once this many in a row, so many seconds apart, were the same."""
 THEMES = {"": "benchtui-dark", "-light": "benchtui-light"}
 
 
@@ -72,9 +75,15 @@ async def draw(picture: Picture, theme: str, folder: Path) -> str:
     async with app.run_test(size=SIZE) as pilot:
 
         async def settle() -> None:
-            with suppress(WorkerCancelled):  # a newer one replaced it
-                await pilot.app.workers.wait_for_complete()
-            await pilot.pause()
+            """Wait until nothing changes any more: a file is read in parts, on a timer."""
+            seen, same = "", 0
+            while same < UNCHANGED:
+                with suppress(WorkerCancelled):  # a newer one replaced it
+                    await pilot.app.workers.wait_for_complete()
+                await pilot.pause(BETWEEN_S)
+                shown = app.export_screenshot()
+                same = same + 1 if shown == seen else 0
+                seen = shown
 
         await settle()
         if picture.compared:
@@ -82,7 +91,6 @@ async def draw(picture: Picture, theme: str, folder: Path) -> str:
             for seed, path in enumerate(paths, 1):
                 write_demo(path, seed=seed)
             app.post_message(ComparisonRequested(paths))
-            await pilot.pause(0.5)
             await settle()
         for key in picture.keys:
             await pilot.press(key)

@@ -16,7 +16,7 @@ from benchtui.tui.drawing.styled_text import Line, Span, crop
 WIDTH = 10
 """Width of a metric column in cells."""
 RAW_DIGITS = 4
-"""Significant digits of a raw value, so that steps of nearly the same length can be told apart."""
+"""Significant digits of a raw value, which distinguish steps of nearly the same length."""
 
 
 class StepRange(msgspec.Struct, frozen=True):

@@ -10,46 +10,9 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem
 
+from benchtui.tui.cli.commands import COMMANDS
 from benchtui.tui.cli.exit_status import CASE_FAILED, INTERRUPTED, USAGE, fail
 from benchtui.tui.cli.options import ascii_option, complete_sweep, theme_option
-
-COMMANDS = {
-    "attach": ("watch", "attach", "Watch a running sweep."),
-    "compare": ("compare", "compare", "Compare sessions case by case."),
-    "completion": ("setup", "completion", "Print a shell completion script."),
-    "continue": ("engine", "unpause", "Continue a paused sweep."),
-    "demo": ("watch", "demo", "Replay a bundled demo session."),
-    "doctor": ("setup", "doctor", "Check what this machine can measure."),
-    "explain": (
-        "explain.command",
-        "explain",
-        "Profile measured cases again, and say where the time of their steps goes.",
-    ),
-    "export": (
-        "export",
-        "export",
-        "Export the report, results, steps or a trace of a session, or a comparison of several.",
-    ),
-    "import": ("import_results", "import_results", "Convert the results of another tool to a session."),
-    "keys": ("setup", "keys", "List all key bindings, with the action IDs to remap them in config.toml."),
-    "optimal": ("optimal", "optimal", "Recommend which of the measured cases to run, and how certain that is."),
-    "pause": ("engine", "pause", "Pause a running sweep once its current cases have finished."),
-    "plan": ("run", "plan", "Show what a sweep would measure, without starting it."),
-    "replay": ("watch", "replay", "Replay a recorded session."),
-    "run": ("run", "run", "Run a sweep without the app, or resume one that was stopped or cut off."),
-    "sessions": (
-        "sessions",
-        "sessions",
-        "List recorded and running sessions; rename, annotate, delete or add one.",
-    ),
-    "slurm": ("slurm", "slurm", "Print or submit a Slurm batch script that runs a sweep."),
-    "stop": ("engine", "stop", "Stop a running sweep."),
-    "themes": ("setup", "list_themes", "List the color themes of the app and their sources."),
-}
-"""Module, attribute and summary of each command.
-
-The summary is the first sentence of the command's own help, repeated so that the list imports no command.
-"""
 
 
 class LazyGroup(click.Group):

@@ -14,6 +14,7 @@ from benchtui.sessions.library import operations
 from benchtui.sessions.library import paths as library
 from benchtui.sessions.library.summaries import SummaryCache
 from benchtui.sessions.state.simulation import SIMULATED
+from benchtui.sessions.sweep import task_named
 from benchtui.sessions.text.formatting import number
 from benchtui.tui.cli.options import complete_session, printable
 
@@ -121,6 +122,8 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     left: int | None = None
     """Cases that ``run --resume`` would run."""
     best_samples_per_s: float | None = None
+    unit: str = "samples/s"
+    """Unit of that rate, such as ``images/s``."""
     best_case: str | None = None
     note: str = ""
 
@@ -141,13 +144,14 @@ def _row(entry: "SessionFile", summary: "Summary | None") -> SessionRow:
         measured=summary.measured if summary else None,
         left=summary.left if summary and not started.source and started.simulated is None else None,
         best_samples_per_s=best.samples_per_s if best else None,
+        unit=task_named(started.sweep.task).unit,
         best_case=best.config.name if best else None,
         note=operations.note_of(entry.path),
     )
 
 
-_RIGHT = ("measured", "left", "samples/s")
-_HEADER = ("name", "state", "created", "measured", "left", "samples/s", "model", "host", "best case")
+_RIGHT = ("measured", "left", "best rate")
+_HEADER = ("name", "state", "created", "measured", "left", "best rate", "model", "host", "best case")
 
 
 def _table(rows: Sequence[SessionRow]) -> list[str]:
@@ -169,7 +173,7 @@ def _table(rows: Sequence[SessionRow]) -> list[str]:
 
 def _cells(row: SessionRow) -> tuple[str, ...]:
     measured = f"{'–' if row.measured is None else row.measured}/{'–' if row.cases is None else row.cases}"
-    rate = "–" if row.best_samples_per_s is None else number(row.best_samples_per_s) or "–"
+    rate = "–" if row.best_samples_per_s is None else f"{number(row.best_samples_per_s)} {row.unit}"
     texts = (row.created or "–", measured, str(row.left or "–"), rate, row.model or "–", row.hostname or "–")
     state = f"{row.state}, {SIMULATED}" if row.simulated else row.state
     return (printable(row.name), state, *map(printable, texts), printable(row.best_case or "–"))

@@ -17,7 +17,7 @@ from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.ranges import nearest
-from benchtui.tui.cli import COMMANDS
+from benchtui.tui.cli.commands import COMMANDS
 from benchtui.tui.cli.exit_status import CASE_FAILED, USAGE, exit_status_of, fail
 from benchtui.tui.cli.options import (
     AppearanceOptions,

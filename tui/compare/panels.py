@@ -56,11 +56,13 @@ class Titles(msgspec.Struct, frozen=True):
     names: CaseNames
     letter: str
     """Letter of the new session, or ``new`` if there are several."""
+    unit: str
+    """Unit of the samples per second."""
 
 
 def title_lines(titles: Titles, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render the column titles of the case table."""
-    columns = arrangement(width - SCROLL_BAR, titles.names, titles.letter)
+    columns = arrangement(width - SCROLL_BAR, titles.names, titles.letter, titles.unit)
     cells = {column.key: (column.title, "muted") for column in columns.columns}
     return [columns.line(TableRow(("case", "muted"), cells), width, symbols)]
 

@@ -53,9 +53,9 @@ class CompareEntry(msgspec.Struct, frozen=True):
     """Name of the case in the new session, if different."""
 
 
-def arrangement(width: int, names: CaseNames, letter: str) -> Arrangement:
+def arrangement(width: int, names: CaseNames, letter: str, unit: str) -> Arrangement:
     """Return the columns that fit a width. Names are shortened until both sides and the ratio's bar fit."""
-    known = columns(letter)
+    known = columns(letter, unit)
     lead = GAP if letter == SEVERAL else 0
     room = width - 1 - lead - sum(column.width + GAP for column in known if column.rank <= SIDES)
     bar = max(column.graph_range[0] for column in known) + 1
@@ -64,9 +64,10 @@ def arrangement(width: int, names: CaseNames, letter: str) -> Arrangement:
     return replace(Arrangement.of(width, min(fitted.width, room), known, lead=lead), names=fitted)
 
 
-def columns(letter: str) -> tuple[Column, ...]:
+def columns(letter: str, unit: str) -> tuple[Column, ...]:
     """Return the columns next to a case. ``letter`` is that of the new session, or ``SEVERAL``.
 
+    ``unit`` is that of the throughput, such as ``images/s``.
     The two sides of a metric share a rank, so that neither is shown without the other. The ratio's bar gets
     space before columns of a higher rank than graphs.
     """
@@ -76,8 +77,8 @@ def columns(letter: str) -> tuple[Column, ...]:
         Column("base", "A p50 ms", 9, SIDES),
         Column("new", f"{letter} p50 ms", max(9, len(letter) + 7), SIDES),
         Column("interval", "interval", 15, 7),
-        Column("base_rate", "A samples/s", 11, 8),
-        Column("new_rate", f"{letter} samples/s", max(11, len(letter) + 10), 8),
+        Column("base_rate", f"A {unit}", len(unit) + 2, 8),
+        Column("new_rate", f"{letter} {unit}", len(letter) + 1 + len(unit), 8),
         Column("base_memory", "A memory", 8, 9),
         Column("new_memory", f"{letter} memory", max(8, len(letter) + 7), 9),
         Column("base_energy", "A J/1k", 8, 10),

@@ -16,6 +16,7 @@ from benchtui.sessions.compare.align import ComparedSession, SessionComparison, 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.replay.loading import AbandonedError, load
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import task_named
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.compare import rows as compare_rows
 from benchtui.tui.compare.panels import (
@@ -106,7 +107,7 @@ class Compare(PlaceScreen):
         self._compared: SessionComparison | None = None
         self._entries: list[CompareEntry] = []
         self._widest = compare_rows.LEAST_WIDEST
-        self._names = CaseNames(())
+        self._names, self._unit = CaseNames(()), ""
         self._decision: tuple[str, ...] = ()
         self._rows: list[CompareEntry] = []
         self._words, self._order = "", ORDERS[0]
@@ -272,6 +273,7 @@ class Compare(PlaceScreen):
         self._entries = compare_rows.entries(compared)
         self._widest = compare_rows.widest_ratio(self._entries)
         self._names = CaseNames.of([entry.row.case.config for entry in self._entries])
+        self._unit = task_named(sides[0].session.start.sweep.task).unit
         self.add_class("-loaded")
         self._panel("sides").styles.height = min(len(sides), 4)
         self._panel("differences").styles.height = min(len(compared.differences) + 1, MOST_DIFFERENCES)
@@ -332,7 +334,7 @@ class Compare(PlaceScreen):
             summary, panel.size.width, self.size.height // ROWS_PER_DECISION_LINE
         )
         panel.show(summary)
-        self._panel("header").show(Titles(self._names, letter))
+        self._panel("header").show(Titles(self._names, letter, self._unit))
         listing.show(self._lines(letter))
         self._panel("detail").show(Detail(self._entry))
         for frame, title in (("sessions", "sessions"), ("pairs", "cases"), ("pair", "selected case")):
@@ -347,7 +349,8 @@ class Compare(PlaceScreen):
         def rendered(index: int, width: int) -> Line:
             mark = self._symbols.chosen if index == self._at else " "
             cells = compare_rows.row(self._rows[index], self._symbols, self._widest)
-            return compare_rows.arrangement(width, self._names, letter).line(cells, width, self._symbols, mark)
+            found = compare_rows.arrangement(width, self._names, letter, self._unit)
+            return found.line(cells, width, self._symbols, mark)
 
         return Lines(len(self._rows), rendered, self._at)
 

@@ -10,7 +10,7 @@ def library_help(symbols: Symbols) -> Sequence[Section]:
     """Return the help sections of the Library view."""
     columns = (
         ("measured", "measured cases, of those planned"),
-        ("best samples/s", f"throughput of the best case; {symbols.absent} if none was measured"),
+        ("best rate", f"throughput of the best case; {symbols.absent} if none was measured"),
         ("A B C", "the marked sessions; A is the base"),
         (symbols.flag, "caveats of the measurements"),
     )

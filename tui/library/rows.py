@@ -12,8 +12,9 @@ from benchtui.sessions.library import operations, paths
 from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.library.summaries import Summary, SummaryCache
 from benchtui.sessions.state.simulation import labeled
+from benchtui.sessions.sweep import task_named
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import clean, significant
+from benchtui.tui.drawing.format import clean, compact
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.table.columns import Column
@@ -23,14 +24,14 @@ COLUMNS = (
     Column("created", "date, UTC", 16, 3, words=True),
     Column("state", "outcome", 13, 0, words=True),
     Column("measured", "measured", 9, 2),
-    Column("best", "best samples/s", 14, 1),
+    Column("best", "best rate", 16, 1),
     Column("host", "host", 12, 4, words=True),
     Column("model", "model", 24, 5, words=True),
     Column("notes", "note", 10, 6, words=True),
 )
 """Columns next to a session's name."""
 
-ORDERS = ("date", "name", "host", "model", "measured", "outcome", "best samples/s")
+ORDERS = ("date", "name", "host", "model", "measured", "outcome", "best rate")
 """Sort orders, in the order that the key binding cycles through."""
 
 ROLES = {"running": "accent", "completed": "good", "interrupted": "warning", "cut off": "warning"}
@@ -130,7 +131,7 @@ def row(item: Item, letter: str, symbols: Symbols) -> TableRow:
         "created": (clean(item.entry.started.created).replace("T", " ")[:16], "muted"),
         "state": _state(item, symbols),
         "measured": _measured(item),
-        "best": ("" if item.outcome in ("", "running") else significant(item.best, symbols), "plain"),
+        "best": ("" if item.outcome in ("", "running") else _rate(item, symbols), "plain"),
         "host": (item.host, "plain"),
         "model": (item.model, "plain"),
         "notes": (item.note, "muted"),
@@ -140,6 +141,11 @@ def row(item: Item, letter: str, symbols: Symbols) -> TableRow:
         "bright" if letter or item.engine else "plain",
     )
     return TableRow(name, cells)
+
+
+def _rate(item: Item, symbols: Symbols) -> str:
+    unit = task_named(item.entry.started.sweep.task).unit
+    return symbols.absent if item.best is None else f"{compact(item.best)} {unit}"
 
 
 def _measured(item: Item) -> Span:
@@ -178,6 +184,6 @@ _KEYS: dict[str, Callable[[Item], Any]] = {
     "model": _by_text("model"),
     "measured": lambda item: -(item.summary.measured if item.summary else -1),
     "outcome": _by_text("outcome"),
-    "best samples/s": lambda item: -(item.best or 0.0),
+    "best rate": lambda item: -(item.best or 0.0),
 }
 """Sort keys by sort order, ascending. Equal items are sorted newest first."""

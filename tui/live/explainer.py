@@ -16,7 +16,7 @@ QUEUED = "waits until all cases of the sweep are measured"
 
 
 class Explainer:
-    """Requests for profiles of one session's cases, and what came of them."""
+    """Requests for profiles of one session's cases, and their outcomes."""
 
     def __init__(self, path: Path, engine: Callable[[], Engine | None]) -> None:
         """``engine`` returns the session's engine while it is running."""
@@ -36,7 +36,7 @@ class Explainer:
         return self._found.get(index) or session.cases[index].explained
 
     def request(self, session: Session, index: int) -> None:
-        """Profile a case, unless that is under way. What is wrong is told by ``status``."""
+        """Start to profile a case, unless that is running already. ``status`` reports errors."""
         if self._is_pending(index):
             return
         from benchtui.sessions.explain.selection import (

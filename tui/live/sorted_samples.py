@@ -30,7 +30,7 @@ class SortedSample:
         """Add values to the sample."""
         fraction = RESORT_FRACTION if self._count < NUMPY_THRESHOLD else NUMPY_RESORT_FRACTION
         if len(values) > fraction * self._count:
-            self._order_anew(values)
+            self._sort_all(values)
         else:
             for value in values:
                 self._put(value)
@@ -58,7 +58,7 @@ class SortedSample:
     def __len__(self) -> int:
         return self._count
 
-    def _order_anew(self, values: Sequence[float]) -> None:
+    def _sort_all(self, values: Sequence[float]) -> None:
         before = array("d")
         for chunk in self._chunks:
             before.extend(chunk)

@@ -217,7 +217,7 @@ class CaseRows:
         )
 
     def _groups_for(self, case: CaseState) -> GrowingExtremes:
-        """Return what groups the steps of the shown case, anew if the case or its steps are others."""
+        """Return what groups the steps of the shown case, recomputed if the case or its steps have changed."""
         seen = (case.index, len(case.repeated))
         if seen != self._groups[0]:
             self._groups = (seen, GrowingExtremes())

@@ -32,7 +32,7 @@ class EventLog:
         self._case_rows = case_rows
         self._ends: deque[CaseState] = deque(maxlen=MAX_ENDS)
         self._texts: tuple[object, dict[int, Message]] = (None, {})
-        """Lines of ended cases by index, and the marks that all cases shared when they were written."""
+        """Complete lines of ended cases by index, and the marks that all cases shared at that time."""
         self._seen: object = None
         self._lines: tuple[Message, ...] = ()
         self._names: tuple[int, dict[str, str]] = (0, {})
@@ -73,13 +73,19 @@ class EventLog:
         if shared != self._case_rows.shared_marks:
             known = {}
         ends = ((case, case.finished) for case in self._ends)
-        texts = {
-            case.index: text if (text := known.get(case.index)) and _stays(text, end) else self._end(case, end)
-            for case, end in ends
-            if end is not None
-        }
-        self._texts = self._case_rows.shared_marks, texts
-        return texts.values()
+        lines, complete = [], {}
+        for case, end in ends:
+            if end is None:
+                continue
+            line, written = known.get(case.index), True
+            if line is None or line.t != end.t:
+                line = self._end(case, end)
+                written = end.outcome != "ok" or self._case_rows.metrics(case) is not None
+            lines.append(line)
+            if written:
+                complete[case.index] = line
+        self._texts = self._case_rows.shared_marks, complete
+        return lines
 
     def _end(self, case: CaseState, end: CaseFinished) -> Message:
         detail = self._metrics(case) if end.outcome == "ok" else format.clean(end.reason or "")
@@ -96,11 +102,6 @@ class EventLog:
         rate = f"{format.significant(metrics.samples_per_s, self._symbols)} {metrics.unit}"
         marks = (f"{self._symbols.flag} {mark}" for mark in self._case_rows.own_marks(case))
         return ", ".join((p50, rate, *marks))
-
-
-def _stays(text: Message, end: CaseFinished) -> bool:
-    """Return whether the line of a case's end holds; metrics that are computed later aren't in it yet."""
-    return text.t == end.t and ": " in text.text
 
 
 def _started(running: Iterable[CaseState]) -> list[Message]:

@@ -291,8 +291,8 @@ class View:
     def _best_facts(self) -> tuple[str, ...]:
         """Return the name, throughput, ratio to the baseline, and certainty of the case with most samples/s.
 
-        It is called the best only where the report decides so, too: of cases that can't be told apart, that
-        recommends the simplest.
+        It is called the best only where the report decides so, too: of cases without a clear difference,
+        that recommends the simplest.
         """
         if self._best is None:
             return ()

@@ -144,7 +144,7 @@ class SpanCompositor(Compositor):
         return ChangedCells(_rendered(spans)) if spans else None
 
     def render_full_update(self, simplify: bool = False) -> LayoutUpdate:
-        """Return the whole screen. What stands behind other widgets isn't rendered, unlike in a screenshot."""
+        """Return the whole screen. Unlike a screenshot, it doesn't render what other widgets cover."""
         if simplify:
             return super().render_full_update(simplify)
         self._dirty_regions.clear()

@@ -238,44 +238,69 @@ def break_down(
 
 def _of_gpu(events: Sequence[ProfiledEvent], host: HostTimeline, asleep_ms: float) -> Breakdown:
     steps = len(host.steps)
-    kernels, spent, counts = _Kernels(steps), Counter[FamilyName](), Counter[FamilyName]()
-    operators = {each.id: index for index, each in enumerate(host.events) if each.id}
-    others = {each.id: each for each in events if each.id and not each.on_gpu}
     work = sorted((each for each in events if each.on_gpu), key=lambda each: each.begin_ns)
-    idle: list[tuple[int, int]] = []
-    for block in host.blocks:
-        reached_ns = block.begin_ns
-        for each in work:
-            if each.end_ns <= block.begin_ns or each.begin_ns >= block.end_ns:
-                continue
-            operator = others.get(each.launched_by)
-            index = operators.get(each.launched_by)
-            around = () if index is None else (host.events[index].name, *host.names_around(index))
-            family = family_of(each.name, around or ((operator.name,) if operator else ()))
-            counts[family] += 1
-            if each.begin_ns > reached_ns:
-                idle.append((reached_ns, each.begin_ns))
-            time_ns = max(0, min(each.end_ns, block.end_ns) - max(each.begin_ns, reached_ns))
-            spent[family] += time_ns
-            kernels.spend(kernels.add(each.name, family, operator, True), time_ns)
-            reached_ns = max(reached_ns, min(each.end_ns, block.end_ns))
-        if block.end_ns > reached_ns:
-            idle.append((reached_ns, block.end_ns))
     if not work:
         raise BenchtuiError("the profiler recorded no work on the GPU")
-    busy_ns, launches = sum(spent.values()), sum(counts.values())
-    waiting, long_ns = _idle_causes(host, idle)
+    found = _GpuTime(_Launchers(events, host), _Kernels(steps))
+    for block in host.blocks:
+        found.add(work, block)
+    waiting, long_ns = _idle_causes(host, found.idle)
     _move_waiting(waiting, long_ns, asleep_ms, steps)
     calls = (each for each in host.events if each.name.startswith(_LAUNCHES) and host.covers(each))
     return Breakdown(
         step_ms=_ms(host.span_ns, steps),
-        families=_families(spent + waiting, counts, steps),
-        kernels=kernels.longest(),
-        launches=round(launches / steps, 3),
-        busy_ms=_ms(busy_ns, steps),
+        families=_families(found.spent + waiting, found.counts, steps),
+        kernels=found.kernels.longest(),
+        launches=round(sum(found.counts.values()) / steps, 3),
+        busy_ms=_ms(sum(found.spent.values()), steps),
         idle_ms={family: _ms(time_ns, steps) for family, time_ns in waiting.items() if time_ns},
         launching_ms=_ms(sum(each.end_ns - each.begin_ns for each in calls), steps),
     )
+
+
+class _Launchers:
+    """Operators of the host by the work that they launched on the GPU."""
+
+    def __init__(self, events: Sequence[ProfiledEvent], host: HostTimeline) -> None:
+        self._host = host
+        self._places = {each.id: index for index, each in enumerate(host.events) if each.id}
+        self._others = {each.id: each for each in events if each.id and not each.on_gpu}
+
+    def of(self, work: ProfiledEvent) -> tuple[FamilyName, ProfiledEvent | None]:
+        """Return the family of some work on the GPU, and the operator that launched it."""
+        operator, place = self._others.get(work.launched_by), self._places.get(work.launched_by)
+        around: tuple[str, ...] = (operator.name,) if operator else ()
+        if place is not None:
+            around = (self._host.events[place].name, *self._host.names_around(place))
+        return family_of(work.name, around), operator
+
+
+class _GpuTime:
+    """Times of the GPU: busy by family and kernel, and its idle spans. Overlapping work counts once."""
+
+    def __init__(self, launchers: _Launchers, kernels: _Kernels) -> None:
+        self._launchers = launchers
+        self.kernels = kernels
+        self.spent, self.counts = Counter[FamilyName](), Counter[FamilyName]()
+        self.idle: list[tuple[int, int]] = []
+
+    def add(self, work: Sequence[ProfiledEvent], block: ProfiledEvent) -> None:
+        """Add the work within a block of steps, ordered by its beginning."""
+        reached_ns = block.begin_ns
+        for each in work:
+            if each.end_ns <= block.begin_ns or each.begin_ns >= block.end_ns:
+                continue
+            family, operator = self._launchers.of(each)
+            self.counts[family] += 1
+            if each.begin_ns > reached_ns:
+                self.idle.append((reached_ns, each.begin_ns))
+            end_ns = min(each.end_ns, block.end_ns)
+            time_ns = max(0, end_ns - max(each.begin_ns, reached_ns))
+            self.spent[family] += time_ns
+            self.kernels.spend(self.kernels.add(each.name, family, operator, True), time_ns)
+            reached_ns = max(reached_ns, end_ns)
+        if block.end_ns > reached_ns:
+            self.idle.append((reached_ns, block.end_ns))
 
 
 def _idle_causes(host: HostTimeline, idle: Sequence[tuple[int, int]]) -> tuple[Counter[FamilyName], int]:

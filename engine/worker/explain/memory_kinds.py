@@ -37,19 +37,19 @@ def memory_kinds(step: Callable[[], object], device: torch.device, cache_mb: flo
 
 def _counted(device: torch.device) -> tuple[int, int, int, int]:
     """Return bytes of weights, gradients that exist, gradients that a step will allocate, optimizer state."""
-    modules, tuned = [], []
-    for each in gc.get_objects():
-        kind = type(each)  # isinstance would call properties of lazy objects
-        if issubclass(kind, torch.nn.Module):
-            modules.append(each)
-        elif issubclass(kind, torch.optim.Optimizer):
-            tuned.append(each)
-    weights = [tensor for module in modules for tensor in _own_tensors(module)]
+    living = gc.get_objects()
+    weights = [tensor for module in _of_type(living, torch.nn.Module) for tensor in _own_tensors(module)]
+    tuned = list(_of_type(living, torch.optim.Optimizer))
     parameters = [each for one in tuned for group in one.param_groups for each in group["params"]]
     gradients = [each.grad for each in (*weights, *parameters) if each.is_leaf and each.grad is not None]
     pending = [each for each in parameters if each.grad is None and each.requires_grad]
     state = [tensor for one in tuned for entry in one.state.values() for tensor in _tensors(entry)]
     return tuple(_bytes(each, device) for each in (weights, gradients, pending, state))  # type: ignore[return-value]
+
+
+def _of_type(living: Iterable[Any], kind: type) -> Iterator[Any]:
+    """Yield the objects of a type. ``isinstance`` would call properties of lazy objects."""
+    return (each for each in living if issubclass(type(each), kind))
 
 
 def _own_tensors(module: Any) -> Iterator[torch.Tensor]:  # noqa: ANN401  (torch.nn.Module, perhaps half built)

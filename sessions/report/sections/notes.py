@@ -130,7 +130,7 @@ def _marks_of(case: CaseState) -> tuple[str, ...]:
 
 def _marked(name: str, amount: int, ran: Sequence[CaseState], examples: dict[str, str]) -> Finding:
     meaning = f"{MEANINGS[name]}; " if name in MEANINGS else ""
-    more = _others_used(ran) if name == "disturbed" else _examples_of(name, examples)
+    more = (_others_used(ran) if name == "disturbed" else "") or _examples_of(name, examples)
     text = f"{meaning}{_share_of_cases(amount, len(ran))}{more}."
     return Finding(name[:1].upper() + name[1:], text)
 

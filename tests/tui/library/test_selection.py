@@ -58,7 +58,7 @@ def selection(found: list[Item] | None = None) -> LibrarySelection:
         ("model", ["beta", "gamma", "alpha"]),
         ("measured", ["beta", "gamma", "alpha"]),
         ("outcome", ["beta", "gamma", "alpha"]),
-        ("best samples/s", ["alpha", "gamma", "beta"]),
+        ("best rate", ["alpha", "gamma", "beta"]),
     ],
 )
 def test_each_sort_order_lists_the_expected_session_first(order: str, expected: list[str]) -> None:
