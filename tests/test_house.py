@@ -1,6 +1,8 @@
 """Rules for the whole package: what imports what, and what is installed."""
 
 import ast
+import importlib
+import importlib.util
 import re
 import subprocess
 import sys
@@ -131,6 +133,30 @@ def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
         and getattr(node, "name", "") != "app"  # the help of the program
     ]
     assert not found, "\n".join(found)
+
+
+def test_scripts_import_names_that_exist() -> None:
+    scripts = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
+    imported = [
+        (path, node.module, alias.name)
+        for path in scripts
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("benchtui.")
+        for alias in node.names
+    ]
+    assert len(imported) > 100
+    missing = [
+        f"{path.relative_to(ROOT)}: {module}.{name}"
+        for path, module, name in imported
+        if not exists(module, name)
+    ]
+    assert not missing
+
+
+def exists(module: str, name: str) -> bool:
+    if hasattr(importlib.import_module(module), name):
+        return True
+    return importlib.util.find_spec(f"{module}.{name}") is not None
 
 
 def test_every_widget_in_the_stylesheets_exists() -> None:
