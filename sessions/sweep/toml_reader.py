@@ -1,4 +1,4 @@
-"""Sweep parser: TOML files, presets and ``--set`` overrides, with errors that name the entry."""
+"""Sweep parser: TOML or YAML files, presets and ``--set`` overrides, with errors that name the entry."""
 
 import re
 import tomllib
@@ -37,6 +37,7 @@ from benchtui.sessions.sweep.model import (
 from benchtui.sessions.sweep.plan import included_configs
 from benchtui.sessions.sweep.quantities import parse_quantity
 from benchtui.sessions.sweep.tasks import TASKS, task_named
+from benchtui.sessions.sweep.yaml_reader import SUFFIXES, toml_of_yaml
 
 Table = dict[str, Any]
 Parser = Callable[[Any, str], Any]
@@ -50,7 +51,7 @@ _DEVICE = re.compile(r"cpu|cuda:(?:0|[1-9]\d{0,3})")
 
 
 def load_sweep(source: str, overrides: Sequence[str] = ()) -> Sweep:
-    """Read a sweep from a TOML file or a preset, with ``key=value`` overrides applied.
+    """Read a sweep from a TOML or YAML file or a preset, with ``key=value`` overrides applied.
 
     Raises:
         BenchtuiError: If the file can't be read, isn't valid TOML, or has an entry that isn't allowed.
@@ -105,12 +106,16 @@ def baseline_from(entries: Sequence[str]) -> options.Baseline | None:
 
 
 def read_source(source: str) -> tuple[str, str]:
-    """Read the TOML text of a file or a preset, and its name for errors; raises BenchtuiError."""
+    """Read a preset or a file, in TOML or YAML, as TOML text, and return its name for errors.
+
+    Raises BenchtuiError.
+    """
     path = Path(source)
     if source in preset_names() and not path.is_file():
         return (_PRESETS / f"{source}.toml").read_text("utf-8"), f"preset {source}"
     try:
-        return read_text(path), source
+        text = read_text(path)
+        return (toml_of_yaml(text, source) if path.suffix in SUFFIXES else text), source
     except FileNotFoundError as error:
         suggestion = ranges.nearest(source, preset_names())
         known = ", ".join(preset_names())

@@ -108,8 +108,9 @@ def main() -> None:
 def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
     """Find the best configuration for a transformer model on this machine, and how certain that is.
 
-    `benchtui SWEEP` runs a sweep (a TOML file or the name of a preset) and shows it live. `benchtui SESSION`
-    opens a recorded session, whatever its file is called. Without either, the app opens the sweep editor.
+    `benchtui SWEEP` runs a sweep (a TOML or YAML file, or the name of a preset) and shows it live.
+    `benchtui SESSION` opens a recorded session, whatever its file is called. Without either, the app opens the
+    sweep editor.
     """
     appearance = {"theme": theme, "ascii_only": ascii_only}
     context.default_map = dict.fromkeys(("open", "attach"), appearance)

@@ -17,6 +17,7 @@ from benchtui.sessions.sweep import Exclusion, Sweep, exclusions, ranges, toml_w
 from benchtui.sessions.sweep.exclusions import Exclusions
 from benchtui.sessions.sweep.options import NUMERIC
 from benchtui.sessions.sweep.toml_reader import entries, read_source, read_table, sweep_of
+from benchtui.sessions.sweep.yaml_reader import SUFFIXES as YAML
 
 DEFAULT_PRESET = "quick"
 """Preset opened by default."""
@@ -170,13 +171,14 @@ class Draft(msgspec.Struct):
 
 
 def load_state(source: str | Path) -> State:
-    """Load a preset, a TOML file, or a recorded session's sweep. Raises BenchtuiError."""
+    """Load a preset, a TOML or YAML file, or a recorded session's sweep. Raises BenchtuiError."""
     path = Path(source)
     if holds_events(path):
         sweep = _recorded(path)
         return _state(Origin(toml_writer.toml_of(sweep), f"sweep of {path.stem}", sweep.name))
     text, where = read_source(str(source))
-    return _state(Origin(text, where, path.stem, path if path.is_file() else None))
+    saved_in_place = path.is_file() and path.suffix not in YAML
+    return _state(Origin(text, where, path.stem, path if saved_in_place else None))
 
 
 def without_repeats(entry: str, text: str) -> tuple[str, list[str]]:
