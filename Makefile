@@ -3,8 +3,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+UV := $(shell command -v uv)
 
-.PHONY: help run test check long compat lowest quantized gpu played-gpu gpu-first mutants bench docs screenshots page-pictures clean
+.PHONY: help run test check long compat lowest quantized gpu played-gpu gpu-first mutants bench docs man screenshots page-pictures clean
 
 help:  ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,11 +54,14 @@ gpu-first:  ## ten first checks on a new GPU, PART=1 to 4, at most 9 minutes eac
 mutants: $(READY)  ## mutation testing: list small changes of the code that its unit tests do not notice
 	$(BIN)/python tests/mutation/mutants.py
 
-bench: $(READY) .venv-optimum/ready .venv-nvitop/ready .venv-ray/ready  ## measure benchtui itself and write BENCHMARKS.md; an hour on an idle machine
+bench: $(READY) .venv-optimum/ready .venv-nvitop/ready .venv-ray/ready .venv-install/ready  ## measure benchtui itself and write BENCHMARKS.md; an hour on an idle machine
 	$(BIN)/python tests/benchmarks/all.py $(ONLY)
 
 docs: $(READY)  ## build the documentation site in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+man: $(READY)  ## write the manual pages of the commands
+	$(BIN)/python packaging/man.py
 
 screenshots: $(READY)  ## make the pictures of README and docs
 	PYTHONPATH=tests $(BIN)/python tests/screenshots/make.py
@@ -67,12 +71,15 @@ page-pictures: $(READY)  ## make the pictures of the HTML report anew; QT_PYTHON
 	$(QT_PYTHON) tests/screenshots/page.py build/report.html docs/pictures
 
 clean:  ## remove .venv and what tools left
-	rm -rf .venv .venv-compat .venv-lowest .venv-quantized .venv-optimum .venv-nvitop .venv-ray .venv-cuda build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-compat .venv-lowest .venv-quantized .venv-optimum .venv-nvitop .venv-ray .venv-install .venv-cuda build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "benchtui needs Python 3.11 or newer")'
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@echo 'installing benchtui and its tools into .venv: 1 to 5 minutes, 2 GB'
+	$(if $(UV),$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv && \
+		$(UV) pip install --python $(BIN)/python -c constraints.txt -e '.[dev]' ||) \
+	{ $(PYTHON) -m venv .venv && \
+		$(BIN)/pip install $$([ -t 1 ] || echo --quiet) --disable-pip-version-check -c constraints.txt -e '.[dev]'; }
 	@touch $@
 
 # transformers 4 needs older versions of these, which the constraints file leaves free here
@@ -114,6 +121,11 @@ OLD_WARNINGS := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExc
 .venv-ray/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-ray
 	.venv-ray/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,ray]'
+	@touch $@
+
+.venv-install/ready: constraints.txt
+	$(PYTHON) -m venv .venv-install
+	.venv-install/bin/pip install --quiet --disable-pip-version-check -c constraints.txt click uv
 	@touch $@
 
 # the same torch as everywhere, but the build for CUDA, and the headers that its runtime's own need

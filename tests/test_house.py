@@ -188,7 +188,9 @@ def test_no_folder_has_more_than_twelve_modules() -> None:
 
 def test_wheel_contains_nothing_outside_benchtui(wheel: zipfile.ZipFile) -> None:
     tops = {name.split("/")[0] for name in wheel.namelist()}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"benchtui"}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"benchtui", "benchtui-0.1.0.data"}
+    data = [name for name in wheel.namelist() if name.startswith("benchtui-0.1.0.data/")]
+    assert data and all("/share/man/man1/benchtui" in name for name in data)
 
 
 def test_wheel_contains_every_module_and_all_data(wheel: zipfile.ZipFile) -> None:

@@ -38,11 +38,16 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "large_sessions": (),
     "ray_overhead": (),
     "ray_scale": (),
+    "install": (),
 }
 
 
-RAY = Path(".venv-ray/bin/python")
-"""The environment of the scripts that need Ray."""
+PYTHONS = {
+    "ray_overhead": ".venv-ray/bin/python",
+    "ray_scale": ".venv-ray/bin/python",
+    "install": ".venv-install/bin/python",
+}
+"""Interpreters of the scripts that need other packages."""
 
 
 def machine() -> str:
@@ -60,8 +65,7 @@ def machine() -> str:
 def section(name: str) -> tuple[str, int]:
     """Run a script; gives its section, with the first line of what it says of itself, and its exit status."""
     path = Path(__file__).with_name(f"{name}.py")
-    python = RAY if name.startswith("ray_") else Path(sys.executable)
-    command = [python, path, *SCRIPTS[name]]
+    command = [PYTHONS.get(name, sys.executable), path, *SCRIPTS[name]]
     began = datetime.now(UTC)
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         lines = []

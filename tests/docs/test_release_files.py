@@ -34,6 +34,15 @@ def test_release_files_are_valid(schema: str, files: str) -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_manual_pages_are_those_of_the_commands(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, ROOT / "packaging/man.py", tmp_path], check=True, timeout=60)
+    made, kept = (
+        {path.name: path.read_text("utf-8") for path in folder.glob("*.1")}
+        for folder in (tmp_path, ROOT / "packaging/man")
+    )
+    assert made == kept, "run `make man`"
+
+
 def test_version_is_the_same_everywhere() -> None:
     assert f"version: {VERSION}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
     assert f'version: "{VERSION}"' in (ROOT / "packaging/conda/recipe.yaml").read_text("utf-8")

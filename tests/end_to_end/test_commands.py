@@ -276,6 +276,23 @@ def test_completion_prints_a_script(benchtui: Run) -> None:
     assert "_BENCHTUI_COMPLETE" in benchtui("completion", "bash").stdout
 
 
+@pytest.mark.parametrize(
+    ("shell", "place"),
+    [
+        ("bash", "data/bash-completion/completions/benchtui"),
+        ("fish", "config/fish/completions/benchtui.fish"),
+        ("zsh", ".zfunc/_benchtui"),
+    ],
+)
+def test_completion_is_installed_where_the_shell_looks(
+    shell: str, place: str, home: Path, benchtui: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(home))
+    done = benchtui("completion", shell, "--install")
+    assert str(home / place) in done.stdout
+    assert "_BENCHTUI_COMPLETE" in (home / place).read_text()
+
+
 def test_plan_is_printed_without_starting_anything(benchtui: Run, sweep_file: Path) -> None:
     planned = benchtui("plan", str(sweep_file), "--set", "precision=fp32,tf32")
     assert planned.returncode == 0 and planned.stderr == ""

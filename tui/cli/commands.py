@@ -3,7 +3,7 @@
 COMMANDS = {
     "attach": ("watch", "attach", "Watch a running sweep."),
     "compare": ("compare", "compare", "Compare sessions case by case."),
-    "completion": ("setup", "completion", "Print a shell completion script."),
+    "completion": ("setup", "completion", "Print a shell completion script, or install it."),
     "continue": ("engine", "unpause", "Continue a paused sweep."),
     "demo": ("watch", "demo", "Replay a bundled demo session."),
     "doctor": ("setup", "doctor", "Check what this machine can measure."),

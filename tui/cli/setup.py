@@ -1,11 +1,15 @@
 """``benchtui doctor``, ``themes``, ``keys`` and ``completion``: what is available on this machine."""
 
+import os
 import sys
+from pathlib import Path
 
 import click
 from click.shell_completion import get_completion_class
 
 from benchtui.engine import client
+from benchtui.sessions.errors import BenchtuiError, os_error_text
+from benchtui.sessions.files.output_file import write_text
 from benchtui.themes import user_themes
 from benchtui.tui.cli import app
 from benchtui.tui.cli.options import printable
@@ -60,11 +64,35 @@ def keys() -> None:
 
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
-    """Print a shell completion script.
+@click.option("--install", is_flag=True, help="Write it to the folder where the shell looks for completions.")
+def completion(shell: str, install: bool) -> None:
+    """Print a shell completion script, or install it.
 
-    For bash: eval "$(benchtui completion bash)"
+    Without installing, for bash: eval "$(benchtui completion bash)"
     """
-    script = get_completion_class(shell)
-    if script is not None:
-        click.echo(script(app, {}, "benchtui", "_BENCHTUI_COMPLETE").source())
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None
+    script = completion_class(app, {}, "benchtui", "_BENCHTUI_COMPLETE").source()
+    if not install:
+        click.echo(script)
+        return
+    path = _completion_path(shell)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BenchtuiError(f"{path.parent}: can't be created: {os_error_text(error)}") from error
+    write_text(path, script)
+    click.echo(f"written to {printable(str(path))}; new shells complete benchtui")
+    if shell == "zsh":
+        click.echo("zsh looks there if ~/.zshrc has this before compinit: fpath+=~/.zfunc")
+
+
+def _completion_path(shell: str) -> Path:
+    """Return the file from which a shell loads the completions of benchtui on its own."""
+    data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
+    return {
+        "bash": data / "bash-completion" / "completions" / "benchtui",
+        "fish": config / "fish" / "completions" / "benchtui.fish",
+        "zsh": Path("~/.zfunc/_benchtui").expanduser(),
+    }[shell]
