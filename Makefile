@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/ready
 UV := $(shell command -v uv)
 
-.PHONY: help run test check long compat lowest quantized gpu played-gpu gpu-first mutants bench docs man screenshots page-pictures clean
+.PHONY: help run test check long compat lowest quantized gpu played-gpu gpu-first mutants bench docs man cast screenshots page-pictures clean
 
 help:  ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ docs: $(READY)  ## build the documentation site in build/site
 
 man: $(READY)  ## write the manual pages of the commands
 	$(BIN)/python packaging/man.py
+
+cast: $(READY)  ## record the tour of the demo that the documentation plays
+	$(BIN)/python tests/screenshots/cast.py docs/assets/demo.cast
 
 screenshots: $(READY)  ## make the pictures of README and docs
 	PYTHONPATH=tests $(BIN)/python tests/screenshots/make.py

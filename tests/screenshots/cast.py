@@ -1,0 +1,67 @@
+"""Record a tour of the demo as an asciinema cast, for the documentation: `make cast`."""
+
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pexpect
+
+COLUMNS, ROWS = 100, 30
+TOUR: tuple[tuple[str, float], ...] = (
+    ("", 6.0),  # the Monitor, as cases end
+    ("+", 0.5),
+    ("+", 5.0),
+    ("\x1b[B", 1.0),
+    ("\x1b[B", 1.0),
+    ("\r", 4.0),  # the page of a case
+    ("\x1b", 1.5),
+    ("3", 3.0),  # Charts
+    ("\x1b[C", 2.5),
+    ("\x1b[C", 2.5),
+    ("2", 1.5),
+    ("?", 4.0),
+    ("\x1b", 1.0),
+    ("q", 1.0),
+)
+"""Keys, and the seconds that what they show stays."""
+
+
+def record() -> list[tuple[float, str]]:
+    """Return what the app writes, in pieces with their times in seconds since its start."""
+    pieces: list[tuple[float, str]] = []
+    with tempfile.TemporaryDirectory(prefix="cast-") as home:
+        app = pexpect.spawn(
+            str(Path(sys.executable).with_name("benchtui")),
+            ["demo"],
+            dimensions=(ROWS, COLUMNS),
+            env=os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor", "HOME": home},
+            encoding="utf-8",
+            codec_errors="replace",
+        )
+        began = time.monotonic()
+        for key, stay_s in TOUR:
+            app.send(key)
+            until = time.monotonic() + stay_s
+            while (left := until - time.monotonic()) > 0:
+                try:
+                    pieces.append((time.monotonic() - began, app.read_nonblocking(65536, timeout=left)))
+                except pexpect.TIMEOUT:
+                    break
+                except pexpect.EOF:
+                    return pieces
+        app.close(force=True)
+    return pieces
+
+
+def main(target: Path) -> None:
+    """Write the cast."""
+    head = {"version": 2, "width": COLUMNS, "height": ROWS, "title": "benchtui demo (simulated)"}
+    lines = [head, *([round(at_s, 3), "o", text] for at_s, text in record())]
+    target.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
