@@ -104,10 +104,10 @@ def test_session_list_has_a_header_and_aligned_columns(recorded: Any) -> None:
     run("sessions", "note", "new", "after the update")
     header, *rows = run("sessions").stdout.splitlines()
     assert header.split() == [
-        *("name", "state", "created", "measured", "left", "samples/s", "model", "host", "best", "case")
+        *("name", "state", "created", "measured", "left", "best", "rate", "model", "host", "best", "case")
     ]  # fmt: skip
-    assert rows[0].split()[:8] == [
-        *("old", "completed", "2026-11-21T10:00:00Z", "2/2", "–", "99.9", "tiny-bert", "box")
+    assert rows[0].split()[:9] == [
+        *("old", "completed", "2026-11-21T10:00:00Z", "2/2", "–", "99.9", "samples/s", "tiny-bert", "box")
     ]  # fmt: skip
     assert {row.index("tiny-bert") for row in rows} == {header.index("model")}
     assert rows[1].endswith("note: after the update")
