@@ -20,7 +20,7 @@ from benchtui.tui.shell.keymap import QUIT_KEYS
 
 HOLDS_KEYS = "holds keys"
 """Name of a worker that must finish before the next key: it opens a screen, or its result answers the key."""
-HOLD_S = 5.0
+HOLD_S = 10.0
 """Longest time in seconds for which one key can hold up the next."""
 LEAST_PASSES = 2
 """Passes over the messages after which a key has been handled, if they left none behind."""
@@ -36,8 +36,8 @@ class KeyQueue:
     def __init__(self, app: App[Any]) -> None:
         self._app = app
         self._waiting: deque[events.Event] = deque()
-        self._current: events.Event | None = None
-        """Event that has its turn."""
+        self._delivered: list[events.Event] = []
+        """Events that had their turn, until the app handles them; several if one takes over ``HOLD_S``."""
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -50,7 +50,8 @@ class KeyQueue:
 
         A key that quits discards the keys before it.
         """
-        if event is self._current:
+        if event in self._delivered:
+            self._delivered.remove(event)
             return False
         if isinstance(event, events.Key) and event.key in QUIT_KEYS:
             self._waiting.clear()
@@ -70,8 +71,9 @@ class KeyQueue:
         """Deliver each event once everything that the one before it caused has happened."""
         await self._settle()
         while self._waiting:
-            self._current = self._waiting.popleft()
-            self._app.post_message(self._current)
+            event = self._waiting.popleft()
+            self._delivered.append(event)
+            self._app.post_message(event)
             await self._settle()
 
     async def _settle(self) -> None:

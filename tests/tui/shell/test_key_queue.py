@@ -1,0 +1,41 @@
+import asyncio
+
+import pytest
+from textual import events
+from textual.app import App
+
+from benchtui.tui.shell import key_queue
+from benchtui.tui.shell.key_queue import KeyQueue
+
+
+class Typed(App[None]):
+    """An app that records its keys."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.key_queue = KeyQueue(self)
+        self.keys: list[str] = []
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            if self.key_queue.enqueue(event):
+                return
+            self.keys.append(event.key)
+            if event.key == "a":
+                await asyncio.sleep(0.3)
+        await super().on_event(event)
+
+
+@pytest.mark.parametrize("hold_s", [0.01, 5.0])
+async def test_keys_keep_their_order_even_if_none_is_handled_in_time(
+    hold_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(key_queue, "HOLD_S", hold_s)
+    app = Typed()
+    async with app.run_test():
+        for key in "abcdef":
+            app.post_message(events.Key(key, key))
+        async with asyncio.timeout(60):
+            while len(app.keys) < 6 or not app.key_queue.settled:
+                await asyncio.sleep(0.01)
+    assert app.keys == list("abcdef")
