@@ -8,7 +8,7 @@ import msgspec
 from benchtui.sessions.explain.cases import FAMILIES, ExplainedCase, explained_cases
 from benchtui.sessions.explain.difference import difference
 from benchtui.sessions.explain.findings import findings
-from benchtui.sessions.explain.sentences import gap_sentences, profiling_notes, step_sentence
+from benchtui.sessions.explain.sentences import device_sentence, gap_sentences, profiling_notes, step_sentence
 from benchtui.sessions.explain.tables import difference_tables, kernels_table
 from benchtui.sessions.profiles import FamilyName
 from benchtui.sessions.state.session import Session
@@ -29,7 +29,7 @@ INTRODUCTION = (
 
 
 class ExplainedBlock(msgspec.Struct, frozen=True):
-    """One explained case, or the difference of two."""
+    """Operators of an explained case, or the difference of two."""
 
     title: str
     sentences: list[str]
@@ -89,7 +89,7 @@ def _cell(case: ExplainedCase, name: FamilyName) -> str | None:
 def _findings(case: ExplainedCase, varied: Collection[str], *, full: bool) -> Iterator[Finding]:
     label = case_label(case.case.config, varied)
     found = findings(case)
-    yield Finding(label, f"{capitalized(step_sentence(case))}.")
+    yield Finding(label, f"{capitalized(step_sentence(case))}. {capitalized(device_sentence(case))}.")
     for each in found if full else found[:MOST_SENTENCES]:
         yield Finding(label, f"{each.sentence} Confidence: {each.confidence}.")
     yield from (Finding(label, note) for note in profiling_notes(case))
@@ -105,8 +105,13 @@ def _blocks(cases: Sequence[ExplainedCase], varied: Collection[str], *, full: bo
     for case in cases:
         base = bases.setdefault(case.case.config.work, case)
         if base is not case:
-            found = difference(base, case)
             names = tuple(case_label(each.case.config, varied) for each in (base, case))
-            sentences = list(gap_sentences(found, (names[0], names[1])))
-            title = f"{names[1]} against {names[0]}"
-            yield ExplainedBlock(title, sentences, difference_tables(found, names=names)[0])
+            yield difference_block(f"{names[1]} against {names[0]}", base, case, (names[0], names[1]))
+
+
+def difference_block(
+    title: str, base: ExplainedCase, new: ExplainedCase, names: tuple[str, str]
+) -> ExplainedBlock:
+    """Return the difference of two cases: sentences, and the table of families that make it up."""
+    found = difference(base, new)
+    return ExplainedBlock(title, list(gap_sentences(found, names)), difference_tables(found, names=names)[0])

@@ -21,7 +21,7 @@ from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Baseline, Measure, Sweep, Task, task_named
 
-from .test_sentences import TASKS, objections_to
+from .test_sentences import TASKS, objections_to, recording_of_profiles
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 GOLDEN = Path(__file__).parent / "golden"
@@ -258,6 +258,7 @@ REPORTS: dict[str, Callable[[Any, Path], Session]] = {
     "image": lambda bench, tmp_path: imaging(bench),
     "speech": lambda bench, tmp_path: listening(bench),
     "serve-batch": lambda bench, tmp_path: serving(bench),
+    "explained": lambda bench, tmp_path: with_profiles(bench),
     **{f"recorded-{task}": recorded(FIXTURES / "recorded" / f"{task}.json") for task in TASKS},
 }
 
@@ -276,13 +277,14 @@ def test_default_report_is_as_recorded(named: tuple[str, Session]) -> None:
 
 
 def test_numbers_and_sentences_follow_from_the_results(named: tuple[str, Session]) -> None:
-    _, session = named
+    name, session = named
     task = task_named(session.start.sweep.task)
+    recording = recording_of_profiles(session) if name == "explained" else None
     for full in (False, True):
         report = markdown(session, full=full)
         if task.sample != "samples":
             report = in_samples(report, task)
-        assert objections_to(session, report) == []
+        assert objections_to(session, report, recording) == []
 
 
 def in_samples(report: str, task: Task) -> str:
@@ -293,14 +295,6 @@ def in_samples(report: str, task: Task) -> str:
     words = {several: "samples", several.capitalize(): "Samples"}
     report = re.sub(rf"\b({'|'.join(words)})(?=/(s|day|J)\b)", lambda found: words[found[1]], report)
     return re.sub(rf"(J/|[Pp]er ){one}\b", r"\1sample", report)
-
-
-def test_report_of_explained_cases_is_as_recorded(bench: Any) -> None:
-    """Its own golden file: exports have no profiles from which the checker could compute the section again."""
-    place, text = GOLDEN / "explained.md", markdown(with_profiles(bench))
-    if os.environ.get("UPDATE_GOLDEN"):
-        place.write_text(text)
-    assert text == place.read_text()
 
 
 def test_generation_has_times_of_tokens_and_counts_prompts_apart(bench: Any, read: Any) -> None:

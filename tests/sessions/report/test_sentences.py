@@ -104,6 +104,12 @@ def recording_of(path: Path) -> Recording:
     return Recording.parse(steps.getvalue().decode(), path.read_text())
 
 
+def recording_of_profiles(session: Session) -> Recording:
+    """Return a recording that has the profiles and peaks of a session, and no steps."""
+    events = [*(case.explained for case in session.cases if case.explained), *session.peaks]
+    return Recording({}, json.loads(msgspec.json.encode(events)))
+
+
 # --- drawn sessions
 
 

@@ -13,13 +13,14 @@ verdict on some metrics, such as memory and energy. Only what follows from the m
 from collections.abc import Callable, Sequence
 
 from .answers import check_answers
-from .case_tables import PROFILES, check_tables
+from .case_tables import check_tables
 from .cases import DEFAULTS, SAME_WITHIN, SPEED, Row, key
 from .claims import Claim, Reader
 from .decision import check_decision
 from .facts import Facts
 from .notes import check_caveats, check_head, check_method
 from .options import check_frontier, check_options
+from .profiles import check_profiles
 from .recording import Recording, objections_to_results
 from .report_text import Part, parse_report
 from .results import check_results
@@ -43,6 +44,7 @@ SECTIONS: dict[str, Callable[[Reader, Part], None]] = {
     "Results": check_results,
     "What each option brings": check_options,
     "What the speed costs": check_answers,
+    "Where a step's time goes": check_profiles,
     "Out of memory": _each_item(check_frontier),
     "Model, system and method": check_method,
     "Choices in detail": _each_item(check_choice),
@@ -90,7 +92,6 @@ SECTIONS_OF_FACTS = (
     "Anomalies",
     "Every case",
     "What the speed costs",
-    PROFILES,
     "Warnings",
     "How to reproduce",
 )
@@ -107,7 +108,8 @@ def objections(
 ) -> list[str]:
     """Return what is wrong with a report; empty if each sentence and table agrees with the results.
 
-    With the recording, the results themselves have to follow from its steps.
+    With the recording, the results themselves have to follow from its steps. Profiles of cases are in no other
+    place, so their section needs it.
     """
     reader = Reader(Facts(results, others, same_within), parse_report(report), recording)
     if recording:
