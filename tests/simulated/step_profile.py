@@ -43,8 +43,8 @@ def profile(config: Config, step: Step) -> StepProfile:
         busy_ms[each.family] = busy_ms.get(each.family, 0.0) + each.ms
     gaps_ms = max(0.0, PROFILED * step.launch_ms - step.kernels_ms) + 0.02
     idle_ms = {"tokenizer": TOKENIZE_MS, "python": gaps_ms}
-    families = [FamilyTime(family=name, ms=ms, launches=counts[name]) for name, ms in busy_ms.items()]
-    families += [FamilyTime(family=name, ms=ms) for name, ms in idle_ms.items()]  # type: ignore[arg-type]
+    families = [FamilyTime(family=each, ms=_rounded(ms), launches=counts[each]) for each, ms in busy_ms.items()]
+    families += [FamilyTime(family=each, ms=_rounded(ms)) for each, ms in idle_ms.items()]  # type: ignore[arg-type]
     plain_ms = max(step.kernels_ms, step.launch_ms) + TOKENIZE_MS + TRANSFER_MS
     return StepProfile(
         steps=STEPS,

@@ -47,7 +47,7 @@ def why_lines(view: WhyView, width: int, symbols: Symbols) -> list[Line]:
     lines = [*_sentences(view, width, symbols)]
     known = [side for side in sides if side.case]
     if known:
-        lines += [BLANK, *_bars(known, width, symbols)]
+        lines += [BLANK, *_bars(known, width, symbols, labeled=view.base is not None)]
     if view.gap and view.base:
         return [*lines, BLANK, *_gap(view.gap, (view.base.label, view.case.label), width, symbols)]
     if view.case.case:
@@ -66,6 +66,7 @@ def _sentences(view: WhyView, width: int, symbols: Symbols) -> Iterator[Line]:
     before, sign = (f"{view.case.label}: ", symbols.dot) if view.gap else ("", symbols.chosen)
     for finding in view.findings:
         text = f"{before}{finding.sentence} [{finding.confidence} confidence]"
+        text = text.replace("µs", "us") if symbols.about.isascii() else text
         yield from _wrapped(text, width, (f"{sign} ", _CONFIDENCE[finding.confidence]))
     if (case := view.case.case) and not view.gap:
         if not view.findings:
@@ -91,11 +92,11 @@ def _wrapped(text: str, width: int, sign: Span, role: str = "plain") -> Iterator
         yield line(sign if place == 0 else (" " * len(sign[0]), "plain"), (row, role))
 
 
-def _bars(sides: Sequence[CaseStatus], width: int, symbols: Symbols) -> list[Line]:
+def _bars(sides: Sequence[CaseStatus], width: int, symbols: Symbols, *, labeled: bool) -> list[Line]:
     """Render each step as one bar by family, on one scale, with the names of its larger parts below."""
     cases = [side.case for side in sides if side.case]
     most_ms = max(case.profile.step_ms for case in cases) or 1.0
-    label = max(len(side.label) for side in sides) + 2 if len(sides) > 1 else 0
+    label = max(len(side.label) for side in sides) + 2 if labeled else 0
     lines = []
     for side, case in zip(sides, cases, strict=True):
         after = f" {number(case.profile.step_ms)} ms"

@@ -15,7 +15,7 @@ from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 
 from .checker.sections import objections
-from .test_sentences import altered, recording_of_profiles, results_of
+from .test_sentences import altered, explained_in, results_of
 
 TITLE = "## Where a step's time goes"
 SLOW_LOOP = KernelTime(name="aten::mm", family="matmul", ms=8.0, count=400.0, shape="8x8 float", flops=4e5)
@@ -80,16 +80,16 @@ def test_report_agrees_with_the_profiles_of_every_rule(session: Session) -> None
     for full in (False, True):
         report = markdown(session, full=full)
         assert TITLE in report
-        assert objections(results_of(session), report, recording=recording_of_profiles(session)) == []
+        assert objections(results_of(session), report, explained=explained_in(session)) == []
 
 
 def test_checker_notices_any_changed_figure_of_a_profile(session: Session) -> None:
     report, results = markdown(session, full=True), results_of(session)
-    recording, unnoticed = recording_of_profiles(session), []
+    events, unnoticed = explained_in(session), []
     numbers = figures(report)
     for start, end in numbers[::3]:
         changed = report[:start] + altered(report[start:end]) + report[end:]
-        if changed != report and not objections(results, changed, recording=recording):
+        if changed != report and not objections(results, changed, explained=events):
             unnoticed.append(f"{report[max(0, start - 60) : start]}$ {report[end : end + 20]}")
     assert len(numbers) > 250
     assert unnoticed == []
@@ -108,15 +108,15 @@ def figures(report: str) -> list[tuple[int, int]]:
     return found
 
 
-def test_profiles_need_the_recording(bench: Any) -> None:
+def test_section_without_profiles_is_refused(bench: Any) -> None:
     session = bench.session(bench.steady(1, 28.5), more=[explained(0)])
     (only,) = objections(results_of(session), markdown(session))
-    assert "which is missing" in only
+    assert "no profiles are known" in only
 
 
 def test_note_on_a_slow_profiler_cannot_be_left_out(session: Session) -> None:
-    recording, report = recording_of_profiles(session), markdown(session)
+    report = markdown(session)
     shorter = re.sub(r"- \*\*[^*]+\*\*: Profiling lengthened .*\n", "", report)
     assert shorter != report
-    found = objections(results_of(session), shorter, recording=recording)
+    found = objections(results_of(session), shorter, explained=explained_in(session))
     assert any("'Profiling lengthened the step' is not said" in each for each in found)

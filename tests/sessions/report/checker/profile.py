@@ -1,6 +1,7 @@
 """Recorded profile of a case, read without benchtui's code."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .cases import Row
@@ -29,6 +30,8 @@ class Profile:
     found: Row
     changed: list[str]
     peaks: Row
+    absent: str | None
+    """Why there is no profile."""
 
     @property
     def step_ms(self) -> float:
@@ -67,12 +70,17 @@ class Profile:
         return self.found.get("memory", {})  # type: ignore[no-any-return]
 
 
-def profiles_of(recording: Recording, rows: list[Row]) -> dict[int, Profile]:
-    """Return the newest profile of each explained case."""
-    found = {}
-    for event in recording.events:
-        if event["event"] == "explained" and event.get("profile"):
-            row = rows[event["case"]]
-            changed = event.get("changed", [])
-            found[event["case"]] = Profile(row, event["profile"], changed, recording.peaks(row) or {})
-    return found
+def profiles_of(events: Sequence[Row], rows: Sequence[Row]) -> dict[int, Profile]:
+    """Return the newest profile of each explained case, or why there is none."""
+    peaks = Recording({}, list(events)).peaks
+    return {
+        each["case"]: Profile(
+            rows[each["case"]],
+            each.get("profile") or {},
+            each.get("changed", []),
+            peaks(rows[each["case"]]) or {},
+            each.get("absent"),
+        )
+        for each in events
+        if each["event"] == "explained"
+    }

@@ -4,7 +4,7 @@ import re
 
 from .cases import Groups, Row
 from .claims import Claim, Reader, shapes
-from .profile import FAMILIES, Profile, profiles_of
+from .profile import FAMILIES, Profile
 from .profile_difference import Difference
 from .profile_sentences import OF_A_CASE
 from .report_text import NUMBER, Item, Part, rounds_to
@@ -18,11 +18,10 @@ SIZES = {"T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3}
 
 def check_profiles(reader: Reader, part: Part) -> None:
     """Check the section, or one of its subsections."""
-    if reader.recording is None:
-        reader.objections.append(f"{part.section}: the profiles are in the recording, which is missing")
-        return
-    known = profiles_of(reader.recording, reader.facts.rows)
-    if part.title == part.section:
+    known = reader.profiles
+    if not known:
+        reader.objections.append(f"{part.section}: no profiles are known")
+    elif part.title == part.section:
         _check_lead(reader, part, known)
     elif part.title.startswith("Operators of "):
         _check_operators(reader, part, known[reader.case(part.title.removeprefix("Operators of "))["case"]])
@@ -121,14 +120,12 @@ def _ignore(claim: Claim, shown: Groups, part: Part, known: dict[int, Profile]) 
 
 def _check_more(claim: Claim, shown: Groups, part: Part, known: dict[int, Profile]) -> None:
     columns = {title for table in part.tables for row in table for title in row} - {"ms per step"}
-    claim.require_value(shown["k"], len(known) - len(columns), "the number of others")
+    others = sum(not each.absent for each in known.values()) - len(columns)
+    claim.require_value(shown["k"], others, "the number of others")
 
 
 def _check_missing(claim: Claim, shown: Groups, part: Part, known: dict[int, Profile]) -> None:
-    recording = claim.reader.recording
-    events = recording.events if recording else []
-    ended = [e for e in events if e["event"] == "explained" and e["case"] == int(shown["case"])]
-    claim.require(ended and ended[-1].get("absent") == shown["reason"], "another reason")
+    claim.require(known[int(shown["case"])].absent == shown["reason"], "another reason")
 
 
 OF_ALL = shapes(

@@ -20,6 +20,7 @@ from .decision import check_decision
 from .facts import Facts
 from .notes import check_caveats, check_head, check_method
 from .options import check_frontier, check_options
+from .profile import profiles_of
 from .profiles import check_profiles
 from .recording import Recording, objections_to_results
 from .report_text import Part, parse_report
@@ -105,13 +106,15 @@ def objections(
     *,
     same_within: float = SAME_WITHIN,
     recording: Recording | None = None,
+    explained: Sequence[Row] = (),
 ) -> list[str]:
     """Return what is wrong with a report; empty if each sentence and table agrees with the results.
 
-    With the recording, the results themselves have to follow from its steps. Profiles of cases are in no other
-    place, so their section needs it.
+    With the recording, the results themselves have to follow from its steps. ``explained`` are the events with
+    profiles and peaks, which no export has: the section of explained cases needs them.
     """
     reader = Reader(Facts(results, others, same_within), parse_report(report), recording)
+    reader.profiles = profiles_of(explained, reader.facts.rows)
     if recording:
         reader.objections += objections_to_results(recording, reader.facts.rows)
     for part in reader.parts:
