@@ -24,6 +24,8 @@ class CaseJson(msgspec.Struct, frozen=True, kw_only=True):
     """Without the timeline, which is in the session file."""
     absent: str | None = None
     """Why there is no profile."""
+    simulated: bool = False
+    """Whether a model computed its profile, and nothing was run."""
 
 
 class DifferenceJson(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +49,7 @@ def case_json(case: ExplainedCase) -> CaseJson:
         findings=findings(case),
         notes=tuple(profiling_notes(case)),
         profile=msgspec.structs.replace(case.profile, timeline=None),
+        simulated=case.case.simulated,
     )
 
 

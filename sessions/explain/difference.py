@@ -7,6 +7,9 @@ import msgspec
 from benchtui.sessions.explain.cases import FAMILIES, ExplainedCase
 from benchtui.sessions.profiles import FamilyName
 
+DIGITS = 6
+"""Decimals of a difference in milliseconds, beyond which it is the rounding of its sum."""
+
 
 class Part(msgspec.Struct, frozen=True):
     """Difference in one family or operator, in milliseconds per step."""
@@ -19,7 +22,7 @@ class Part(msgspec.Struct, frozen=True):
     @property
     def gap_ms(self) -> float:
         """Extra time in the new case."""
-        return (self.new_ms or 0.0) - (self.base_ms or 0.0)
+        return round((self.new_ms or 0.0) - (self.base_ms or 0.0), DIGITS)
 
 
 class CaseDifference(msgspec.Struct, frozen=True):
@@ -42,7 +45,7 @@ class CaseDifference(msgspec.Struct, frozen=True):
     @property
     def remainder_ms(self) -> float:
         """Part of the measured difference that the profiles don't show."""
-        return self.measured_gap_ms - self.profiled_gap_ms
+        return round(self.measured_gap_ms - self.profiled_gap_ms, DIGITS)
 
     def share(self, part: Part) -> float | None:
         """Return the share of a part in the measured difference; None if there is no difference."""
@@ -57,7 +60,7 @@ def difference(base: ExplainedCase, new: ExplainedCase) -> CaseDifference:
     return CaseDifference(
         base=base,
         new=new,
-        measured_gap_ms=(measured[1] or 0.0) - (measured[0] or 0.0),
+        measured_gap_ms=round((measured[1] or 0.0) - (measured[0] or 0.0), DIGITS),
         families=_sorted([_family(name, base, new) for name in FAMILIES]),
         kernels=_sorted(_kernels(base, new)),
     )

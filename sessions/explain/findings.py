@@ -5,6 +5,7 @@ write a function and list it in ``RULES``; its test plants the cause.
 """
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Literal
 
 import msgspec
@@ -26,6 +27,8 @@ SMALL_FLOPS = 2e6
 LEAST_GROWTH_MB = 0.05
 LEAST_MEMORY_MB = 100.0
 """Least memory of a kind that is worth reducing."""
+MEMORY_SHARE = 0.35
+"""Smallest share of a step's memory that is worth a sentence."""
 NEAR_PEAK = 0.7
 ARITHMETIC: tuple[FamilyName, ...] = ("matmul", "attention", "elementwise", "gather", "copy", "optimizer")
 """Families whose operators run on several threads."""
@@ -44,6 +47,8 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 Rule = Callable[[ExplainedCase], Finding | None]
+FamilySentence = Callable[[ExplainedCase, str], str | None]
+"""Returns a sentence about a family, given its time as ``40% of the step (8.00 ms)``; None for no finding."""
 
 
 def findings(case: ExplainedCase) -> tuple[Finding, ...]:
@@ -52,14 +57,33 @@ def findings(case: ExplainedCase) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda each: -1.0 if each.ms is None else each.ms, reverse=True))
 
 
+def _of_family(
+    name: str, family: FamilyName, least: float, confidence: Confidence = "high"
+) -> Callable[[FamilySentence], Rule]:
+    """Make a rule about a family that takes at least this share of a step, from its sentence."""
+
+    def make(sentence: FamilySentence) -> Rule:
+        @wraps(sentence)
+        def rule(case: ExplainedCase) -> Finding | None:
+            if case.share(family) < least:
+                return None
+            ms = case.ms(family)
+            text = sentence(case, _of_step(case, ms))
+            return Finding(name, text, confidence, ms) if text else None
+
+        return rule
+
+    return make
+
+
 def sleeping(case: ExplainedCase) -> Finding | None:
     """Find a main thread that sleeps while no operator runs."""
     share, ms = case.share("wait"), case.ms("wait")
     if share < SHARE:
         return None
     sentence = (
-        f"In {_percent(share)} of the step ({_ms(ms)}) the main thread sleeps while no operator runs: it waits"
-        " for something outside of torch, such as time.sleep, a lock, a file or the network."
+        f"In {_of_step(case, ms)} the main thread sleeps while no operator runs: it waits for something outside"
+        " of torch, such as time.sleep, a lock, a file or the network."
     )
     return Finding("sleeping", sentence, "high" if share >= 2 * SHARE else "medium", ms)
 
@@ -70,8 +94,7 @@ def idle_gpu(case: ExplainedCase) -> Finding | None:
     if profile.busy_ms is None or not profile.step_ms:
         return None
     idle_ms, gaps_ms = sum(profile.idle_ms.values()), profile.idle_ms.get("python", 0.0)
-    share = idle_ms / profile.step_ms
-    if share < SHARE:
+    if idle_ms < SHARE * profile.step_ms:
         return None
     each_us = 1000 * profile.busy_ms / profile.launches if profile.launches else 0.0
     graphs = case.case.config.uses_cuda_graphs
@@ -80,7 +103,7 @@ def idle_gpu(case: ExplainedCase) -> Finding | None:
         f" {_ms(profile.step_ms)}"
     )
     sentence = (
-        f"In {_percent(share)} of the step ({_ms(idle_ms)}) the GPU waits for its host:"
+        f"In {_of_step(case, idle_ms)} the GPU waits for its host:"
         f" {profile.launches:,.0f} launches of {number(each_us)} µs on average{'' if graphs else bound}."
     )
     return Finding("idle GPU", sentence, "high", idle_ms)
@@ -105,43 +128,36 @@ def python_loop(case: ExplainedCase) -> Finding | None:
     return Finding("Python loop", sentence, "medium", ms)
 
 
-def python_gaps(case: ExplainedCase) -> Finding | None:
+@_of_family("Python gaps", "python", 2 * SHARE, "medium")
+def python_gaps(case: ExplainedCase, taken: str) -> str | None:
     """Find a CPU step in which Python takes much time between operators."""
-    share, ms = case.share("python"), case.ms("python")
-    if case.profile.busy_ms is not None or share < 2 * SHARE or python_loop(case):
+    if case.profile.busy_ms is not None or python_loop(case):
         return None
-    sentence = (
-        f"Python and the gaps between operators take {_percent(share)} of the step ({_ms(ms)}), around"
+    return (
+        f"Python and the gaps between operators take {taken}, around"
         f" {count(round(case.profile.launches), 'operator')} that Python calls. The profiler lengthens these"
         " gaps."
     )
-    return Finding("Python gaps", sentence, "medium", ms)
 
 
-def tokenizing(case: ExplainedCase) -> Finding | None:
+@_of_family("tokenizer", "tokenizer", 2 * SHARE)
+def tokenizing(case: ExplainedCase, taken: str) -> str:
     """Find a step that spends its time on tokenizing."""
-    share, ms = case.share("tokenizer"), case.ms("tokenizer")
-    if share < 2 * SHARE:
-        return None
-    sentence = (
-        f"Tokenizing takes {_percent(share)} of the step ({_ms(ms)}), and the device computes nothing"
-        " meanwhile: tokenize the data set ahead of time, or in parallel (tokenizer_threads)."
+    return (
+        f"Tokenizing takes {taken}, and the device computes nothing meanwhile: tokenize the data set ahead of"
+        " time, or in parallel (tokenizer_threads)."
     )
-    return Finding("tokenizer", sentence, "high", ms)
 
 
-def copying(case: ExplainedCase) -> Finding | None:
+@_of_family("copies", "copy", SHARE)
+def copying(case: ExplainedCase, taken: str) -> str:
     """Find copies and casts that take much of a step."""
-    share, ms = case.share("copy"), case.ms("copy")
-    if share < SHARE:
-        return None
     longest = _longest(case, "copy")
     named = ""
     if longest:
         shape = f" of {longest.shape.partition(',')[0]}" if longest.shape else ""
         named = f"; most of it is {longest.name}{shape}, {longest.count:,.0f} times per step, {_ms(longest.ms)}"
-    sentence = f"Copies and casts take {_percent(share)} of the step ({_ms(ms)}){named}. They compute nothing."
-    return Finding("copies", sentence, "high", ms)
+    return f"Copies and casts take {taken}{named}. They compute nothing."
 
 
 def few_threads(case: ExplainedCase) -> Finding | None:
@@ -170,9 +186,8 @@ def double_precision(case: ExplainedCase) -> Finding | None:
         return None
     worst = doubles[0]
     sentence = (
-        f"{_percent(ms / case.profile.step_ms)} of the step ({_ms(ms)}) computes in float64, most of it"
-        f" {worst.name} on {worst.shape}: a NumPy array or a Python float may have promoted the rest. float32"
-        " moves half the bytes."
+        f"{_of_step(case, ms)} computes in float64, most of it {worst.name} on {worst.shape}: a NumPy array or"
+        " a Python float may have promoted the rest. float32 moves half the bytes."
     )
     return Finding("float64", sentence, "high", ms)
 
@@ -219,60 +234,56 @@ def growing(case: ExplainedCase) -> Finding | None:
 def activations(case: ExplainedCase) -> Finding | None:
     """Find activations that take most of the memory of a training step."""
     kinds = case.profile.memory
-    if not kinds.activations_mb or kinds.activations_mb < LEAST_MEMORY_MB or not kinds.gradients_mb:
-        return None
-    total_mb = _total_mb(case)
-    if kinds.activations_mb < 0.5 * total_mb:
+    if not kinds.gradients_mb:
         return None
     checkpointing = case.case.config.activation_checkpointing == "on"
-    advice = "a smaller batch" if checkpointing else "activation_checkpointing=on, or a smaller batch,"
-    sentence = (
-        f"Activations are {_percent(kinds.activations_mb / total_mb)} of the memory of the step"
-        f" ({memory(kinds.activations_mb)} of {memory(total_mb)}): {advice} reduces them."
-    )
-    return Finding("activations", sentence, "high")
+    advice = f"{'' if checkpointing else 'activation_checkpointing=on or '}a smaller batch reduces them"
+    return _of_memory(case, "activations", "Activations are", kinds.activations_mb, advice)
 
 
 def optimizer_state(case: ExplainedCase) -> Finding | None:
     """Find optimizer state that takes much of the memory of a training step."""
-    kinds = case.profile.memory
-    if not kinds.optimizer_mb or kinds.optimizer_mb < LEAST_MEMORY_MB:
-        return None
-    total_mb = _total_mb(case)
-    if kinds.optimizer_mb < 0.35 * total_mb:
-        return None
-    sentence = (
-        f"The state of the optimizer is {_percent(kinds.optimizer_mb / total_mb)} of the memory of the step"
-        f" ({memory(kinds.optimizer_mb)} of {memory(total_mb)}): adamw-8bit holds about a quarter of it, sgd"
-        " none."
-    )
-    return Finding("optimizer state", sentence, "high")
+    advice = "adamw-8bit holds about a quarter of it, sgd none"
+    state_mb = case.profile.memory.optimizer_mb
+    return _of_memory(case, "optimizer state", "The state of the optimizer is", state_mb, advice)
 
 
-def unfused(case: ExplainedCase) -> Finding | None:
+def weights(case: ExplainedCase) -> Finding | None:
+    """Find weights in float32 that take most of the memory of inference."""
+    kinds, prepared = case.profile.memory, case.case.prepared
+    effective = prepared.effective if prepared else None
+    if kinds.gradients_mb or effective is None or effective.weights_dtype != "float32":
+        return None
+    advice = "bfloat16 halves them, quantization stores them in 8 or 4 bits"
+    return _of_memory(case, "weights", "Weights in float32 are", kinds.weights_mb, advice)
+
+
+def kv_cache(case: ExplainedCase) -> Finding | None:
+    """Find a KV cache that takes much of the memory of generation."""
+    advice = "it grows with the batch and with the tokens of prompt and answer"
+    return _of_memory(case, "KV cache", "The KV cache is", case.profile.memory.cache_mb, advice)
+
+
+@_of_family("unfused", "elementwise", 3 * SHARE, "low")
+def unfused(case: ExplainedCase, taken: str) -> str | None:
     """Find elementwise operators of uncompiled code, which a compiler could fuse."""
-    share, ms = case.share("elementwise"), case.ms("elementwise")
-    if share < 3 * SHARE or case.case.config.compile not in ("off", ""):
+    if case.case.config.compile not in ("off", ""):
         return None
-    sentence = (
-        f"Normalization and elementwise operators take {_percent(share)} of the step ({_ms(ms)}) without being"
-        " fused: compile=default can save a part of it, at most all of it."
+    return (
+        f"Normalization and elementwise operators take {taken} without being fused: compile=default can save a"
+        " part of it, at most all of it."
     )
-    return Finding("unfused", sentence, "low", ms)
 
 
-def optimizing(case: ExplainedCase) -> Finding | None:
+@_of_family("optimizer", "optimizer", 2 * SHARE, "medium")
+def optimizing(case: ExplainedCase, taken: str) -> str:
     """Find an optimizer that takes much of a step."""
-    share, ms = case.share("optimizer"), case.ms("optimizer")
-    if share < 2 * SHARE:
-        return None
-    launches = next(each.launches for each in case.profile.families if each.family == "optimizer")
-    sentence = (
-        f"The optimizer takes {_percent(share)} of the step ({_ms(ms)}) in {launches:,.0f} operators: it reads"
-        " and writes all weights and its state once per step, whatever the batch. A fused one (adamw-fused)"
-        " calls fewer operators; accumulation makes its steps rarer."
+    launches = sum(each.launches for each in case.profile.families if each.family == "optimizer")
+    return (
+        f"The optimizer takes {taken} in {launches:,.0f} operators: it reads and writes all weights and its"
+        " state once per step, whatever the batch. A fused one (adamw-fused) calls fewer operators;"
+        " accumulation makes its steps rarer."
     )
-    return Finding("optimizer", sentence, "medium", ms)
 
 
 def near_peak(case: ExplainedCase) -> Finding | None:
@@ -304,6 +315,8 @@ RULES: tuple[Rule, ...] = (
     growing,
     activations,
     optimizer_state,
+    weights,
+    kv_cache,
     unfused,
     optimizing,
     near_peak,
@@ -320,10 +333,24 @@ def _longest(case: ExplainedCase, family: FamilyName) -> KernelTime | None:
     return next((each for each in case.profile.kernels if each.family == family), None)
 
 
-def _total_mb(case: ExplainedCase) -> float:
+def _of_memory(
+    case: ExplainedCase, name: str, subject: str, size_mb: float | None, advice: str
+) -> Finding | None:
+    """Return a finding about a kind of memory that takes much of a step's."""
     kinds = case.profile.memory
     parts = (kinds.weights_mb, kinds.gradients_mb, kinds.optimizer_mb, kinds.activations_mb, kinds.cache_mb)
-    return sum(each or 0.0 for each in parts)
+    total_mb = sum(each or 0.0 for each in parts)
+    if not size_mb or size_mb < max(LEAST_MEMORY_MB, MEMORY_SHARE * total_mb):
+        return None
+    sentence = (
+        f"{subject} {_percent(size_mb / total_mb)} of the memory of the step ({memory(size_mb)} of"
+        f" {memory(total_mb)}): {advice}."
+    )
+    return Finding(name, sentence, "high")
+
+
+def _of_step(case: ExplainedCase, ms: float) -> str:
+    return f"{_percent(ms / case.profile.step_ms)} of the step ({_ms(ms)})"
 
 
 def _percent(share: float) -> str:

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 from benchtui.sessions.explain.cases import SLOWED, ExplainedCase
 from benchtui.sessions.explain.difference import CaseDifference
-from benchtui.sessions.text.formatting import listed, number, percent
+from benchtui.sessions.text.formatting import count, listed, number, percent
 
 SAME_SHARE = 0.02
 """Largest difference of two steps that isn't worth explaining."""
 MOST_NAMED, LEAST_NAMED = 3, 0.05
 """Most families that are named, and the least share of a difference for which one is."""
+_WAITED_FOR = {"python": "Python", "tokenizer": "the tokenizer", "wait": "a sleeping thread"}
+"""What a GPU waits for, by the family that its idle time belongs to."""
 
 
 def step_sentence(case: ExplainedCase) -> str:
@@ -19,6 +21,24 @@ def step_sentence(case: ExplainedCase) -> str:
     return (
         f"{measured}{number(profile.plain_ms)} ms in this run without the profiler,"
         f" {number(profile.step_ms)} ms with it (mean of {profile.steps})"
+    )
+
+
+def device_sentence(case: ExplainedCase) -> str:
+    """Say how busy the device is, what a GPU waits for, and how much a step launches."""
+    profile = case.profile
+    if profile.busy_ms is None:
+        threads = f" on {count(profile.threads, 'thread')}" if profile.threads else ""
+        of = f" of {profile.processors}" if profile.processors else ""
+        busy = f", {number(profile.busy_cpus)}{of} CPUs busy" if profile.busy_cpus is not None else ""
+        return f"{count(round(profile.launches), 'operator')} per step{threads}{busy}"
+    causes = sorted(profile.idle_ms.items(), key=lambda each: -each[1])
+    waits = listed([f"{number(ms)} ms for {_WAITED_FOR.get(family, family)}" for family, ms in causes])
+    launching = f", {number(profile.launching_ms)} ms to launch them" if profile.launching_ms else ""
+    return (
+        f"the GPU is busy for {number(profile.busy_ms)} of {number(profile.step_ms)} ms"
+        f"{f', and waits {waits}' if waits else ''}; {profile.launches:,.0f} kernels and copies per"
+        f" step{launching}"
     )
 
 

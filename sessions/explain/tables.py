@@ -9,8 +9,6 @@ from benchtui.sessions.profiles import FamilyTime, KernelTime
 from benchtui.sessions.text.formatting import number, percent
 from benchtui.sessions.text.tables import Column, Table, table
 
-LEAST_DIGITS = 6
-"""Decimals of a difference in milliseconds, beyond which it is the rounding of its sum."""
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"))
 _MEMORY = {
     "weights_mb": "weights",
@@ -137,5 +135,5 @@ def _share(found: CaseDifference, part: Part) -> str | None:
 
 def signed(value_ms: float) -> str:
     """Format a difference in milliseconds with its sign."""
-    shown = number(round(value_ms, LEAST_DIGITS)) or ""
+    shown = number(value_ms) or ""
     return shown if shown.startswith("-") or shown == "0" else f"+{shown}"

@@ -11,9 +11,11 @@ from benchtui.sessions.compare.system_facts import Fact
 from benchtui.sessions.report.compare_columns import Columns, full_columns, pair_rows
 from benchtui.sessions.report.comparison import decision, systems
 from benchtui.sessions.report.comparison.caveats import caveats, limitations
+from benchtui.sessions.report.comparison.explained import explained
 from benchtui.sessions.report.comparison.interpretation import interpretation
 from benchtui.sessions.report.comparison.naming import base_name, lettered, new_name
 from benchtui.sessions.report.document import render, when
+from benchtui.sessions.report.explain import ExplainedBlock
 from benchtui.sessions.report.overview.results import without_equal
 from benchtui.sessions.report.reproduce import no_recipe_reason, recipe
 from benchtui.sessions.stats.results import task_of
@@ -34,6 +36,8 @@ class Block(msgspec.Struct, frozen=True):
     table: Table | None
     same: str
     """Columns that are equal in all rows, with their value."""
+    explained: list[ExplainedBlock]
+    """What makes up the difference of cases with a profile in both sessions."""
 
 
 class Setup(msgspec.Struct, frozen=True):
@@ -126,6 +130,7 @@ def _block(against: PairwiseComparison, columns: Callable[[str], Columns]) -> Bl
         lead=f"{decision.tally(against)} {systems.pairing(against)}".rstrip(),
         table=shown,
         same=f"All rows: {', '.join(same)}." if same else "",
+        explained=explained(against),
     )
 
 

@@ -4,11 +4,13 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.explain.cases import FAMILIES, ExplainedCase, explained_cases
 from benchtui.sessions.explain.difference import difference
 from benchtui.sessions.explain.findings import findings
-from benchtui.sessions.explain.sentences import gap_sentences, profiling_notes, step_sentence
+from benchtui.sessions.explain.selection import selected
+from benchtui.sessions.explain.sentences import device_sentence, gap_sentences, profiling_notes, step_sentence
 from benchtui.sessions.explain.tables import difference_tables, kernels_table
 from benchtui.sessions.profiles import FamilyName
 from benchtui.sessions.state.session import Session
@@ -17,9 +19,9 @@ from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import Finding
 
-MOST_CASES = 4
+MOST_CASES = 3
 """Explained cases in a report that isn't the full one."""
-MOST_SENTENCES = 4
+MOST_SENTENCES = 2
 """Findings per case there."""
 INTRODUCTION = (
     "These cases ran again in a process of their own, for a few steps under torch's profiler. On a CPU, the"
@@ -29,10 +31,10 @@ INTRODUCTION = (
 
 
 class ExplainedBlock(msgspec.Struct, frozen=True):
-    """One explained case, or the difference of two."""
+    """Operators of an explained case, or the difference of two."""
 
     title: str
-    sentences: list[str]
+    text: str
     table: Table | None
 
 
@@ -51,7 +53,7 @@ class ExplainSection(msgspec.Struct, frozen=True):
 def explain(session: Session, varied: Collection[str], *, full: bool) -> ExplainSection | None:
     """Return the section; None unless some case was explained."""
     known = explained_cases(session)
-    shown = known if full else known[:MOST_CASES]
+    shown = known if full else _chosen(session, known)
     missing = [case for case in session.cases if case.explained and case.explained.absent]
     if not known and not missing:
         return None
@@ -69,6 +71,13 @@ def explain(session: Session, varied: Collection[str], *, full: bool) -> Explain
         cases=[finding for case in shown for finding in _findings(case, varied, full=full)],
         blocks=list(_blocks(shown, varied, full=full)),
     )
+
+
+def _chosen(session: Session, known: Sequence[ExplainedCase]) -> Sequence[ExplainedCase]:
+    """Return the cases of a short report in plan order: baselines and best cases before others."""
+    first = selected(session, ("baseline", "best"))
+    chosen = sorted(known, key=lambda each: each.case.index not in first)[:MOST_CASES]
+    return sorted(chosen, key=lambda each: each.case.index)
 
 
 def _families(cases: Sequence[ExplainedCase], varied: Collection[str]) -> Table | None:
@@ -89,7 +98,7 @@ def _cell(case: ExplainedCase, name: FamilyName) -> str | None:
 def _findings(case: ExplainedCase, varied: Collection[str], *, full: bool) -> Iterator[Finding]:
     label = case_label(case.case.config, varied)
     found = findings(case)
-    yield Finding(label, f"{capitalized(step_sentence(case))}.")
+    yield Finding(label, f"{capitalized(step_sentence(case))}. {capitalized(device_sentence(case))}.")
     for each in found if full else found[:MOST_SENTENCES]:
         yield Finding(label, f"{each.sentence} Confidence: {each.confidence}.")
     yield from (Finding(label, note) for note in profiling_notes(case))
@@ -99,14 +108,22 @@ def _blocks(cases: Sequence[ExplainedCase], varied: Collection[str], *, full: bo
     if full:
         for case in cases:
             yield ExplainedBlock(
-                f"Operators of {case_label(case.case.config, varied)}", [], kernels_table(case)
+                f"Operators of {case_label(case.case.config, varied)}", "", kernels_table(case)
             )
     bases: dict[object, ExplainedCase] = {}
     for case in cases:
         base = bases.setdefault(case.case.config.work, case)
         if base is not case:
-            found = difference(base, case)
             names = tuple(case_label(each.case.config, varied) for each in (base, case))
-            sentences = list(gap_sentences(found, (names[0], names[1])))
-            title = f"{names[1]} against {names[0]}"
-            yield ExplainedBlock(title, sentences, difference_tables(found, names=names)[0])
+            block = difference_block(f"{names[1]} against {names[0]}", base, case, (names[0], names[1]))
+            yield block if full else replace(block, table=None)
+
+
+def difference_block(
+    title: str, base: ExplainedCase, new: ExplainedCase, names: tuple[str, str]
+) -> ExplainedBlock:
+    """Return the difference of two cases: sentences, and the table of families that make it up."""
+    found = difference(base, new)
+    return ExplainedBlock(
+        title, " ".join(gap_sentences(found, names)), difference_tables(found, names=names)[0]
+    )

@@ -8,12 +8,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from explained import explained
 from msgspec.structs import replace
 from simulated.make_demo import write_demo
 from textual.worker import WorkerCancelled
 
 from benchtui.engine.client import Engine
+from benchtui.sessions.events import CaseFinished, CaseStarted, SessionFinished, SessionStarted, Steps
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library.paths import demo_path
+from benchtui.sessions.payloads import Host
+from benchtui.sessions.sweep import Axes, Sweep, cases
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import ComparisonRequested
@@ -48,14 +53,35 @@ class Picture:
     """Session to open and its engine, given a scratch folder."""
     compared: bool = False
     """Whether two sessions are compared."""
+    size: tuple[int, int] = SIZE
 
 
 def running(folder: Path) -> tuple[Path, Engine]:
     """Write a session that has not ended, and pretend that its engine still runs."""
-    lines = demo_path().read_text("utf-8").splitlines(keepends=True)
+    lines = [
+        line for line in demo_path().read_text("utf-8").splitlines(keepends=True) if '"explained"' not in line
+    ]
     path = folder / "quick.json"
     path.write_text("".join(lines[: int(len(lines) * MOMENT)]), "utf-8")
     return path, StillRunning(session_id="", path=path, pid=0)
+
+
+def with_profiles(folder: Path) -> tuple[Path, None]:
+    """Write a session of two precisions, with the profiles of the tests."""
+    path = folder / "explained.json"
+    sweep = Sweep(name="explained", model="m", axes=Axes(precision=("fp32", "bf16")))
+    plan = tuple(case.config for case in cases(sweep))
+    journal = Journal(path)
+    journal.append(SessionStarted(t=0.0, id="explained", created="", sweep=sweep, plan=plan, host=Host()))
+    for index, (config, ms) in enumerate(zip(plan, (28.5, 16.3), strict=True)):
+        journal.append(CaseStarted(t=1.0, case=index, config=config))
+        journal.append(Steps(t=2.0, case=index, phase="measure", wall_ms=[ms] * 20))
+        journal.append(CaseFinished(t=3.0, case=index, outcome="ok"))
+    for event in (explained(0), explained(1, fast=True)):
+        journal.append(event)
+    journal.append(SessionFinished(t=99.0, outcome="completed"))
+    journal.close()
+    return path, None
 
 
 PICTURES = (
@@ -64,6 +90,9 @@ PICTURES = (
     Picture("case", ("enter",)),
     Picture("compare", compared=True),
     Picture("editor", open=lambda folder: (None, None)),
+    Picture("why-80", ("g", "W"), with_profiles, size=(80, 24)),
+    Picture("why-120", ("g", "W", "b"), with_profiles),
+    Picture("why-200", ("g", "W"), with_profiles, size=(200, 50)),
 )
 
 
@@ -72,7 +101,7 @@ async def draw(picture: Picture, theme: str, folder: Path) -> str:
     session, engine = picture.open(folder)
     context = replace(AppContext.here(), running=list, recorded=list, folder=folder, missing_device=lambda: "")
     app = BenchtuiApp(context, session, engine, theme=theme, clock=lambda: 0.0)
-    async with app.run_test(size=SIZE) as pilot:
+    async with app.run_test(size=picture.size) as pilot:
 
         async def settle() -> None:
             """Wait until nothing changes any more: a file is read in parts, on a timer."""

@@ -75,6 +75,10 @@ class Step:
     """Largest single tensor."""
     dynamic_w: float
     """Power above idle while the GPU is busy, without the limit."""
+    products_ms: float
+    attention_ms: float
+    elementwise_ms: float
+    """Parts of the time in which the GPU is busy."""
 
     decode_kernels_ms: float = 0.0
     decode_launch_ms: float = 0.0
@@ -137,6 +141,9 @@ def step(config: Config) -> Step:
         dynamic_w=_dynamic_w(
             (products_s + attention_s) * full / kernels_s, bytes_s / kernels_s, config.precision
         ),
+        products_ms=1000 * products_s,
+        attention_ms=1000 * attention_s,
+        elementwise_ms=1000 * bytes_s,
     )
 
 

@@ -6,13 +6,16 @@ Nothing is measured: every screen and export of it says SIMULATED. The same seed
 make servers with other numbers of GPUs.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+from simulated import llama
 from simulated.box import CPUS, GPU_NAME, Box
 from simulated.case_run import CaseRun, Simulation
 from simulated.incidents import incident
 from simulated.llama import MODEL, PEAK_BYTES_PER_S, PEAK_FLOPS_PER_S
+from simulated.step_profile import profile
 
 from benchtui.engine.node.energy import idle_power_w
 from benchtui.engine.supervisor.round_policy import Rounds
@@ -20,6 +23,7 @@ from benchtui.sessions.events import (
     AnyEvent,
     CaseFinished,
     CaseRepeated,
+    Explained,
     Idle,
     Message,
     Peaks,
@@ -66,6 +70,9 @@ SWEEP = Sweep(
         Exclusion(attention="eager", compile="default"),
     ),
 )
+EXPLAINED = Baseline(precision="bf16", attention="sdpa")
+"""Cases with a profile: small and large batches, with and without the compiler."""
+CREATED = "2026-11-23T09:00:00Z"
 SUSTAINED, BURST = {"bf16": 0.70, "fp32": 0.82, "bytes": 0.88}, {"bf16": 0.76, "fp32": 0.84, "bytes": 0.91}
 """Measured peaks as shares of the data sheet's."""
 
@@ -99,6 +106,8 @@ def events(*, gpus: int = GPUS, seed: int = SEED, sweep: Sweep = SWEEP) -> list[
                 box.advance(0.05)
     box.advance(0.5)
     box.flush()
+    if sweep.task == "lm-forward":
+        found += _explained(simulation)
     found.append(SessionFinished(t=round(box.now_s, 4), outcome="completed"))
     return found
 
@@ -107,7 +116,7 @@ def _session_started(simulation: Simulation, name: str) -> SessionStarted:
     return SessionStarted(
         t=0.0,
         id=name,
-        created="2026-11-23T09:00:00Z",
+        created=CREATED,
         sweep=simulation.sweep,
         plan=simulation.configs,
         host=simulation.box.describe(),
@@ -143,6 +152,14 @@ def _peaks(t: float, precision: str) -> Peaks:
         bytes_burst_per_s=BURST["bytes"] * copied,
         how=dict.fromkeys(("flops", "bytes"), "simulated: a share of the data sheet's peak"),
     )
+
+
+def _explained(simulation: Simulation) -> Iterator[Explained]:
+    """Yield the profiles of the cases that have one."""
+    t = round(simulation.box.now_s, 4)
+    for case, config in enumerate(simulation.configs):
+        if EXPLAINED.matches(config):
+            yield Explained(t=t, case=case, created=CREATED, profile=profile(config, llama.step(config)))
 
 
 def _run_round(simulation: Simulation, case: int, round_index: int, rounds: Rounds) -> CaseFinished:

@@ -5,15 +5,18 @@ from typing import Any
 
 import pytest
 from msgspec import structs
-from simulated.make_demo import SWEEP, events, write_demo
+from simulated.make_demo import EXPLAINED, SWEEP, events, write_demo
 
 from benchtui.sessions.events import AnyEvent, CaseFinished, RoundFinished, SessionStarted, Telemetry
+from benchtui.sessions.explain.cases import explained_cases
+from benchtui.sessions.explain.difference import difference
+from benchtui.sessions.explain.findings import findings
 from benchtui.sessions.library.paths import DEMO, demo_path, resolve
 from benchtui.sessions.replay.timeline import Timeline
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.disturbance import mark_kind
-from benchtui.sessions.sweep import Axes, Generate
+from benchtui.sessions.sweep import Axes, Baseline, Generate
 
 MOST_BYTES = 1_500_000
 SHORT = structs.replace(
@@ -146,3 +149,16 @@ def test_every_moment_of_the_demo_can_be_replayed() -> None:
     kinds = {mark.kind for mark in timeline.marks.all}
     assert {"begin", "oom", "throttled", "repeated"} <= kinds
     timeline.close()
+
+
+def test_demo_has_profiles_that_sum_to_their_steps(demo: Session) -> None:
+    cases = explained_cases(demo)
+    assert len(cases) == sum(EXPLAINED.matches(case.config) for case in demo.cases) == 16
+    for case in cases:
+        assert sum(each.ms for each in case.profile.families) == pytest.approx(case.profile.step_ms)
+        assert case.drift is not None and abs(case.drift) < 0.15
+    small = Baseline(sequence_length=512, batch_size=1)
+    pair = [case for case in cases if small.matches(case.case.config)]
+    plain, compiled = sorted(pair, key=lambda case: case.case.config.compile != "off")
+    assert "idle GPU" in [each.rule for each in findings(plain)]
+    assert difference(plain, compiled).families[0].name == "Python and launch gaps"

@@ -26,6 +26,7 @@ from benchtui.sessions.events import (
     CaseFinished,
     CasePrepared,
     CaseStarted,
+    Explained,
     RoundFinished,
     Runtime,
     SessionFinished,
@@ -36,6 +37,7 @@ from benchtui.sessions.export import case_export as exported
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.journal.reader import read
 from benchtui.sessions.journal.writer import Journal
+from benchtui.sessions.library.paths import CPU_DEMO, demo_path
 from benchtui.sessions.payloads import Environment, Host, Memory, Model, ProcessSpread, Reported
 from benchtui.sessions.plots.bars import case_speedups
 from benchtui.sessions.plots.spec import plot_data
@@ -222,6 +224,18 @@ def _verdict_word(text: str, role: str) -> str | None:
         verdict is Verdict.UNSURE
     )
     return str(verdict)
+
+
+def test_explained_baseline_is_still_the_baseline() -> None:
+    session = Session.load(demo_path(CPU_DEMO), keep_steps=False)
+    judge = CaseVerdicts(session, SWEEP_DEFAULTS)
+    for case in session.cases:
+        judge.add_ended(case)
+    base = next(case for case in session.cases if judge.is_base(case))
+    session.apply(Explained(t=session.now_s, case=base.index, created="", absent="no room"))
+    again = session.cases[base.index]
+    assert again is not base
+    assert judge.is_base(again) and judge.verdict(again) is None
 
 
 def chart_verdicts(path: Path, judging: VerdictSettings) -> Words:

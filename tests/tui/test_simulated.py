@@ -10,6 +10,7 @@ from benchtui.sessions.library import paths
 from benchtui.tui.case.screen import CaseScreen
 from benchtui.tui.charts.screen import Charts
 from benchtui.tui.compare.screen import Compare
+from benchtui.tui.explain.screen import WhyScreen
 from benchtui.tui.library.screen import Library
 from benchtui.tui.replay.player import Start
 from benchtui.tui.shell.navigation import ComparisonRequested
@@ -70,6 +71,13 @@ async def test_library_says_so(
     async with opened(path, app_context=replace(app_context, recorded=paths.entries)) as seen:
         text = await shown(seen, Library, "4")
         assert ("SIMULATED mine" in text) is (simulated is not None), text
+
+
+async def test_why_says_so(opened: Any) -> None:
+    async with opened(paths.demo_path(), size=SIZES[1]) as seen:
+        await seen.press("g")
+        text = await shown(seen, WhyScreen, "W")
+        assert "SIMULATED" in text
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
+import msgspec
+
 from benchtui.sessions.explain.cases import FAMILIES, SHOWN_KERNELS, ExplainedCase
 from benchtui.sessions.explain.difference import CaseDifference, Part
-from benchtui.sessions.explain.sentences import gap_sentences, profiling_notes, step_sentence
+from benchtui.sessions.explain.sentences import device_sentence, gap_sentences, profiling_notes, step_sentence
 from benchtui.sessions.explain.tables import memory_facts, peak_text, rate_text, signed
 from benchtui.sessions.profiles import FamilyName, KernelTime
 from benchtui.sessions.text.formatting import capitalized, number, percent
@@ -19,6 +21,7 @@ WIDE = 140
 """Least width for two columns."""
 BETWEEN = 3
 MINI_BAR = 12
+REMAINDER = "not in the profiles"
 WIDE_KERNELS = 25
 """Operators beside the families, where there is room for more than below them."""
 _COLORS: dict[FamilyName, str] = {
@@ -40,13 +43,13 @@ _CONFIDENCE = {"high": "good", "medium": "warning", "low": "muted"}
 
 def why_lines(view: WhyView, width: int, symbols: Symbols) -> list[Line]:
     """Render the page's content."""
-    sides = [side for side in (view.case, view.base) if side is not None]
+    sides = [side for side in (view.base, view.case) if side is not None]
     lines = [*_sentences(view, width, symbols)]
     known = [side for side in sides if side.case]
     if known:
-        lines += [BLANK, *_bars(known, width, symbols)]
-    if view.gap:
-        return [*lines, BLANK, *_gap(view, view.gap, width, symbols)]
+        lines += [BLANK, *_bars(known, width, symbols, labeled=view.base is not None)]
+    if view.gap and view.base:
+        return [*lines, BLANK, *_gap(view.gap, (view.base.label, view.case.label), width, symbols)]
     if view.case.case:
         lines += [BLANK, *_one_case(view.case.case, width, symbols)]
     return lines
@@ -54,35 +57,33 @@ def why_lines(view: WhyView, width: int, symbols: Symbols) -> list[Line]:
 
 def _sentences(view: WhyView, width: int, symbols: Symbols) -> Iterator[Line]:
     for side in (view.case, view.base):
-        if side is not None and side.case is None:
-            yield from _missing(side, width)
+        if side is not None and (side.case is None or side.progress or side.problem):
+            yield from _status(side, width)
     if view.gap:
         names = (view.base.label, view.case.label) if view.base else None
         for sentence in gap_sentences(view.gap, names):
             yield from _wrapped(sentence, width, (f"{symbols.chosen} ", "accent"))
-        for finding in view.findings:
-            yield from _wrapped(finding.sentence, width, (f"{symbols.dot} ", _CONFIDENCE[finding.confidence]))
-        return
+    before, sign = (f"{view.case.label}: ", symbols.dot) if view.gap else ("", symbols.chosen)
     for finding in view.findings:
-        sign: Span = (f"{symbols.chosen} ", _CONFIDENCE[finding.confidence])
-        yield from _wrapped(f"{finding.sentence} [{finding.confidence} confidence]", width, sign)
-    if case := view.case.case:
+        text = f"{before}{finding.sentence} [{finding.confidence} confidence]"
+        text = text.replace("µs", "us") if symbols.about.isascii() else text
+        yield from _wrapped(text, width, (f"{sign} ", _CONFIDENCE[finding.confidence]))
+    if (case := view.case.case) and not view.gap:
         if not view.findings:
             yield line(("No rule found anything unusual.", "muted"))
         for note in profiling_notes(case):
             yield from _wrapped(note, width, (f"{symbols.flag} ", "warning"), role="muted")
 
 
-def _missing(side: CaseStatus, width: int) -> Iterator[Line]:
-    """Say why a case has no profile, or how far it is."""
+def _status(side: CaseStatus, width: int) -> Iterator[Line]:
+    """Say how far profiling a case is, or why it has no profile, or no new one."""
     if side.progress:
         yield from _wrapped(f"{side.label}: {side.progress}", width, ("", "plain"), role="accent")
         yield line(("Nothing that was measured changes. You may leave this page meanwhile.", "muted"))
     else:
-        problem = side.problem or "not profiled yet"
-        yield from _wrapped(
-            f"{side.label} has no profile: {clean(problem)}", width, ("", "plain"), role="strong"
-        )
+        lacks = "has no new profile" if side.case else "has no profile"
+        problem = clean(side.problem or "not profiled yet")
+        yield from _wrapped(f"{side.label} {lacks}: {problem}", width, ("", "plain"), role="strong")
 
 
 def _wrapped(text: str, width: int, sign: Span, role: str = "plain") -> Iterator[Line]:
@@ -91,35 +92,47 @@ def _wrapped(text: str, width: int, sign: Span, role: str = "plain") -> Iterator
         yield line(sign if place == 0 else (" " * len(sign[0]), "plain"), (row, role))
 
 
-def _bars(sides: Sequence[CaseStatus], width: int, symbols: Symbols) -> list[Line]:
-    """Render each step as one bar by family, on one scale, with the families' names below."""
+def _bars(sides: Sequence[CaseStatus], width: int, symbols: Symbols, *, labeled: bool) -> list[Line]:
+    """Render each step as one bar by family, on one scale, with the names of its larger parts below."""
     cases = [side.case for side in sides if side.case]
     most_ms = max(case.profile.step_ms for case in cases) or 1.0
-    label = max(len(side.label) for side in sides) + 2 if len(sides) > 1 else 0
+    label = max(len(side.label) for side in sides) + 2 if labeled else 0
     lines = []
     for side, case in zip(sides, cases, strict=True):
         after = f" {number(case.profile.step_ms)} ms"
         room = max(width - label - len(after), 10)
         spans: list[Span] = [(side.label.ljust(label)[:label], "muted")] if label else []
-        spans += _stacked(case, room * case.profile.step_ms / most_ms, symbols)
-        lines.append(line(*spans, (after, "bright")))
+        sizes = _sizes(case, room * case.profile.step_ms / most_ms)
+        parts = [(_fill(family, symbols) * size, _COLORS[family]) for family, size in sizes.items()]
+        names = [(_short_name(family, size).ljust(size), _COLORS[family]) for family, size in sizes.items()]
+        lines += [line(*spans, *parts, (after, "bright")), line((" " * label, "plain"), *names)]
     return lines
 
 
-def _stacked(case: ExplainedCase, width: float, symbols: Symbols) -> list[Span]:
-    """Draw the families of a case as one bar, in the order of all families."""
-    spans: list[Span] = []
+def _sizes(case: ExplainedCase, width: float) -> dict[FamilyName, int]:
+    """Return the cells of each family in a bar of this width, in the order of all families."""
+    sizes: dict[FamilyName, int] = {}
     done, drawn = 0.0, 0
-    for place, family in enumerate(FAMILIES):
+    for family in FAMILIES:
         done += case.share(family) * width
-        size = max(0, min(round(done), round(width)) - drawn)  # a file may say anything
-        spans.append((_fill(place, symbols) * size, _COLORS[family]))
-        drawn += size
-    return spans
+        sizes[family] = max(0, min(round(done), round(width)) - drawn)  # a file may say anything
+        drawn += sizes[family]
+    return sizes
 
 
-def _fill(place: int, symbols: Symbols) -> str:
-    return symbols.fills[place % len(symbols.fills)]
+def _short_name(family: FamilyName, size: int) -> str:
+    """Return as much of a family's name as fits in its part of a bar, by words; empty if none does."""
+    words = FAMILIES[family].split()
+    fitting = (" ".join(words[:amount]) for amount in range(len(words), 0, -1))
+    return next((name for name in fitting if len(name) < size and not name.endswith(" and")), "")
+
+
+def _fill(family: FamilyName, symbols: Symbols) -> str:
+    return symbols.fills[list(FAMILIES).index(family) % len(symbols.fills)]
+
+
+def _mark(family: FamilyName, symbols: Symbols) -> Span:
+    return f"{_fill(family, symbols)} ", _COLORS[family]
 
 
 def _one_case(case: ExplainedCase, width: int, symbols: Symbols) -> list[Line]:
@@ -136,15 +149,19 @@ def _one_case(case: ExplainedCase, width: int, symbols: Symbols) -> list[Line]:
     return side_by_side([first, _kernels(case, right, symbols, WIDE_KERNELS)], left + BETWEEN)
 
 
+def _name_room(width: int) -> int:
+    """Return the width of names in the tables of families and of memory."""
+    return max(width - 2 - 12 - 8 - 9 - MINI_BAR - 1, 12)
+
+
 def _families(case: ExplainedCase, width: int, symbols: Symbols) -> list[Line]:
-    room = max(width - 2 - 12 - 8 - 9 - MINI_BAR - 1, 12)
+    room = _name_room(width)
     lines = [crop([(f"  {'family':<{room}}{'ms':>12}{'%':>8}{'calls':>9}", "muted")], width, symbols)]
     for each in case.profile.families:
         share = each.ms / case.profile.step_ms if case.profile.step_ms else 0.0
         calls = f"{each.launches:,.0f}" if each.launches else ""
-        place = list(FAMILIES).index(each.family)
         spans: list[Span] = [
-            (f"{_fill(place, symbols)} ", _COLORS[each.family]),
+            _mark(each.family, symbols),
             (f"{fit(FAMILIES[each.family], room, symbols):<{room}}", "plain"),
             (f"{number(each.ms):>12}", "bright"),
             (f"{percent(share, 1):>8}", "plain"),
@@ -186,64 +203,88 @@ def _kernel(case: ExplainedCase, each: KernelTime, name: int, symbols: Symbols) 
 def _rest(case: ExplainedCase, width: int, symbols: Symbols) -> Iterator[Line]:
     """Yield the compiler's graph breaks and recompiles, memory, and how the step was timed."""
     profile = case.profile
-    facts = [(f"{name} ", f"{number(mb)} MB") for name, mb in memory_facts(case)]
-    if facts:
-        yield BLANK
-        text = ", ".join(f"{name}{value}" for name, value in facts)
-        yield from _wrapped(f"Memory: {text}.", width, ("", "plain"))
+    yield from _memory(case, width, symbols)
     for each in profile.graph_breaks:
         yield from _wrapped(f"Graph break at {each.where}: {each.reason}", width, ("", "plain"), role="muted")
     for again in profile.recompiles:
         yield from _wrapped(f"Recompile of {again.where}: {again.guard}", width, ("", "plain"), role="muted")
     yield BLANK
     yield from _wrapped(f"Step: {step_sentence(case)}.", width, ("", "plain"), role="muted")
+    yield from _wrapped(f"{capitalized(device_sentence(case))}.", width, ("", "plain"), role="muted")
     for what, why in profile.absent.items():
         yield from _wrapped(f"No {what.replace('_', ' ')}: {why}", width, ("", "plain"), role="muted")
 
 
-def _gap(view: WhyView, gap: CaseDifference, width: int, symbols: Symbols) -> list[Line]:
-    """Render the families and operators of both cases side by side, with the gap."""
-    base = view.base.label if view.base else ""
-    families = [
-        *gap.families,
-        Part("not in the profiles", None, gap.remainder_ms),
-    ]
-    if width < WIDE:
-        tables = (
-            _parts("family", families, gap, view.case.label, base, width, symbols),
-            _parts(
-                "operator or kernel", gap.kernels[:SHOWN_KERNELS], gap, view.case.label, base, width, symbols
-            ),
+def _memory(case: ExplainedCase, width: int, symbols: Symbols) -> Iterator[Line]:
+    """Yield the memory of a step by kind, with bars as shares of the largest."""
+    facts = list(memory_facts(case))
+    most_mb = max((mb for _, mb in facts), default=0.0)
+    room = _name_room(width)
+    if facts:
+        yield BLANK
+        yield crop([(f"  {'memory':<{room}}{'MB':>12}", "muted")], width, symbols)
+    for name, mb in facts:
+        mini = bar(mb / most_mb, MINI_BAR, symbols, "soft")
+        numbers: Span = (f"{number(mb):>12}", "bright")
+        yield crop(
+            [(f"  {fit(name, room, symbols):<{room}}", "plain"), numbers, (" " * 18, "plain"), *mini],
+            width,
+            symbols,
         )
-        return [*tables[0], *_whole(gap, width), BLANK, *tables[1]]
-    left = (width - BETWEEN) // 2
-    first = [*_parts("family", families, gap, view.case.label, base, left, symbols), *_whole(gap, left)]
-    second = _parts(
-        "operator or kernel", gap.kernels[:SHOWN_KERNELS], gap, view.case.label, base, left, symbols
-    )
-    return side_by_side([first, second], left + BETWEEN)
 
 
-def _parts(
-    title: str, parts: Sequence[Part], gap: CaseDifference, new: str, base: str, width: int, symbols: Symbols
-) -> list[Line]:
-    cell = max(10, len(base) + 1, len(new) + 1)
-    room = max(width - 2 * cell - 10 - 9, 12)
-    heading = f"{fit(title, room, symbols):<{room}}{base:>{cell}}{new:>{cell}}{'gap, ms':>10}{'% of it':>9}"
-    lines = [crop([(heading, "muted")], width, symbols)]
-    for part in parts:
-        share = gap.share(part)
-        role = "muted" if signed(part.gap_ms) == "0" else "bad" if part.gap_ms > 0 else "good"
-        missing = part.base_ms is None and part.name == "not in the profiles"
-        spans: list[Span] = [
-            (f"{fit(clean(part.name), room - 1, symbols):<{room}}", "muted" if missing else "plain"),
-            (f"{number(part.base_ms) or '':>{cell}}", "plain"),
-            (f"{'' if missing else number(part.new_ms) or '':>{cell}}", "plain"),
-            (f"{signed(part.gap_ms):>10}", "muted" if missing else role),
+def _gap(gap: CaseDifference, names: tuple[str, str], width: int, symbols: Symbols) -> list[Line]:
+    """Render families and operators of two cases side by side, with the gap. ``names`` are base and new."""
+    shown = _GapTable(gap, names, width if width < WIDE else (width - BETWEEN) // 2, symbols)
+    families = [*gap.families, Part(REMAINDER, None, gap.remainder_ms)]
+    first = [*shown.lines("family", families), *_whole(gap, shown.width)]
+    second = list(shown.lines("operator or kernel", gap.kernels[:SHOWN_KERNELS]))
+    return [*first, BLANK, *second] if width < WIDE else side_by_side([first, second], shown.width + BETWEEN)
+
+
+class _GapTable(msgspec.Struct, frozen=True):
+    """Tables of what makes up the difference of two cases."""
+
+    gap: CaseDifference
+    names: tuple[str, str]
+    width: int
+    symbols: Symbols
+
+    def lines(self, title: str, parts: Sequence[Part]) -> Iterator[Line]:
+        """Yield the heading, and a line for each part."""
+        heads = "".join(f"{fit(name, self._cell - 1, self.symbols):>{self._cell}}" for name in self.names)
+        heading = f"  {title:<{self._room}}{heads}{'gap, ms':>10}{'% of it':>9}"
+        yield crop([(heading, "muted")], self.width, self.symbols)
+        marks = self._marks()
+        for part in parts:
+            yield crop([marks.get(part.name, ("  ", "plain")), *self._cells(part)], self.width, self.symbols)
+
+    def _cells(self, part: Part) -> list[Span]:
+        rest, cell, share = part.name == REMAINDER, self._cell, self.gap.share(part)
+        times = "" if rest else f"{number(part.base_ms) or '':>{cell}}{number(part.new_ms) or '':>{cell}}"
+        role = "muted" if rest or signed(part.gap_ms) == "0" else "bad" if part.gap_ms > 0 else "good"
+        name = fit(clean(part.name), self._room - 1, self.symbols)
+        return [
+            (f"{name:<{self._room}}", "muted" if rest else "plain"),
+            (f"{times:>{2 * cell}}", "plain"),
+            (f"{signed(part.gap_ms):>10}", role),
             (f"{'' if share is None else percent(share, 0):>9}", "muted"),
         ]
-        lines.append(crop(spans, width, symbols))
-    return lines
+
+    def _marks(self) -> dict[str, Span]:
+        """Return the mark of each family, and of each operator that of its family."""
+        kernels = (*self.gap.base.profile.kernels, *self.gap.new.profile.kernels)
+        families = {each.name: each.family for each in kernels}
+        families |= {title: family for family, title in FAMILIES.items()}
+        return {name: _mark(family, self.symbols) for name, family in families.items()}
+
+    @property
+    def _cell(self) -> int:
+        return min(max(10, *(len(name) + 1 for name in self.names)), 24)
+
+    @property
+    def _room(self) -> int:
+        return max(self.width - 2 - 2 * self._cell - 10 - 9, 12)
 
 
 def _whole(gap: CaseDifference, width: int) -> list[Line]:

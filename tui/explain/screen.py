@@ -16,6 +16,7 @@ from benchtui.sessions.explain.findings import findings
 from benchtui.sessions.explain.sentences import step_sentence
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.text.formatting import capitalized
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
@@ -200,7 +201,7 @@ class WhyScreen(PanelScreen[None]):
         explained = side.explainer.explained(session, side.index)
         problem = side.explainer.problem(side.index) or (explained.absent if explained else "")
         return CaseStatus(
-            name=clean(case_name(case)),
+            name=labeled(clean(case_name(case)), session.start),
             number=case.index + 1,
             session=side.name,
             case=self._explained(session, case, explained) if explained else None,

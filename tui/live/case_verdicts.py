@@ -66,7 +66,7 @@ class CaseVerdicts:
         Returns None without evidence, for a case that hasn't ended well, and for the baseline itself.
         """
         base = self.base_of(case)
-        if base is None or base is case or case.state != "ok":
+        if base is None or self.is_base(case) or case.state != "ok":
             return None
         one, other = self._evidence(base), self._evidence(case)
         return throughput_ratio(one, other) or latency_ratio(one, other) if one and other else None
@@ -81,8 +81,9 @@ class CaseVerdicts:
         return self._bases.get(case.config.work)
 
     def is_base(self, case: CaseState) -> bool:
-        """Return whether this case is a baseline for others."""
-        return self.base_of(case) is case
+        """Return whether this case is a baseline for others. An event after its end makes it another object."""
+        base = self.base_of(case)
+        return base is not None and base.index == case.index
 
     def missing_base_reason(self, case: CaseState, name_of: Callable[[CaseState], str]) -> str:
         """Return why a case that ended well has no ratio, with the baseline's name. Empty if it has one."""

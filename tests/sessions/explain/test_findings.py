@@ -4,10 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from benchtui.sessions.events import Peaks
+from benchtui.sessions.events import CasePrepared, Peaks
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.findings import RULES, findings
+from benchtui.sessions.payloads import Effective, Model
 from benchtui.sessions.profiles import GraphBreak, KernelTime, MemoryKinds, Recompile
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
@@ -142,6 +144,17 @@ def test_activations_and_optimizer_state_dominate_memory(explain: Explain) -> No
     )
     kinds = MemoryKinds(weights_mb=100.0, gradients_mb=100.0, optimizer_mb=200.0, activations_mb=50.0)
     assert "44% of the memory" in found(explain({"matmul": 1.0}, memory=kinds))["optimizer state"]
+
+
+def test_weights_in_float32_and_the_kv_cache(explain: Explain) -> None:
+    prepared = CasePrepared(t=0.0, case=0, model=Model(name="m"), effective=Effective(weights_dtype="float32"))
+    case = explain({"matmul": 1.0}, memory=MemoryKinds(weights_mb=300.0, cache_mb=200.0))
+    case.case.prepared = prepared
+    sentence = found(case)["weights"]
+    assert sentence.startswith("Weights in float32 are 60% of the memory of the step (300 MB of 500 MB)")
+    assert "The KV cache is 40% of the memory of the step (200 MB of 500 MB)" in found(case)["KV cache"]
+    case.case.prepared = replace(prepared, effective=Effective(weights_dtype="bfloat16"))
+    assert "weights" not in found(case)
 
 
 def test_unfused_operators_only_without_a_compiler(explain: Explain) -> None:

@@ -2,6 +2,8 @@ from typing import Any
 
 from explained import explained
 
+from benchtui.sessions.compare.align import ComparedSession, compare_sessions
+from benchtui.sessions.report import compare
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.document import report as contents
 from benchtui.sessions.report.html import report_page
@@ -25,7 +27,9 @@ def test_families_of_each_case_and_their_difference(bench: Any, read: Any) -> No
     assert rows[0] == ["matrix products", "11.2 (39%)", "11.0 (67%)"]
     assert ["waiting", "8.00 (28%)", "–"] in rows
     assert "the main thread sleeps while no operator runs" in document[TITLE].text
-    gap = document["cpu bf16 bs=1 against cpu fp32 bs=1"]
+    full = read(report(bench, explained(0), explained(1, fast=True), full=True))
+    gap = full["cpu bf16 bs=1 against cpu fp32 bs=1"]
+    assert document[gap.title].text == gap.text and document[gap.title].tables == []
     assert "A step of cpu bf16 bs=1 is 12.2 ms shorter than one of cpu fp32 bs=1 (43%)." in gap.text
     assert gap.columns("family", "difference, ms")[0] == ["waiting", "-8.00"]
     assert gap.columns("family", "difference, ms")[-1] == ["measured difference", "-12.2"]
@@ -50,3 +54,15 @@ def test_page_has_the_section_with_sortable_values(bench: Any) -> None:
     page = "".join(report_page(contents(session), []))
     assert "Where a step&#x27;s time goes" in page or "Where a step's time goes" in page
     assert "aten::copy_" in page and 'data-value="8.0"' in page
+
+
+def test_comparison_has_the_families_that_make_the_difference(bench: Any, read: Any) -> None:
+    sides = [
+        ComparedSession.of(name, bench.session(bench.steady(1, ms), more=[explained(0, fast=name == "after")]))
+        for name, ms in (("before", 28.5), ("after", 16.3))
+    ]
+    block = read(compare.markdown(compare_sessions(sides)))["Where the difference comes from: batch size 1"]
+    assert "A step of B, batch size 1 is 12.2 ms shorter than one of A, batch size 1 (43%)." in block.text
+    assert block.columns("family", "difference, ms")[0] == ["waiting", "-8.00"]
+    plain = [ComparedSession.of("a", bench.session(bench.steady(1, 10.0)))] * 2
+    assert "Where the difference" not in compare.markdown(compare_sessions(plain))

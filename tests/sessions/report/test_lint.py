@@ -15,6 +15,8 @@ from .test_sentences import Drawn
 
 MOST_LINES = 120
 """Length of a report of eight cases."""
+MOST_LINES_OF_PROFILES = 40
+"""Length of the section of explained cases."""
 DRAWN = 30
 PHRASES = (
     "no difference from",
@@ -139,7 +141,10 @@ def test_drawn_report_has_no_problems(seed: int) -> None:
 
 def test_report_of_eight_cases_has_at_most_120_lines(reports: list[str]) -> None:
     measured = int(re.search(r"^- Measured: (\d+) of", reports[0], re.MULTILINE)[1])  # type: ignore[index]
-    assert len(reports[0].splitlines()) <= MOST_LINES + max(measured - 8, 0)
+    explained = re.search(r"^## Where a step's time goes$.*?(?=^## )", reports[0], re.MULTILINE | re.DOTALL)
+    of_profiles = len(explained[0].splitlines()) if explained else 0
+    assert of_profiles <= MOST_LINES_OF_PROFILES
+    assert len(reports[0].splitlines()) - of_profiles <= MOST_LINES + max(measured - 8, 0)
 
 
 def test_nothing_that_all_rows_share_is_in_each(reports: list[str]) -> None:

@@ -55,7 +55,7 @@ from benchtui.sessions.text import wording
 from benchtui.sessions.text.tables import Column
 
 from .checker.case_tables import BY_BATCH_SIZE, BY_CASE
-from .checker.cases import OPTIONS
+from .checker.cases import OPTIONS, Row
 from .checker.recording import Recording
 from .checker.sections import objections
 
@@ -93,7 +93,10 @@ def objections_to(session: Session, report: str | None = None, recording: Record
     results = results_of(session)
     others = results_for_each_baseline(session, results)
     reports = [report] if report else [markdown(session), markdown(session, full=True)]
-    found = (objections(results, each, others, recording=recording) for each in reports)
+    found = (
+        objections(results, each, others, recording=recording, explained=explained_in(session))
+        for each in reports
+    )
     return [objection for each in found for objection in each]
 
 
@@ -102,6 +105,13 @@ def recording_of(path: Path) -> Recording:
     steps = io.BytesIO()
     step_export.write_csv(step_export.load_steps(path), steps)
     return Recording.parse(steps.getvalue().decode(), path.read_text())
+
+
+def explained_in(session: Session) -> list[Row]:
+    """Return the profiles and peaks of a session as its file has them."""
+    events = [*(case.explained for case in session.cases if case.explained), *session.peaks]
+    found: list[Row] = json.loads(msgspec.json.encode(events))
+    return found
 
 
 # --- drawn sessions

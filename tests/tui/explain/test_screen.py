@@ -94,7 +94,7 @@ async def test_two_cases_side_by_side_with_the_gap(story: Any, opened: Any, prof
         text = seen.text
         assert "A step of case 1 is 12.2 ms longer than one of case 2 (75%)." in text
         assert "Measured difference: +12.2 ms (16.3 to 28.5 ms)" in text
-        row = next(row for row in seen.panel("page") if row.startswith("waiting"))
+        row = next(row for row in seen.panel("page") if "waiting  " in row)
         assert row.split()[-3:] == ["8.00", "+8.00", "66"]
 
 

@@ -50,6 +50,8 @@ def explain(
             raise click.UsageError(f"--trace: {len(wanted)} cases would be profiled; name one")
         check_output(trace, [path])
     new = [index for index in wanted if again or trace or not _has_profile(loaded, index)]
+    for index in new:
+        require_explainable(loaded, index)
     if new and (engine := client.find(path)):
         engine.explain(new)
         click.echo("the sweep is running; the cases are profiled once all are measured", err=True)
@@ -65,19 +67,24 @@ def _wanted(session: Session, words: Sequence[str]) -> list[int]:
     found: list[int] = []
     for word in words or ("baseline", "best"):
         if word.isascii() and word.isdigit():
-            found.append(require_explainable(session, int(word) - 1).index)
+            found.append(_checked(session, int(word) - 1))
         elif word in ("baseline", "best"):
             named = selected(session, ("baseline",) if word == "baseline" else ("best",))
             if not named:
                 raise BenchtuiError(f"no {word} case was measured")
-            found += [require_explainable(session, index).index for index in named]
+            found += [_checked(session, index) for index in named]
         else:
             raise click.UsageError(f"{printable(word)!r} is not a case: give its number, baseline or best")
     return list(dict.fromkeys(found))
 
 
+def _checked(session: Session, index: int) -> int:
+    """Return the index of a case. Raises BenchtuiError if it has no profile and can't be explained."""
+    return index if _has_profile(session, index) else require_explainable(session, index).index
+
+
 def _has_profile(session: Session, index: int) -> bool:
-    explained = session.cases[index].explained
+    explained = session.cases[index].explained if 0 <= index < len(session.cases) else None
     return explained is not None and explained.profile is not None
 
 

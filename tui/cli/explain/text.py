@@ -5,16 +5,19 @@ from collections.abc import Iterator
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.difference import CaseDifference
 from benchtui.sessions.explain.findings import findings
-from benchtui.sessions.explain.sentences import gap_sentences, profiling_notes, step_sentence
+from benchtui.sessions.explain.sentences import device_sentence, gap_sentences, profiling_notes, step_sentence
 from benchtui.sessions.explain.tables import difference_tables, families_table, kernels_table, memory_table
+from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.text.tables import Table
 from benchtui.tui.cli.text.compare import table_lines
 
 
 def case_lines(case: ExplainedCase) -> Iterator[str]:
     """Yield an explained case: findings first, then families, operators, compiler and memory."""
-    yield f"{case.label}: {case.case.name}"
+    simulated = f"{SIMULATED} " if case.case.simulated else ""
+    yield f"{case.label}: {simulated}{case.case.name}"
     yield f"  step: {step_sentence(case)}"
+    yield f"  device: {device_sentence(case)}"
     found = findings(case)
     for finding in found:
         yield f"  - {finding.sentence} [{finding.confidence} confidence]"

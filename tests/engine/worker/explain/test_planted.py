@@ -11,6 +11,7 @@ from benchtui.engine.job import Job
 from benchtui.engine.worker import main
 from benchtui.sessions.events import CaseFinished, CasePrepared, Explained
 from benchtui.sessions.explain.cases import ExplainedCase
+from benchtui.sessions.explain.difference import difference
 from benchtui.sessions.explain.findings import findings
 from benchtui.sessions.profiles import StepProfile
 from benchtui.sessions.state.case import CaseState
@@ -61,6 +62,21 @@ def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Profile:
 def rules(found: StepProfile, sweep: Sweep) -> list[str]:
     (case,) = cases(sweep)
     return [each.rule for each in findings(ExplainedCase(CaseState(0, case.config), found, None))]
+
+
+def test_planted_slow_down_leads_the_difference(own: Callable[..., Sweep], profile: Profile) -> None:
+    sides = []
+    for index, planted in enumerate(("None", "torch.sin(large)")):
+        tensors = "x, large = torch.ones(100), torch.ones(1500, 1500)"
+        sweep = own(f"{tensors}\nreturn Step(lambda: (x * 2, {planted}))", "iterations=3")
+        (case,) = cases(sweep)
+        sides.append(ExplainedCase(CaseState(index, case.config), profile(sweep), None))
+    found = difference(*sides)
+    assert found.kernels[0].name == "aten::sin"
+    assert found.kernels[0].base_ms is None
+    assert sum(part.gap_ms for part in found.families) + found.remainder_ms == pytest.approx(
+        found.measured_gap_ms
+    )
 
 
 def test_copies_are_found(own: Callable[..., Sweep], profile: Profile) -> None:

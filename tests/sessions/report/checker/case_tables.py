@@ -467,10 +467,9 @@ ELSEWHERE = (
     "Leaderboard",
     "Precision gain",
     "Compile gain",
+    "Where a step's time goes",
 )
 """Sections whose tables have checks of their own."""
-PROFILES = "Where a step's time goes"
-"""Section of the profiles, whose figures no results have: only their shares can be checked."""
 WITHOUT_NUMBERS = ("Method", "System information", "Warnings", "Out of memory")
 """Sections whose tables quote facts that no JSON has."""
 
@@ -493,8 +492,6 @@ def check_tables(reader: Reader, part: Part) -> None:
     elif section == "Anomalies":
         for row in part.rows:
             reader.case(row["Case"])
-    elif section == PROFILES:
-        _check_families(reader, part)
     elif section not in (*ELSEWHERE, *WITHOUT_NUMBERS) and not section.endswith(" gain"):
         reader.objections.append(f"{section}: a table that no check knows")
 
@@ -513,18 +510,6 @@ def check_rows(
                 columns[title](claim, Cell(reader.facts, case, reader.recording), shown)
             else:
                 claim.require(title == key, f"unknown column: {title}")
-
-
-def _check_families(reader: Reader, part: Part) -> None:
-    """Check that the families of each profiled step are the shares of their sum that they are said to be."""
-    families = [rows for rows in part.tables if "ms per step" in rows[0]]
-    for rows in families:
-        for column in rows[0].keys() - {"ms per step"}:
-            shown = [found for row in rows if (found := re.fullmatch(r"([\d.,]+) \((\d+)%\)", row[column]))]
-            total = sum(float(each[1].replace(",", "")) for each in shown)
-            for each in shown:
-                share = 100 * float(each[1].replace(",", "")) / total
-                reader.claim(part.section, each[0]).require(abs(share - int(each[2])) < 1, f"{share:.1f}%")
 
 
 def _named(reader: Reader, row: dict[str, str]) -> Row:

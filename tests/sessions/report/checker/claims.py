@@ -7,6 +7,7 @@ from typing import Any
 
 from .cases import Groups, Row
 from .facts import Facts, Pair
+from .profile import Profile
 from .recording import Recording
 from .report_text import Part, rounds_to, shape
 
@@ -106,6 +107,8 @@ class Reader:
     def __init__(self, facts: Facts, parts: list[Part], recording: Recording | None = None) -> None:
         self.facts, self.parts, self.recording = facts, parts, recording
         self.objections: list[str] = []
+        self.profiles: dict[int, Profile] = {}
+        """Profile of each explained case, or why there is none."""
         self.chosen: dict[tuple[str, int | None], set[int]] = {}
         """Numbers of the recommended cases by need and sequence length."""
         self.limits: list[dict[str, str]] = []

@@ -86,6 +86,7 @@ KINDS = {
     "figure": "(?P<{}>[^⟦⟧;]+?)",
     "word": "(?P<{}>[^\\s⟦⟧;]+?)",
     "text": "(?P<{}>[^;]+?)",
+    "any": "(?P<{}>.+?)",
     "inside": "(?P<{}>[^();]+)",
     "of": "(?P<{}>the throughput of|as fast as)",
     "peaks": "(?P<{}>the measured peak|the measured bandwidth)",

@@ -13,13 +13,15 @@ verdict on some metrics, such as memory and energy. Only what follows from the m
 from collections.abc import Callable, Sequence
 
 from .answers import check_answers
-from .case_tables import PROFILES, check_tables
+from .case_tables import check_tables
 from .cases import DEFAULTS, SAME_WITHIN, SPEED, Row, key
 from .claims import Claim, Reader
 from .decision import check_decision
 from .facts import Facts
 from .notes import check_caveats, check_head, check_method
 from .options import check_frontier, check_options
+from .profile import profiles_of
+from .profiles import check_profiles
 from .recording import Recording, objections_to_results
 from .report_text import Part, parse_report
 from .results import check_results
@@ -43,6 +45,7 @@ SECTIONS: dict[str, Callable[[Reader, Part], None]] = {
     "Results": check_results,
     "What each option brings": check_options,
     "What the speed costs": check_answers,
+    "Where a step's time goes": check_profiles,
     "Out of memory": _each_item(check_frontier),
     "Model, system and method": check_method,
     "Choices in detail": _each_item(check_choice),
@@ -90,7 +93,6 @@ SECTIONS_OF_FACTS = (
     "Anomalies",
     "Every case",
     "What the speed costs",
-    PROFILES,
     "Warnings",
     "How to reproduce",
 )
@@ -104,12 +106,15 @@ def objections(
     *,
     same_within: float = SAME_WITHIN,
     recording: Recording | None = None,
+    explained: Sequence[Row] = (),
 ) -> list[str]:
     """Return what is wrong with a report; empty if each sentence and table agrees with the results.
 
-    With the recording, the results themselves have to follow from its steps.
+    With the recording, the results themselves have to follow from its steps. ``explained`` are the events with
+    profiles and peaks, which no export has: the section of explained cases needs them.
     """
     reader = Reader(Facts(results, others, same_within), parse_report(report), recording)
+    reader.profiles = profiles_of(explained, reader.facts.rows)
     if recording:
         reader.objections += objections_to_results(recording, reader.facts.rows)
     for part in reader.parts:

@@ -1,0 +1,23 @@
+"""Cases that are explained in both sessions: what makes up the difference between their steps."""
+
+from benchtui.sessions.compare.align import LETTERS, PairwiseComparison
+from benchtui.sessions.explain.cases import explained_cases
+from benchtui.sessions.report.comparison.naming import place
+from benchtui.sessions.report.explain import MOST_CASES, ExplainedBlock, difference_block
+
+
+def explained(against: PairwiseComparison) -> list[ExplainedBlock]:
+    """Return a block for each case with a profile in both sessions, up to the limit of a report."""
+    base, new = (
+        {each.case.index: each for each in explained_cases(side.session)}
+        for side in (against.base, against.new)
+    )
+    letters = LETTERS[0], against.new_letter
+    found = []
+    for row in against.compared:
+        if row.base and row.new and row.base.index in base and row.new.index in new:
+            name = place(against, row)
+            names = (f"{letters[0]}, {name}", f"{letters[1]}, {name}")
+            title = f"Where the difference comes from: {name}"
+            found.append(difference_block(title, base[row.base.index], new[row.new.index], names))
+    return found[:MOST_CASES]

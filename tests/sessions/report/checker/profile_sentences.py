@@ -1,0 +1,307 @@
+"""Shapes of the sentences about one explained case: findings and notes, with the figures in them."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from .cases import Groups, Row
+from .claims import Claim, shapes
+from .profile import Profile
+from .report_text import NUMBER, parse_mb, parse_number
+
+THREADED = ("matmul", "attention", "elementwise", "gather", "copy", "optimizer")
+MEMORY_KINDS = {
+    "Activations are": (
+        "activations_mb",
+        "activation_checkpointing=on or a smaller batch reduces them",
+        "a smaller batch reduces them",
+    ),
+    "The state of the optimizer is": ("optimizer_mb", "adamw-8bit holds about a quarter of it, sgd none"),
+    "Weights in float32 are": (
+        "weights_mb",
+        "bfloat16 halves them, quantization stores them in 8 or 4 bits",
+    ),
+    "The KV cache is": ("cache_mb", "it grows with the batch and with the tokens of prompt and answer"),
+}
+"""Kinds of memory by the words of their sentence: field, and what may be said to reduce it."""
+
+WAITS = {"python": "Python", "tokenizer": "the tokenizer", "wait": "a sleeping thread"}
+
+Figures = Callable[[Profile, Groups], dict[str, float | None]]
+"""Computes the figures of a sentence by the name of their group."""
+
+
+def _says(figures: Figures, *templates: str) -> tuple[Any, *tuple[str, ...]]:
+    """Return a sentence shape whose numbers are these figures."""
+
+    def check(claim: Claim, shown: Groups, profile: Profile) -> None:
+        for name, value in figures(profile, shown).items():
+            if shown.get(name) is not None:
+                claim.require_value(shown[name], value, name)
+
+    return check, *templates
+
+
+def _of_family(*families: str) -> Figures:
+    """Return figures about the time of families, and their operators."""
+
+    def figures(profile: Profile, shown: Groups) -> dict[str, float | None]:
+        ms = profile.ms(*families)
+        return {
+            "ms": ms,
+            "share": 100 * ms / profile.step_ms,
+            "calls": sum(profile.family(each).get("launches", 0.0) for each in families),
+        }
+
+    return figures
+
+
+def _times(profile: Profile, shown: Groups) -> dict[str, float | None]:
+    plain_ms, measured_ms = profile.plain_ms, profile.measured_ms
+    return {
+        "measured": measured_ms,
+        "plain": plain_ms,
+        "step": profile.step_ms,
+        "n": profile.found["steps"],
+        "slower": 100 * (profile.step_ms / plain_ms - 1),
+        "drift": 100 * abs(plain_ms / measured_ms - 1) if measured_ms else None,
+    }
+
+
+def _idle(profile: Profile, shown: Groups) -> dict[str, float | None]:
+    idle = profile.found.get("idle_ms", {})
+    ms, launches = sum(idle.values()), profile.found["launches"]
+    return {
+        "ms": ms,
+        "share": 100 * ms / profile.step_ms,
+        "launches": launches,
+        "us": 1000 * profile.found["busy_ms"] / launches,
+        "most": idle.get("python", 0.0),
+        "step": profile.step_ms,
+    }
+
+
+def _loop(profile: Profile, shown: Groups) -> dict[str, float | None]:
+    kernel = _kernel(profile, shown["name"], shown.get("shape"))
+    gaps_ms = profile.ms("python") * min(1.0, kernel["count"] / profile.found["launches"])
+    each_us = 1000 * kernel["ms"] / kernel["count"]
+    return {"calls": kernel["count"], "us": each_us, "ms": kernel["ms"] + gaps_ms}
+
+
+def _gaps(profile: Profile, shown: Groups) -> dict[str, float | None]:
+    return {**_of_family("python")(profile, shown), "calls": profile.found["launches"]}
+
+
+def _copies(profile: Profile, shown: Groups) -> dict[str, float | None]:
+    found = _of_family("copy")(profile, shown)
+    copies = [each for each in profile.kernels if each["family"] == "copy"]
+    if copies:
+        longest = max(copies, key=lambda each: each["ms"])
+        named = longest["name"] == shown["name"]
+        found |= {"calls": longest["count"], "longest": longest["ms"] if named else None}
+    return found
+
+
+def _threads(profile: Profile, shown: Groups) -> dict[str, float | None]:
+    ms, threads, processors = profile.ms(*THREADED), profile.found["threads"], profile.found["processors"]
+    saved_ms = ms * (1 - threads / processors)
+    return {
+        "threads": threads,
+        "processors": processors,
+        "again": processors,
+        "share": 100 * ms / profile.step_ms,
+        "saved": saved_ms,
+        "step": profile.step_ms,
+    }
+
+
+def _doubles(profile: Profile, shown: Groups) -> dict[str, float | None]:
+    ms = sum(each["ms"] for each in profile.kernels if " double" in (each.get("shape") or ""))
+    named = _kernel(profile, shown["name"], shown["shape"])
+    return {"ms": ms if " double" in named["shape"] else None, "share": 100 * ms / profile.step_ms}
+
+
+def _breaks(profile: Profile, shown: Groups) -> dict[str, float | None]:
+    first, *others = profile.found["graph_breaks"]
+    agrees = (first.get("where"), first["reason"].rstrip(".")) == (shown.get("where"), shown["reason"])
+    return {"more": len(others) if agrees else None}
+
+
+def _recompiles(profile: Profile, shown: Groups) -> dict[str, float | None]:
+    known = profile.found["recompiles"]
+    agrees = (known[0].get("where"), known[0]["guard"]) == (shown.get("where"), shown["guard"])
+    return {"times": sum(each.get("count", 1) for each in known) if agrees else None}
+
+
+def _near_peak(profile: Profile, shown: Groups) -> dict[str, float | None]:
+    counted = [each for each in profile.kernels if each["family"] == "matmul" and each.get("flops")]
+    rate = sum(each["flops"] for each in counted) / sum(each["ms"] for each in counted) * 1000
+    peak_share = 100 * rate / profile.peaks["flops_per_s"]
+    return {**_of_family("matmul")(profile, shown), "peak": peak_share}
+
+
+def _kernel(profile: Profile, name: str, shape: str | None) -> Row:
+    first, *_ = [each for each in profile.kernels if (each["name"], each.get("shape")) == (name, shape)]
+    return first
+
+
+def _check_step(claim: Claim, shown: Groups, profile: Profile) -> None:
+    """Check how long a step takes, and how busy the device is."""
+    figures = _times(profile, shown) | {
+        "launches": profile.found["launches"],
+        "threads": profile.found.get("threads"),
+        "cpus": profile.found.get("busy_cpus"),
+        "processors": profile.found.get("processors"),
+        "busy": profile.found.get("busy_ms"),
+        "of": profile.step_ms,
+        "launching": profile.found.get("launching_ms"),
+    }
+    for name in (name for name in figures if shown.get(name)):
+        claim.require_value(shown[name], figures[name], name)
+    waits = {
+        words: ms
+        for ms, words in re.findall(rf"({NUMBER}) ms for (.+?)(?:, | and |$)", shown.get("waits") or "")
+    }
+    idle = {WAITS[family]: ms for family, ms in profile.found.get("idle_ms", {}).items()}
+    claim.require(waits.keys() == idle.keys(), f"the GPU waits {idle}")
+    for words in waits.keys() & idle.keys():
+        claim.require_value(waits[words], idle[words], words)
+
+
+def _check_place(claim: Claim, shown: Groups, profile: Profile) -> None:
+    """Check a graph break: its place and reason, and how many others there are."""
+    more = _breaks(profile, shown)["more"]
+    claim.require(more is not None and more == parse_number(shown["more"] or "0"), "another break is the first")
+
+
+def _check_memory(claim: Claim, shown: Groups, profile: Profile) -> None:
+    """Check the share of a kind of memory, and what is said to reduce it."""
+    field, *advice = MEMORY_KINDS[shown["kind"]]
+    kinds = ("weights_mb", "gradients_mb", "optimizer_mb", "activations_mb", "cache_mb")
+    total_mb, size_mb = sum(profile.memory.get(each) or 0.0 for each in kinds), profile.memory[field]
+    claim.require_value(shown["share"], 100 * size_mb / total_mb, "the share")
+    for name, value_mb in (("size", size_mb), ("total", total_mb)):
+        number, unit_mb = parse_mb(shown[name])
+        claim.require_value(number, value_mb / unit_mb, name)
+    claim.require(shown["advice"] in advice, "unknown advice")
+
+
+def _check_growth(claim: Claim, shown: Groups, profile: Profile) -> None:
+    number, unit_mb = parse_mb(shown["size"])
+    claim.require_value(number, profile.memory["growth_mb"] / unit_mb, "the growth")
+
+
+def _check_drift(claim: Claim, shown: Groups, profile: Profile) -> None:
+    for name in ("plain", "measured", "drift"):
+        claim.require_value(shown[name], _times(profile, shown)[name], name)
+    longer = profile.plain_ms > (profile.measured_ms or 0.0)
+    claim.require(shown["how"] == ("longer" if longer else "shorter"), "the other way round")
+
+
+def _check_changes(claim: Claim, shown: Groups, profile: Profile) -> None:
+    claim.require(shown["changes"] == "; ".join(profile.changed), f"changes are {profile.changed}")
+
+
+_STEP = (
+    "[{measured:num} ms measured, ]{plain:num} ms in this run without the profiler, {step:num} ms with it (mean"
+    " of {n:num})"
+)
+_TAKEN = "{share:num}% of the step ({ms:num} ms)"
+OF_A_CASE = shapes(
+    (
+        _check_step,
+        f"{_STEP}. {{launches:num}} operator[s] per step[ on {{threads:num}} thread[s]][, {{cpus:num}}[ of"
+        " {processors:num}] CPUs busy].",
+        f"{_STEP}. The GPU is busy for {{busy:num}} of {{of:num}} ms[, and waits {{waits:any}}];"
+        " {launches:num} kernels and copies per step[, {launching:num} ms to launch them].",
+    ),
+    _says(
+        _times,
+        "Profiling lengthened the step by {slower:num}%: {step:num} ms instead of {plain:num} ms. Times of many"
+        " short operators are overstated.",
+    ),
+    _says(
+        _of_family("wait"),
+        f"In {_TAKEN} the main thread sleeps while no operator runs: it waits for something outside of torch,"
+        " such as time.sleep, a lock, a file or the network.",
+    ),
+    _says(
+        _idle,
+        f"In {_TAKEN} the GPU waits for its host: {{launches:num}} launches of {{us:num}} µs on average"
+        "[; CUDA graphs (compile=reduce-overhead) or larger batches can hide at most {most:num} ms of"
+        " {step:num} ms].",
+    ),
+    _says(
+        _loop,
+        "{name:any} runs {calls:num} times per step[ on {shape:any}], {us:num} µs each: calling it takes about"
+        " as long as its work. With its share of the gaps between operators that is {ms:num} ms; one batched"
+        " call would replace them.",
+    ),
+    _says(
+        _gaps,
+        f"Python and the gaps between operators take {_TAKEN}, around {{calls:num}} operator[s] that Python"
+        " calls. The profiler lengthens these gaps.",
+    ),
+    _says(
+        _of_family("tokenizer"),
+        f"Tokenizing takes {_TAKEN}, and the device computes nothing meanwhile: tokenize the data set ahead of"
+        " time, or in parallel (tokenizer_threads).",
+    ),
+    _says(
+        _copies,
+        f"Copies and casts take {_TAKEN}[; most of it is {{name:any}}[ of {{shape:text}}], {{calls:num}} times"
+        " per step, {longest:num} ms]. They compute nothing.",
+    ),
+    _says(
+        _threads,
+        "Operators run on {threads:num} thread[s] of {processors:num} processors and take {share:num}% of the"
+        " step: threads={again:num} can save at most {saved:num} ms of {step:num} ms.",
+    ),
+    _says(
+        _doubles,
+        f"{_TAKEN} computes in float64, most of it {{name:any}} on {{shape:any}}: a NumPy array or a Python"
+        " float may have promoted the rest. float32 moves half the bytes.",
+    ),
+    (
+        _check_place,
+        "The compiler breaks the graph[ at {where:any}][, and at {more:num} other place[s]]: {reason:any}.",
+    ),
+    _says(
+        _recompiles,
+        "{where:any} was compiled again; in total {times:num} recompile[s]. Failed guard: {guard:any}"
+        "[; padding=max or torch.compile(dynamic=True) keeps the lengths from mattering].",
+        "Functions were compiled again; in total {times:num} recompile[s]. Failed guard: {guard:any}"
+        "[; padding=max or torch.compile(dynamic=True) keeps the lengths from mattering].",
+    ),
+    (
+        _check_growth,
+        "Each step keeps {size:memory} that it never frees: something holds an activation or a graph, such as"
+        " a list of losses without detach().",
+    ),
+    (
+        _check_memory,
+        "{kind:any} {share:num}% of the memory of the step ({size:memory} of {total:memory}): {advice:any}.",
+    ),
+    _says(
+        _of_family("elementwise"),
+        f"Normalization and elementwise operators take {_TAKEN} without being fused: compile=default can save"
+        " a part of it, at most all of it.",
+    ),
+    _says(
+        _of_family("optimizer"),
+        f"The optimizer takes {_TAKEN} in {{calls:num}} operators: it reads and writes all weights and its"
+        " state once per step, whatever the batch. A fused one (adamw-fused) calls fewer operators;"
+        " accumulation makes its steps rarer.",
+    ),
+    _says(
+        _near_peak,
+        "Matrix products take {share:num}% of the step and run at {peak:num}% of the measured peak: only less"
+        " work or a lower precision makes them faster.",
+    ),
+    (
+        _check_drift,
+        "Without the profiler, the step of this run took {plain:num} ms, {drift:num}% {how:word} than the"
+        " measured {measured:num} ms: the machine was in another state, or the steps differ.",
+    ),
+    (_check_changes, "Changed since the case was measured: {changes:any}."),
+)
