@@ -351,6 +351,19 @@ class AnswerComparison(Record, frozen=True, kw_only=True):
     """Why there is no verdict."""
 
 
+class ReportedTimes(Record, frozen=True, kw_only=True):
+    """Distribution of times as an imported source reports it, without the single values."""
+
+    n: Count | None = None
+    mean_ms: Milliseconds | None = None
+    median_ms: Milliseconds | None = None
+    std_ms: Milliseconds | None = None
+    """Sample standard deviation (n - 1)."""
+    p90_ms: Milliseconds | None = None
+    p95_ms: Milliseconds | None = None
+    p99_ms: Milliseconds | None = None
+
+
 class Reported(Record, frozen=True, kw_only=True):
     """Metrics of an imported source without steps, used in place of computed ones."""
 
@@ -365,6 +378,13 @@ class Reported(Record, frozen=True, kw_only=True):
     samples_per_s: Amount | None = None
     tokens_per_s: Amount | None = None
     padded_tokens_per_s: Amount | None = None
+    new_tokens_per_s: Amount | None = None
+    first_token: ReportedTimes | None = None
+    """Time to the first token of each request, of a source that times requests; the same for the next two."""
+    per_token: ReportedTimes | None = None
+    """Time per token after the first."""
+    request: ReportedTimes | None = None
+    """Time to the last token of each request."""
     mean_power_w: Amount | None = None
     energy_j: Amount | None = None
     """Energy over the source's own window, which may differ from the measured steps."""

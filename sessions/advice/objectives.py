@@ -18,7 +18,7 @@ from benchtui.sessions.stats.ratios import (
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio
-from benchtui.sessions.sweep import Work
+from benchtui.sessions.sweep import SERVE, Work
 
 Need = Literal["throughput", "latency", "memory", "energy", "steadiness", "balanced"]
 NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy", "steadiness", "balanced")
@@ -75,7 +75,12 @@ def cost_metrics(objective: Objective, results: Sequence[Result]) -> tuple[CostM
 
 
 def is_need_of(need: Need, results: Sequence[Result]) -> bool:
-    """Return whether a need differs from the others: a balance needs more than the step time."""
+    """Return whether a need differs from the others: a balance needs more than the step time.
+
+    The step of a load on a server is a whole run, whose length is not a latency.
+    """
+    if need in ("latency", "steadiness", "balanced") and any(row.metrics.task is SERVE for row in results):
+        return False
     return need != "balanced" or len(cost_metrics(Objective(need), results)) > 1
 
 

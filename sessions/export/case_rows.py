@@ -172,7 +172,7 @@ def _rates(found: Metrics | None) -> Values:
 def _request_tails(found: Metrics | None) -> Values:
     """Return the high percentiles of the times of requests; None for tasks that don't time them one by one."""
     fields = ("time_to_first_token", "time_per_output_token", "request")
-    known = found if found and found.request_ms else None
+    known = found if found and found.task.sample == "requests" else None
     return {
         f"{field}_{percentile}_ms": getattr(getattr(known, f"{field}_ms", None), percentile, None)
         for field in fields

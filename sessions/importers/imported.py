@@ -1,6 +1,7 @@
 """Result of an importer: measurements of cases, and what is known of their source."""
 
 from collections.abc import Iterable, Iterator
+from math import sqrt
 
 import msgspec
 
@@ -16,6 +17,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """One measurement of a case. A case that occurs several times in a file has several."""
 
     config: Config
+    task: str | None = None
+    """Task that names the case's samples; None for plain samples."""
     wall_ms: list[float] = msgspec.field(default_factory=list)
     """Measured steps in milliseconds, if the source kept them."""
     warmup_ms: list[float] = msgspec.field(default_factory=list)
@@ -75,6 +78,11 @@ def labeled_case(label: str, *, group: str = "", device: str = UNKNOWN, threads:
         label=label[:LONGEST_LABEL],
         group=group[:LONGEST_LABEL],
     )
+
+
+def sample_deviation(std: float | None, n: int | None) -> float | None:
+    """Convert a population standard deviation to that of a sample (n - 1). Unchanged if n is unknown."""
+    return std * sqrt(n / (n - 1)) if std is not None and n and n > 1 else std
 
 
 def loops_note(loops: Iterable[int]) -> Iterator[str]:

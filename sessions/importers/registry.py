@@ -10,14 +10,17 @@ from benchtui.sessions.importers.decode import parse_json, read_text, try_parse_
 from benchtui.sessions.importers.formats import (
     batch_sweep,
     batch_sweep_tables,
+    benchmark_v2,
     hyperfine,
     llama_bench,
+    nvbench,
     optimum_benchmark,
     pyperf,
     pytest_benchmark,
     torch_benchmark,
     training_csv,
 )
+from benchtui.sessions.importers.formats.serving import aiperf, guidellm, vllm_bench
 from benchtui.sessions.importers.imported import Imported
 from benchtui.sessions.sweep import ranges
 
@@ -62,6 +65,31 @@ IMPORTERS = {
         lambda _, value: torch_benchmark.matches(value),
         torch_benchmark.parse,
         lambda _, value: (torch_benchmark.keys(value), torch_benchmark.REQUIRED),
+    ),
+    "benchmark-v2": _Kind(
+        lambda _, value: benchmark_v2.matches(value),
+        benchmark_v2.parse,
+        lambda _, value: (benchmark_v2.keys(value), benchmark_v2.REQUIRED),
+    ),
+    "nvbench": _Kind(
+        lambda _, value: nvbench.matches(value),
+        nvbench.parse,
+        lambda _, value: (nvbench.keys(value), nvbench.REQUIRED),
+    ),
+    "vllm-bench": _Kind(
+        lambda _, value: vllm_bench.matches(value),
+        vllm_bench.parse,
+        lambda _, value: (vllm_bench.keys(value), vllm_bench.REQUIRED),
+    ),
+    "guidellm": _Kind(
+        lambda _, value: guidellm.matches(value),
+        guidellm.parse,
+        lambda _, value: (guidellm.keys(value), guidellm.REQUIRED),
+    ),
+    "aiperf": _Kind(
+        lambda _, value: aiperf.matches(value),
+        aiperf.parse,
+        lambda _, value: (aiperf.keys(value), aiperf.REQUIRED),
     ),
     "batch-sweep": _Kind(
         lambda text, value: batch_sweep.matches(value) or batch_sweep_tables.matches(text),

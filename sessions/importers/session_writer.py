@@ -236,6 +236,7 @@ def _prepared(case: int, row: Measurement) -> CasePrepared:
         case=case,
         model=row.model or Model(name=UNKNOWN),
         samples_per_step=row.samples_per_step,
+        task=row.task,
         new_tokens=row.new_tokens,
     )
 
@@ -296,12 +297,16 @@ _NOT_POOLABLE = (
     "latency_p95_ms",
     "latency_p99_ms",
     "energy_j",
+    "first_token",
+    "per_token",
+    "request",
 )
 """Statistics that can't be combined from those of each repeat."""
 _RATES = (
     "samples_per_s",
     "tokens_per_s",
     "padded_tokens_per_s",
+    "new_tokens_per_s",
     "mean_power_w",
     "gpu_utilization_percent",
     "compile_call_s",

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from benchtui.sessions.payloads import Reported
+from benchtui.sessions.payloads import ReportedTimes
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.stats.evidence import repeats, rounds_of
@@ -350,13 +350,26 @@ def _reported(case: CaseState) -> Metrics | None:
     if reported is None or reported.latency_mean_ms is None:
         return None
     rounds_ms = reported.repeats_mean_ms
+    latency = ReportedTimes(
+        n=reported.steps,
+        median_ms=reported.latency_median_ms,
+        std_ms=reported.latency_std_ms,
+        p90_ms=reported.latency_p90_ms,
+        p95_ms=reported.latency_p95_ms,
+        p99_ms=reported.latency_p99_ms,
+    )
     return Metrics(
-        latency_ms=_told(reported, reported.latency_mean_ms),
+        latency_ms=_told(latency, reported.latency_mean_ms),
         device_ms=None,
         parts_ms={},
+        task=case.task,
         samples_per_s=reported.samples_per_s,
         tokens_per_s=reported.tokens_per_s,
         padded_tokens_per_s=reported.padded_tokens_per_s,
+        new_tokens_per_s=reported.new_tokens_per_s,
+        time_to_first_token_ms=_told_if_known(reported.first_token),
+        time_per_output_token_ms=_told_if_known(reported.per_token),
+        request_ms=_told_if_known(reported.request),
         first_step_ms=None,
         cold_cost_ms=None,
         rounds_ms=rounds_ms,
@@ -370,20 +383,24 @@ def _reported(case: CaseState) -> Metrics | None:
     )
 
 
-def _told(reported: Reported, mean_ms: float) -> Distribution:
+def _told_if_known(times: ReportedTimes | None) -> Distribution | None:
+    return None if times is None or times.mean_ms is None else _told(times, times.mean_ms)
+
+
+def _told(times: ReportedTimes, mean_ms: float) -> Distribution:
     """Build a distribution from reported numbers.
 
-    A percentile needs as many steps here as in a measured sample.
+    A percentile needs as many values here as in a measured sample.
     """
-    n = reported.steps or 0
+    n = times.n or 0
     return Distribution(
         n=n,
         mean=mean_ms,
-        median=reported.latency_median_ms,
-        p90=reported.latency_p90_ms if n >= LEAST_FOR_P90 else None,
-        p95=reported.latency_p95_ms if n >= LEAST_FOR_P95 else None,
-        p99=reported.latency_p99_ms if n >= LEAST_FOR_P99 else None,
-        std=reported.latency_std_ms,
+        median=times.median_ms,
+        p90=times.p90_ms if n >= LEAST_FOR_P90 else None,
+        p95=times.p95_ms if n >= LEAST_FOR_P95 else None,
+        p99=times.p99_ms if n >= LEAST_FOR_P99 else None,
+        std=times.std_ms,
     )
 
 

@@ -43,7 +43,7 @@ from benchtui.sessions.sweep.plan import (
     incompatible_reason,
     unsupported_reason,
 )
-from benchtui.sessions.sweep.tasks import TASKS, Task, task_named
+from benchtui.sessions.sweep.tasks import SERVE, TASKS, Task, task_named
 
 __all__ = [
     "LARGEST",
@@ -51,6 +51,7 @@ __all__ = [
     "MOST_ROUNDS",
     "MOST_THREADS",
     "SAMPLE",
+    "SERVE",
     "SYNTHETIC",
     "TASKS",
     "UNKNOWN",

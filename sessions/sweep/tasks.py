@@ -65,7 +65,9 @@ BUILT_IN = (
 )
 """All built-in tasks. They need no user code."""
 TASKS = tuple(task.name for task in BUILT_IN)
-_BY_NAME = {task.name: task for task in BUILT_IN}
+SERVE = Task("serve", "requests", headline="tokens")
+"""Requests to a server, a step being a whole run. Only imported sessions have it."""
+_BY_NAME = {task.name: task for task in (*BUILT_IN, SERVE)}
 
 
 def task_named(name: str) -> Task:

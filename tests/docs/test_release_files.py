@@ -16,6 +16,7 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     [
         ("github-workflows", ".github/workflows/*.yml"),
         ("github-workflows-require-timeout", ".github/workflows/*.yml"),
+        ("github-actions", ".github/actions/*/action.yml"),
         ("github-issue-forms", ".github/ISSUE_TEMPLATE/[!c]*.yml"),
         ("github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"),
         ("citation-file-format", "CITATION.cff"),

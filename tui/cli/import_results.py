@@ -24,9 +24,10 @@ def import_results(source: Path, path: Path | None, kind: str | None) -> None:
     """Convert the results of another tool to a session.
 
     FILE is the output of optimum-benchmark (JSON), llama-bench (-o json or jsonl), hyperfine (--export-json),
-    pyperf (JSON), pytest-benchmark (--benchmark-json), torch.utils.benchmark (as JSON, see README), a
-    batch-sweep runner (JSONL, or its CSV tables), or a table of training runs (CSV). Anything it doesn't state
-    stays unknown.
+    pyperf (JSON), pytest-benchmark (--benchmark-json), torch.utils.benchmark (as JSON, see the documentation),
+    NVBench (--json), transformers' benchmark_v2 (JSON), vLLM (bench serve --save-result), guidellm
+    (benchmarks.json), aiperf (profile_export_aiperf.json), a batch-sweep runner (JSONL, or its CSV tables), or
+    a table of training runs (CSV). Anything it doesn't state stays unknown.
     """
     if path is None:
         path, found = operations.import_results(source, kind)

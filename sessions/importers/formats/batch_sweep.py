@@ -16,7 +16,6 @@ known.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import sqrt
 from pathlib import Path
 
 import msgspec
@@ -32,7 +31,7 @@ from benchtui.sessions.importers.decode import (
     unknown_fields,
 )
 from benchtui.sessions.importers.formats import batch_sweep_tables as tables
-from benchtui.sessions.importers.imported import Imported, Measurement
+from benchtui.sessions.importers.imported import Imported, Measurement, sample_deviation
 from benchtui.sessions.payloads import Count, Gpu, Host, Memory, Model, Reported
 from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.sweep import UNKNOWN, Config, Size
@@ -268,7 +267,7 @@ def _measurement(row: _Row) -> Measurement:
             steps=row.steps,
             latency_mean_ms=statistics.latency_ms_mean,
             latency_median_ms=statistics.latency_ms_median,
-            latency_std_ms=_of_a_sample(statistics.latency_ms_std, row.steps if row.nested else None),
+            latency_std_ms=sample_deviation(statistics.latency_ms_std, row.steps if row.nested else None),
             latency_p90_ms=statistics.latency_ms_p90,
             latency_p95_ms=statistics.latency_ms_p95,
             latency_p99_ms=statistics.latency_ms_p99,
@@ -279,11 +278,6 @@ def _measurement(row: _Row) -> Measurement:
         memory=_memory(row),
         model=_model(row),
     )
-
-
-def _of_a_sample(std_ms: float | None, steps: int | None) -> float | None:
-    """Convert a population standard deviation to that of a sample (n - 1). Unchanged if n is unknown."""
-    return std_ms * sqrt(steps / (steps - 1)) if std_ms is not None and steps and steps > 1 else std_ms
 
 
 def _options(row: _Row) -> Config:

@@ -33,7 +33,8 @@ def task_sections(results: Sequence[Result], task: str, varying: Collection[str]
         task = "generate"
     title, lead, columns = _SECTIONS.get(task, ("", None, ()))
     generates = [row for row in results if row.metrics.new_tokens_per_s is not None]
-    rows = generates if task == "generate" else [row for row in results if row.case.steps_measured]
+    measured = [row for row in results if row.case.steps_measured]
+    rows = {"generate": generates, "serve": results}.get(task, measured)
     shown = table((_case(varying), *columns), rows)
     return [TaskSection(title, lead, shown)] if shown and len(shown.titles) > 1 else []
 
@@ -215,6 +216,7 @@ _SECTIONS: dict[str, tuple[str, str | None, tuple[Column[Result], ...]]] = {
         " the wait in the queue.",
         _SERVING,
     ),
+    "serve": ("Serving", "Times of single requests, as the imported source reports them.", _SERVING[1:]),
     "embed": ("Embeddings", None, _EMBEDDING),
     "image": ("Images", None, _IMAGES),
     "speech": (

@@ -338,6 +338,11 @@ def test_unknown_format_lists_the_known_ones(tmp_path: Path) -> None:
         "pyperf",
         "pytest-benchmark",
         "torch-benchmark",
+        "benchmark-v2",
+        "nvbench",
+        "vllm-bench",
+        "guidellm",
+        "aiperf",
         "batch-sweep",
         "training-csv",
     }

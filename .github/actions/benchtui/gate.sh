@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Run a sweep, compare it with a base session and write the comparison to the summary of a GitHub job.
+#
+#     gate.sh SWEEP SESSION [BASE]
+#
+# An empty SWEEP compares a SESSION that exists. FAIL_ON is a percentage, FAIL_ON_UNSURE is true or false.
+# Exit status: 0 if no case fails or there is no BASE, 1 if a case is significantly slower or is no longer measured,
+# 2 for invalid usage; if the sweep failed, that of "benchtui run".
+set -euo pipefail
+
+sweep=$1 session=$2 base=${3-}
+summary=${GITHUB_STEP_SUMMARY:-/dev/stdout} outputs=${GITHUB_OUTPUT:-/dev/null}
+most_bytes=1000000 # a summary has at most 1 MiB
+folder=$(mktemp -d)
+trap 'rm -r "$folder"' EXIT
+
+if [[ -n $sweep ]]; then
+    benchtui run "$sweep" -o "$session" || {
+        status=$?
+        echo "benchtui run ended with exit status $status: see the log." >>"$summary"
+        exit "$status"
+    }
+fi
+echo "session=$session" >>"$outputs"
+
+if [[ -z $base ]]; then
+    echo "There is no base session yet: nothing was compared." >>"$summary"
+    benchtui export "$session" --format md -o "$folder/report.md"
+    head -c "$most_bytes" "$folder/report.md" >>"$summary"
+    echo "verdict=none" >>"$outputs"
+    exit 0
+fi
+
+gate=(--fail-on "${FAIL_ON:-5%}")
+if [[ ${FAIL_ON_UNSURE:-false} == true ]]; then gate+=(--fail-on-unsure); fi
+status=0
+benchtui compare "$base" "$session" --format md -o "$folder/comparison.md" "${gate[@]}" 2>"$folder/lines" || status=$?
+cat "$folder/lines" >&2
+if ((status > 1)) || [[ ! -s $folder/comparison.md ]]; then
+    sed 's/^/    /' "$folder/lines" >>"$summary"
+    exit 2
+fi
+if ((status == 0)); then verdict=pass; else verdict=fail; fi
+{
+    echo "**Gate: $verdict**"
+    echo
+    sed 's/^/- /' "$folder/lines"
+    echo
+    head -c "$most_bytes" "$folder/comparison.md"
+} >>"$summary"
+echo "verdict=$verdict" >>"$outputs"
+exit "$status"

@@ -1,0 +1,92 @@
+"""The GitHub action's script, on recorded sessions."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / ".github" / "actions" / "benchtui" / "gate.sh"
+RECORDED = ROOT / "tests" / "fixtures" / "recorded" / "own-step.json"
+TIMES = ("wall_ms", "device_ms", "host_ms")
+Gate = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    """Run the script; return exit status, summary and outputs."""
+
+    def run(session: Path, base: Path | str = "", **limits: str) -> tuple[int, str, str]:
+        summary, outputs = tmp_path / "summary", tmp_path / "outputs"
+        done = subprocess.run(
+            ["bash", SCRIPT, "", session, base],
+            env={
+                **os.environ,
+                **limits,
+                "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+                "HOME": str(tmp_path),
+                "GITHUB_STEP_SUMMARY": str(summary),
+                "GITHUB_OUTPUT": str(outputs),
+            },
+            capture_output=True,
+            check=False,
+            timeout=120,
+        )
+        return done.returncode, summary.read_text("utf-8"), outputs.read_text("utf-8")
+
+    return run
+
+
+@pytest.fixture
+def slower(tmp_path: Path) -> Path:
+    """The recorded session with steps that take ten times as long."""
+    events = json.loads(RECORDED.read_text("utf-8"))
+    for event in events:
+        for name in TIMES if event["event"] == "steps" else ():
+            event[name] = event.get(name) and [10 * time_ms for time_ms in event[name]]
+    path = tmp_path / "slower.json"
+    path.write_text("[" + ",\n".join(json.dumps(event) for event in events) + "]\n", "utf-8")
+    return path
+
+
+def test_slower_session_fails_and_is_named_in_the_summary(gate: Gate, slower: Path) -> None:
+    status, summary, outputs = gate(slower, RECORDED)
+    assert status == 1
+    assert outputs == f"session={slower}\nverdict=fail\n"
+    assert summary.startswith("**Gate: fail**\n\n- ")
+    assert "significantly more than 5% slower, such as cpu fp32" in summary.partition("# Comparison")[0]
+    assert "# Comparison: own-step and slower" in summary
+
+
+def test_unsure_cases_pass_unless_they_are_to_fail(gate: Gate) -> None:
+    status, summary, outputs = gate(RECORDED, RECORDED, FAIL_ON="3%")
+    assert (status, outputs.splitlines()[-1]) == (0, "verdict=pass")
+    assert "- no case is significantly more than 3% slower; 6 UNSURE\n" in summary
+    assert gate(RECORDED, RECORDED, FAIL_ON_UNSURE="true")[0] == 1
+
+
+def test_without_a_base_the_summary_is_the_report(gate: Gate) -> None:
+    status, summary, outputs = gate(RECORDED)
+    assert (status, outputs.splitlines()[-1]) == (0, "verdict=none")
+    assert summary.startswith("There is no base session yet: nothing was compared.\n# Benchmark report")
+
+
+def test_base_that_cannot_be_compared_is_an_error(gate: Gate, tmp_path: Path) -> None:
+    status, summary, outputs = gate(RECORDED, tmp_path / "none.json")
+    assert (status, "verdict" in outputs) == (2, False)
+    assert "none.json: can't be read" in summary
+
+
+def test_shellcheck_reports_nothing() -> None:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("shellcheck"), SCRIPT],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (0, "")
