@@ -180,13 +180,13 @@ def _remedy(base: Result, new: Result, ratio: Ratio) -> Remedy | Obstacle:
     """Return the measurement that decides an unsure ratio, or why none does.
 
     With fewer than three rounds, the spread between processes is mostly an assumption, and a disturbance or a
-    disagreement of the steps may be that of one process: a few rounds come first.
+    disagreement of the steps may be that of one process: a few rounds come first. A disturbance in each of
+    several rounds isn't: rounds are then repeated until they are undisturbed, up to a limit.
     """
     steps, ratio = _with_more_steps(base, new, ratio)
-    disturbed = bool(ratio.outside)
     if ratio.rounds < LEAST_ROUNDS:
-        return Remedy(FIRST_ROUNDS, steps, repeat_disturbed=disturbed)
-    if disturbed:
+        return Remedy(FIRST_ROUNDS, steps)
+    if ratio.outside:
         return Remedy(ratio.rounds, steps, repeat_disturbed=True)
     if ratio.doubt is not Doubt.WIDE:
         return _CONTESTED.get(ratio.doubt or Doubt.NO_INTERVAL, "no interval")

@@ -12,7 +12,10 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "README.md", ROOT / "SKILL.md", *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = (
+    *(ROOT / f"{name}.md" for name in ("README", "SKILL", "AGENTS")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
 _TITLE = re.compile(r'title="([^"]+)"')
 
 
