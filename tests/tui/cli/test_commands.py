@@ -39,6 +39,7 @@ def test_listing_commands_imports_none_of_them() -> None:
     assert ran.stderr.split() == [
         "benchtui.tui",
         "benchtui.tui.cli",
+        "benchtui.tui.cli.commands",
         "benchtui.tui.cli.exit_status",
         "benchtui.tui.cli.options",
     ]
