@@ -1,6 +1,6 @@
 """Explained cases as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import msgspec
 
@@ -57,7 +57,7 @@ def case_json(case: ExplainedCase) -> CaseJson:
     )
 
 
-def explained_json(cases: Sequence[CaseJson], found: CaseDifference | None) -> ExplainedJson:
+def explained_json(cases: Iterable[CaseJson], found: CaseDifference | None) -> ExplainedJson:
     """Return cases and their difference as one record."""
     gap = (
         None

@@ -46,7 +46,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "run": ("run", "quick", "--json"),
     "sessions": ("sessions", "--json"),
     "sessions-add": ("sessions", "add", str(FIXTURES / "quick-cpu.json"), "--json"),
-    "sessions-rename": ("sessions", "rename", "old", "older", "--json"),
+    "sessions-rename": ("sessions", "rename", "new", "newer", "--json"),
     "slurm": ("slurm", "quick", "--set", "device=cpu", "--json"),
     "steps": ("export", "old", "--json", "--steps"),
     "stop": ("stop", "--json"),
@@ -172,8 +172,8 @@ def test_unknown_schema_names_the_known_ones() -> None:
         (2, ("next", "old", "--json", "--toml"), "old"),
         (3, ("run", "quick", "--strict"), "lacking"),
         (130, ("run", "quick"), "stopped"),
-        (130, ("sessions", "delete", "old"), "old"),
-        (0, ("sessions", "delete", "old", "--yes"), "old"),
+        (130, ("sessions", "delete", "new"), "old"),
+        (0, ("sessions", "delete", "new", "--yes"), "old"),
     ],
 )
 def test_exit_statuses(

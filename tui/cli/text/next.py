@@ -62,7 +62,7 @@ class QuestionJson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NextJson(msgspec.Struct, frozen=True, kw_only=True):
-    """What would decide the open questions of a session."""
+    """Open questions of a session, with the sweep that decides them."""
 
     simulated: str | None
     """``SIMULATED``, and by which model. Null if it was measured."""
