@@ -16,6 +16,7 @@ from benchtui.sessions.estimates.stop_rules import (
     AUTO_HOST_PERCENT,
     AUTO_MOST_STEPS,
     CHECK_MS,
+    TIME_LIMIT,
     least_steps,
     longest_s,
 )
@@ -105,7 +106,7 @@ class StopRule:
 
     def _limit_reason(self, elapsed_s: float) -> str | None:
         if self._max_s is not None and elapsed_s >= self._max_s:
-            return f"time limit of {self._max_s:g} s"
+            return f"{TIME_LIMIT} of {self._max_s:g} s"
         if self._rules.until_auto and self._steps >= AUTO_MOST_STEPS:
             return f"limit of {AUTO_MOST_STEPS} steps"
         return None

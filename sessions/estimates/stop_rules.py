@@ -13,6 +13,9 @@ AUTO_DEVICE_PERCENT = 0.5
 AUTO_HOST_PERCENT = 1.0
 """Half-width of the 95% interval over the median that is narrow enough on the host."""
 
+TIME_LIMIT = "time limit"
+"""Beginning of the recorded reason of a measurement that its time limit ended."""
+
 
 def longest_s(rules: Measure) -> float | None:
     """Return the time limit for measuring a case, in seconds; None without one.

@@ -1,7 +1,6 @@
 """Explained cases as JSON."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable
 
 import msgspec
 
@@ -40,6 +39,14 @@ class DifferenceJson(msgspec.Struct, frozen=True, kw_only=True):
     sentences: tuple[str, ...]
 
 
+class ExplainedJson(msgspec.Struct, frozen=True, kw_only=True):
+    """Output of ``benchtui explain --json``."""
+
+    cases: tuple[CaseJson, ...]
+    difference: DifferenceJson | None
+    """Null unless there are two cases with a profile."""
+
+
 def case_json(case: ExplainedCase) -> CaseJson:
     """Return a case with its findings."""
     return CaseJson(
@@ -53,15 +60,19 @@ def case_json(case: ExplainedCase) -> CaseJson:
     )
 
 
-def as_json(cases: Sequence[CaseJson], found: CaseDifference | None) -> str:
-    """Return cases and their difference as one JSON document."""
-    gap: Any = found and DifferenceJson(
-        base=found.base.case.index,
-        new=found.new.case.index,
-        measured_gap_ms=found.measured_gap_ms,
-        remainder_ms=found.remainder_ms,
-        families=found.families,
-        kernels=found.kernels,
-        sentences=tuple(gap_sentences(found)),
+def explained_json(cases: Iterable[CaseJson], found: CaseDifference | None) -> ExplainedJson:
+    """Return cases and their difference as one record."""
+    gap = (
+        None
+        if found is None
+        else DifferenceJson(
+            base=found.base.case.index,
+            new=found.new.case.index,
+            measured_gap_ms=found.measured_gap_ms,
+            remainder_ms=found.remainder_ms,
+            families=found.families,
+            kernels=found.kernels,
+            sentences=tuple(gap_sentences(found)),
+        )
     )
-    return msgspec.json.encode({"cases": cases, "difference": gap}).decode()
+    return ExplainedJson(cases=tuple(cases), difference=gap)

@@ -16,6 +16,11 @@ TAIL = 1.1
 """Factor by which the best case's tail may exceed the next one's while the lead is still clear."""
 MOST_ROUNDS = 100
 """Maximum number of rounds to recommend."""
+CHANCE = 0.8
+"""Probability with which the recommended rounds decide a ratio."""
+FIRST_ROUNDS = 5
+"""Rounds of a case whose own process-to-process variation isn't known yet. At a spread of 1%, they distinguish
+5% in 99 of 100 sessions (BENCHMARKS.md)."""
 
 
 class Verdict(StrEnum):
@@ -117,20 +122,31 @@ class Ratio(msgspec.Struct, frozen=True):
     def rounds_wanted(self) -> int | None:
         """Rounds of each case that would decide a ratio like this one; None if no number would.
 
-        More rounds don't help if something outside the cases may explain the difference.
+        They do so with a probability of ``CHANCE``, since the next session finds another ratio by chance. More
+        rounds don't help if something outside the cases may explain the difference.
         """
         if self.doubt is not Doubt.WIDE or self.outside or not self.between or not self.value > 0:
             return None
         off, margin = abs(log(self.value)), log(1 + self.same_within)
         for rounds in range(max(LEAST_ROUNDS, self.rounds + 1), MOST_ROUNDS + 1):
-            error = sqrt(self.between**2 * 2 / rounds + self.apart)
+            error, freedom = sqrt(self.between**2 * 2 / rounds + self.apart), 2 * rounds - 2
             half, sure = (
-                max(self.floor, student_t_quantile((1 + each) / 2, 2 * rounds - 2) * error)
+                max(self.floor, student_t_quantile((1 + each) / 2, freedom) * error)
                 for each in (CONFIDENCE, VERDICT_CONFIDENCE)
             )
-            if off - sure > log(1 + MIN_EFFECT) or off + half < margin:
+            below, aside = (student_t_quantile(each, freedom) * error for each in (CHANCE, (1 + CHANCE) / 2))
+            if off - sure - below > log(1 + MIN_EFFECT) or off + half + aside < margin:
                 return rounds
         return None
+
+    @property
+    def next_rounds(self) -> int | None:
+        """Rounds of each case to measure next; None if no number would decide the ratio.
+
+        With fewer than three rounds, the spread between processes is mostly an assumption, which a few show.
+        """
+        wanted = self.rounds_wanted
+        return FIRST_ROUNDS if wanted and self.rounds < LEAST_ROUNDS else wanted
 
     def times(self, factor: float) -> "Ratio":
         """Return the ratio for this many times the work."""

@@ -8,6 +8,7 @@ from benchtui.sessions.advice.objectives import Need
 from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.results import Result
+from benchtui.sessions.stats.sampling import LEAST_ROUNDS
 from benchtui.sessions.stats.verdicts import Doubt, Ratio, Tail, Verdict
 from benchtui.sessions.sweep import UNKNOWN, task_named
 from benchtui.sessions.text.answers import answer_note
@@ -142,6 +143,12 @@ def against(ratio: Ratio | None, other: str) -> str:
 
 def why_unsure(ratio: Ratio) -> str | None:
     """Explain why a ratio is unsure, and what would decide it; None if it isn't."""
+    doubt = doubt_text(ratio)
+    return f"{doubt}{_rounds_note(ratio)}" if doubt else None
+
+
+def doubt_text(ratio: Ratio) -> str | None:
+    """Explain why a ratio is unsure; None if it isn't."""
     match ratio.doubt:
         case None:
             return None
@@ -149,7 +156,7 @@ def why_unsure(ratio: Ratio) -> str | None:
             return "there is no interval to test it with"
         case Doubt.WIDE:
             also = f", also because {listed(list(ratio.outside))}" if ratio.outside else ""
-            return f"{_wide(ratio)} is too wide to call{also}{_resolution_note(ratio)}{_rounds_note(ratio)}"
+            return f"{_wide(ratio)} is too wide to call{also}{_resolution_note(ratio)}"
         case Doubt.STEPS:
             fast = ratio_text(ratio.fast.value, ratio.value) if ratio.fast else None
             return f"typical steps ({ratio_text(ratio.value)} ×) and fast steps ({fast} ×) disagree"
@@ -201,9 +208,11 @@ def _resolution_note(ratio: Ratio) -> str:
 
 
 def _rounds_note(ratio: Ratio) -> str:
-    wanted = ratio.rounds_wanted
+    wanted = ratio.next_rounds
     if wanted is None:
         return ""
+    if ratio.rounds < LEAST_ROUNDS:
+        return f"; {count(wanted, 'round')} would show the spread between processes, which is assumed so far"
     return f"; about {count(wanted - ratio.rounds, 'more round')} would decide it"
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "README.md", ROOT / "SKILL.md", *sorted((ROOT / "docs").rglob("*.md")))
+OF_ROOT = tuple(ROOT / f"{name}.md" for name in ("README", "SKILL", "AGENTS"))
+PAGES = (*OF_ROOT, *sorted((ROOT / "docs").rglob("*.md")))
 _TITLE = re.compile(r'title="([^"]+)"')
 
 

@@ -8,7 +8,7 @@ import pytest
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Measure
 from benchtui.sessions.sweep.toml_reader import load_sweep
-from benchtui.tui.cli.optimal import requested_sweep
+from benchtui.tui.cli.advice.optimal import requested_sweep
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 FIXTURES = Path(__file__).parents[1] / "fixtures"

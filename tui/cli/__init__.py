@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from benchtui.tui.cli.commands import COMMANDS
-from benchtui.tui.cli.exit_status import CASE_FAILED, INTERRUPTED, USAGE, fail
+from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED, USAGE, fail
 from benchtui.tui.cli.options import ascii_option, complete_sweep, theme_option
 
 
@@ -91,7 +91,7 @@ def main() -> None:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reading end of the pipe is closed: no one to report to
-        sys.exit(CASE_FAILED)
+        sys.exit(FAILED)
     except OSError as error:
         fail(_os_error_text(error), USAGE)
 

@@ -19,11 +19,21 @@ COMMANDS = {
     ),
     "import": ("import_results", "import_results", "Convert the results of another tool to a session."),
     "keys": ("setup", "keys", "List all key bindings, with the action IDs to remap them in config.toml."),
-    "optimal": ("optimal", "optimal", "Recommend which of the measured cases to run, and how certain that is."),
+    "next": (
+        "advice.next",
+        "decide_next",
+        "Say what would decide the open questions of a session, and write it as a sweep.",
+    ),
+    "optimal": (
+        "advice.optimal",
+        "optimal",
+        "Recommend which of the measured cases to run, and how certain that is.",
+    ),
     "pause": ("engine", "pause", "Pause a running sweep once its current cases have finished."),
     "plan": ("run", "plan", "Show what a sweep would measure, without starting it."),
     "replay": ("watch", "replay", "Replay a recorded session."),
     "run": ("run", "run", "Run a sweep without the app, or resume one that was stopped or cut off."),
+    "schema": ("schema.command", "schema", "Print the JSON Schema of a command's --json, or of a file."),
     "sessions": (
         "sessions",
         "sessions",

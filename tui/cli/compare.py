@@ -14,14 +14,18 @@ from benchtui.sessions.files.output_file import check_output
 from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.stats.verdicts import Verdict
-from benchtui.tui.cli.options import complete_session, parse_percentage, printable, same_within_option
+from benchtui.tui.cli.exit_status import FAILED
+from benchtui.tui.cli.options import (
+    complete_session,
+    json_option,
+    parse_percentage,
+    printable,
+    same_within_option,
+)
 from benchtui.tui.cli.text.output import write_document
 
 if TYPE_CHECKING:
     from benchtui.sessions.compare.align import SessionComparison
-
-
-REGRESSION = 1
 
 
 @click.command()
@@ -50,6 +54,7 @@ REGRESSION = 1
     help="Also exit with 1 if a case is UNSURE; --fail-on then defaults to 0%.",
 )
 @same_within_option
+@json_option("Same as --format json.")
 def compare(
     sessions: tuple[str, ...],
     form: str,
@@ -58,6 +63,7 @@ def compare(
     threshold: float | None,
     unsure_fails: bool,
     same_within: float | None,
+    as_json: bool,
 ) -> None:
     """Compare sessions case by case.
 
@@ -76,7 +82,7 @@ def compare(
     uncompared = [each for each in found.against if not each.compared]
     if not found.comparable or (uncompared and gated):
         raise BenchtuiError(nothing_in_common(uncompared[0]))
-    write_document(_formatted(found, form), output, paths)
+    write_document(_formatted(found, "json" if as_json else form), output, paths)
     if gated:
         _gate(found, threshold or 0.0, unsure_fails)
 
@@ -151,4 +157,4 @@ def _gate(found: "SessionComparison", threshold: float, unsure_fails: bool) -> N
             printable(f"{line}; {unsure} UNSURE{' (fails)' if unsure and unsure_fails else ''}"), err=True
         )
     if failed or (unsure and unsure_fails):
-        sys.exit(REGRESSION)
+        sys.exit(FAILED)

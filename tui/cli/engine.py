@@ -1,14 +1,17 @@
 """``benchtui stop``, ``pause`` and ``continue``: control a running sweep."""
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.library import paths
-from benchtui.tui.cli.options import complete_session, printable
+from benchtui.tui.cli.exit_status import FAILED
+from benchtui.tui.cli.options import complete_session, json_option, printable
+from benchtui.tui.cli.schema.records import EngineJson
+from benchtui.tui.cli.text.output import print_json
 
 if TYPE_CHECKING:
     from benchtui.engine.client import Engine
@@ -18,11 +21,13 @@ ENGINE_EXIT_TIMEOUT_S = 45.0
 _POLL_S = 0.05
 
 _running_argument = click.argument("session", required=False, shell_complete=complete_session)
+_json_option = json_option("Print the session and its state as JSON.")
 
 
 @click.command()
 @_running_argument
-def stop(session: str | None) -> None:
+@_json_option
+def stop(session: str | None, as_json: bool) -> None:
     """Stop a running sweep.
 
     SESSION is its path or library name; it may be omitted if only one sweep is running. Returns once the engine
@@ -33,33 +38,31 @@ def stop(session: str | None) -> None:
     due_s = time.monotonic() + ENGINE_EXIT_TIMEOUT_S
     while engine.alive():
         if time.monotonic() > due_s:
-            click.echo(
-                printable(
-                    f"the engine is still running after {ENGINE_EXIT_TIMEOUT_S:g} s; session {engine.path}"
-                ),
-                err=True,
-            )
-            raise SystemExit(1)
+            text = f"the engine is still running after {ENGINE_EXIT_TIMEOUT_S:g} s"
+            _print_state(engine, "running", text, as_json)
+            raise SystemExit(FAILED)
         time.sleep(_POLL_S)
-    click.echo(printable(f"stopped; session {engine.path}"), err=True)
+    _print_state(engine, "stopped", "stopped", as_json)
 
 
 @click.command()
 @_running_argument
-def pause(session: str | None) -> None:
+@_json_option
+def pause(session: str | None, as_json: bool) -> None:
     """Pause a running sweep once its current cases have finished."""
     engine = _select_engine(session)
     engine.pause()
-    click.echo(printable(f"paused; continue with `benchtui continue`; session {engine.path}"), err=True)
+    _print_state(engine, "paused", "paused; continue with `benchtui continue`", as_json)
 
 
 @click.command("continue")
 @_running_argument
-def unpause(session: str | None) -> None:
+@_json_option
+def unpause(session: str | None, as_json: bool) -> None:
     """Continue a paused sweep."""
     engine = _select_engine(session)
     engine.go_on()
-    click.echo(printable(f"continued; session {engine.path}"), err=True)
+    _print_state(engine, "running", "continued", as_json)
 
 
 def resumed_engine(session: str, retry_failed: bool, anyway: bool) -> "Engine | None":
@@ -69,6 +72,15 @@ def resumed_engine(session: str, retry_failed: bool, anyway: bool) -> "Engine | 
     except NothingToResumeError as error:
         click.echo(printable(str(error)), err=True)
         return None
+
+
+def _print_state(
+    engine: "Engine", state: Literal["stopped", "paused", "running"], text: str, as_json: bool
+) -> None:
+    if as_json:
+        print_json(EngineJson(session=str(engine.path), state=state))
+    else:
+        click.echo(printable(f"{text}; session {engine.path}"), err=True)
 
 
 def _select_engine(session: str | None) -> "Engine":

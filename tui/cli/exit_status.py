@@ -12,7 +12,17 @@ if TYPE_CHECKING:
     from benchtui.sessions.state.case import CaseState
     from benchtui.sessions.state.session import Session
 
-USAGE, CASE_FAILED, DEVICE_MISSING, INTERRUPTED = 2, 1, 3, 130
+DONE, FAILED, USAGE, DEVICE_MISSING, INTERRUPTED = 0, 1, 2, 3, 130
+STATUSES = {
+    DONE: "done, and the answer isn't negative; out of memory and skipped are results",
+    FAILED: "the answer is negative: a case failed or none was measured, a gate fails, no case meets the"
+    " constraints, no sweep would decide what is open, something on this machine is broken",
+    USAGE: "invalid usage or input, or a file that can't be read or written; one line says what, where and what"
+    " is allowed",
+    DEVICE_MISSING: "`run --strict`: a case was skipped because its device is missing",
+    INTERRUPTED: "interrupted by Ctrl-C, SIGTERM or `benchtui stop`, or a question was answered with no",
+}
+"""Meaning of every exit status; `docs/programs.md` shows this table."""
 
 
 def exit_status_of(session: "Session", *, strict: bool = False) -> int:
@@ -25,8 +35,8 @@ def exit_status_of(session: "Session", *, strict: bool = False) -> int:
         return INTERRUPTED
     measured = session.finished and "ok" in states and states <= {"ok", "oom", "skipped"}
     if strict and any(_lacked_device(case) for case in session.cases):
-        return DEVICE_MISSING if measured or states <= {"skipped", "oom"} else CASE_FAILED
-    return 0 if measured else CASE_FAILED
+        return DEVICE_MISSING if measured or states <= {"skipped", "oom"} else FAILED
+    return DONE if measured else FAILED
 
 
 def _lacked_device(case: "CaseState") -> bool:

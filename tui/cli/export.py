@@ -1,18 +1,16 @@
 """``benchtui export``: write the report, results, steps, plots or a trace of a session."""
 
 import gzip
-import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from math import isnan
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar, Unpack, cast
+from typing import IO, TYPE_CHECKING, Unpack, cast
 
 import click
 import msgspec
 
-from benchtui.sessions import events
 from benchtui.sessions.compare.align import compare_sessions, load_sessions
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output, output_file
@@ -20,9 +18,11 @@ from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.tui.cli.compare import baseline_first, comparison_document
 from benchtui.tui.cli.options import (
+    Command,
     JudgingOptions,
     baseline_option,
     complete_session,
+    json_option,
     same_within_option,
     verdict_settings,
 )
@@ -32,8 +32,6 @@ from benchtui.tui.shell import gc_control
 if TYPE_CHECKING:
     from benchtui.sessions.plots.render import RenderedPlot
     from benchtui.sessions.plots.spec import SkippedPlot
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 TRACKING = ("bmf", "gab", "gab-throughput")
 FORMS = ("md", "html", "csv", "json", "parquet", "trace", *TRACKING)
@@ -61,8 +59,10 @@ class ExportOptions(msgspec.Struct, frozen=True):
 
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, of: str | None) -> None:
+    from benchtui.tui.cli.schema.command import schema_text  # imports every record
+
     if of:
-        click.echo(schema(of), nl=False)
+        click.echo(schema_text(of))
         context.exit()
 
 
@@ -116,7 +116,7 @@ _OPTIONS = (
         is_eager=True,
         expose_value=False,
         callback=_print_schema,
-        help="Print a JSON Schema instead.",
+        help="Print a JSON Schema instead, as `benchtui schema` does.",
     ),
 )
 
@@ -151,15 +151,6 @@ def check_options(wanted: ExportOptions, sessions: int) -> None:
     problem = next((text for violated, text in rules if violated), None)
     if problem:
         raise BenchtuiError(problem)
-
-
-def schema(of: str) -> str:
-    """Return the JSON Schema of results, steps or a session file."""
-    from benchtui.sessions.export import case_export
-    from benchtui.sessions.export import step_export as steps
-
-    found = {"results": case_export.json_schema, "steps": steps.json_schema, "session": events.json_schema}
-    return json.dumps(found[of](), indent=2) + "\n"
 
 
 def export_one(path: Path, wanted: ExportOptions) -> None:
@@ -274,6 +265,7 @@ def _opened(output: Path | None, session: Path) -> Iterator[IO[bytes]]:
 @click.command()
 @click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=complete_session)
 @export_options
+@json_option("Same as --format json.")
 def export(
     sessions: tuple[str, ...],
     output: Path | None,
@@ -283,6 +275,7 @@ def export(
     price: float | None,
     full: bool,
     max_steps: int | None,
+    as_json: bool,
     **judging: Unpack[JudgingOptions],
 ) -> None:
     """Export the report, results, steps or a trace of a session, or a comparison of several.
@@ -294,6 +287,7 @@ def export(
     baseline = _baseline_session(judging["baseline"]) if several else None
     if several:
         judging["baseline"] = ()
+    form = "json" if as_json else form
     wanted = ExportOptions(form, output, steps, figures, price, verdict_settings(judging), full, max_steps)
     check_options(wanted, len(sessions))
     paths = baseline_first(sessions, baseline)

@@ -7,7 +7,9 @@ import click
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.library import operations
 from benchtui.sessions.text.formatting import count
-from benchtui.tui.cli.options import printable
+from benchtui.tui.cli.options import json_option, printable
+from benchtui.tui.cli.schema.records import ImportedJson
+from benchtui.tui.cli.text.output import print_json
 
 
 @click.command("import")
@@ -20,7 +22,8 @@ from benchtui.tui.cli.options import printable
     help="Session file to write, by default a new one in the library; no existing file is overwritten.",
 )
 @click.option("--from", "kind", help="Tool that wrote FILE; by default detected from its content.")
-def import_results(source: Path, path: Path | None, kind: str | None) -> None:
+@json_option("Print the session and what was imported as JSON.")
+def import_results(source: Path, path: Path | None, kind: str | None, as_json: bool) -> None:
     """Convert the results of another tool to a session.
 
     FILE is the output of optimum-benchmark (JSON), llama-bench (-o json or jsonl), hyperfine (--export-json),
@@ -34,7 +37,11 @@ def import_results(source: Path, path: Path | None, kind: str | None) -> None:
     else:
         found = registry.read(source, kind)
         session_writer.write(found, path)
+    notes = tuple(session_writer.notes(found))
+    if as_json:
+        print_json(ImportedJson(session=str(path), tool=found.kind, cases=len(found.cases), notes=notes))
+        return
     cases = count(len(found.cases), "case")
     click.echo(printable(f"{cases} from {found.kind}; session {path}"), err=True)
-    for note in session_writer.notes(found):
+    for note in notes:
         click.echo(printable(note), err=True)

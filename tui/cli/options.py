@@ -1,12 +1,15 @@
 """Shared options and arguments. Imports only click, because the root command uses some of them."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from benchtui.sessions.state.judging import VerdictSettings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def printable(text: str) -> str:
@@ -93,6 +96,11 @@ session_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     help="Session file to write; by default a new one in the library.",
 )
+
+
+def json_option(text: str) -> Callable[[Command], Command]:
+    """Return the option ``--json``, whose output ``benchtui schema`` describes."""
+    return click.option("--json", "as_json", is_flag=True, help=text)
 
 
 def check_theme(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:

@@ -16,13 +16,14 @@ from benchtui.sessions.events import CaseFinished
 from benchtui.sessions.library import paths
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep.toml_reader import load_sweep
+from benchtui.tui.cli.advice.optimal import BestCaseOptions, objective_option, requested_sweep
 from benchtui.tui.cli.engine import resumed_engine
 from benchtui.tui.cli.exit_status import exit_status_of
-from benchtui.tui.cli.optimal import BestCaseOptions, objective_option, requested_sweep
 from benchtui.tui.cli.options import (
     ResumeOptions,
     anyway_option,
     complete_sweep,
+    json_option,
     printable,
     resume_option,
     retry_option,
@@ -31,7 +32,8 @@ from benchtui.tui.cli.options import (
     sweep_argument,
 )
 from benchtui.tui.cli.text import progress
-from benchtui.tui.cli.text.plan import plan_lines
+from benchtui.tui.cli.text.output import print_json
+from benchtui.tui.cli.text.plan import plan_lines, planned
 from benchtui.tui.cli.watch import start_engine
 
 
@@ -50,7 +52,7 @@ class RunOptions(BestCaseOptions, ResumeOptions):
 @resume_option
 @retry_option
 @anyway_option
-@click.option("--json", "as_json", is_flag=True, help="Print each case's result as a line of JSON.")
+@json_option("Print each case's result as a line of JSON.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if a case was skipped because its device is missing.")
 def run(
     sweep: str | None,
@@ -95,7 +97,7 @@ def _follow(engine: "Engine", as_json: bool) -> Session:
             if line := progress.progress_line(session, event):
                 bar.print(line)
             if as_json and isinstance(event, CaseFinished):
-                click.echo(progress.result_json(session.cases[event.case], session))
+                print_json(progress.measured_case(session.cases[event.case], session))
             bar.update(event)
     return session
 
@@ -126,12 +128,17 @@ def _stop(engine: "Engine") -> None:
 @click.command()
 @sweep_argument
 @set_option
-def plan(sweep: str, overrides: tuple[str, ...]) -> None:
+@json_option("Print the cases as JSON.")
+def plan(sweep: str, overrides: tuple[str, ...], as_json: bool) -> None:
     """Show what a sweep would measure, without starting it.
 
     Lists every case with its predicted time in seconds and peak memory, based on earlier sessions on this
     machine. Values marked with ? are guesses.
     """
     loaded = load_sweep(sweep, overrides)
-    for line in plan_lines(loaded, history.load_history(paths.entries(), loaded, platform.node())):
+    estimator = history.load_history(paths.entries(), loaded, platform.node())
+    if as_json:
+        print_json(planned(loaded, estimator))
+        return
+    for line in plan_lines(loaded, estimator):
         click.echo(printable(line))

@@ -16,17 +16,20 @@ from benchtui.sessions.library.summaries import SummaryCache
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.sweep import task_named
 from benchtui.sessions.text.formatting import number
-from benchtui.tui.cli.options import complete_session, printable
+from benchtui.tui.cli.options import complete_session, json_option, printable
+from benchtui.tui.cli.schema.records import LibraryJson
+from benchtui.tui.cli.text.output import print_json
 
 if TYPE_CHECKING:
     from benchtui.sessions.library.paths import SessionFile
     from benchtui.sessions.library.summaries import Summary
 
 _MAX_ANSWER_BYTES = 100
+_json_option = json_option("Print name and path of the session as JSON.")
 
 
 @click.group(invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+@json_option("Print the list as JSON.")
 @click.pass_context
 def sessions(context: click.Context, as_json: bool) -> None:
     """List recorded and running sessions; rename, annotate, delete or add one."""
@@ -37,10 +40,10 @@ def sessions(context: click.Context, as_json: bool) -> None:
 @sessions.command()
 @click.argument("session", shell_complete=complete_session)
 @click.argument("name")
-def rename(session: str, name: str) -> None:
+@_json_option
+def rename(session: str, name: str, as_json: bool) -> None:
     """Rename a session in the library."""
-    path = operations.rename(library.resolve(session), name, _running_paths())
-    click.echo(printable(path.stem), err=True)
+    _print_path(operations.rename(library.resolve(session), name, _running_paths()), as_json)
 
 
 @sessions.command()
@@ -64,9 +67,18 @@ def delete(session: str, yes: bool) -> None:
 
 @sessions.command()
 @click.argument("file", type=click.Path(path_type=Path))
-def add(file: Path) -> None:
+@_json_option
+def add(file: Path, as_json: bool) -> None:
     """Copy a session file into the library."""
-    click.echo(printable(operations.import_session(file).stem), err=True)
+    _print_path(operations.import_session(file), as_json)
+
+
+def _print_path(path: Path, as_json: bool) -> None:
+    """Print the name of a session, or name and path as JSON."""
+    if as_json:
+        print_json(LibraryJson(name=path.stem, session=str(path)))
+    else:
+        click.echo(printable(path.stem), err=True)
 
 
 def _require_yes(question: str) -> None:
@@ -96,7 +108,7 @@ def _list(as_json: bool) -> None:
     elsewhere = sorted(running - {entry.path for entry in entries})
     rows += [SessionRow(name=str(path), path=str(path), state="running") for path in elsewhere]
     if as_json:
-        click.echo(msgspec.json.encode(rows).decode())
+        print_json(rows)
     elif rows:
         click.echo("\n".join(map(printable, _table(rows))))
         if any(row.left for row in rows):

@@ -12,34 +12,44 @@ from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.files.output_file import write_text
 from benchtui.themes import user_themes
 from benchtui.tui.cli import app
-from benchtui.tui.cli.options import printable
-
-BROKEN = 1
+from benchtui.tui.cli.exit_status import FAILED
+from benchtui.tui.cli.options import json_option, printable
+from benchtui.tui.cli.schema.records import FindingJson, KeyJson, KeysJson, ThemeJson, ThemesJson
+from benchtui.tui.cli.text.output import print_json
 
 
 @click.command()
-def doctor() -> None:
+@json_option("Print the checks as JSON.")
+def doctor(as_json: bool) -> None:
     """Check what this machine can measure.
 
     Everything that is missing or broken is listed with its reason.
     """
-    broken = False
-    for finding in client.check_machine():
-        broken = broken or finding.state == "broken"
-        click.echo(f"{_STATES[finding.state]} {finding.what:18} {printable(finding.text)}")
-    sys.exit(BROKEN if broken else 0)
+    findings = client.check_machine()
+    if as_json:
+        print_json([FindingJson(what=each.what, state=each.state, text=each.text) for each in findings])
+    else:
+        for finding in findings:
+            click.echo(f"{_STATES[finding.state]} {finding.what:18} {printable(finding.text)}")
+    sys.exit(FAILED if any(each.state == "broken" for each in findings) else 0)
 
 
 _STATES = {"ok": "ok     ", "absent": "absent ", "broken": "BROKEN "}
 
 
 @click.command("themes")
-def list_themes() -> None:
+@json_option("Print the themes as JSON.")
+def list_themes(as_json: bool) -> None:
     """List the color themes of the app and their sources.
 
     User themes are TOML files in a configuration folder, whose path is printed last.
     """
     found = user_themes.load_all()
+    if as_json:
+        themes = tuple(ThemeJson(name=name, source=source) for name, source in found.sources.items())
+        problems = tuple(found.problems.values())
+        print_json(ThemesJson(themes=themes, problems=problems, folder=str(user_themes.folder())))
+        return
     for name, source in found.sources.items():
         click.echo(f"{printable(name):20}  {printable(source)}")
     for problem in found.problems.values():
@@ -48,17 +58,26 @@ def list_themes() -> None:
 
 
 @click.command()
-def keys() -> None:
+@json_option("Print the bindings as JSON.")
+def keys(as_json: bool) -> None:
     """List all key bindings, with the action IDs to remap them in config.toml."""
     from benchtui.tui.app import key_owners  # Textual, which the other commands don't need
     from benchtui.tui.shell import keymap, settings
 
     known, problems = settings.read(settings.path())
     owners = key_owners()
+    problems = (*problems, *keymap.problems(known.keys, owners))
+    if as_json:
+        rows = tuple(
+            KeyJson(id=each.id, view=view, keys=keymap.shown(each.keys), does=each.does, about=each.about)
+            for view, each in keymap.listed(known.keys, owners)
+        )
+        print_json(KeysJson(keys=rows, problems=problems, config=str(settings.path())))
+        return
     click.echo(
         "\n".join([*keymap.listing(known.keys, owners), f"remap them in {settings.path()}, table [keys]"])
     )
-    for problem in (*problems, *keymap.problems(known.keys, owners)):
+    for problem in problems:
         click.echo(f"benchtui: {printable(problem)}", err=True)
 
 

@@ -12,7 +12,9 @@ import click
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
-from benchtui.tui.cli.options import printable, set_option, sweep_argument
+from benchtui.tui.cli.options import json_option, printable, set_option, sweep_argument
+from benchtui.tui.cli.schema.records import SlurmJson
+from benchtui.tui.cli.text.output import print_json
 from benchtui.tui.cli.text.slurm_script import Batch, Resources, script
 
 if TYPE_CHECKING:
@@ -66,11 +68,13 @@ class _Resources(TypedDict):
     help="Session file; if it exists, the session is resumed. By default NAME-JOB.json in this folder.",
 )
 @click.option("--submit", is_flag=True, help="Submit the script with sbatch instead of printing it.")
+@json_option("Print the script and the job as JSON.")
 def slurm(
     sweep: str,
     overrides: tuple[str, ...],
     session_path: Path | None,
     submit: bool,
+    as_json: bool,
     **resources: Unpack[_Resources],
 ) -> None:
     """Print or submit a Slurm batch script that runs a sweep.
@@ -92,8 +96,11 @@ def slurm(
     _require_ray(batch.resources.nodes)
     if warning := _gpu_warning(loaded, resources):
         click.echo(f"benchtui: {warning}", err=True)
-    if submit:
-        job = _submit(text)
+    job = _submit(text) if submit else None
+    if as_json:
+        session = str(batch.session_of(job)) if job else None
+        print_json(SlurmJson(script=text, job=job, session=session))
+    elif job:
         click.echo(printable(f"job {job}; session {batch.session_of(job)}"))
     else:
         click.echo(text, nl=False)

@@ -18,13 +18,14 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.ranges import nearest
 from benchtui.tui.cli.commands import COMMANDS
-from benchtui.tui.cli.exit_status import CASE_FAILED, USAGE, exit_status_of, fail
+from benchtui.tui.cli.exit_status import FAILED, USAGE, exit_status_of, fail
 from benchtui.tui.cli.options import (
     AppearanceOptions,
     JudgingOptions,
     ascii_option,
     baseline_option,
     complete_session,
+    json_option,
     plain_option,
     printable,
     same_within_option,
@@ -35,6 +36,7 @@ from benchtui.tui.cli.options import (
     theme_option,
     verdict_settings,
 )
+from benchtui.tui.cli.text.output import print_json
 from benchtui.tui.replay.player import ReplayTarget, Start
 
 EXIT_MESSAGES = {
@@ -47,6 +49,9 @@ EXIT_MESSAGES = {
     "lost": "the terminal was closed; session {path}",
 }
 """Message printed when the app exits, by exit reason."""
+
+
+_json_option = json_option("Print each event as a line of JSON instead of opening the app; needs no terminal.")
 
 
 def start_engine(sweep: "Sweep", session_path: Path | None) -> "Engine":
@@ -80,21 +85,30 @@ def show(
     click.echo(printable(EXIT_MESSAGES[exit_reason.how].format(path=exit_reason.path)), err=True)
     if exit_reason.how in ("finished", "stopped"):
         sys.exit(exit_status_of(exit_reason.session or Session.load(exit_reason.path)))
-    sys.exit(CASE_FAILED if exit_reason.how == "cut off" else 0)
+    sys.exit(FAILED if exit_reason.how == "cut off" else 0)
 
 
 def print_session(
-    path: Path, engine: "Engine | None", speed: float | None = None, position: str | None = None
+    path: Path,
+    engine: "Engine | None",
+    speed: float | None = None,
+    position: str | None = None,
+    *,
+    as_json: bool = False,
 ) -> "Session":
-    """Print a session's events as lines and return the session."""
+    """Print a session's events, in words or as recorded, and return the session."""
     from benchtui.tui.cli.text import progress  # numpy, which no screen waits for
 
-    session = Session(keep_steps=False)
-    for line in progress.lines(path, engine, session, progress.session_time_of(path, position), speed):
-        click.echo(printable(line))
+    session, begin_s = Session(keep_steps=False), progress.session_time_of(path, position)
+    if as_json:
+        for event in progress.events(path, engine, session, begin_s, speed):
+            print_json(event)
+    else:
+        for line in progress.lines(path, engine, session, begin_s, speed):
+            click.echo(printable(line))
     if session.started is None:
         raise BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
-    click.echo(printable(progress.summary_line(session, path, engine)))
+    click.echo(printable(progress.summary_line(session, path, engine)), err=as_json)
     return session
 
 
@@ -125,9 +139,11 @@ def require_terminal() -> None:
 @ascii_option
 @baseline_option
 @same_within_option
+@_json_option
 def attach(
     session: str | None,
     as_lines: bool,
+    as_json: bool,
     theme: str | None,
     ascii_only: bool,
     **judging: Unpack[JudgingOptions],
@@ -136,6 +152,7 @@ def attach(
 
     SESSION is a path or a library name; by default the newest running session.
     """
+    as_lines = as_lines or as_json
     check_plain(as_lines, judging)
     if not as_lines:
         require_terminal()
@@ -149,7 +166,7 @@ def attach(
             USAGE,
         )
     elif as_lines:
-        sys.exit(exit_status_of(print_session(path, engine)))
+        sys.exit(exit_status_of(print_session(path, engine, as_json=as_json)))
     else:
         show(engine, path, judging=verdict_settings(judging), theme=theme, ascii_only=ascii_only)
 
@@ -163,11 +180,13 @@ def attach(
 @ascii_option
 @baseline_option
 @same_within_option
+@_json_option
 def replay(
     session: str,
     speed: float | None,
     position: str | None,
     as_lines: bool,
+    as_json: bool,
     theme: str | None,
     ascii_only: bool,
     **judging: Unpack[JudgingOptions],
@@ -177,11 +196,12 @@ def replay(
     SESSION is a path, a library name, `latest`, `demo` or `demo-cpu`. With --plain, its events are printed: all
     at once, or at their original pace with --speed.
     """
+    as_lines = as_lines or as_json
     check_plain(as_lines, judging)
     path = paths.resolve(session)
     engine = client.find(path)
     if as_lines:
-        print_session(path, engine, speed, position)
+        print_session(path, engine, speed, position, as_json=as_json)
         return
     start = Start(speed or 1.0, ReplayTarget.parse(position) if position else None)
     require_terminal()

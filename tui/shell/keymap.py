@@ -1,6 +1,6 @@
 """Key bindings by action ID: defaults, user mappings and their validation."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -137,14 +137,22 @@ def shown(keys: str) -> str:
     return "  ".join([name for name in names if name.isascii()] or names)
 
 
-def listing(wanted: Mapping[str, str], owners: Iterable[type]) -> list[str]:
-    """List all keys by view, with action ID and description, as mapped by the user."""
+def listed(wanted: Mapping[str, str], owners: Iterable[type]) -> Iterator[tuple[str, Bound]]:
+    """Iterate over all bindings as mapped by the user, each with the title of its view."""
     kept = valid_entries(wanted)[0]
     known = [each for owner in owners for each in bindings_of(owner)]
-    lines = []
     for place, title in TITLES.items():
-        rows = [each for each in known if each.id.startswith(f"{place}.")]
-        lines += [title, *(_row(each, kept) for each in rows), ""]
+        for each in known:
+            if each.id.startswith(f"{place}."):
+                yield title, replace(each, keys=kept.get(each.id, each.keys))
+
+
+def listing(wanted: Mapping[str, str], owners: Iterable[type]) -> list[str]:
+    """List all keys by view, with action ID and description, as mapped by the user."""
+    rows = list(listed(wanted, owners))
+    lines = []
+    for title in TITLES.values():
+        lines += [title, *(_row(each) for view, each in rows if view == title), ""]
     return [*lines, f"always: {_shown(BACK)} goes back, {' and '.join(QUIT_KEYS)} quit"]
 
 
@@ -226,8 +234,8 @@ def _winner(first: str, second: str, keymap: Mapping[str, str]) -> str:
     return "the mapped one takes precedence"
 
 
-def _row(each: Bound, kept: Mapping[str, str]) -> str:
-    return f"  {each.id:22}  {shown(kept.get(each.id, each.keys)):18}  {each.does}"
+def _row(each: Bound) -> str:
+    return f"  {each.id:22}  {shown(each.keys):18}  {each.does}"
 
 
 def _shown(key: str) -> str:

@@ -200,7 +200,7 @@ def _next(compared: SessionComparison) -> str | None:
         for row in against.compared
         if row.ratio and row.verdict is Verdict.UNSURE
     ]
-    wanted = [ratio.rounds_wanted for ratio in ratios if ratio.rounds_wanted]
+    wanted = [ratio.next_rounds for ratio in ratios if ratio.next_rounds]
     if wanted:
         settled = count(len(wanted), "unsure case")
         return f"To settle {settled}, measure the sessions again with {max(wanted):,} rounds"

@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from benchtui.sessions.events import Explained
-from benchtui.sessions.explain.as_json import as_json, case_json
+from benchtui.sessions.explain.as_json import case_json, explained_json
 from benchtui.sessions.explain.cases import explained_cases
 from benchtui.sessions.explain.difference import difference
 from benchtui.sessions.journal.writer import Journal
@@ -75,7 +77,7 @@ def test_json_has_findings_and_the_difference(bench: Any, make_profile: Any) -> 
     more = [explained(make_profile, 0), explained(make_profile, 1, 12.0)]
     session = bench.session(bench.case(1, 10.0), bench.case(2, 12.0), more=more)
     cases = explained_cases(session)
-    found = json.loads(as_json([case_json(each) for each in cases], difference(*cases)))
+    found = json.loads(msgspec.json.encode(explained_json(map(case_json, cases), difference(*cases))))
     assert [each["case"] for each in found["cases"]] == [0, 1]
     assert found["cases"][0]["profile"]["families"] == [{"family": "matmul", "ms": 10.0, "launches": 10.0}]
     parts = [part["new_ms"] - part["base_ms"] for part in found["difference"]["families"]]

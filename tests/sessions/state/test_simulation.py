@@ -25,7 +25,7 @@ from benchtui.sessions.report import compare, compare_json
 from benchtui.sessions.report.document import markdown, report
 from benchtui.sessions.report.html import report_page
 from benchtui.sessions.state.session import Session
-from benchtui.tui.cli.optimal import requested_sweep
+from benchtui.tui.cli.advice.optimal import requested_sweep
 from benchtui.tui.cli.text import compare as compare_text
 from benchtui.tui.cli.text import optimal, progress
 

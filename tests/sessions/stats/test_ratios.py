@@ -31,7 +31,7 @@ from benchtui.sessions.stats.ratios import (
 )
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic, sample
-from benchtui.sessions.stats.verdicts import MIN_EFFECT, Doubt, Ratio, Verdict
+from benchtui.sessions.stats.verdicts import FIRST_ROUNDS, MIN_EFFECT, Doubt, Ratio, Verdict
 from benchtui.sessions.sweep import Config
 
 FASTER, SLOWER, SAME, UNSURE = Verdict.FASTER, Verdict.SLOWER, Verdict.SAME, Verdict.UNSURE
@@ -306,21 +306,21 @@ def test_at_its_resolution_a_difference_is_one(bench: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "between", "rounds", "wanted"),
     [
-        # less than log(1.02) = 0.0198: t(16) = 2.12: 2.12 * 0.02 * sqrt(2 / 9) = 0.01998; t(18) = 2.10: 0.0188
-        (1.0, 0.02, 1, 10),
-        (1.0, 0.02, 12, 13),
-        # off = 0.0513, less 0.005; t(6) = 3.71: 3.71 * 0.02 * sqrt(2 / 4) = 0.0524; t(8) = 3.36: 0.0424
-        (0.95, 0.02, 1, 5),
-        (1 / 0.95, 0.02, 1, 5),
-        (0.95, 0.025, 1, 6),
-        (1.0, 0.008, 1, 3),
+        # less than log(1.02) = 0.0198: (2.018 + 1.302) * 0.02 * sqrt(2 / 22) = 0.0200 with t(42); t(44): 0.0196
+        (1.0, 0.02, 1, 23),
+        (1.0, 0.02, 23, 24),
+        # off = 0.0513, less 0.005; (3.169 + 0.879) * 0.02 * sqrt(2 / 6) = 0.0467 with t(10); t(12): 0.0420
+        (0.95, 0.02, 1, 7),
+        (1 / 0.95, 0.02, 1, 7),
+        (0.95, 0.025, 1, 9),
+        (1.0, 0.008, 1, 5),
         (0.9, 0.02, 0, 3),
         (0.9, 0.02, 2, 3),
         (0.9, 0.02, 3, 4),
-        # off = 0.00995, which leaves 0.00985: t(16) = 2.12: 2.12 * 0.01 * sqrt(2 / 9) = 0.00999; t(18): 0.0094
-        (1.01, 0.01, 1, 10),
-        (1.0, 0.0708, 1, 100),
-        (1.0, 0.0712, 1, None),
+        # off = 0.00995, which leaves 0.00985 to both verdicts
+        (1.01, 0.01, 1, 23),
+        (1.0, 0.0429, 1, 100),
+        (1.0, 0.0431, 1, None),
         (1.0, 0.02, 99, 100),
         (1.0, 0.02, 100, None),
         (1.0, None, 1, None),
@@ -334,6 +334,7 @@ def test_the_rounds_that_would_decide(
     wide = Bounds(value, 0.5, 2.0, 0.4, 2.5)
     found = Ratio(value, wide, same_within=0.02, between=between, rounds=rounds)
     assert found.rounds_wanted == wanted
+    assert found.next_rounds == (FIRST_ROUNDS if wanted and rounds < 3 else wanted)
     assert replace(found, outside=("a neighbour",)).rounds_wanted is None
 
 
@@ -456,7 +457,7 @@ def test_fewer_than_six_steps_give_no_interval(bench: Any) -> None:
 
 def test_one_round_of_equal_cases_does_not_show_that_they_are_the_same(bench: Any) -> None:
     found = latency(*bench.results(bench.case(1, 10.0), bench.case(2, 10.0)))
-    assert (found.verdict, found.doubt, found.rounds_wanted) == (UNSURE, Doubt.WIDE, 10)
+    assert (found.verdict, found.doubt, found.rounds_wanted) == (UNSURE, Doubt.WIDE, 23)
     assert found.resolution == pytest.approx(
         0.105, abs=0.002
     )  # 1.005 * exp(3.36 * 0.02 * sqrt(2)), and the steps

@@ -8,22 +8,23 @@ import click
 
 from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.explain.as_json import CaseJson, as_json, case_json
+from benchtui.sessions.explain.as_json import CaseJson, case_json, explained_json
 from benchtui.sessions.explain.cases import explained_cases, measured_ms
 from benchtui.sessions.explain.difference import difference
 from benchtui.sessions.explain.selection import require_explainable, selected
 from benchtui.sessions.files.output_file import check_output
 from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.state.session import Session
-from benchtui.tui.cli.exit_status import CASE_FAILED, INTERRUPTED
+from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED
 from benchtui.tui.cli.explain.text import case_lines, difference_lines
-from benchtui.tui.cli.options import complete_session, printable
+from benchtui.tui.cli.options import complete_session, json_option, printable
+from benchtui.tui.cli.text.output import print_json
 
 
 @click.command()
 @click.argument("session", shell_complete=complete_session)
 @click.argument("cases", nargs=-1, metavar="[CASE] [CASE2]")
-@click.option("--json", is_flag=True, help="Print profiles, findings and the difference as JSON.")
+@json_option("Print profiles, findings and the difference as JSON.")
 @click.option(
     "--trace",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -33,7 +34,7 @@ from benchtui.tui.cli.options import complete_session, printable
 @click.option("--again", is_flag=True, help="Profile cases again that have a profile.")
 @click.option("--anyway", is_flag=True, help="Profile even if the machine or the software has changed.")
 def explain(
-    session: str, cases: tuple[str, ...], json: bool, trace: Path | None, again: bool, anyway: bool
+    session: str, cases: tuple[str, ...], as_json: bool, trace: Path | None, again: bool, anyway: bool
 ) -> None:
     """Profile measured cases again, and say where the time of their steps goes.
 
@@ -55,11 +56,11 @@ def explain(
     if new and (engine := client.find(path)):
         engine.explain(new)
         click.echo("the sweep is running; the cases are profiled once all are measured", err=True)
-        sys.exit(CASE_FAILED)
+        sys.exit(FAILED)
     if new:
         _profile(loaded, client.explain(path, new, anyway=anyway, trace=trace), len(new))
         loaded = Session.load(path, keep_steps=False)
-    _print(loaded, wanted, json=json)
+    _print(loaded, wanted, as_json=as_json)
 
 
 def _wanted(session: Session, words: Sequence[str]) -> list[int]:
@@ -102,14 +103,14 @@ def _profile(session: Session, process: client.ExplainProcess, amount: int) -> N
         sys.exit(INTERRUPTED)
 
 
-def _print(session: Session, wanted: Sequence[int], *, json: bool) -> None:
+def _print(session: Session, wanted: Sequence[int], *, as_json: bool) -> None:
     known = {each.case.index: each for each in explained_cases(session)}
     found = [known[index] for index in wanted if index in known]
     missing = [index for index in wanted if index not in known]
     gap = difference(*found) if len(found) == 2 else None
-    if json:
+    if as_json:
         rows = [case_json(known[index]) if index in known else _absent(session, index) for index in wanted]
-        click.echo(as_json(rows, gap))
+        print_json(explained_json(rows, gap))
     else:
         for line in (
             *(line for each in found for line in case_lines(each)),
@@ -119,7 +120,7 @@ def _print(session: Session, wanted: Sequence[int], *, json: bool) -> None:
         for each in (_absent(session, index) for index in missing):
             click.echo(printable(f"case {each.case + 1}, {each.name}: not profiled: {each.absent}"), err=True)
     if missing:
-        sys.exit(CASE_FAILED)
+        sys.exit(FAILED)
 
 
 def _absent(session: Session, index: int) -> CaseJson:

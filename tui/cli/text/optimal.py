@@ -5,17 +5,18 @@ from math import ceil
 
 import msgspec
 
-from benchtui.sessions.advice.constraints import KINDS, NONE, VERDICTS, Relaxation
-from benchtui.sessions.advice.objectives import job_ms
+from benchtui.sessions.advice.constraints import KINDS, NONE, VERDICTS, Constraints, Relaxation
+from benchtui.sessions.advice.objectives import Need, job_ms
 from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
-from benchtui.sessions.report.compare_json import ratio_json
+from benchtui.sessions.report.compare_json import RatioJson, ratio_json
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, simulation_note
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
+from benchtui.sessions.stats.verdicts import Tail, Verdict
 from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.formatting import memory, number, time_ms
 from benchtui.sessions.text.wording import costs, ratio_with_interval, unverified_note, verdict_cell, why_unsure
@@ -75,50 +76,86 @@ def metrics_text(result: Result, decision: Decision) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def document(session: Session, decision: Decision) -> dict[str, object]:
-    """Return the decision as JSON values, with each case as a ``CaseRow``."""
-    objective = decision.objective
-    return {
-        "simulated": simulation_note(session.start),
-        "objective": objective.need,
-        "constraints": objective.constraints,
-        "steps": objective.steps,
-        **_work_values(session, objective.work),
-        "best": _row(decision.best),
-        "runner_up": _row(decision.runner_up),
-        "ahead": ratio_json(decision.ahead),
-        "verdict": decision.verdict,
-        "clear": decision.clear,
-        "leader": _row(decision.leader),
-        "tail": decision.tail,
-        "ties": [result.name for result in decision.ties],
-        "front": [_row(result) for result in decision.front],
-        "left_out": [
-            {"case": each.case.index, "name": each.case.name, "reason": each.reason}
+class LeftOutJson(msgspec.Struct, frozen=True, kw_only=True):
+    """Case that was excluded, and why."""
+
+    case: int
+    name: str
+    reason: str
+
+
+class RelaxedJson(msgspec.Struct, frozen=True, kw_only=True):
+    """Constraint that alone excludes all cases."""
+
+    constraint: str
+    value: float | None
+    """Smallest value that admits a case. Null if no case has the metric."""
+    case: str
+
+
+class DecisionJson(msgspec.Struct, frozen=True, kw_only=True):
+    """Decision for the cases of one work: the same model, sequence length and number of new tokens."""
+
+    simulated: str | None
+    """``SIMULATED``, and by which model. Null if it was measured."""
+    objective: Need
+    constraints: Constraints
+    steps: int | None
+    model: str
+    new_tokens: int | None
+    sequence_length: int | None
+    group: str | None
+    best: CaseRow | None
+    """Null if no case meets the constraints."""
+    runner_up: CaseRow | None
+    ahead: RatioJson | None
+    """How many times as good the best case is as the runner-up."""
+    verdict: Verdict | None
+    clear: bool
+    """Whether the best case clearly beats every other."""
+    leader: CaseRow | None
+    """The case with the best metric, if a simpler one was chosen instead."""
+    tail: Tail | None
+    """Percentile at which the best case's slow steps are longer than the runner-up's."""
+    ties: tuple[str, ...]
+    """Cases that can't be distinguished from the best."""
+    front: tuple[CaseRow, ...]
+    """Pareto front of samples/s, step time and peak memory."""
+    left_out: tuple[LeftOutJson, ...]
+    relaxed: tuple[RelaxedJson, ...]
+    """Constraints that alone exclude all cases, the nearest miss first."""
+
+
+def document(session: Session, decision: Decision) -> DecisionJson:
+    """Return the decision as a JSON record."""
+    objective, work = decision.objective, decision.objective.work or Work(0)
+    return DecisionJson(
+        simulated=simulation_note(session.start),
+        objective=objective.need,
+        constraints=objective.constraints,
+        steps=objective.steps,
+        model=work.model or session.start.sweep.model,
+        new_tokens=work.new_tokens or None,
+        sequence_length=None if work.group or not objective.work else work.sequence_length,
+        group=work.group or None,
+        best=_row(decision.best),
+        runner_up=_row(decision.runner_up),
+        ahead=ratio_json(decision.ahead),
+        verdict=decision.verdict,
+        clear=decision.clear,
+        leader=_row(decision.leader),
+        tail=decision.tail,
+        ties=tuple(result.name for result in decision.ties),
+        front=tuple(case_row(result.case, result) for result in decision.front),
+        left_out=tuple(
+            LeftOutJson(case=each.case.index, name=each.case.name, reason=each.reason)
             for each in decision.rejected
-        ],
-        "relaxed": [
-            {"constraint": each.field, "value": each.value, "case": each.result.name}
+        ),
+        relaxed=tuple(
+            RelaxedJson(constraint=each.field, value=each.value, case=each.result.name)
             for each in decision.relaxations
-        ],
-    }
-
-
-def _work_values(session: Session, work: Work | None) -> dict[str, object]:
-    """Return the work that the cases of a decision have in common; a group has no sequence length."""
-    if work is None:
-        return {
-            "model": session.start.sweep.model,
-            "new_tokens": None,
-            "sequence_length": None,
-            "group": None,
-        }
-    return {
-        "model": work.model or session.start.sweep.model,
-        "new_tokens": work.new_tokens or None,
-        "sequence_length": None if work.group else work.sequence_length,
-        "group": work.group or None,
-    }
+        ),
+    )
 
 
 def _row(result: Result | None) -> CaseRow | None:

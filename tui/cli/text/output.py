@@ -1,9 +1,10 @@
-"""Output of commands: a document on standard output or in a file."""
+"""Output of commands: a document on standard output or in a file, or one line of JSON."""
 
 from collections.abc import Collection
 from pathlib import Path
 
 import click
+import msgspec
 
 from benchtui.sessions.files.output_file import write_text
 
@@ -14,3 +15,8 @@ def write_document(text: str, output: Path | None, inputs: Collection[Path] = ()
         click.echo(text, nl=not text.endswith("\n"))
     else:
         write_text(output, text, inputs, over=over)
+
+
+def print_json(record: object, *, err: bool = False) -> None:
+    """Print a record as one line of JSON."""
+    click.echo(msgspec.json.encode(record).decode(), err=err)

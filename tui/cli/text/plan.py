@@ -1,10 +1,11 @@
-"""Sweep plan as plain text: cases with predicted time and memory, and totals."""
+"""Sweep plan as plain text and JSON: cases with predicted time and memory, and totals."""
 
 from collections.abc import Iterator
 
 from benchtui.sessions.estimates.history import HistoryEstimator
 from benchtui.sessions.sweep import Sweep
 from benchtui.themes import symbols
+from benchtui.tui.cli.schema.records import PlanJson, PlannedCaseJson
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.editor.case_grid import CaseGrid, GridCase, basis_text, memory_cell, time_cell, totals_text
 
@@ -25,6 +26,40 @@ def plan_lines(sweep: Sweep, estimator: HistoryEstimator) -> Iterator[str]:
     yield totals_text(totals, sweep, SIGNS)
     if basis := basis_text(totals):
         yield basis
+
+
+def planned(sweep: Sweep, estimator: HistoryEstimator) -> PlanJson:
+    """Return the plan as a JSON record."""
+    matrix = CaseGrid(sweep, estimator)
+    *_, totals = matrix.survey()
+    return PlanJson(
+        name=sweep.name,
+        model=sweep.model,
+        task=sweep.task,
+        weights=sweep.weights,
+        dataset=sweep.dataset,
+        rounds=sweep.measure.rounds,
+        cases=tuple(_planned_case(matrix.cell(index)) for index in range(matrix.count)),
+        to_measure=totals.on,
+        seconds=None if totals.on and totals.unknown == totals.on else totals.seconds,
+        unknown=totals.unknown,
+        sessions=totals.sessions,
+    )
+
+
+def _planned_case(cell: GridCase) -> PlannedCaseJson:
+    known = cell.prediction
+    return PlannedCaseJson(
+        name=cell.config.name,
+        config=cell.config,
+        status=cell.status,
+        reason=cell.reason or None,
+        seconds=known.seconds if known else None,
+        memory_mb=known.memory_mb if known else None,
+        time_basis=known.time_basis if known else None,
+        memory_basis=known.memory_basis if known else None,
+        ran_out=known.ran_out if known else False,
+    )
 
 
 def _case(cell: GridCase) -> str:

@@ -17,6 +17,7 @@ from benchtui.sessions.events import (
     CaseFinished,
     CaseStarted,
     Continued,
+    Event,
     Message,
     NodeJoined,
     NodeLost,
@@ -39,6 +40,7 @@ from benchtui.sessions.stats.case_metrics import Metrics, metrics
 from benchtui.sessions.stats.results import by_work, measured
 from benchtui.sessions.text.formatting import count, loss, memory, number, percentage, time_ms
 from benchtui.sessions.text.wording import confidence, figure
+from benchtui.tui.cli.schema.records import MeasuredCaseJson
 from benchtui.tui.drawing.format import counted
 from benchtui.tui.replay.player import ReplayTarget
 
@@ -104,17 +106,40 @@ def lines(
 
     Starts at ``begin_s``. With a speed, waits between events as long as the recording did at that speed.
     """
-    markers, started_s = Markers(), time.monotonic()
+    markers, pace = Markers(), _Pace(begin_s, speed)
     for event in apply_events(path, engine, session):
         seen = len(markers.all)
         if not isinstance(event, Steps):  # they yield outliers, which aren't printed
             markers.add(event, session)
         if session.now_s < begin_s:
             continue
-        if speed is not None:
-            time.sleep(max(0.0, (session.now_s - begin_s) / speed - (time.monotonic() - started_s)))
+        pace.wait(session.now_s)
         for text in _texts(session, event, markers.all[seen:]):
             yield f"{session.now_s:9.1f} s  {text}"
+
+
+def events(
+    path: Path, engine: Engine | None, session: Session, begin_s: float, speed: float | None
+) -> Iterator[Event]:
+    """Yield the events of a session as recorded, those of other versions left out. See ``lines``."""
+    pace = _Pace(begin_s, speed)
+    for event in apply_events(path, engine, session):
+        if session.now_s >= begin_s and isinstance(event, Event):
+            pace.wait(session.now_s)
+            yield event
+
+
+class _Pace:
+    """Pace of a recording that is played at a speed, or at once without one."""
+
+    def __init__(self, begin_s: float, speed: float | None) -> None:
+        self._begin_s, self._speed, self._started_s = begin_s, speed, time.monotonic()
+
+    def wait(self, now_s: float) -> None:
+        """Wait until a session time is due."""
+        if self._speed is not None:
+            passed_s = time.monotonic() - self._started_s
+            time.sleep(max(0.0, (now_s - self._begin_s) / self._speed - passed_s))
 
 
 def session_time_of(path: Path, position: str | None) -> float:
@@ -243,10 +268,9 @@ def _generation_texts(measured: Metrics) -> list[str]:
     return texts
 
 
-def result_json(case: CaseState, session: Session) -> str:
-    """Return a finished case as one line of JSON: the fields of ``CaseRow``, and its roofline limit."""
-    row = msgspec.to_builtins(case_row(case))
-    return msgspec.json.encode(row | {"limit": limit(case, session.peaks)}).decode()
+def measured_case(case: CaseState, session: Session) -> MeasuredCaseJson:
+    """Return a finished case as a JSON record: the fields of ``CaseRow``, and its roofline limit."""
+    return MeasuredCaseJson(**msgspec.structs.asdict(case_row(case)), limit=limit(case, session.peaks))
 
 
 def summary_line(session: Session, path: Path, engine: Engine | None = None) -> str:

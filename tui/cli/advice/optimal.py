@@ -22,17 +22,17 @@ from benchtui.sessions.sweep.options import AXES
 from benchtui.sessions.sweep.quantities import parse_quantity
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
 from benchtui.sessions.text.formatting import listed
+from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import (
     baseline_option,
     complete_session,
+    json_option,
     printable,
     same_within_option,
     verdict_settings,
 )
 from benchtui.tui.cli.text import optimal as output
 from benchtui.tui.cli.text.output import write_document
-
-NOTHING_FITS = 1
 
 _LARGEST = 1e15
 _SIZES_MB = {"mb": 1.0, "gb": 1000.0, "mib": 2**20 / 1e6, "gib": 2**30 / 1e6}
@@ -123,7 +123,7 @@ class _Limits(TypedDict):
 @click.option("--model", help="Consider only cases of this model, in a session of several.")
 @baseline_option
 @same_within_option
-@click.option("--json", "as_json", is_flag=True, help="Print the decision as JSON.")
+@json_option("Print the decision as JSON.")
 @click.option(
     "--toml", "toml_path", metavar="FILE", help="Write a sweep with only the recommended case; - is stdout."
 )
@@ -158,7 +158,7 @@ def optimal(
                 click.echo(printable(line), err=toml_path == "-")
     if text is not None and toml_path is not None:
         write_document(text, None if toml_path == "-" else Path(toml_path), over=False)
-    sys.exit(0 if all(decision.best for decision in decisions) else NOTHING_FITS)
+    sys.exit(0 if all(decision.best for decision in decisions) else FAILED)
 
 
 class BestCaseOptions(TypedDict):

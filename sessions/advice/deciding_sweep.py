@@ -1,0 +1,112 @@
+"""Deciding sweep: the cases of a session's open questions with their baselines, and nothing else."""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from benchtui.sessions.advice.open_questions import OpenQuestion, Remedy
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.baseline import baselines
+from benchtui.sessions.stats.results import measured
+from benchtui.sessions.sweep import Axes, Config, Measure, Sweep
+from benchtui.sessions.sweep.options import AXES, BY_NAME, Baseline, Exclusion
+
+DISTURBED_RETRIES = 2
+"""Repeats of a disturbed round, as the engine does by default for a throttled one."""
+
+
+def deciding_sweep(session: Session, questions: Sequence[OpenQuestion]) -> Sweep | None:
+    """Return the sweep that decides what can be decided; None if nothing can.
+
+    Raises:
+        BenchtuiError: If the cases are from another tool, whose options aren't all known.
+    """
+    asked = [each for each in questions if each.remedy]
+    if not asked:
+        return None
+    if session.start.source:
+        raise BenchtuiError(f"the cases were imported from {session.start.source}; benchtui can't run them")
+    sweep, wanted = session.start.sweep, _configs(session, asked)
+    axes = _axes(sweep.axes, wanted)
+    models = axes.model
+    if len(models) == 1:
+        axes = replace(axes, model=Axes().model)
+    return replace(
+        sweep,
+        name=f"{sweep.name}-next",
+        model=models[0] if len(models) == 1 and models[0] else sweep.model,
+        axes=axes,
+        measure=_rules(sweep.measure, [each.remedy for each in asked if each.remedy], axes),
+        exclude=tuple(_exclusions(axes, wanted)),
+    )
+
+
+def _configs(session: Session, asked: Sequence[OpenQuestion]) -> set[Config]:
+    """Return the cases of the questions, and the baselines that they are compared with."""
+    found = {case.config for each in asked for case in each.cases}
+    bases = baselines(measured(session), session.start.sweep.measure.baseline)
+    found |= {bases[work].config for work in {config.work for config in found} if work in bases}
+    return {replace(config, repeat=0) for config in found}
+
+
+def _axes(planned: Axes, wanted: Collection[Config]) -> Axes:
+    """Return the axes that span these cases, each with its values in the order of the plan.
+
+    An axis of named values is written as one list per name, so that it keeps all of them.
+    """
+    found: dict[str, Any] = {}
+    for axis in AXES:
+        used, before = {getattr(config, axis) for config in wanted}, getattr(planned, axis)
+        if BY_NAME[axis].named_values and len(used) > 1:
+            used |= set(before)
+        order = [value for value in before if value in used]
+        found[axis] = (*order, *sorted(used - set(order)))
+    return Axes(**found)
+
+
+def _rules(rules: Measure, remedies: Sequence[Remedy], axes: Axes) -> Measure:
+    """Return the sweep's rules with what the remedies need: of each, the most."""
+    times = {
+        name: max((value for each in remedies if (value := getattr(each, name))), default=getattr(rules, name))
+        for name in ("rounds", "max_time_s", "timeout_s")
+    }
+    steps = max((each.steps or 0 for each in remedies), default=0)
+    repeat = any(each.repeat_disturbed for each in remedies)
+    return replace(
+        rules,
+        **times,
+        iterations=max(steps, rules.iterations),
+        retries=max(rules.retries or 0, DISTURBED_RETRIES) if repeat else rules.retries,
+        aa=rules.aa or any(each.aa for each in remedies),
+        explain=(),
+        baseline=_baseline(rules.baseline, axes),
+    )
+
+
+def _baseline(named: Baseline | None, axes: Axes) -> Baseline | None:
+    """Return the baseline without the options that all cases share, which the axes don't span any more."""
+    if named is None:
+        return None
+    shared = {axis: None for axis in named.named if len(getattr(axes, axis)) == 1}
+    found = replace(named, **shared)
+    return found if found.named else None
+
+
+def _exclusions(axes: Axes, wanted: Collection[Config]) -> Iterator[Exclusion]:
+    """Yield what to exclude from the product of the axes, so that these cases remain."""
+    several = [axis for axis in AXES if len(getattr(axes, axis)) > 1]
+
+    def without(depth: int, named: dict[str, Any], left: Collection[Config]) -> Iterator[Exclusion]:
+        if depth == len(several):
+            return
+        axis = several[depth]
+        for value in getattr(axes, axis):
+            below = [config for config in left if getattr(config, axis) == value]
+            if below:
+                yield from without(depth + 1, {**named, axis: value}, below)
+            else:
+                yield Exclusion(**named, **{axis: value})
+
+    yield from without(0, {}, wanted)

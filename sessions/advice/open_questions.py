@@ -1,0 +1,275 @@
+"""Open questions of a session, and for each the measurement that would decide it."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from math import ceil, sqrt
+from statistics import fmean
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from benchtui.sessions.advice.objectives import (
+    PEAK_MEMORY,
+    SAMPLE_TIME,
+    STEP_TIME,
+    Need,
+    Objective,
+    cost_metrics,
+)
+from benchtui.sessions.advice.optimal import NEAR, ahead_by, decide, front
+from benchtui.sessions.estimates.eta import RoundSoFar, StepTimeModel, case_left, steps_left
+from benchtui.sessions.estimates.stop_rules import TIME_LIMIT, longest_s, wanted_percent
+from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.baseline import baselines
+from benchtui.sessions.stats.ratios import comparison
+from benchtui.sessions.stats.results import Result, by_work, measured
+from benchtui.sessions.stats.sampling import LEAST_ROUNDS
+from benchtui.sessions.stats.verdicts import FIRST_ROUNDS, Doubt, Ratio, Verdict
+
+ROUNDS_WORTH = 30
+"""Maximum number of rounds worth measuring. A ratio that needs more lies next to the limit of a verdict."""
+MOST_STEPS_FACTOR = 16
+"""Maximum by which the measured steps of a round are multiplied."""
+MOST_MEASURING_S = 3600.0
+"""Maximum measuring time of a round to recommend, in seconds."""
+SPARE = 1.5
+"""Factor between the expected time of a case and its new time limit."""
+UNKNOWN_LIMIT = 2.0
+"""Factor on a time limit if nothing says how much longer the case would have run."""
+NEEDS: tuple[Need, ...] = ("throughput", "latency")
+"""Objectives whose best case the report names first."""
+
+About = Literal[
+    "verdict", "best throughput", "best latency", "front", "noise", "interval", "time limit", "not measured"
+]
+"""What is open: a verdict on the baseline, which case is best, whether a case is on the Pareto front, the noise
+of the machine, a case whose interval is wider than the sweep asked for, one that ran into its time limit, and
+cases that were never measured."""
+Obstacle = Literal["close", "many rounds", "steps", "totals", "no interval", "long", "resume"]
+"""Why no new sweep decides it: no number of rounds would; too many would be needed; typical and fast steps
+disagree; they disagree with the total time; the source kept no steps; measuring takes over an hour; the session
+itself has to be resumed."""
+
+
+_CONTESTED: dict[Doubt, Obstacle] = {Doubt.STEPS: "steps", Doubt.TOTALS: "totals"}
+
+
+class Remedy(msgspec.Struct, frozen=True):
+    """Measurement that would decide a question."""
+
+    rounds: int | None = None
+    """Rounds of each case; None for as many as the sweep has."""
+    steps: int | None = None
+    """Measured steps per round; None for as many as the sweep has."""
+    repeat_disturbed: bool = False
+    """Whether disturbed rounds have to be repeated."""
+    aa: bool = False
+    """Whether the baseline has to run twice."""
+    max_time_s: float | None = None
+    timeout_s: float | None = None
+    """New limits on measuring a case, and on the whole case, in seconds; None for those of the sweep."""
+
+
+class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that the session can't tell."""
+
+    about: tuple[About, ...]
+    cases: tuple[CaseState, ...]
+    """The cases that it is about; of a pair, the base comes first."""
+    ratio: Ratio | None = None
+    """Speed of the second case relative to the first."""
+    remedy: Remedy | None = None
+    obstacle: Obstacle | None = None
+    """Why there is no remedy; None if there is one."""
+
+
+def open_questions(session: Session) -> tuple[OpenQuestion, ...]:
+    """Return what is open in a session: pairs of cases first, in the order of the plan."""
+    results = measured(session)
+    pairs = _merged([*_verdicts(session, results), *_choices(session, results), *_fronts(results)])
+    return (
+        *pairs,
+        *_noise(session, results),
+        *_wide_intervals(session, results),
+        *_timeouts(session),
+        *_never_measured(session),
+    )
+
+
+_Pair = tuple[About, Result, Result, Ratio]
+
+
+def _verdicts(session: Session, results: Sequence[Result]) -> Iterator[_Pair]:
+    bases = baselines(results, session.start.sweep.measure.baseline)
+    for row in results:
+        base = bases.get(row.config.work)
+        if base is None or base.config == row.config:
+            continue
+        ratio = comparison(base, row).ratio
+        if ratio and ratio.verdict is Verdict.UNSURE:
+            yield "verdict", base, row, ratio
+
+
+def _choices(session: Session, results: Sequence[Result]) -> Iterator[_Pair]:
+    """Yield the cases that may be better than the recommended one."""
+    for need in NEEDS:
+        for work, rows in by_work(results).items():
+            choice = decide(session, Objective(need, work=work), rows)
+            best = choice.best
+            if best is None or choice.clear:
+                continue
+            metrics = cost_metrics(choice.objective, choice.fit)
+            about: About = "best throughput" if need == "throughput" else "best latency"
+            for row in choice.fit:
+                ratio = ahead_by(row, best, metrics)
+                if row.config != best.config and ratio.verdict is Verdict.UNSURE and _may_be_better(ratio):
+                    yield about, row, best, ratio
+
+
+def _may_be_better(ratio: Ratio) -> bool:
+    """Return whether the first case of an unsure ratio may be the better one."""
+    return (ratio.value / (1 + NEAR) if ratio.low is None else ratio.low) < 1
+
+
+def _fronts(results: Sequence[Result]) -> Iterator[_Pair]:
+    """Yield neighbors on a Pareto front that may not both belong there.
+
+    One has the throughput, the other a shorter step or less memory. If the difference by which either belongs
+    there is unsure, so is the front.
+    """
+    for rows in by_work(results).values():
+        for fast, other in pairwise(front(rows)):
+            found = [SAMPLE_TIME.ratio(other, fast)]
+            if not _less_memory(other, fast):
+                found.append(STEP_TIME.ratio(fast, other))
+            unsure = [ratio for ratio in found if ratio and ratio.verdict is Verdict.UNSURE]
+            if unsure:
+                yield "front", other, fast, unsure[0]
+
+
+def _less_memory(one: Result, other: Result) -> bool:
+    costs = PEAK_MEMORY.cost(one), PEAK_MEMORY.cost(other)
+    return costs[0] is not None and costs[1] is not None and costs[0] < costs[1]
+
+
+def _merged(pairs: Sequence[_Pair]) -> list[OpenQuestion]:
+    """Return one question per pair of cases, about all that depends on it."""
+    found: dict[frozenset[int], list[_Pair]] = {}
+    for each in pairs:
+        found.setdefault(frozenset((each[1].case.index, each[2].case.index)), []).append(each)
+    return [_about_pair(same) for same in found.values()]
+
+
+def _about_pair(same: Sequence[_Pair]) -> OpenQuestion:
+    answers = [_remedy(base, new, ratio) for _, base, new, ratio in same]
+    remedies = [each for each in answers if isinstance(each, Remedy)]
+    obstacles = [each for each in answers if not isinstance(each, Remedy)]
+    _, base, new, ratio = same[0]
+    return OpenQuestion(
+        about=tuple(dict.fromkeys(about for about, *_ in same)),
+        cases=(base.case, new.case),
+        ratio=ratio,
+        remedy=max(remedies, key=lambda each: (each.rounds or 0, each.steps or 0), default=None),
+        obstacle=None if remedies else obstacles[0],
+    )
+
+
+def _remedy(base: Result, new: Result, ratio: Ratio) -> Remedy | Obstacle:
+    """Return the measurement that decides an unsure ratio, or why none does.
+
+    With fewer than three rounds, the spread between processes is mostly an assumption, and a disturbance or a
+    disagreement of the steps may be that of one process: a few rounds come first. A disturbance in each of
+    several rounds isn't: rounds are then repeated until they are undisturbed, up to a limit.
+    """
+    steps, ratio = _with_more_steps(base, new, ratio)
+    if ratio.rounds < LEAST_ROUNDS:
+        return Remedy(FIRST_ROUNDS, steps)
+    if ratio.outside:
+        return Remedy(ratio.rounds, steps, repeat_disturbed=True)
+    if ratio.doubt is not Doubt.WIDE:
+        return _CONTESTED.get(ratio.doubt or Doubt.NO_INTERVAL, "no interval")
+    wanted = ratio.next_rounds
+    if wanted is None:
+        return "close"
+    return Remedy(wanted, steps) if wanted <= ROUNDS_WORTH else "many rounds"
+
+
+def _with_more_steps(base: Result, new: Result, ratio: Ratio) -> tuple[int | None, Ratio]:
+    """Return the steps per round that make the steps' own noise small, and the ratio with as many.
+
+    None for the steps if there are enough: if they account for less than half of the variance between rounds,
+    only more rounds help.
+    """
+    rounds = [each for row in (base, new) for each in row.rounds]
+    errors = [each.median.error for each in rounds if each.median.error is not None]
+    if not errors or not ratio.between:
+        return None, ratio
+    of_steps = fmean(error**2 for error in errors)
+    others = max(ratio.between**2 - of_steps, of_steps / MOST_STEPS_FACTOR)
+    factor = ceil(of_steps / others)
+    if factor < 2:
+        return None, ratio
+    most = max(each.n for each in rounds)
+    return factor * most, replace(ratio, between=sqrt(others + of_steps / factor))
+
+
+def _noise(session: Session, results: Sequence[Result]) -> Iterator[OpenQuestion]:
+    """Yield the baseline of each work whose verdicts rest on an assumption about the machine's noise."""
+    named = session.start.sweep.measure.baseline
+    for work, base in baselines(results, named).items():
+        others = [row for row in results if row.config.work == work and row.config != base.config]
+        if others and not base.noise.measured:
+            yield OpenQuestion(about=("noise",), cases=(base.case,), remedy=Remedy(aa=True))
+            return  # one pair measures the noise of the session
+
+
+def _wide_intervals(session: Session, results: Sequence[Result]) -> Iterator[OpenQuestion]:
+    """Yield the cases that their time limit ended before their interval was as narrow as the sweep asks for."""
+    for row in results:
+        rules = session.start.sweep.measure.for_device(row.config.device)
+        latency, stop = row.metrics.latency_ms, row.case.finished.stop if row.case.finished else None
+        wanted, width = wanted_percent(rules, on_host=row.config.device == "cpu"), latency.interval_percent
+        limit_s = longest_s(rules)
+        if not (stop and stop.startswith(TIME_LIMIT) and wanted and width and width > wanted and limit_s):
+            continue
+        done = RoundSoFar(latency.n, latency.n * latency.mean / 1000, width, on_host=True)
+        needed = steps_left(
+            done, replace(rules, until_auto=False, until_percent=wanted, max_time_s=MOST_MEASURING_S)
+        )
+        seconds = (latency.n + needed.steps) * latency.mean / 1000
+        yield OpenQuestion(
+            about=("interval",),
+            cases=(row.case,),
+            remedy=None if needed.limited else _longer(rules.timeout_s, limit_s, seconds),
+            obstacle="long" if needed.limited else None,
+        )
+
+
+def _longer(timeout_s: float, limit_s: float, measuring_s: float) -> Remedy:
+    """Return new limits for a case that has to be measured for this long."""
+    most_s = float(ceil(SPARE * measuring_s))
+    return Remedy(max_time_s=most_s, timeout_s=max(timeout_s, float(ceil(timeout_s - limit_s + most_s))))
+
+
+def _timeouts(session: Session) -> Iterator[OpenQuestion]:
+    """Yield the cases that ran into their time limit, with the limit that they would have needed."""
+    rules = replace(session.start.sweep.measure, rounds=1)
+    known = StepTimeModel(session.cases)
+    for case in session.cases:
+        if case.state != "timeout" or case.finished is None:
+            continue
+        left = case_left(case, rules, known, case.finished.t)
+        if left is None or not left.seconds:
+            limit_s = UNKNOWN_LIMIT * rules.timeout_s
+        else:
+            limit_s = float(ceil(SPARE * (rules.timeout_s + left.seconds)))
+        yield OpenQuestion(about=("time limit",), cases=(case,), remedy=Remedy(timeout_s=limit_s))
+
+
+def _never_measured(session: Session) -> Iterator[OpenQuestion]:
+    """Yield the cases that a resume would run."""
+    if session.left:
+        left = tuple(case for case in session.cases if case.state in UNFINISHED_STATES)
+        yield OpenQuestion(about=("not measured",), cases=left, obstacle="resume")

@@ -1,0 +1,194 @@
+"""Output of every command with ``--json`` against the schema that ``benchtui schema`` prints; exit statuses."""
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+from explained import explained
+
+import benchtui.tui.cli.run as run_module
+from benchtui.engine import client
+from benchtui.engine.doctor import Finding
+from benchtui.sessions.journal.writer import Journal
+from benchtui.sessions.library import paths
+from benchtui.tui.cli import COMMANDS, app, main
+from benchtui.tui.cli.exit_status import STATUSES
+from benchtui.tui.cli.schema.command import NAMES
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+PROGRAMS = Path(__file__).parents[3] / "docs/programs.md"
+NOT_JSON = {"completion", "demo", "schema"}
+"""Commands that print a shell's script, open the app, or print JSON in any case."""
+OF_FILES = {"event", "results", "session", "steps", "sweep"}
+LINES = ("attach", "replay", "run")
+"""Commands that print a document per line."""
+
+CALLS: dict[str, tuple[str, ...]] = {
+    "attach": ("attach", "old", "--json"),
+    "compare": ("compare", "old", "new", "--json"),
+    "continue": ("continue", "--json"),
+    "doctor": ("doctor", "--json"),
+    "explain": ("explain", "new", "1", "2", "--json"),
+    "export": ("export", "old", "--json"),
+    "import": ("import", str(FIXTURES / "hyperfine.json"), "--json"),
+    "keys": ("keys", "--json"),
+    "next": ("next", "old", "--json"),
+    "optimal": ("optimal", "old", "--json"),
+    "pause": ("pause", "--json"),
+    "plan": ("plan", "quick", "--set", "device=cpu", "--json"),
+    "replay": ("replay", "old", "--json"),
+    "run": ("run", "quick", "--json"),
+    "sessions": ("sessions", "--json"),
+    "sessions-add": ("sessions", "add", str(FIXTURES / "quick-cpu.json"), "--json"),
+    "sessions-rename": ("sessions", "rename", "new", "newer", "--json"),
+    "slurm": ("slurm", "quick", "--set", "device=cpu", "--json"),
+    "steps": ("export", "old", "--json", "--steps"),
+    "stop": ("stop", "--json"),
+    "themes": ("themes", "--json"),
+}
+
+
+class EndedEngine:
+    """Engine of a sweep that has ended."""
+
+    resumed_s = None
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def alive(self) -> bool:
+        return False
+
+    def last_words(self) -> None:
+        return None
+
+    def stop(self) -> None: ...
+
+    def pause(self) -> None: ...
+
+    def go_on(self) -> None: ...
+
+
+@pytest.fixture
+def library(home: Path, make_story: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library of two sessions, one of them with profiles; the engine of the first one has ended."""
+    for name in ("old", "new"):
+        story = make_story(paths.folder() / f"{name}.json").begin(batch_sizes=(1, 2, 4), name=name)
+        story.case(0, 10.0, 30, rounds=3).case(1, 19.0).start(2).finish(2, "oom", reason="out of memory")
+        story.end().close()
+    journal = Journal(paths.resolve("new"), resumed=True)
+    for case in (0, 1):
+        journal.append(explained(case, fast=case == 1))
+    journal.complete()
+    journal.close()
+    _ended(make_story, "broken", "failed", "it broke")
+    _ended(make_story, "lacking", "skipped", "no cuda:0 on this machine: torch was built without CUDA")
+    _ended(make_story, "stopped", "interrupted", "stopped", outcome="interrupted")
+    engine = EndedEngine(paths.resolve("old"))
+    monkeypatch.setattr(client, "running", lambda: [engine])
+    monkeypatch.setattr(client, "find", lambda path: None)
+    monkeypatch.setattr(client, "check_machine", lambda: [Finding("torch", "absent", "not installed")])
+    monkeypatch.setattr(run_module, "start_engine", lambda sweep, path: engine)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+
+
+def _ended(make_story: Any, name: str, state: str, reason: str, outcome: str = "completed") -> None:
+    story = make_story(paths.folder() / f"{name}.json").begin(batch_sizes=(1, 2), name=name).case(0)
+    story.start(1).finish(1, state, reason=reason).end(outcome).close()
+
+
+def invoke(*words: str) -> Result:
+    return CliRunner().invoke(app, words, catch_exceptions=False)
+
+
+def leaves(command: click.Command, name: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Iterate over all commands, those of a group after the group itself."""
+    if name:
+        yield name, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for word in command.list_commands(context):
+            child = command.get_command(context, word)
+            assert child is not None
+            yield from leaves(child, f"{name}-{word}" if name else word)
+
+
+def test_every_command_that_prints_a_result_has_json_with_a_schema() -> None:
+    with_json = {name for name, command in leaves(app) if any("--json" in each.opts for each in command.params)}
+    assert {name.partition("-")[0] for name in with_json} == set(COMMANDS) - NOT_JSON
+    assert with_json == set(NAMES) - OF_FILES
+    assert with_json | {"steps"} == set(CALLS)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_output_of_a_command_has_the_shape_of_its_schema(name: str, library: None) -> None:
+    schema = json.loads(invoke("schema", name).stdout)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    done = invoke(*CALLS[name])
+    documents = [json.loads(each) for each in (done.stdout.splitlines() if name in LINES else [done.stdout])]
+    assert documents
+    for document in documents:
+        jsonschema.validate(document, schema)
+
+
+def test_schema_notices_another_shape(library: None) -> None:
+    schema = json.loads(invoke("schema", "next").stdout)
+    document = json.loads(invoke(*CALLS["next"]).stdout)
+    assert document["questions"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document | {"questions": None}, schema)
+
+
+def test_events_and_session_files_have_the_shape_of_their_schemas(library: None) -> None:
+    events = json.loads(paths.resolve("new").read_text("utf-8"))
+    jsonschema.validate(events, json.loads(invoke("schema", "session").stdout))
+    jsonschema.validate(events[0], json.loads(invoke("schema", "event").stdout))
+    assert [json.loads(line) for line in invoke("replay", "new", "--json").stdout.splitlines()] == events
+    assert invoke("export", "--schema", "results").stdout == invoke("schema", "results").stdout
+
+
+def test_unknown_schema_names_the_known_ones() -> None:
+    done = CliRunner().invoke(app, ["schema", "nothing"])
+    assert done.exit_code == 2 and "'sweep'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "ended"),
+    [
+        (0, ("optimal", "old"), "old"),
+        (0, ("run", "quick"), "old"),
+        (1, ("optimal", "old", "--max-latency", "1us"), "old"),
+        (1, ("compare", "old", "new", "--fail-on-unsure"), "old"),
+        (1, ("run", "quick"), "broken"),
+        (2, ("optimal", "nothing"), "old"),
+        (2, ("plan", "quick", "--set", "rounds=0"), "old"),
+        (2, ("optimal", "old", "--frobnicate"), "old"),
+        (2, ("next", "old", "--json", "--toml"), "old"),
+        (3, ("run", "quick", "--strict"), "lacking"),
+        (130, ("run", "quick"), "stopped"),
+        (130, ("sessions", "delete", "new"), "old"),
+        (0, ("sessions", "delete", "new", "--yes"), "old"),
+    ],
+)
+def test_exit_statuses(
+    status: int, words: tuple[str, ...], ended: str, library: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "start_engine", lambda sweep, path: EndedEngine(paths.resolve(ended)))
+    monkeypatch.setattr("sys.argv", ["benchtui", *words])
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert (left.value.code or 0) == status
+    assert status in STATUSES
+
+
+def test_page_for_programs_lists_the_exit_statuses() -> None:
+    rows = [line.split("|") for line in PROGRAMS.read_text("utf-8").splitlines() if line.startswith("|")]
+    shown = {int(row[1]): row[2].strip() for row in rows if row[1].strip().isdigit()}
+    assert shown == STATUSES

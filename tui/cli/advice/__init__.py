@@ -1,0 +1,1 @@
+"""Commands that advise: ``benchtui optimal`` and ``next``."""

@@ -1,0 +1,67 @@
+"""``benchtui next``: what would decide the open questions of a session, as a sweep."""
+
+import sys
+from pathlib import Path
+from typing import Unpack
+
+import click
+
+from benchtui import sessions
+from benchtui.sessions.advice.deciding_sweep import deciding_sweep
+from benchtui.sessions.advice.open_questions import open_questions
+from benchtui.sessions.sweep import toml_writer
+from benchtui.sessions.sweep.toml_reader import parse_sweep
+from benchtui.tui.cli.exit_status import FAILED
+from benchtui.tui.cli.options import (
+    JudgingOptions,
+    baseline_option,
+    complete_session,
+    json_option,
+    printable,
+    same_within_option,
+    verdict_settings,
+)
+from benchtui.tui.cli.text import next as output
+from benchtui.tui.cli.text.output import print_json, write_document
+
+
+@click.command("next")
+@click.argument("session", shell_complete=complete_session)
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Sweep file to write; no existing file is overwritten.",
+)
+@click.option("--toml", is_flag=True, help="Print the sweep instead of the questions, which go to stderr.")
+@baseline_option
+@same_within_option
+@json_option("Print questions and sweep as JSON.")
+def decide_next(
+    session: str, path: Path | None, toml: bool, as_json: bool, **judging: Unpack[JudgingOptions]
+) -> None:
+    """Say what would decide the open questions of a session, and write it as a sweep.
+
+    SESSION is a path, a library name, or `latest`. Open are UNSURE verdicts, a best case or Pareto front that
+    isn't decided, unknown noise, and cases that their time limit ended. The sweep runs only their cases and
+    baselines, in as many rounds and steps as the intervals call for. Exit status 1 if a sweep was requested but
+    none would decide what is open.
+    """
+    if toml and as_json:
+        raise click.UsageError("--toml and --json both print to standard output; the JSON contains the sweep")
+    loaded = sessions.load(session)
+    loaded.judge_by(verdict_settings(judging))
+    questions = open_questions(loaded)
+    sweep = deciding_sweep(loaded, questions)
+    text = toml_writer.toml_of(sweep) if sweep else None
+    if text:
+        parse_sweep(text, f"the sweep that would decide {session}")
+    if as_json:
+        print_json(output.document(loaded, questions, sweep))
+    else:
+        for line in output.lines(loaded, questions, sweep):
+            click.echo(printable(line), err=toml)
+    if text and (path or toml):
+        write_document(text, path, over=False)
+    sys.exit(FAILED if questions and not sweep and (path or toml) else 0)

@@ -1,0 +1,1 @@
+"""``benchtui schema``, and the records that ``--json`` prints."""

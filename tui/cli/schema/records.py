@@ -1,0 +1,148 @@
+"""Records that commands print with ``--json``, where a command has no module of its own for them."""
+
+from typing import Literal
+
+import msgspec
+
+from benchtui.sessions.analysis.roofline import Limit
+from benchtui.sessions.estimates.history import Basis
+from benchtui.sessions.export.case_schema import CaseRow
+from benchtui.sessions.sweep import Config
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """Base class of the records. Every field is present, null if unknown."""
+
+
+class EngineJson(Record, frozen=True, kw_only=True):
+    """Output of ``stop``, ``pause`` and ``continue``."""
+
+    session: str
+    """Path of the session."""
+    state: Literal["stopped", "paused", "running"]
+    """``running`` after ``continue``, and if the engine didn't stop in time."""
+
+
+class FindingJson(Record, frozen=True, kw_only=True):
+    """Check of ``doctor``."""
+
+    what: str
+    state: Literal["ok", "absent", "broken"]
+    """``absent`` limits what can be measured; ``broken`` keeps benchtui from working."""
+    text: str
+
+
+class ThemeJson(Record, frozen=True, kw_only=True):
+    """Color theme."""
+
+    name: str
+    source: str
+    """Its file, or ``bundled``."""
+
+
+class ThemesJson(Record, frozen=True, kw_only=True):
+    """Output of ``themes``."""
+
+    themes: tuple[ThemeJson, ...]
+    problems: tuple[str, ...]
+    """One line for each file that isn't a valid theme."""
+    folder: str
+    """Folder of the user's own themes."""
+
+
+class KeyJson(Record, frozen=True, kw_only=True):
+    """Key binding."""
+
+    id: str
+    """Action, by which it is remapped in config.toml."""
+    view: str
+    keys: str
+    """Keys as mapped by the user, separated by two spaces."""
+    does: str
+    about: str
+    """Details; empty if there are none."""
+
+
+class KeysJson(Record, frozen=True, kw_only=True):
+    """Output of ``keys``."""
+
+    keys: tuple[KeyJson, ...]
+    problems: tuple[str, ...]
+    """One line for each entry of config.toml that isn't valid."""
+    config: str
+    """Path of config.toml."""
+
+
+class PlannedCaseJson(Record, frozen=True, kw_only=True):
+    """Case of a plan, with the cost expected of it."""
+
+    name: str
+    config: Config
+    status: Literal["on", "off", "skipped", "missing"]
+    """``off``: excluded by the sweep."""
+    reason: str | None
+    """Why it is skipped."""
+    seconds: float | None
+    memory_mb: float | None
+    time_basis: Basis | None
+    memory_basis: Basis | None
+    """What the figures rest on: an earlier measurement of this case, one ``near`` it, or a ``guess``."""
+    ran_out: bool
+    """Whether it ran out of memory in an earlier session."""
+
+
+class PlanJson(Record, frozen=True, kw_only=True):
+    """Output of ``plan``."""
+
+    name: str
+    model: str
+    task: str
+    weights: str
+    dataset: str
+    rounds: int
+    cases: tuple[PlannedCaseJson, ...]
+    to_measure: int
+    """Number of cases to be measured, without the second case of an A/A pair."""
+    seconds: float | None
+    """Time expected of the whole sweep. Null if nothing is known of any case."""
+    unknown: int
+    """Cases to be measured whose time is unknown, and not included."""
+    sessions: int
+    """Earlier sessions that the figures are based on."""
+
+
+class ImportedJson(Record, frozen=True, kw_only=True):
+    """Output of ``import``."""
+
+    session: str
+    """Path of the new session."""
+    tool: str
+    """Tool that wrote the file."""
+    cases: int
+    notes: tuple[str, ...]
+    """Ignored fields, and other caveats."""
+
+
+class LibraryJson(Record, frozen=True, kw_only=True):
+    """Output of ``sessions rename`` and ``sessions add``."""
+
+    name: str
+    session: str
+    """Path of the session."""
+
+
+class SlurmJson(Record, frozen=True, kw_only=True):
+    """Output of ``slurm``."""
+
+    script: str
+    job: str | None
+    """ID of the job. Null unless it was submitted."""
+    session: str | None
+    """Path of the session that the job writes. Null unless it was submitted."""
+
+
+class MeasuredCaseJson(CaseRow, frozen=True, kw_only=True):
+    """Line that ``run`` prints for each case."""
+
+    limit: Limit | None
+    """The case compared with the peaks of its device. Null if its work wasn't counted."""

@@ -1,0 +1,178 @@
+"""Open questions as plain text and JSON: what a session can't tell, and what would decide it."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from benchtui.sessions.advice.open_questions import (
+    MOST_MEASURING_S,
+    ROUNDS_WORTH,
+    About,
+    Obstacle,
+    OpenQuestion,
+    Remedy,
+)
+from benchtui.sessions.report.compare_json import RatioJson, ratio_json
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.simulation import simulation_note
+from benchtui.sessions.sweep import Sweep, toml_writer
+from benchtui.sessions.sweep.plan import included_configs
+from benchtui.sessions.text.formatting import capitalized, count, listed, ratio_text
+from benchtui.sessions.text.wording import doubt_text, sentences
+from benchtui.tui.cli.text.optimal import MOST_LINES
+
+_ABOUT: dict[About, str] = {
+    "verdict": "the verdict",
+    "best throughput": "which case has the most throughput",
+    "best latency": "which case has the shortest step",
+    "front": "the Pareto front",
+}
+"""What depends on a pair of cases."""
+_OBSTACLES: dict[Obstacle, str] = {
+    "close": "no number of rounds decides it: the ratio lies too close to the limit of a verdict",
+    "many rounds": f"more than {ROUNDS_WORTH} rounds would decide it: too close to call",
+    "steps": "more rounds don't decide it: compare the distributions of their steps",
+    "totals": "more rounds don't decide it: a few long steps do; choose by typical steps or by the total time",
+    "no interval": "the record has too few steps to test it",
+    "long": f"measuring it would take more than {MOST_MEASURING_S / 60:.0f} minutes per round",
+    "resume": "resume the session: benchtui run --resume SESSION",
+}
+
+
+class CaseName(msgspec.Struct, frozen=True):
+    """Case of a session."""
+
+    case: int
+    name: str
+
+
+class QuestionJson(msgspec.Struct, frozen=True, kw_only=True):
+    """Open question, with what decides it. A field of the remedy is null if the sweep's own value does."""
+
+    about: tuple[About, ...]
+    cases: tuple[CaseName, ...]
+    """Of a pair, the base comes first."""
+    text: str
+    """Question and remedy in words."""
+    ratio: RatioJson | None
+    """Speed of the second case relative to the first."""
+    remedy: Remedy | None
+    obstacle: Obstacle | None
+    """Why no new sweep decides it."""
+
+
+class NextJson(msgspec.Struct, frozen=True, kw_only=True):
+    """Open questions of a session, with the sweep that decides them."""
+
+    simulated: str | None
+    """``SIMULATED``, and by which model. Null if it was measured."""
+    questions: tuple[QuestionJson, ...]
+    """Empty if nothing is open."""
+    cases: int
+    """Cases of the sweep; 0 if there is none."""
+    rounds: int | None
+    """Rounds of the sweep."""
+    sweep: str | None
+    """Sweep that decides what can be decided, as TOML. Null if nothing can be."""
+
+
+def document(session: Session, questions: Sequence[OpenQuestion], sweep: Sweep | None) -> NextJson:
+    """Return the questions and the sweep as a JSON record."""
+    return NextJson(
+        simulated=simulation_note(session.start),
+        questions=tuple(map(_question, questions)),
+        cases=_case_count(sweep) if sweep else 0,
+        rounds=sweep.measure.rounds if sweep else None,
+        sweep=toml_writer.toml_of(sweep) if sweep else None,
+    )
+
+
+def lines(session: Session, questions: Sequence[OpenQuestion], sweep: Sweep | None) -> Iterator[str]:
+    """Yield the questions as text, then what decides them. Text from the session is not sanitized."""
+    if (note := simulation_note(session.start)) is not None:
+        yield note
+    if not questions:
+        yield "nothing is open: every verdict is decided"
+        return
+    yield count(len(questions), "open question")
+    for each in questions[:MOST_LINES]:
+        yield f"  {_asked(each)}"
+        yield f"    {_decided_by(each)}"
+    if len(questions) > MOST_LINES:
+        yield f"  and {len(questions) - MOST_LINES:,} more; --json lists all"
+    if sweep is None:
+        yield "no new sweep decides any of them"
+    else:
+        yield f"to decide {_amount(questions)}: {sweep_text(sweep)}"
+
+
+def sweep_text(sweep: Sweep) -> str:
+    """Describe a sweep: its cases, rounds and steps."""
+    rules = sweep.measure
+    rounds = count(rules.rounds, "round")
+    again = ", and the baseline once more" if rules.aa else ""
+    return f"{count(_case_count(sweep), 'case')} in {rounds} of {count(rules.iterations, 'step')}{again}"
+
+
+def text(question: OpenQuestion) -> str:
+    """Say what is open, and what decides it."""
+    return sentences(*map(capitalized, (_asked(question), _decided_by(question))))
+
+
+def _asked(question: OpenQuestion) -> str:
+    names = [case.name for case in question.cases]
+    match question.about[0]:
+        case "noise":
+            asked = "how much two equal cases differ on this machine wasn't measured, so verdicts assume it"
+        case "interval":
+            asked = f"{names[0]}: its time limit ended it before its interval was as narrow as requested"
+        case "time limit":
+            asked = f"{names[0]}: ran into its time limit"
+        case "not measured":
+            asked = f"{count(len(names), 'case')} left to measure"
+        case _:
+            asked = _pair_text(question, *names)
+    return asked
+
+
+def _question(each: OpenQuestion) -> QuestionJson:
+    return QuestionJson(
+        about=each.about,
+        cases=tuple(CaseName(case.index, case.name) for case in each.cases),
+        text=text(each),
+        ratio=ratio_json(each.ratio),
+        remedy=each.remedy,
+        obstacle=each.obstacle,
+    )
+
+
+def _pair_text(question: OpenQuestion, base: str, new: str) -> str:
+    ratio = question.ratio
+    shown = f": {ratio_text(ratio.value)} ×, but {doubt_text(ratio)}" if ratio else ""
+    return f"{new} against {base}{shown}"
+
+
+def _decided_by(question: OpenQuestion) -> str:
+    open_ = listed([text for each in question.about if (text := _ABOUT.get(each))])
+    prefix = f"open: {open_}; " if open_ else ""
+    if question.obstacle:
+        return f"{prefix}{_OBSTACLES[question.obstacle]}"
+    remedy = question.remedy or Remedy()
+    steps = f" of {count(remedy.steps, 'step')}" if remedy.steps else ""
+    parts = [
+        f"{count(remedy.rounds, 'round')}{steps}" if remedy.rounds else None,
+        "repeating disturbed rounds" if remedy.repeat_disturbed else None,
+        "an A/A pair (the baseline twice)" if remedy.aa else None,
+        f"max_time = {remedy.max_time_s:g} s" if remedy.max_time_s else None,
+        f"timeout = {remedy.timeout_s:g} s" if remedy.timeout_s else None,
+    ]
+    return f"{prefix}decided by {listed([part for part in parts if part])}"
+
+
+def _amount(questions: Sequence[OpenQuestion]) -> str:
+    decided = sum(each.remedy is not None for each in questions)
+    return "them" if decided == len(questions) else f"{decided:,} of them"
+
+
+def _case_count(sweep: Sweep) -> int:
+    return sum(1 for _ in included_configs(sweep))
