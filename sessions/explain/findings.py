@@ -58,8 +58,8 @@ def sleeping(case: ExplainedCase) -> Finding | None:
     if share < SHARE:
         return None
     sentence = (
-        f"In {_percent(share)} of the step ({_ms(ms)}) the main thread sleeps while no operator runs: it waits"
-        " for something outside of torch, such as time.sleep, a lock, a file or the network."
+        f"For {_percent(share)} of the step ({_ms(ms)}), the main thread sleeps while no operator runs: it"
+        " waits for something outside torch, such as time.sleep, a lock, a file or the network."
     )
     return Finding("sleeping", sentence, "high" if share >= 2 * SHARE else "medium", ms)
 
@@ -80,7 +80,7 @@ def idle_gpu(case: ExplainedCase) -> Finding | None:
         f" {_ms(profile.step_ms)}"
     )
     sentence = (
-        f"In {_percent(share)} of the step ({_ms(idle_ms)}) the GPU waits for its host:"
+        f"For {_percent(share)} of the step ({_ms(idle_ms)}), the GPU waits for the host:"
         f" {profile.launches:,.0f} launches of {number(each_us)} µs on average{'' if graphs else bound}."
     )
     return Finding("idle GPU", sentence, "high", idle_ms)
@@ -99,8 +99,8 @@ def python_loop(case: ExplainedCase) -> Finding | None:
     shape = f" on {worst.shape}" if worst.shape else ""
     sentence = (
         f"{worst.name} runs {worst.count:,.0f} times per step{shape}, {number(each_us)} µs each: calling it"
-        f" takes about as long as its work. With its share of the gaps between operators that is {_ms(ms)};"
-        " one batched call would replace them."
+        f" takes about as long as its work. Including its share of the gaps between operators, that is"
+        f" {_ms(ms)}; a single batched call could replace them."
     )
     return Finding("Python loop", sentence, "medium", ms)
 
@@ -111,8 +111,8 @@ def python_gaps(case: ExplainedCase) -> Finding | None:
     if case.profile.busy_ms is not None or share < 2 * SHARE or python_loop(case):
         return None
     sentence = (
-        f"Python and the gaps between operators take {_percent(share)} of the step ({_ms(ms)}), around"
-        f" {count(round(case.profile.launches), 'operator')} that Python calls. The profiler lengthens these"
+        f"Python and the gaps between operators take {_percent(share)} of the step ({_ms(ms)}), with"
+        f" {count(round(case.profile.launches), 'operator')} called from Python. The profiler lengthens these"
         " gaps."
     )
     return Finding("Python gaps", sentence, "medium", ms)
@@ -124,8 +124,8 @@ def tokenizing(case: ExplainedCase) -> Finding | None:
     if share < 2 * SHARE:
         return None
     sentence = (
-        f"Tokenizing takes {_percent(share)} of the step ({_ms(ms)}), and the device computes nothing"
-        " meanwhile: tokenize the data set ahead of time, or in parallel (tokenizer_threads)."
+        f"Tokenizing takes {_percent(share)} of the step ({_ms(ms)}), while the device is idle:"
+        " tokenize the data set ahead of time, or in parallel (tokenizer_threads)."
     )
     return Finding("tokenizer", sentence, "high", ms)
 
@@ -196,10 +196,10 @@ def recompiles(case: ExplainedCase) -> Finding | None:
         return None
     times, first = sum(each.count for each in known), known[0]
     sizes = any("size mismatch" in each.guard for each in known)
-    advice = "; padding=max or torch.compile(dynamic=True) keeps the lengths from mattering" if sizes else ""
+    advice = "; padding=max or torch.compile(dynamic=True) avoids recompiling for each length" if sizes else ""
     where = f"{first.where} was" if first.where else "Functions were"
     sentence = (
-        f"{where} compiled again; in total {count(times, 'recompile')}. Failed guard: {first.guard}{advice}."
+        f"{where} recompiled ({count(times, 'recompile')} in total). Failed guard: {first.guard}{advice}."
     )
     return Finding("recompiles", sentence, "high")
 
@@ -210,8 +210,8 @@ def growing(case: ExplainedCase) -> Finding | None:
     if growth_mb is None or growth_mb < LEAST_GROWTH_MB:
         return None
     sentence = (
-        f"Each step keeps {memory(growth_mb)} that it never frees: something holds an activation or a graph,"
-        " such as a list of losses without detach()."
+        f"Each step allocates {memory(growth_mb)} that it never frees: something keeps an activation or a"
+        " graph, such as a list of losses without detach()."
     )
     return Finding("kept activation", sentence, "high")
 
@@ -243,8 +243,8 @@ def optimizer_state(case: ExplainedCase) -> Finding | None:
         return None
     sentence = (
         f"The state of the optimizer is {_percent(kinds.optimizer_mb / total_mb)} of the memory of the step"
-        f" ({memory(kinds.optimizer_mb)} of {memory(total_mb)}): adamw-8bit holds about a quarter of it, sgd"
-        " none."
+        f" ({memory(kinds.optimizer_mb)} of {memory(total_mb)}): adamw-8bit needs about a quarter of it,"
+        " sgd none."
     )
     return Finding("optimizer state", sentence, "high")
 
@@ -256,7 +256,7 @@ def unfused(case: ExplainedCase) -> Finding | None:
         return None
     sentence = (
         f"Normalization and elementwise operators take {_percent(share)} of the step ({_ms(ms)}) without being"
-        " fused: compile=default can save a part of it, at most all of it."
+        " fused: compile=default could save up to that much."
     )
     return Finding("unfused", sentence, "low", ms)
 
@@ -269,8 +269,8 @@ def optimizing(case: ExplainedCase) -> Finding | None:
     launches = next(each.launches for each in case.profile.families if each.family == "optimizer")
     sentence = (
         f"The optimizer takes {_percent(share)} of the step ({_ms(ms)}) in {launches:,.0f} operators: it reads"
-        " and writes all weights and its state once per step, whatever the batch. A fused one (adamw-fused)"
-        " calls fewer operators; accumulation makes its steps rarer."
+        " and writes all weights and its state once per step, regardless of the batch size. A fused one"
+        " (adamw-fused) calls fewer operators; accumulation runs it less often."
     )
     return Finding("optimizer", sentence, "medium", ms)
 

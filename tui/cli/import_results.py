@@ -24,7 +24,7 @@ def import_results(source: Path, path: Path | None, kind: str | None) -> None:
     """Convert the results of another tool to a session.
 
     FILE is the output of optimum-benchmark (JSON), llama-bench (-o json or jsonl), hyperfine (--export-json),
-    pyperf (JSON), pytest-benchmark (--benchmark-json), torch.utils.benchmark (as JSON, see README), a
+    pyperf (JSON), pytest-benchmark (--benchmark-json), torch.utils.benchmark (JSON, see docs/importing.md), a
     batch-sweep runner (JSONL, or its CSV tables), or a table of training runs (CSV). Anything it doesn't state
     stays unknown.
     """

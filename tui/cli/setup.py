@@ -26,7 +26,7 @@ def doctor() -> None:
     sys.exit(BROKEN if broken else 0)
 
 
-_STATES = {"ok": "ok     ", "absent": "absent ", "broken": "BROKEN "}
+_STATES = {"ok": "ok     ", "missing": "missing", "broken": "BROKEN "}
 
 
 @click.command("themes")

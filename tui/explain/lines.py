@@ -20,7 +20,7 @@ WIDE = 140
 BETWEEN = 3
 MINI_BAR = 12
 WIDE_KERNELS = 25
-"""Operators beside the families, where there is room for more than below them."""
+"""Number of operators shown next to the families, which leaves room for more than below them."""
 _COLORS: dict[FamilyName, str] = {
     "matmul": "line0",
     "attention": "line1",
@@ -77,7 +77,7 @@ def _missing(side: CaseStatus, width: int) -> Iterator[Line]:
     """Say why a case has no profile, or how far it is."""
     if side.progress:
         yield from _wrapped(f"{side.label}: {side.progress}", width, ("", "plain"), role="accent")
-        yield line(("Nothing that was measured changes. You may leave this page meanwhile.", "muted"))
+        yield line(("No measured number changes. You can leave this page in the meantime.", "muted"))
     else:
         problem = side.problem or "not profiled yet"
         yield from _wrapped(

@@ -113,7 +113,7 @@ async def test_sessions_are_listed_with_outcome_and_best_throughput(
         assert "3 sessions" in listed.text
         gamma, beta, alpha = listed.rows
         assert gamma.split()[:2] == ["▸", "gamma"]
-        assert "■ interrupted" in gamma and "■ cut off" in beta and "✓ completed" in alpha
+        assert "■ interrupted" in gamma and "■ crashed" in beta and "✓ completed" in alpha
         assert all("2/2" in row and "125" in row and "box" in row for row in listed.rows)
         assert "best      125 samples/s: cuda:0 fp32 seq 128 bs 2" in listed.text
         assert "⚑ random weights" in listed.text
