@@ -22,7 +22,7 @@ def doctor() -> None:
     broken = False
     for finding in client.check_machine():
         broken = broken or finding.state == "broken"
-        click.echo(f"{_STATES[finding.state]} {finding.what:18} {printable(finding.text)}")
+        click.echo(f"{_STATES[finding.state]} {finding.what:22} {printable(finding.text)}")
     sys.exit(BROKEN if broken else 0)
 
 

@@ -51,6 +51,10 @@ BOARD_WORDS = re.compile(
     r"\b(NVIDIA|AMD|Tesla|GeForce|Quadro|Instinct|PCIe|SXM\d*|HBM\d*e?|NVL|OAM|Generation|\d+ ?GB)\b"
 )
 """Words of a GPU's name that don't identify its model."""
+FOREIGN = ("used by other processes", "other processes")
+"""Notes on a GPU that only other processes use, the shorter one for narrow panels."""
+SHARED = ("shared with other processes", "shared")
+"""Notes on a GPU that a case shares with other processes."""
 
 
 def machines_of(
@@ -154,7 +158,7 @@ def _gpu(machine: MachineState, gpu: Gpu, use: GpuUse, symbols: Symbols) -> Mach
     notes, alarming = _remark(_readings(machine, gpu.index))
     standing = use.standing(gpu.index)
     if not alarming and standing in ("foreign", "shared"):
-        notes = ("used by other processes" if standing == "foreign" else "shared with other processes",)
+        notes = FOREIGN if standing == "foreign" else SHARED
     gauges = _gpu_gauges(machine, [gpu], symbols)
     return Machine(
         title=f"{gpu.index}",

@@ -67,7 +67,7 @@ def test_python_loop_of_small_products(explain: Explain) -> None:
     case = explain({"matmul": 8.0, "python": 12.0}, kernels=(loop,), launches=2000.0)
     sentence = found(case)["Python loop"]
     assert "aten::mm runs 2,000 times per step on 8x8 float, 8x8 float, 4.00 µs each" in sentence
-    assert "20.0 ms; one batched call would replace them" in sentence
+    assert "20.0 ms; a single batched call could replace them" in sentence
     assert "Python gaps" not in found(case)
     large = kernel("aten::mm", "matmul", 8.0, 2000.0, flops=2000 * 1e9)
     assert "Python loop" not in found(explain({"matmul": 8.0, "python": 1.0}, kernels=(large,)))

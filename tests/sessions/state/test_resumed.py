@@ -329,7 +329,7 @@ def test_report_lists_cases_measured_before_and_after_a_resume(bench: Any) -> No
         end(0, 8.0),
     ]
     assert "1 case of them only in part" in markdown(applied([*made, *events]))
-    assert "no case has ended since" in markdown(applied([*made, *events[:-1]]))
+    assert "no case has finished since" in markdown(applied([*made, *events[:-1]]))
 
 
 def test_messages_and_resumes_are_kept(whole: list[AnyEvent]) -> None:

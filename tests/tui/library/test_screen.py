@@ -169,9 +169,9 @@ async def test_filter_applies_while_typing(three_sessions: AppContext, opened: A
     async with opened(app_context=three_sessions) as seen:
         listed = await LibraryPilot(seen).begin()
         await listed.press("slash")
-        await listed.type("cut")
+        await listed.type("crash")
         assert len(listed.rows) == 1 and listed.chosen == "beta"
-        assert '1 of 3 sessions matching "cut"' in listed.text
+        assert '1 of 3 sessions matching "crash"' in listed.text
         await listed.press("enter")
         assert len(listed.rows) == 1
         await listed.press("escape")

@@ -163,7 +163,7 @@ def test_compiling_steps_and_outliers_are_marked(bench: Any, traced: Write) -> N
     assert slices(events, "warm-up step, compiling") == [(5_191_000, 800_000)], "not in the discarded attempt"
     assert len(slices(events, "step, compiling")) == 1
     assert instants(events, "outlier") == [(6_930_000, "outlier")]
-    assert instants(events, "mark") == [(4_100_000, "measured again: the GPU was throttled")]
+    assert instants(events, "mark") == [(4_100_000, "remeasured: the GPU was throttled")]
 
 
 def test_readings_are_counters_of_their_machine_and_gpu(traced: Write) -> None:

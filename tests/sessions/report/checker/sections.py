@@ -67,8 +67,8 @@ INTRODUCTIONS = {
         "Relative to fp32 at the same batch size: the gain in throughput and the reduction in latency."
     ),
     "Compile gain": (
-        "Compiling happens in the first steps. Its cost is the time that the first step, and the warm-up steps "
-        "in which torch compiled, took above steady state."
+        "Compiling happens in the first steps. Its cost is the time that the first step, and warm-up steps "
+        "during which torch compiled, took above steady state."
     ),
 }
 """Introductions of the sections whose tables have headings of their own."""
