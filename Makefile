@@ -69,7 +69,7 @@ cast: $(READY)  ## record the tour of the demo that the documentation plays
 screenshots: $(READY)  ## make the pictures of README and docs
 	PYTHONPATH=tests $(BIN)/python tests/screenshots/make.py
 
-page-pictures: $(READY)  ## make the pictures of the HTML report anew; QT_PYTHON= a Python with PySide6 and its QtWebEngine
+page-pictures: $(READY)  ## rebuild the pictures of the HTML report; QT_PYTHON= a Python with PySide6 and its QtWebEngine
 	$(BIN)/benchtui export sessions/library/demo/demo-cpu.json --format html -o build/report.html
 	$(QT_PYTHON) tests/screenshots/page.py build/report.html docs/pictures
 

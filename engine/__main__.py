@@ -95,7 +95,7 @@ def _explain(path: Path) -> int:
 
 
 def _print_line(message: ExplainMessage) -> None:
-    with suppress(BrokenPipeError):  # the reader is gone; the profile is recorded all the same
+    with suppress(BrokenPipeError):  # the reader has closed the pipe; the profile is recorded anyway
         sys.stdout.buffer.write(msgspec.json.encode(message) + b"\n")
         sys.stdout.buffer.flush()
 

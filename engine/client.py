@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 class Engine:
     """A running engine, reached through its control socket.
 
-    Every command raises BenchtuiError with a one-line message if the engine refuses it or is gone.
+    Every command raises BenchtuiError with a one-line message if the engine refuses it or has exited.
     """
 
     session_id: str

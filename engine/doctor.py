@@ -25,7 +25,7 @@ _TORCH_S = 300.0
 
 _UNREAD_ROCM = "torch was built for ROCm; power, clocks and temperature are read from NVIDIA GPUs only"
 
-State = Literal["ok", "absent", "broken"]
+State = Literal["ok", "missing", "broken"]
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -33,7 +33,7 @@ class Finding(msgspec.Struct, frozen=True):
 
     what: str
     state: State
-    """``absent`` limits what can be measured; ``broken`` keeps benchtui from working."""
+    """``missing`` limits what can be measured; ``broken`` keeps benchtui from working."""
     text: str
 
 
@@ -54,7 +54,7 @@ def _processor(host: Host) -> Finding:
 
 def _absent_gpu(absent: GpusUnavailable, runtime: Runtime | str) -> Finding:
     on_rocm = isinstance(runtime, Runtime) and runtime.hip is not None
-    return Finding("GPU readings", "absent", _UNREAD_ROCM if on_rocm else absent.reason)
+    return Finding("GPU readings", "missing", _UNREAD_ROCM if on_rocm else absent.reason)
 
 
 def _gpus(reader: GpuReader) -> list[Finding]:
@@ -68,12 +68,12 @@ def _gpus(reader: GpuReader) -> list[Finding]:
             f"{gpu.name}, {(gpu.memory_mb or 0) / 1000:.1f} GB, driver {reader.driver}{mig}{counters}{missing}"
         )
         found.append(Finding(f"GPU {gpu.index}", "ok", text))
-    return found + [Finding(name, "absent", reason) for name, reason in reader.absent.items()]
+    return found + [Finding(name, "missing", reason) for name, reason in reader.absent.items()]
 
 
 def _processor_energy(host: Host) -> Finding:
     if reason := host.absent.get("rapl"):
-        return Finding("processor energy", "absent", reason)
+        return Finding("processor energy", "missing", reason)
     return Finding("processor energy", "ok", "RAPL, all processor packages together")
 
 
@@ -81,7 +81,7 @@ def _processor_counters(host: Host) -> Iterator[Finding]:
     found = {INSTRUCTIONS_KEY: "of the workers, in user mode", TRAFFIC_KEY: "of all memory controllers"}
     for name, text in found.items():
         reason = host.absent.get(name)
-        yield Finding(name, "absent" if reason else "ok", reason or text)
+        yield Finding(name, "missing" if reason else "ok", reason or text)
 
 
 def _query_torch() -> Runtime | str:
@@ -107,21 +107,21 @@ def _torch(runtime: Runtime | str) -> list[Finding]:
 def _versions(runtime: Runtime) -> Finding:
     text = f"torch {runtime.torch}, transformers {runtime.transformers}, {runtime.threads} threads"
     words = untested(runtime)
-    return Finding("torch", "absent" if words else "ok", "; ".join((text, *words)))
+    return Finding("torch", "missing" if words else "ok", "; ".join((text, *words)))
 
 
 def _cuda(runtime: Runtime) -> Finding:
     names = ", ".join(runtime.cuda_devices)
     if runtime.hip:
         found = names or "torch sees no device; cases on cuda are skipped"
-        return Finding("ROCm", "ok" if names else "absent", f"HIP {runtime.hip}: {found}")
+        return Finding("ROCm", "ok" if names else "missing", f"HIP {runtime.hip}: {found}")
     if runtime.cuda_devices:
         return Finding("CUDA", "ok", f"CUDA {runtime.cuda}: {names}")
     if runtime.cuda is None:
-        return Finding("CUDA", "absent", "torch was built without CUDA; cases on cuda are skipped")
+        return Finding("CUDA", "missing", "torch was built without CUDA; cases on cuda are skipped")
     return Finding(
         "CUDA",
-        "absent",
+        "missing",
         f"torch was built with CUDA {runtime.cuda} but sees no device; cases on cuda are skipped",
     )
 
@@ -142,7 +142,7 @@ def _compiler(language: str, variable: str, names: tuple[str, ...], device: str)
         return Finding(what, "ok", f"{language} compiler {found}")
     tried = f"{variable}={chosen}" if chosen else " or ".join(names)
     return Finding(
-        what, "absent", f"no {language} compiler found ({tried}); compile modes on {device} need one"
+        what, "missing", f"no {language} compiler found ({tried}); compile modes on {device} need one"
     )
 
 

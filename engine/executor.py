@@ -93,7 +93,7 @@ class Execution(Protocol):
         ...
 
     def collect(self, now_s: float) -> Iterator[WorkerEvent]:
-        """Yield new events. The last one is CaseFinished, once all processes of the case are gone."""
+        """Yield new events. The last one is CaseFinished, once all processes of the case have ended."""
         ...
 
     def end(self, outcome: Outcome, reason: str, now_s: float) -> None:

@@ -167,7 +167,7 @@ class Peaks(Event, tag="peaks", frozen=True, kw_only=True):
     bytes_burst_per_s: Amount | None = None
     """The same for the fastest copy."""
     how: dict[str, str] = {}
-    """How each peak (``flops``, ``bytes``) was measured, as text."""
+    """Description of how each peak (``flops``, ``bytes``) was measured."""
     context_power_w: Amount | None = None
     """Mean power of an idle GPU on which a process has a CUDA context; with a GPU's first peaks only."""
     absent: dict[str, str] = {}
@@ -241,7 +241,7 @@ class Telemetry(Event, tag="telemetry", frozen=True, kw_only=True):
     gpus: tuple[GpuReadings, ...] = ()
     host: HostReadings = HostReadings()
     stood_still_s: Seconds | None = None
-    """How long the engine had been unable to run until now; set only if much longer than usual."""
+    """Time for which the engine was unable to run until now; set only if much longer than usual."""
     node: str | None = None
     """Cluster node that was sampled; null for the engine's machine."""
 

@@ -79,7 +79,7 @@ class Host(Record, frozen=True, kw_only=True):
     environment: dict[str, str] | None = None
     """Environment variables that torch, CUDA, OpenMP, MKL or tokenizers read; null if not recorded."""
     absent: dict[str, str] = {}
-    """What can't be read on this machine, with the reason: ``{"gpu": "no NVIDIA driver: …"}``."""
+    """Readings that aren't available on this machine, with the reason: ``{"gpu": "no NVIDIA driver: …"}``."""
 
 
 class ProcessSpread(Record, frozen=True, kw_only=True):
@@ -120,7 +120,7 @@ class Data(Record, frozen=True, kw_only=True):
     shape: str | None = None
     """Shape of an image or length of a clip, such as ``224 x 224 x 3``; null for texts."""
     truncated: Count | None = None
-    """How many of these are longer than the case's sequence length, and so are truncated."""
+    """Number of these that are longer than the case's sequence length and therefore truncated."""
 
 
 class Effective(Record, frozen=True, kw_only=True):
@@ -227,15 +227,15 @@ class Environment(Record, frozen=True, kw_only=True):
     performance_states: tuple[Count, ...] = ()
     """Numbers of the GPU's P-states, from 0 for the highest performance to 15; empty if unknown."""
     throttle: tuple[str, ...] = ()
-    """Every reason that held the GPU's clock down at any moment."""
+    """Every reason for which the GPU's clock was throttled at any moment."""
     temperature_c: Amount | None = None
     """Highest GPU temperature."""
     power_limit_w: Amount | None = None
     beside: Count = 0
     """Most other cases of the same sweep running at the same time."""
     stood_still_s: Amount | None = None
-    """How long engine and case couldn't run (machine suspended, or both stopped), plus how long the worker
-    alone was stopped."""
+    """Time for which engine and case couldn't run (machine suspended, or both stopped), plus that for which
+    only the worker was stopped."""
     quota_periods: Count | None = None
     """Periods of the control group's CPU quota, usually of 100 ms; null without a quota."""
     quota_stopped_periods: Count | None = None
@@ -245,7 +245,7 @@ class Environment(Record, frozen=True, kw_only=True):
     processor_mhz: Amount | None = None
     """Mean clock of the busy CPUs among those that the worker may use."""
     processor_throttled: Count | None = None
-    """Times that heat held down the clock of a core or package of these CPUs; null if not counted."""
+    """Number of times that heat throttled a core or package of these CPUs; null if not counted."""
     gpu_processes: Count | None = None
     """Most other processes on the GPU at any moment; null if the driver doesn't list them."""
     sm_active_percent: Amount | None = None
@@ -272,7 +272,7 @@ class Compiling(Record, frozen=True, kw_only=True):
     recompiles: Count
     """Graphs compiled while measuring, for shapes or values not seen during warm-up."""
     cuda_graphs: Count | None = None
-    """CUDA graphs recorded, warm-up included; null if not requested, or if this release of torch can't tell."""
+    """CUDA graphs recorded, including warm-up; null if not requested, or not reported by this torch."""
     cuda_graph_skips: Count | None = None
     """Times that torch refused to record CUDA graphs for what it had compiled; null if not requested."""
     cold: tuple[Count, ...] = ()
@@ -304,7 +304,7 @@ class StepCost(Record, frozen=True, kw_only=True):
     """Attention kernels that ran: ``flash``, ``flash3``, ``efficient`` (memory-efficient), ``cudnn``, ``flex``
     or ``math`` (not fused). From torch's dispatcher; of compiled code, from a profiler's GPU functions."""
     absent: dict[str, str] = {}
-    """What couldn't be counted (``flops``, ``bytes``, ``busy``, ``attention``, ``waits``), with the reason."""
+    """Reasons for figures that weren't counted: ``flops``, ``bytes``, ``busy``, ``attention``, ``waits``."""
 
 
 AnswerKind = Literal["logits", "tokens", "losses", "embeddings", "values"]
@@ -320,7 +320,7 @@ class Answer(Record, frozen=True, kw_only=True):
     amount: Count
     """Positions (logits), tokens, losses or values in the output."""
     digest: str
-    """SHA-256 of the values, as far as it tells apart two outputs of the same kind; equal for equal bits."""
+    """SHA-256 of the values, as far as it distinguishes outputs of the same kind; equal for equal bits."""
 
 
 class AnswerComparison(Record, frozen=True, kw_only=True):
@@ -432,7 +432,7 @@ class GpuReadings(Record, frozen=True, kw_only=True):
     """The same over all NVLinks."""
     nvlink_tx_mb_per_s: list[Amount | None] = []
     absent: dict[str, str] = {}
-    """Readings that this GPU doesn't provide, with the reason; ``activity`` stands for ``GPU_ACTIVITY``."""
+    """Readings that this GPU doesn't provide, with the reason; ``activity`` is ``GPU_ACTIVITY``."""
 
 
 class HostReadings(Record, frozen=True, kw_only=True):

@@ -159,4 +159,4 @@ class StepProfile(Record, frozen=True, kw_only=True):
     versions: dict[str, str] = {}
     """Versions of the libraries that ran."""
     absent: dict[str, str] = {}
-    """What couldn't be profiled, by the field's name, with the reason."""
+    """Figures that couldn't be profiled, by the field's name, with the reason."""

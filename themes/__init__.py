@@ -59,7 +59,7 @@ def load(name: str) -> Theme:
     if name not in names():
         raise KeyError(name)
     table = tomllib.loads((_folder() / f"{name}.toml").read_text("utf-8"))
-    colors = table["colours"]
+    colors = table["colors"]
     lines = tuple(colors.pop("lines"))
     return Theme(name=name, dark=table["dark"], ansi=table.get("ansi", False), lines=lines, **colors)
 

@@ -55,7 +55,7 @@ class Symbols(msgspec.Struct, frozen=True):
     outlier: str
     """Above an outlier step."""
     fills: str
-    """Fills for the parts of one bar, in turn; where there is color, it tells them apart."""
+    """Fills for the parts of one bar, in turn; colors distinguish them where available."""
     down: str
     """Column sorted in descending order, and in ascending order."""
     upward: str
@@ -132,7 +132,7 @@ UNICODE = Symbols(
     interrupted="■",
 )
 MONOCHROME = replace(UNICODE, fills="█▓▒░")
-"""Unicode without color: what only colors tell apart elsewhere has its own character."""
+"""Unicode without color: what only colors distinguish elsewhere has its own character."""
 ASCII = Symbols(
     bar="#",
     half="=",

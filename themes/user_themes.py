@@ -66,13 +66,13 @@ def parse(name: str, text: str) -> Theme:
         ValueError: With one line that says what is wrong and what is allowed.
     """
     table = tomllib.loads(text)
-    _reject_unknown(table, "", ("dark", "ansi", "colours"))
-    ansi, colors = _flag(table, "ansi", False), table.get("colours", {})
+    _reject_unknown(table, "", ("dark", "ansi", "colors"))
+    ansi, colors = _flag(table, "ansi", False), table.get("colors", {})
     dark = _flag(table, "dark", True)
     if not isinstance(colors, dict):
-        raise ValueError(f"colours: {colors!r} is not a table; use [colours] with {', '.join(COLORS)}")
-    _reject_unknown(colors, "colours.", (*COLORS, "lines"))
-    given = {key: _color(f"colours.{key}", value, ansi) for key, value in colors.items() if key != "lines"}
+        raise ValueError(f"colors: {colors!r} is not a table; use [colors] with {', '.join(COLORS)}")
+    _reject_unknown(colors, "colors.", (*COLORS, "lines"))
+    given = {key: _color(f"colors.{key}", value, ansi) for key, value in colors.items() if key != "lines"}
     base = load(TERMINAL if ansi else DEFAULT if dark else LIGHT)
     lines = _lines(colors["lines"], ansi) if "lines" in colors else base.lines
     return replace(base, name=name, dark=dark, ansi=ansi, lines=lines, **given)
@@ -108,5 +108,5 @@ def _color(where: str, value: object, ansi: bool) -> str:
 def _lines(values: object, ansi: bool) -> tuple[str, ...]:
     """Return ``LINES`` colors, repeating the list if it has fewer."""
     if not isinstance(values, list) or not values:
-        raise ValueError(f"colours.lines: {values!r} is not a non-empty list of colors")
-    return tuple(islice(cycle(_color("colours.lines", value, ansi) for value in values), LINES))
+        raise ValueError(f"colors.lines: {values!r} is not a non-empty list of colors")
+    return tuple(islice(cycle(_color("colors.lines", value, ansi) for value in values), LINES))

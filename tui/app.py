@@ -76,8 +76,8 @@ class BenchtuiApp(App[ExitReason]):
         *keymap.table(
             "app",
             *((str(key), place, f"go('{place}')", place.capitalize()) for key, place in enumerate(PLACES, 1)),
-            ("ctrl+pagedown,right_parenthesis", "next_place", "turn(1)", "Next place"),
-            ("ctrl+pageup,left_parenthesis", "place_before", "turn(-1)", "Previous place"),
+            ("ctrl+pagedown,right_parenthesis", "next_place", "turn(1)", "Next tab"),
+            ("ctrl+pageup,left_parenthesis", "place_before", "turn(-1)", "Previous tab"),
             ("t", "theme", "next_theme", "Next theme"),
             ("colon,ctrl+p", "commands", "command_palette", "Command palette"),
             ("ctrl+z", "suspend", "suspend_process", "Suspend", "fg resumes it"),
@@ -401,7 +401,7 @@ class BenchtuiApp(App[ExitReason]):
             self._exit_lost_terminal()
 
     def _exit_lost_terminal(self) -> None:
-        """Exit and leave the engine running. Write nothing to a terminal that is gone."""
+        """Exit and leave the engine running. Write nothing to a closed terminal."""
         if (terminal := self._link.terminal) is not None:
             terminal.lost = terminal.lost or terminal.hung_up()
         self.exit(ExitReason("lost", self._feed.path if self._feed else None))

@@ -160,7 +160,7 @@ class Cuda:
 def _uuid_absence() -> str:
     """Return why the readings of torch's GPU can't be found."""
     if torch.version.hip:
-        return "torch runs on ROCm, and only NVIDIA's driver is read"
+        return "torch runs on ROCm; only NVIDIA GPUs can be read"
     return f"torch {torch.__version__} doesn't report the GPU's UUID"
 
 

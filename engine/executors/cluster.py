@@ -100,7 +100,7 @@ class ClusterExecutor:
         return RemotePreflightTask(self._remote_nodes.values())
 
     def start(self, job: Job, node: str | None) -> RemoteCase:
-        """Start a case; raise BenchtuiError if its node is gone."""
+        """Start a case; raise BenchtuiError if its node is lost."""
         if node is None:
             raise AssertionError("the nodes of a cluster have names")
         return self._remote_nodes[node].start(job)

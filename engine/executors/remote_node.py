@@ -58,7 +58,7 @@ class Transport(Protocol):
         ...
 
     def send(self, message: bytes) -> None:
-        """Send a message without blocking; raise OSError if the agent is gone."""
+        """Send a message without blocking; raise OSError if the agent has exited."""
         ...
 
     def why(self) -> str:

@@ -1,4 +1,4 @@
-"""Low-rank adapters (LoRA) beside the weights of a network that is trained, and layers of Liger."""
+"""Low-rank adapters (LoRA) for training, and the layers of Liger."""
 
 from importlib import import_module
 from typing import Any

@@ -112,7 +112,7 @@ class Window(NamedTuple):
     left: int | None
     right: int | None
     aligned_at_end: bool
-    """Whether the last query stands at the last key, and not the first query at the first key."""
+    """Whether the mask is aligned to the last query and key instead of the first ones."""
 
 
 class FlopFormula:
@@ -157,7 +157,7 @@ class FlopFormula:
 
 @cache
 def pairs(queries: int, keys: int, window: Window) -> int:
-    """Return how many pairs of query and key lie in the window."""
+    """Return the number of pairs of query and key within the window."""
     if window.left is None and window.right is None:
         return queries * keys
     ahead = keys - queries if window.aligned_at_end else 0

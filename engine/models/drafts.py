@@ -79,7 +79,7 @@ def _options(config: Config, weights: Weights, network: Any) -> dict[str, Any]: 
         raise CaseSkippedError(f"draft {config.draft}: a model as draft needs trained weights; use lookup:N")
     assistant = loading.load("draft", location, AutoModelForCausalLM.from_pretrained)
     if assistant.config.vocab_size != network.config.vocab_size:
-        raise CaseSkippedError(f"draft {config.draft} has another vocabulary than {config.model}")
+        raise CaseSkippedError(f"draft {config.draft} has a different vocabulary from {config.model}")
     dtype = precision.weights_dtype(config.precision)
     assistant.name_or_path = config.draft
     assistant = torch.nn.Module.to(assistant, device=network.device, dtype=dtype)

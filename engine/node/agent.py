@@ -148,5 +148,5 @@ class NodeAgent:
                 self._send(TaskDone())
 
     def _send(self, event: NodeEvent) -> None:
-        with suppress(OSError), self._send_lock:  # if the reader is gone, the input has ended too
+        with suppress(OSError), self._send_lock:  # if the reader has closed the pipe, the input has ended too
             send(self._outgoing, msgspec.json.encode(event))

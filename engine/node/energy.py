@@ -10,7 +10,7 @@ from benchtui.sessions.payloads import Energy, EnergySource, Gpu
 MIN_COUNTER_SPAN_S = 2.0
 """Shortest span for the GPU's energy counter: about 20 of its update periods."""
 MIN_AVERAGED_SPAN_S = 5.0
-"""Shortest span for power that the driver averages over a second: the average includes what came before."""
+"""Shortest span for power that the driver averages over a second: the average includes earlier values."""
 MIN_RAPL_SPAN_S = 0.5
 """Shortest span for RAPL counters. They update every millisecond; the span allows for the timing of reads."""
 
@@ -40,7 +40,9 @@ def _no_power(readings: TelemetryWindow, index: int, powers: Points[float]) -> s
     if not powers and (reason := readings.gpu_absent(index, "power_w")):
         return reason
     if len(powers) > 1:
-        return f"this GPU reports averaged power only, which takes a measured span of {MIN_AVERAGED_SPAN_S:g} s"
+        return (
+            f"this GPU reports averaged power only, which requires a measured span of {MIN_AVERAGED_SPAN_S:g} s"
+        )
     return "measured span too short for two power readings"
 
 

@@ -36,7 +36,7 @@ def start(process: BaseProcess) -> None:
     """Start a process from the fork server. A stopped or hung server is replaced.
 
     Raises:
-        OSError, EOFError: if the server is gone.
+        OSError, EOFError: if the server has exited.
     """
     watch = _Watch()
     try:

@@ -41,7 +41,7 @@ def _create(parent: Path) -> tuple[Path, int]:
 
 def _remove(left: Path) -> None:
     """Remove a directory if it is this user's and not locked."""
-    with suppress(OSError), ExitStack() as stack:  # a link, a file, locked, or already gone
+    with suppress(OSError), ExitStack() as stack:  # a link, a file, locked, or already removed
         fd = _open_dir(left)
         stack.callback(os.close, fd)
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

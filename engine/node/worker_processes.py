@@ -303,7 +303,7 @@ class _Query(Generic[Answer]):
             _kill(self._process.pid)
 
     def _start(self) -> None:
-        with suppress(OSError, EOFError):  # the fork server is gone; the closed pipe signals it
+        with suppress(OSError, EOFError):  # the fork server has exited; the closed pipe signals it
             fork_server.start(self._process)
         self._answer_out.close()
 
@@ -387,7 +387,7 @@ def _run_peaks(answer: Connection, device: str, precision: str, threads: int, id
 
 
 def _send_answer(pipe: Connection, answer: Runtime | PeaksReport | Failure) -> None:
-    with suppress(BrokenPipeError):  # the engine is gone
+    with suppress(BrokenPipeError):  # the engine has exited
         pipe.send_bytes(msgspec.json.encode(answer))
 
 
@@ -403,7 +403,7 @@ def _run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
 
 def _kill(pid: int) -> None:
     """Kill a process and its descendants."""
-    kill_descendants(pid)  # first: once the process is gone, they can't be traced to it
+    kill_descendants(pid)  # first: once the process has ended, they can't be traced to it
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     with suppress(ProcessLookupError, PermissionError):  # it may not lead a process group yet

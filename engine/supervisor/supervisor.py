@@ -305,7 +305,7 @@ class Supervisor:
             if event.stood_still_s is not None:
                 where = f"{event.node}: " if event.node else ""
                 for_s = f"{event.stood_still_s:.1f} s"
-                text = f"{where}engine and cases stood still for {for_s}: suspended or stopped"
+                text = f"{where}engine and cases were stalled for {for_s}: suspended or stopped"
                 self._log.write_message(text, "warning")
 
     def _session_started(self) -> SessionStarted:

@@ -50,7 +50,7 @@ class BusyClock:
 
 
 class ThrottleCounts:
-    """Kernel's counts of how often heat held the clock of cores and packages down."""
+    """Kernel's counts of how often heat throttled cores and packages."""
 
     def __init__(self, processors: Collection[int] | None, cpus: Path = CPUS) -> None:
         """``processors`` are those that count, with their packages; None for all."""

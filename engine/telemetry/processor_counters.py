@@ -25,7 +25,7 @@ _INTEL_EVENTS = ("cas_count_read", "cas_count_write", "data_reads", "data_writes
 """Events of Intel's memory controllers: those of servers, and those of other processors."""
 _CONTROLLERS = ("uncore_imc", "uncore_imc_[0-9]*", "amd_umc_[0-9]*")
 """Event sources of memory controllers."""
-_NO_CONTROLLERS = "the kernel shows no counters of memory controllers ({}/uncore_imc*, amd_umc* not found)"
+_NO_CONTROLLERS = "the kernel exposes no counters of memory controllers ({}/uncore_imc*, amd_umc* not found)"
 INSTRUCTIONS_KEY, TRAFFIC_KEY = "instructions per cycle", "memory traffic"
 """Keys of the reasons why they can't be read."""
 
@@ -59,7 +59,7 @@ class WorkerInstructions:
         return round(instructions / cycles, 3) if cycles > 0 else None
 
     def _counts(self, pid: int) -> tuple[float, float] | None:
-        """Return cycles and instructions of a process since it was first asked for."""
+        """Return cycles and instructions of a process since the first call."""
         if pid not in self._counters:
             self._counters[pid] = list(self._open_all(pid))
         pairs = [(cycles.value(), instructions.value()) for cycles, instructions in self._counters[pid]]

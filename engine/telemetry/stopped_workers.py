@@ -1,4 +1,4 @@
-"""Stopped workers: finds those stopped alone, which their clocks can't tell from a long step."""
+"""Stopped workers: finds workers stopped while the engine ran, which their clocks see as a long step."""
 
 from collections.abc import Iterable
 

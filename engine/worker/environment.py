@@ -28,7 +28,7 @@ class _Moment(msgspec.Struct, frozen=True):
     """CPU time of all processes on the processors that the worker may use."""
     quota: QuotaUse | None
     throttled: int | None
-    """Times that heat held the clock of these processors down."""
+    """Number of times that heat throttled these processors."""
 
     @classmethod
     def now(

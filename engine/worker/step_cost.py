@@ -38,7 +38,7 @@ BUSY_STEPS = 3
 LONGEST_BUSY_S = 1.0
 """Number of profiled steps, and the longest step that is profiled."""
 MAX_RUNS_S = 1.5
-"""Time of the partial steps that stand for a long one, with one and two batches, over the longer one's."""
+"""Time of the partial steps that represent a long one, with one and two batches, over the longer one's."""
 EXIT_S = 2.0
 """Seconds left for the process to exit after counting and profiling."""
 _PROFILING_S = (PLAIN_STEPS + BUSY_STEPS) * LONGEST_BUSY_S * MAX_RUNS_S
@@ -57,7 +57,7 @@ _GATHER_OPS = ("aten::embedding", "aten::index_select", "aten::index", "aten::ga
 
 
 class TypicalStep(NamedTuple):
-    """Step that stands for all measured ones."""
+    """Step that represents all measured ones."""
 
     step_s: float
     """Mean time of a step."""

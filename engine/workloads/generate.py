@@ -20,7 +20,7 @@ from benchtui.sessions.payloads import Effective
 from benchtui.sessions.sweep import Config, Sweep
 
 Padding = dict[str, torch.Tensor]
-"""Inputs that tell the network about padding: mask (batch, length) and, if it takes them, positions."""
+"""Inputs that describe the padding to the network: mask (batch, length) and, if it takes them, positions."""
 LAST_LOGITS = ("logits_to_keep", "num_logits_to_keep")
 """Names, across transformers versions, of the option to compute only the last positions' logits."""
 
@@ -95,7 +95,7 @@ class Generate(NetworkTask):
         self._drafting.drafted, self._drafting.accepted = counted
         differ = (plain != drafted).any(0).nonzero()
         if len(differ):
-            self.marks = (*self.marks, f"the draft changes the tokens from new token {int(differ[0]) + 1} on")
+            self.marks = (*self.marks, f"the draft changes the output from new token {int(differ[0]) + 1} on")
 
     def read_back(self) -> Effective:
         """Read the applied options back, with the share of drafted tokens that were accepted."""
@@ -158,7 +158,7 @@ class Generate(NetworkTask):
             positions = positions + 1
 
     def _padding_inputs(self, mask: torch.Tensor | None) -> Padding:
-        """Return the inputs that tell the network about padding, if there is any."""
+        """Return the inputs that describe the padding to the network, if there is any."""
         if mask is None:
             return {}
         positions = {"position_ids": (mask.cumsum(1) - 1).clamp(min=0)} if self._takes_positions else {}

@@ -41,7 +41,7 @@ class LmTrain(NetworkTask):
             self._checkpoint_activations()
         self._keep_gradients = self.accumulated > 1 and config.uses_cuda_graphs
         if self._keep_gradients:
-            # otherwise the first ones would lie in memory that the CUDA graph overwrites
+            # otherwise the first ones would be in memory that the CUDA graph overwrites
             for parameter in self._network.parameters():
                 parameter.grad = torch.zeros_like(parameter)
         self._optimizer = optimizers.make(

@@ -31,7 +31,7 @@ MOST_TIMES = 1000
 WAIT_S = 1.0
 PAGED = "paged|"
 """Prefix of transformers' name of an attention with a paged cache."""
-UNCOUNTED = "continuous batching runs in a thread of its own, which torch's counters don't see"
+UNCOUNTED = "continuous batching runs in a separate thread, which torch's counters don't see"
 
 
 class Served(msgspec.Struct, frozen=True):
@@ -55,7 +55,7 @@ class ServeBatch(NetworkTask):
         """Load model and batches, and start transformers' manager. Raises BenchtuiError if it can't."""
         if _manager_config() is None:
             raise CaseSkippedError(
-                "serve-batch needs continuous batching, which transformers has from version 5 on"
+                "serve-batch needs continuous batching, which requires transformers 5 or later"
             )
         self._mixes = sweep.dataset == SYNTHETIC
         super().__init__(sweep, config, device, AutoModelForCausalLM)

@@ -110,7 +110,7 @@ class Speech(NetworkTask):
             raise CaseSkippedError(f"{new} new tokens: {architecture.location.name} supports at most {most}")
         if self._config.uses_cuda_graphs:
             raise CaseSkippedError(
-                f"{self._config.compile} works through CUDA graphs, which need one shape, and the cache grows"
+                f"{self._config.compile} uses CUDA graphs, which require fixed shapes, but the cache grows"
             )
 
 

@@ -163,7 +163,7 @@ class NetworkTask:
         passes = ceil(self.probe_rows / self._config.batch_size)
         if passes * step_s > LONGEST_ANSWER_S:
             raise BenchtuiError(
-                f"answering would take {passes * step_s:.0f} s; at most {LONGEST_ANSWER_S:g} s are spent on it"
+                f"the probe would take {passes * step_s:.0f} s; at most {LONGEST_ANSWER_S:g} s are spent on it"
             )
         self._batches.rewind()
         self._draw = self._batches.draw

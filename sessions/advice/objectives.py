@@ -43,7 +43,7 @@ class CostMetric(msgspec.Struct, frozen=True):
     """Cost of the first case over that of the second."""
     missing_reason: str
     limits: Literal["throughput", "latency", "memory"] | None = None
-    """Which of the limits of ``RatioLimits`` are those of this ratio; None if it has none."""
+    """Name of this ratio's limits in ``RatioLimits``; None if it has none."""
 
 
 def job_ms(result: Result, steps: int) -> float | None:
@@ -158,4 +158,4 @@ SAMPLE_TIME = CostMetric(_sample_ms, throughput_ratio, "throughput not measured"
 STEP_TIME = CostMetric(step_ms, latency_ratio, "step time not measured", "latency")
 PEAK_MEMORY = CostMetric(memory_mb, memory_ratio, "peak memory not measured", "memory")
 ENERGY = CostMetric(_energy_j, energy_ratio, "energy not measured")
-JITTER = CostMetric(_jitter, steadiness_ratio, "jitter not known")
+JITTER = CostMetric(_jitter, steadiness_ratio, "jitter unknown")

@@ -66,7 +66,7 @@ class Decision(msgspec.Struct, frozen=True):
     best: Result | None = None
     runner_up: Result | None = None
     ahead: Ratio | None = None
-    """How many times as good the best case is as the runner-up."""
+    """Ratio of the best case to the runner-up; above 1."""
     ties: tuple[Result, ...] = ()
     """Other cases that can't be distinguished from the best, nearest first: the same, or a small lead that
     isn't established."""
@@ -340,7 +340,7 @@ def _needed(objective: Objective) -> tuple[CostMetric, ...]:
 def _missing_metric(result: Result, objective: Objective, needed: Sequence[CostMetric]) -> str | None:
     """Return which metric a case lacks to be ranked, or None. A diverged training is no choice at all."""
     if result.metrics.diverged:
-        return "loss not finite: its steps train nothing"
+        return "loss not finite: the steps train nothing"
     if objective.steps is not None and job_ms(result, objective.steps) is None:
         return "cold cost unknown: the source has no steps"
     return next((each.missing_reason for each in needed if each.cost(result) is None), None)

@@ -216,7 +216,7 @@ def _logarithms(results: Sequence[Result], value: Callable[[Result], float | Non
 
 
 def _samples(row: Result) -> float | None:
-    """Return the samples per step; None if a source without steps told the rate instead."""
+    """Return the samples per step; None if a source without steps reports the rate instead."""
     return None if was_told_rate(row.case) else row.case.samples_per_step
 
 

@@ -34,7 +34,7 @@ LEAST_SHARE = 0.25
 OVER = "exceeded by a case: measured on a disturbed machine or at a lower clock, so it isn't a peak"
 UNTYPICAL = "batches differ in width, and the counted one isn't typical"
 MOST_WIDTH_DIFFERENCE = 0.05
-"""Largest difference in tokens between the counted step and the median one that still stands for it."""
+"""Largest difference in tokens at which the counted step still represents the median one."""
 UNCOUNTED = "step cost not counted"
 UNMEASURED = "peaks not measured"
 NEITHER = f"below {LEAST_SHARE:.0%} of both: something else takes most of a step"
@@ -76,7 +76,7 @@ class Limit(msgspec.Struct, frozen=True):
     """Operations and bytes of a step over its time. Bytes are an upper bound, see ``StepCost.bytes_moved``."""
     shares: Shares
     bound: Bound | None
-    """What limits the case; None if that isn't clear."""
+    """Limit of the case; None if that isn't clear."""
     reason: str | None
     """Why ``bound`` is None."""
 

@@ -180,7 +180,7 @@ def nothing_in_common(against: "PairwiseComparison") -> str:
 
 def _progress(side: ComparedSession) -> str:
     session = side.session
-    state = "" if session.finished else ", which is still running or was cut off"
+    state = "" if session.finished else ", which is still running or crashed"
     return f"{side.name}: {len(side.results)} of {len(session.cases)} cases measured{state}"
 
 

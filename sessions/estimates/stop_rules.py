@@ -20,7 +20,7 @@ TIME_LIMIT = "time limit"
 def longest_s(rules: Measure) -> float | None:
     """Return the time limit for measuring a case, in seconds; None without one.
 
-    If the sweep sets none, an unreachable interval width is cut off before it becomes a timeout.
+    If the sweep sets none, an unreachable interval width ends the round before it becomes a timeout.
     """
     if rules.max_time_s is not None:
         return rules.max_time_s

@@ -50,7 +50,7 @@ class ExplainedCase(msgspec.Struct, frozen=True):
     peaks: Peaks | None = None
     """Peaks of its device; without rates that a case of the session exceeded."""
     changed: tuple[str, ...] = ()
-    """What had changed since the case was measured."""
+    """Changes of machine or software since the case was measured."""
 
     @property
     def label(self) -> str:

@@ -31,7 +31,7 @@ class CaseDifference(msgspec.Struct, frozen=True):
     base: ExplainedCase
     new: ExplainedCase
     measured_gap_ms: float
-    """How much longer the measured step of the new case is; that of the plain steps if one wasn't recorded."""
+    """Difference of the measured steps, new minus base; that of the plain steps if one wasn't recorded."""
     families: tuple[Part, ...]
     """The largest difference first. Together with the remainder they sum to the measured difference."""
     kernels: tuple[Part, ...]

@@ -82,8 +82,8 @@ def sleeping(case: ExplainedCase) -> Finding | None:
     if share < SHARE:
         return None
     sentence = (
-        f"In {_of_step(case, ms)} the main thread sleeps while no operator runs: it waits for something outside"
-        " of torch, such as time.sleep, a lock, a file or the network."
+        f"For {_of_step(case, ms)}, the main thread sleeps while no operator runs: it waits for something"
+        " outside torch, such as time.sleep, a lock, a file or the network."
     )
     return Finding("sleeping", sentence, "high" if share >= 2 * SHARE else "medium", ms)
 
@@ -103,7 +103,7 @@ def idle_gpu(case: ExplainedCase) -> Finding | None:
         f" {_ms(profile.step_ms)}"
     )
     sentence = (
-        f"In {_of_step(case, idle_ms)} the GPU waits for its host:"
+        f"For {_of_step(case, idle_ms)}, the GPU waits for the host:"
         f" {profile.launches:,.0f} launches of {number(each_us)} µs on average{'' if graphs else bound}."
     )
     return Finding("idle GPU", sentence, "high", idle_ms)
@@ -134,8 +134,8 @@ def python_gaps(case: ExplainedCase, taken: str) -> str | None:
     if case.profile.busy_ms is not None or python_loop(case):
         return None
     return (
-        f"Python and the gaps between operators take {taken}, around"
-        f" {count(round(case.profile.launches), 'operator')} that Python calls. The profiler lengthens these"
+        f"Python and the gaps between operators take {taken}, with"
+        f" {count(round(case.profile.launches), 'operator')} called from Python. The profiler lengthens these"
         " gaps."
     )
 
@@ -144,8 +144,8 @@ def python_gaps(case: ExplainedCase, taken: str) -> str | None:
 def tokenizing(case: ExplainedCase, taken: str) -> str:
     """Find a step that spends its time on tokenizing."""
     return (
-        f"Tokenizing takes {taken}, and the device computes nothing meanwhile: tokenize the data set ahead of"
-        " time, or in parallel (tokenizer_threads)."
+        f"Tokenizing takes {taken}, while the device is idle: tokenize the data set ahead of time, or in"
+        " parallel (tokenizer_threads)."
     )
 
 
@@ -243,7 +243,7 @@ def activations(case: ExplainedCase) -> Finding | None:
 
 def optimizer_state(case: ExplainedCase) -> Finding | None:
     """Find optimizer state that takes much of the memory of a training step."""
-    advice = "adamw-8bit holds about a quarter of it, sgd none"
+    advice = "adamw-8bit needs about a quarter of it, sgd none"
     state_mb = case.profile.memory.optimizer_mb
     return _of_memory(case, "optimizer state", "The state of the optimizer is", state_mb, advice)
 
@@ -270,8 +270,8 @@ def unfused(case: ExplainedCase, taken: str) -> str | None:
     if case.case.config.compile not in ("off", ""):
         return None
     return (
-        f"Normalization and elementwise operators take {taken} without being fused: compile=default can save a"
-        " part of it, at most all of it."
+        f"Normalization and elementwise operators take {taken} without being fused: compile=default could"
+        " save up to that much."
     )
 
 
@@ -281,8 +281,8 @@ def optimizing(case: ExplainedCase, taken: str) -> str:
     launches = sum(each.launches for each in case.profile.families if each.family == "optimizer")
     return (
         f"The optimizer takes {taken} in {launches:,.0f} operators: it reads and writes all weights and its"
-        " state once per step, whatever the batch. A fused one (adamw-fused) calls fewer operators;"
-        " accumulation makes its steps rarer."
+        " state once per step, regardless of the batch size. A fused one (adamw-fused) calls fewer operators;"
+        " accumulation runs it less often."
     )
 
 

@@ -55,7 +55,7 @@ def profiling_notes(case: ExplainedCase) -> Iterator[str]:
         yield (
             f"Without the profiler, the step of this run took {number(profile.plain_ms)} ms,"
             f" {percent(abs(case.drift), 0)}% {longer} than the measured {number(case.measured_ms)} ms: the"
-            " machine was in another state, or the steps differ."
+            " machine was in a different state, or the steps differ."
         )
     if case.changed:
         yield f"Changed since the case was measured: {'; '.join(case.changed)}."

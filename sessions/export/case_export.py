@@ -53,8 +53,10 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     created: A[str, Meta(description="UTC, ISO 8601.")]
     simulated: A[str | None, Meta(description="SIMULATED, and by which model; null if it was measured.")]
-    benchtui: A[str | None, Meta(description="Version that measured.")]
-    outcome: A[str | None, Meta(description="completed, interrupted or failed; null for a record cut off.")]
+    benchtui: A[str | None, Meta(description="Version of benchtui that recorded the session.")]
+    outcome: A[
+        str | None, Meta(description="completed, interrupted or failed; null if the session is incomplete.")
+    ]
     name: str
     model: str
     weights: A[str, Meta(description="pretrained or random.")]

@@ -82,7 +82,7 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     rounds: A[Amount, Meta(description="Number of rounds in which they were measured.")]
     warmup_steps: A[Amount, Meta(description="Number of warm-up steps; they are recorded but don't count.")]
     stop: A[Text, Meta(description="Reason why measuring stopped.")]
-    latency_mean_ms: A[Figure, Meta(description="Mean time of a whole step, tokenizing included.")]
+    latency_mean_ms: A[Figure, Meta(description="Mean time of a whole step, including tokenizing.")]
     latency_p50_ms: A[Figure, Meta(description="Median time of a step.")]
     latency_typical_ms: A[
         Figure, Meta(description="Geometric mean of the rounds' medians; speedups are based on it.")
@@ -103,7 +103,7 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     outliers: A[Amount, Meta(description="Number of outlying steps; they stay in all metrics.")]
     device_p50_ms: A[Figure, Meta(description="Median time between device events around the step.")]
     host_p50_ms: A[
-        Figure, Meta(description="Median time until the step's call returned, waits inside it included.")
+        Figure, Meta(description="Median time until the step's call returned, including waits inside it.")
     ]
     wait_mean_ms: A[Figure, Meta(description="Mean time that the host then waited for the device.")]
     sample: A[Text, Meta(description="Unit of a sample: sample, image, embedding, request, or audio-s.")]
@@ -136,13 +136,13 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     loss: A[Figure, Meta(description="Loss of the last measured training step.")]
     first_step_ms: A[Figure, Meta(description="Time of the worker's first step, which is part of the warm-up.")]
     cold_cost_ms: A[
-        Figure, Meta(description="Extra time of first step and warm-up over steady steps, compiling included.")
+        Figure, Meta(description="Extra time of first step and warm-up over steady steps, including compiling.")
     ]
     peak_allocated_mb: A[
         Figure, Meta(description="Peak of the memory of tensors in the framework's allocator.")
     ]
     peak_reserved_mb: A[
-        Figure, Meta(description="Peak of the memory that this allocator reserved, its cache included.")
+        Figure, Meta(description="Peak of the memory that this allocator reserved, including its cache.")
     ]
     peak_device_mb: A[
         Figure, Meta(description="Peak of the process's memory on the device, as the driver reports it.")

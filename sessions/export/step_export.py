@@ -42,12 +42,14 @@ class StepRow(msgspec.Struct, frozen=True, kw_only=True):
     step: A[int, Meta(description="Within case, round and phase, counted from 0.")]
     wall_ms: A[float, Meta(description="Host time, the device synchronized at both ends.")]
     device_ms: A[float | None, Meta(description="Between device events around the step.")]
-    host_ms: A[float | None, Meta(description="Host time until the step returned, waits inside it included.")]
+    host_ms: A[float | None, Meta(description="Host time until the step returned, including waits inside it.")]
     tokens: A[int | None, Meta(description="Real tokens, without padding.")]
     padded_tokens: int | None
     loss: A[float | None, Meta(description="Of a training step.")]
     parts_ms: dict[str, float]
-    simulated: A[str | None, Meta(description="SIMULATED if a model computed the step; else left out.")] = None
+    simulated: A[str | None, Meta(description="SIMULATED if a model computed the step; otherwise omitted.")] = (
+        None
+    )
 
 
 Values = Sequence[Any] | str | int | None

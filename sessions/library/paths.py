@@ -1,4 +1,4 @@
-"""Session paths: the library folder, its session files, and names that stand for them."""
+"""Session paths: the library folder, its session files, and names that refer to them."""
 
 import os
 from datetime import datetime

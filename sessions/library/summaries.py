@@ -57,7 +57,7 @@ class Summary(Record, frozen=True, kw_only=True):
     """Summary of a whole session file."""
 
     outcome: str
-    """``completed``, ``interrupted``, ``failed``, ``cut off``, or ``unreadable``."""
+    """``completed``, ``interrupted``, ``failed``, ``crashed``, or ``unreadable``."""
     reason: str | None = None
     counts: dict[str, int] = {}  # noqa: RUF012  (msgspec copies a mutable default)
     """Number of cases in each state, in the order of the plan."""
@@ -243,7 +243,7 @@ def _summary_of(session: Session, rates: dict[int, float]) -> Summary:
     best = max(rates, key=lambda case: rates[case], default=None)
     finished, marks = session.finished, (mark_kind(mark) for case in session.cases for mark in case.marks)
     return Summary(
-        outcome=finished.outcome if finished else "cut off",
+        outcome=finished.outcome if finished else "crashed",
         reason=finished.reason if finished else None,
         counts=counts,
         best=None if best is None else Best(config=session.cases[best].config, samples_per_s=rates[best]),
@@ -271,7 +271,7 @@ def _path(key: str) -> Path:
 
 
 def fingerprint(path: Path) -> tuple[int, int] | None:
-    """Return size and modification time of a file; None if it is gone."""
+    """Return size and modification time of a file; None if it doesn't exist."""
     try:
         found = path.stat()
     except OSError:

@@ -62,7 +62,7 @@ def answers(data: PlotData) -> Plan | None:
 
 def _caption(found: Tradeoffs) -> str:
     count = (
-        "Joined: cases that no other beats in both" if len(found.fronts) == 1 else "Joined: fronts of each work"
+        "Connected: the Pareto front" if len(found.fronts) == 1 else "Connected: one Pareto front per workload"
     )
     suspect = " Hollow: DIFFERENT or BROKEN." if any(map(_suspect, found.points)) else ""
     return f"Upper left is best. {count}. Gray: the others. 0: equal to the baseline.{suspect}"

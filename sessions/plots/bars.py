@@ -42,7 +42,7 @@ def speedups(data: PlotData) -> Plan | SkippedPlot:
     bases = [base.name for base in data.baselines.values()]
     if not found:
         return SkippedPlot("speedup", "no case other than the baseline has a throughput")
-    against = bases[0] if len(bases) == 1 else "the baseline of the same work"
+    against = bases[0] if len(bases) == 1 else "the baseline of the same workload"
     shown = found[:MOST_ROWS]
     labels = [_label(data, each.result) for each in shown]
     more = _more(found, "fastest")
@@ -69,14 +69,14 @@ def case_speedups(data: PlotData) -> list[CaseSpeedup]:
 
 
 def compiling(data: PlotData) -> Plan | SkippedPlot:
-    """Plan the plot of compile cost (cold steps beyond steady ones) and median step."""
+    """Plan the plot of compile cost (cold steps above steady state) and median step."""
     rows = compiled_and_not(data)
     if not rows:
         return SkippedPlot("compile", "no compiled case has recorded steps")
     shown, more = rows[:MOST_ROWS], _more(rows, "first")
     doubt_note = _doubtful(_label(data, result) for result in shown)
     caption = (
-        "Left: time of the first step, and of warm-up steps in which torch compiled, beyond steady ones."
+        "Left: time of the first step, and of warm-up steps in which torch compiled, above steady state."
         " Right: median step, which compiling should shorten; bars: 95% interval."
         f" {step_counts(rows)}{doubt_note}{more}"
     )
@@ -109,7 +109,7 @@ def parts(data: PlotData) -> Plan | SkippedPlot:
     more = _more(rows, "fastest")
     caption = f"Shares of the mean step, whose time is on the right. {step_counts(rows)}{more}"
     draw = partial(_draw_parts, data=data, rows=shown)
-    return Plan("parts", "Results", "Parts of a step", caption, draw, height_of(shown) + 0.3)
+    return Plan("parts", "Results", "Step breakdown", caption, draw, height_of(shown) + 0.3)
 
 
 def shares(result: Result) -> dict[str, float]:
@@ -194,7 +194,7 @@ def _draw_compiling(figure: "Figure", data: PlotData, rows: Sequence[Result]) ->
         if spread.low is not None and spread.high is not None:
             right.hlines(row, spread.low, spread.high, colors=style.INK, linewidth=1.2)
         right.plot([result.typical_ms], [row], "s" if compiled else "o", color=color, markersize=6)
-    for axes, unit in ((left, "Cold steps beyond steady ones (s)"), (right, "Median step (ms)")):
+    for axes, unit in ((left, "Cold cost (s)"), (right, "Median step (ms)")):
         _rows(axes, [_label(data, result) for result in rows])
         axes.set_xlim(left=0)
         axes.set_xlabel(unit)

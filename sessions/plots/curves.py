@@ -65,9 +65,9 @@ class Quantity(msgspec.Struct, frozen=True):
     missing_reason: str
     """Why the plot is skipped if no case has a value."""
     best: Literal["highest", "lowest"]
-    """Which values are better. If there are too many series, those with the best values are drawn."""
+    """Better direction of values. If there are too many series, those with the best values are drawn."""
     bars: str = ""
-    """What bars mean, shown after the caption if there are any."""
+    """Meaning of the bars, shown after the caption if there are any."""
 
 
 def throughput(data: PlotData) -> Plan | SkippedPlot:

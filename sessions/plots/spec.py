@@ -35,7 +35,7 @@ class Plan(msgspec.Struct, frozen=True):
     """Heading of the report section that it belongs to."""
     title: str
     caption: str
-    """How to read the plot: n, and what bars and marks mean. Shown below it."""
+    """Legend in words: n, and the meaning of bars and marks. Shown below the plot."""
     draw: Callable[["Figure"], Sequence[Value]]
     """Draws the plot and returns its values."""
     height_in: float = 4.2

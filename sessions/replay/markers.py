@@ -174,7 +174,7 @@ def _outliers(case: CaseState, progress: list[tuple[int, float]]) -> list[tuple[
 
 
 def _reasons(readings: GpuReadings) -> list[str]:
-    """Return why heat or the power supply held a GPU down in these samples."""
+    """Return the heat or power reasons that throttled a GPU in these samples."""
     recorded = {reason for sample in readings.throttle for reason in (sample or "").split("+")}
     return [reason for reason in HARDWARE_THROTTLE_REASONS if reason in recorded]
 

@@ -33,7 +33,7 @@ class SessionJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     """``SIMULATED``, and by which model. Null if it was measured."""
     model: str
     outcome: str | None
-    """Null if the session was cut off."""
+    """Null if the session is incomplete."""
     torch: str | None
     host: Host
 

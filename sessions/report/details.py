@@ -113,4 +113,4 @@ def left_out(session: Session, results: Sequence[Result]) -> str:
         "all facts of model, system and method",
         count(amount, "logged warning") if amount else None,
     )
-    return f"Left out here, and written with --full: {listed([each for each in found if each])}."
+    return f"Omitted here; include with --full: {listed([each for each in found if each])}."

@@ -72,7 +72,7 @@ class Report(msgspec.Struct, frozen=True):
     ranking: str | None
     effects: Table | None
     answers: AnswersSection | None
-    """What the speed costs; None if no answers were compared."""
+    """Comparison of the outputs; None if no answers were compared."""
     explained: ExplainSection | None
     """Where the time of explained cases goes; None if there are none."""
     memory_limits: list[Finding]
@@ -82,7 +82,7 @@ class Report(msgspec.Struct, frozen=True):
     details: Details | None
     """Everything else; only in a full report."""
     left_out: str
-    """What only the full report has."""
+    """Sections of the full report."""
 
 
 def markdown(session: Session, per_hour: float | None = None, *, full: bool = False) -> str:

@@ -24,7 +24,7 @@ MOST_CASES = 3
 MOST_SENTENCES = 2
 """Findings per case there."""
 INTRODUCTION = (
-    "These cases ran again in a process of their own, for a few steps under torch's profiler. On a CPU, the"
+    "These cases were rerun in separate processes, for a few steps under torch's profiler. On a CPU, the"
     " times are those of the main thread in its operators, on a GPU those of kernels and copies; they sum to"
     " the profiled step."
 )

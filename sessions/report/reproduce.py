@@ -12,7 +12,7 @@ from benchtui.sessions.text.markdown import Markdown
 
 FENCE = "```"
 VERSIONED = ("benchtui", "torch", "transformers", "Python")
-SEEDS = "random weights and synthetic tokens: seed 0; text is taken in order"
+SEEDS = "random weights and synthetic tokens: seed 0; texts are read in order"
 
 
 class Recipe(msgspec.Struct, frozen=True):
@@ -69,7 +69,7 @@ def _sweep(session: Session) -> tuple[Markdown | None, str | None]:
 def no_recipe_reason(session: Session) -> str:
     """Say why an imported session has no instructions; empty for any other."""
     source = session.start.source
-    return f"Measured by another tool and imported ({source}); benchtui can't run it again." if source else ""
+    return f"Measured by another tool and imported ({source}); benchtui can't rerun it." if source else ""
 
 
 def _fenced(text: str) -> Markdown:

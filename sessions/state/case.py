@@ -42,7 +42,7 @@ class CaseState(msgspec.Struct):
     simulated: bool = False
     """Whether its session is simulated."""
     added: CaseAdded | None = None
-    """How the case was added, if it wasn't in the original plan."""
+    """Origin of the case, if it wasn't in the original plan."""
     started: CaseStarted | None = None
     """Newest start, if there are several rounds."""
     prepared: CasePrepared | None = None
@@ -73,7 +73,7 @@ class CaseState(msgspec.Struct):
 
     @property
     def others_cpu_percent(self) -> float | None:
-        """Processor use by others in the round with the most of it; 100 is one processor."""
+        """CPU use of other processes in the worst round; 100 is one processor."""
         around = (end.environment for end in self.ends if end.environment)
         known = (each.others_cpu_percent for each in around)
         return max((used for used in known if used is not None), default=None)

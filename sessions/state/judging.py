@@ -6,7 +6,7 @@ from benchtui.sessions.sweep import Baseline
 
 
 class VerdictSettings(msgspec.Struct, frozen=True):
-    """Verdict settings; None stands for the sweep's baseline, and for the default margin."""
+    """Verdict settings; None means the sweep's baseline, and the default margin."""
 
     baseline: Baseline | None = None
     same_within: float | None = None

@@ -1,4 +1,4 @@
-"""Baseline selection: which case the others are compared with.
+"""Baseline selection: the case that other cases are compared with.
 
 One rule for the screen, the report and its ranking, and every export.
 """
@@ -17,7 +17,7 @@ NOT_MEASURED = {
     "oom": "ran out of memory",
     "skipped": "was skipped",
     "failed": "failed",
-    "timeout": "ran into its time limit",
+    "timeout": "timed out",
     "interrupted": "was interrupted",
 }
 """Wording per state of a case that has no metrics."""

@@ -82,7 +82,7 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     first_step_ms: float | None
     """First step of the worker, even if it is a warm-up step. With ``compile`` it includes compilation."""
     cold_cost_ms: float | None
-    """Time that the first step and the warm-up steps in which the compiler ran took beyond steady ones.
+    """Time that the first step and the warm-up steps in which the compiler ran took above steady state.
 
     With ``compile``, that is the compile time. Of the first round: a shared cache may shorten it in later ones.
     """
@@ -279,7 +279,7 @@ def _power_and_energy(case: CaseState) -> tuple[float | None, float | None]:
 
 
 def _cold_cost_ms(case: CaseState, steady_ms: float | None) -> float | None:
-    """Return the time of the first round's cold steps beyond steady ones.
+    """Return the time of the first round's cold steps above steady state.
 
     Without a warm-up, the cold steps are among the measured ones. A record without ``cold`` has only the first.
     """

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 OTHERS_PERCENT = 25.0
 OTHERS_SHARE = 0.1
-"""Processor use by others that disturbs a case: a quarter of one or a tenth of all, whichever is more."""
+"""CPU use of other processes that disturbs a case: a quarter of one or a tenth of all, whichever is more."""
 SWITCHES_PER_S = 100.0
 """Involuntary context switches per second from which a case counts as disturbed. A few are normal; a process on
 the same core causes hundreds."""
 LEAST_INTERRUPTING = 1.0
-"""Percent of a processor used by others, below which the worker's own threads caused the switches."""
+"""CPU use of other processes, in percent, below which the worker's own threads caused the switches."""
 LEAST_S = 0.2
 """Measured span in seconds below which a rate of such events means nothing."""
 LEAST_CLOCK = 0.75
@@ -50,7 +50,7 @@ _CAUSES = {
     _OF_SESSION: "the GPU ran below its best clock in the session",
     "clock": "the GPU ran below its default clock",
     "shared GPU": "another process used the GPU",
-    "stood still": "the machine stood still",
+    "stalled": "the machine stalled",
     "CPU quota": "the CPU quota of the control group stopped the worker",
 }
 """Causes by a word that occurs in the mark."""
@@ -115,14 +115,14 @@ def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]
     """Return a mark for each way in which others interfered with a case, measured over ``span_s`` seconds."""
     found = []
     if (others := environment.others_cpu_percent) is not None and is_noisy(others, environment.processors):
-        found.append(f"disturbed: others used {others:.0f}% of a processor")
+        found.append(f"disturbed: other processes used {others:.0f}% CPU")
     # with other cases of the sweep running, one of them may have taken the processor
     switches = None if environment.beside else environment.involuntary_switches
     idle = others is not None and others < LEAST_INTERRUPTING
     if switches is not None and not idle and span_s >= LEAST_S and switches / span_s >= SWITCHES_PER_S:
-        found.append(f"disturbed: interrupted {switches / span_s:.0f} times a second")
+        found.append(f"disturbed: {switches / span_s:.0f} context switches per second")
     if environment.stood_still_s:
-        found.append(f"disturbed: stood still for {environment.stood_still_s:.0f} s")
+        found.append(f"disturbed: stalled for {environment.stood_still_s:.0f} s")
     if others_there := environment.gpu_processes:
         found.append(f"shared GPU with {others_there} other process{'es' if others_there > 1 else ''}")
     return tuple(found)
@@ -133,7 +133,9 @@ def quota_marks(environment: Environment) -> tuple[str, ...]:
     periods, stopped = environment.quota_periods, environment.quota_stopped_periods
     if not periods or not stopped or stopped < QUOTA_SHARE * periods:
         return ()
-    return (f"disturbed: its CPU quota stopped it in {100 * stopped / periods:.0f}% of the quota's periods",)
+    return (
+        f"disturbed: CPU quota stopped the worker in {100 * stopped / periods:.0f}% of the quota's periods",
+    )
 
 
 def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
@@ -171,14 +173,14 @@ def _slowed(
 
 
 def _cause(mark: str) -> str:
-    """Return the cause that a mark stands for."""
+    """Return the cause of a mark."""
     found = (cause for word, cause in _CAUSES.items() if word in mark)
     return next(found, "other processes were running")
 
 
 def _factor(environment: Environment, mark: str) -> float:
     """Return the slowdown factor that a mark may account for."""
-    if "others used" in mark:
+    if "other processes used" in mark:
         used = (environment.others_cpu_percent or 0.0) / 100
         return 1 + used / max(1.0, (environment.processors or 1) / 2)
     if mark.startswith("shared GPU"):

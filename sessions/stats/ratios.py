@@ -33,7 +33,7 @@ from benchtui.sessions.stats.sampling import (
 from benchtui.sessions.stats.verdicts import MIN_EFFECT, Ratio, Verdict
 
 BOTH_DISTURBED = 1.1
-"""How many times as fast a disturbed process may be as another that was equally disturbed."""
+"""Largest assumed ratio between two equally disturbed processes."""
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -74,7 +74,7 @@ def widened_for_machine_speed(pair: Comparison, pace: tuple[float, float]) -> Co
 
 def widened_for_pace(ratio: Ratio, pace: tuple[float, float]) -> Ratio:
     """Widen one ratio for a change in the speed of the machine itself."""
-    return ratio.widened(max(pace), 1 / min(pace), "the machine itself ran at another pace")
+    return ratio.widened(max(pace), 1 / min(pace), "the machine itself ran at a different speed")
 
 
 def latency_ratio(base: Sampled, new: Sampled) -> Ratio | None:
@@ -140,7 +140,7 @@ def bounds_ms(result: Sampled) -> Bounds | None:
 
 
 def cold_cost_ms(result: Result) -> float | None:
-    """Return the time of the cold steps beyond steady ones. With ``compile``, that is the compile time."""
+    """Return the time of the cold steps above steady state. With ``compile``, that is the compile time."""
     return result.metrics.cold_cost_ms
 
 

@@ -14,7 +14,7 @@ LEAST_SHIFT = 0.05
 LEAST_APART = 0.005
 """Share by which the bounds of a difference must exclude zero."""
 LEAST_STEPS = 40
-"""Minimum steps in a round to tell drift and modes from chance."""
+"""Minimum steps in a round to distinguish drift and modes from chance."""
 MOST_LOOKED_AT = 10_000
 """Maximum steps examined in a round, evenly spaced if it has more."""
 TRIMMED = 0.02

@@ -1,4 +1,4 @@
-"""Sweep model: measurement rules, run options, and what a task needs beside the case options."""
+"""Sweep model: measurement rules, run options, and what a task needs besides the case options."""
 
 import re
 from typing import Annotated, Literal
@@ -186,13 +186,13 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
         return self.axes.count + self.measure.aa
 
     def resolve(self, config: Config) -> Config:
-        """Return a case's options with the sweep's entries in place of the defaults that stand for them."""
+        """Return a case's options with the sweep's entries in place of the defaults that refer to them."""
         open_options = (option for option in OPTIONS if getattr(config, option.name) == option.default)
         own = {each.name: self._entry(each) for each in open_options if each.entry and self._uses(each)}
         return replace(config, **own)
 
     def with_entry(self, option: Option, value: str | int) -> "Sweep":
-        """Return the sweep with a value in the entry that an option's default stands for."""
+        """Return the sweep with a value in the entry that an option's default refers to."""
         home, _, name = option.entry.partition(".")
         return replace(self, **{home: replace(getattr(self, home), **{name: _of_option(value)})})
 

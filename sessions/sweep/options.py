@@ -79,7 +79,7 @@ class Option(msgspec.Struct, frozen=True):
     values: tuple[str, ...] = ()
     """All allowed values; empty for a number or a name."""
     aliases: tuple[tuple[str, str], ...] = ()
-    """Other spellings of values, each with the value that it stands for."""
+    """Aliases of values, each with its value."""
     pattern: str = ""
     """Regular expression of further values."""
     pattern_help: str = ""
@@ -105,7 +105,7 @@ class Option(msgspec.Struct, frozen=True):
     tasks: tuple[str, ...] = ()
     """The only tasks on which it has an effect; empty if it has one on every task."""
     entry: str = ""
-    """Entry of the sweep that the default stands for, such as ``train.accumulation``."""
+    """Entry of the sweep that the default refers to, such as ``train.accumulation``."""
     named_values: bool = False
     """Whether a value is a set of ``name=value`` pairs (``sweep.pairs``), and the axis a table of lists."""
     rare: bool = False
@@ -144,7 +144,7 @@ OPTIONS = (
     ),
     Option(
         "attention",
-        "auto: transformers chooses; sdpa-…: one kernel of torch's alone; kernel:…: from the hub",
+        "auto: transformers chooses; sdpa-…: a single kernel of torch's; kernel:…: from the hub",
         "attn=",
         "attention {}",
         values=ATTENTIONS,

@@ -117,7 +117,7 @@ def _in_place_of(sign: str, values: Sequence[str], axis: str, sweep: Sweep, what
 def unsupported_reason(config: Config) -> str | None:
     """Return why a combination is meaningless on any machine, or None."""
     if config.precision == "int8" and config.quantization != "off":
-        return f"int8 quantizes the weights already; quantization={config.quantization} needs another precision"
+        return f"int8 already quantizes the weights; quantization={config.quantization} needs another precision"
     return _unsupported_on_cpu(config) if config.device == "cpu" else _unsupported_on_gpu(config)
 
 
@@ -133,7 +133,7 @@ def _unsupported_on_cpu(config: Config) -> str | None:
     if config.precision == "tf32":
         return "tf32 is a mode of NVIDIA tensor cores; on cpu it would measure fp32 again"
     if config.compile == "reduce-overhead":
-        return "reduce-overhead works through CUDA graphs; on cpu it would measure compile=default again"
+        return "reduce-overhead uses CUDA graphs; on cpu it would measure compile=default again"
     if config.attention in FLASH:
         return "flash attention needs a CUDA device"
     if config.attention in GPU_ATTENTIONS or config.attention.startswith(KERNEL):
@@ -148,7 +148,7 @@ def _unsupported_flash(config: Config) -> str | None:
     if config.precision in ("fp32", "tf32"):
         return "flash attention supports only fp16 and bf16"
     if config.cache == "static":
-        return "flash attention takes no mask, and a static cache needs one; use attention = sdpa"
+        return "flash attention doesn't support masks, and a static cache needs one; use attention = sdpa"
     return None
 
 
@@ -174,7 +174,7 @@ def incompatible_reason(config: Config, sweep: Sweep) -> str | None:
 def _own_step_reason(config: Config) -> str | None:
     """Return why an option can't be applied by a user-defined step, which gets no such option."""
     if config.quantization != "off":
-        return "a step of your own gets no quantization; use axes.parameters"
+        return "quantization doesn't apply to a step of your own; use axes.parameters"
     return None
 
 
@@ -191,7 +191,7 @@ def _untrainable_reason(config: Config) -> str | None:
 def _ungeneratable_reason(config: Config) -> str | None:
     if config.uses_cuda_graphs and config.cache != "static":
         return (
-            f"{config.compile} works through CUDA graphs, which need one shape, and a dynamic cache grows;"
+            f"{config.compile} uses CUDA graphs, which require fixed shapes, but a dynamic cache grows;"
             " use cache = static"
         )
     if config.draft == "off":
@@ -206,11 +206,13 @@ def _ungeneratable_reason(config: Config) -> str | None:
 def _unservable_reason(config: Config) -> str | None:
     """Return why transformers' continuous batching can't run a combination, or None."""
     if config.precision.startswith("amp-"):
-        return "continuous batching runs in a thread of its own, without autocast; use bf16 or fp16"
+        return "continuous batching runs in a separate thread, without autocast; use bf16 or fp16"
     if config.compile != "off":
         return "transformers decides itself what it compiles for continuous batching; use compile = off"
     if config.attention not in ("auto", "eager", "flash", "flash3") and not config.attention.startswith("sdpa"):
-        return f"attention {config.attention}: continuous batching runs with eager, sdpa and flash attention"
+        return (
+            f"attention {config.attention}: continuous batching supports only eager, sdpa and flash attention"
+        )
     return None
 
 
@@ -229,7 +231,7 @@ def _no_effect_reason(option: Option, sweep: Sweep) -> str | None:
         noun = "tasks" if len(option.tasks) > 1 else "task"
         return f"{option.name} is for {noun} {', '.join(option.tasks)} only"
     if option.name == "padding" and not task_named(sweep.task).pads:
-        return f"task {sweep.task} pads nothing"
+        return f"task {sweep.task} doesn't pad"
     if option.of_texts and sweep.dataset == SYNTHETIC:
         return "synthetic rows have no text to tokenize or pad"
     return None

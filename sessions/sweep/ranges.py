@@ -60,7 +60,7 @@ def one_of(
 ) -> Callable[[str, str], str]:
     """Return a check that accepts the listed words and suggests the nearest one for any other.
 
-    An alias stands for another word. Words that match ``pattern`` are allowed too; ``form`` describes them.
+    An alias means another word. Words that match ``pattern`` are allowed too; ``form`` describes them.
     """
     known = tuple(allowed)
     forms = ", ".join((*known, form) if form else known)
@@ -68,7 +68,9 @@ def one_of(
     def check(word: str, where: str) -> str:
         word = aliases.get(word, word)
         if word not in known and not (pattern and re.fullmatch(pattern, word)):
-            raise BenchtuiError(f"{where}: {quoted(word)} is not known{nearest(word, known)}; allowed: {forms}")
+            raise BenchtuiError(
+                f"{where}: {quoted(word)} is not recognized{nearest(word, known)}; allowed: {forms}"
+            )
         return word
 
     return check

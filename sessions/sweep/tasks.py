@@ -14,9 +14,9 @@ class Task(msgspec.Struct, frozen=True):
 
     name: str
     sample: str = "samples"
-    """What a step processes, in the plural; its rate is these per second. ``audio-s`` are seconds of audio."""
+    """Name of the samples of a step, in the plural. ``audio-s`` are seconds of audio."""
     headline: Literal["samples", "tokens"] = "samples"
-    """What its main rate counts: samples, or tokens (new ones if it generates)."""
+    """Unit of its main rate: samples, or tokens (new ones if it generates)."""
     entries: str = ""
     """Table of the sweep with entries of its own, such as ``generate``."""
     texts: bool = True

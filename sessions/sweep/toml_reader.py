@@ -183,7 +183,7 @@ def sweep_of(table: Table, where: str) -> Sweep:
 
 
 def _sweep(**entries: Any) -> Sweep:  # noqa: ANN401  (each entry was validated before)
-    """Build a sweep. An axis with a single value is the entry of the sweep that it stands for."""
+    """Build a sweep. An axis with a single value sets the corresponding entry of the sweep."""
     models: tuple[str, ...] = entries["model"]
     sweep = Sweep(**entries | {"model": ", ".join(models)})
     if len(models) > 1:
@@ -558,7 +558,7 @@ AUTO = "auto"
 AT_MOST = "<="
 _AUTOMATIC = {"warmup": "warmup_auto", "until_percent": "until_auto"}
 _COUNTS = {"min_warmup_s": "warmup", "min_time_s": "iterations"}
-"""Count of steps beside each minimum time."""
+"""Count of steps that belongs to each minimum time."""
 _MEASURE: dict[str, Parser] = {
     "warmup": _or_auto(_count(0)),
     "iterations": _count(1),

@@ -78,7 +78,7 @@ def answer_facts(case: CaseState) -> list[tuple[str, str]]:
         "output": _KINDS[answer.kind].format(f"{answer.amount:,}") if answer else None,
         "digest": answer.digest if answer else None,
         "weights": "random, so differences prove little" if answer and _random(case) else None,
-        "none because": case.answer_absent,
+        "not compared": case.answer_absent,
     }
     return [(label, value) for label, value in facts.items() if value]
 

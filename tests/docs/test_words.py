@@ -39,13 +39,31 @@ BANNED = (
     r"\bin hand\b",
     r"\bwhat (?:is|was) read\b",
     r"\bis known of\b",
-    r"\bnone because\b.*\bnone because\b",
+    r"\bnone because\b",
+    r"\b(?:used|use|in use) by others\b|\bothers(?:'| (?:use|used|had|have))\b",
+    r"\bof (?:its|their|one's) own\b",
+    r"\bst(?:oo|an)d still\b",
+    r"\bheld down\b",
+    r"\b(?:times|hits|samples) a (?:second|minute|step)\b",
+    r"\bwork(?:s|ed)? through\b",
+    r"\banother \w+ than\b|\b(?:other|another|each) works?\b|(?<!the )\bsame work\b",
+    r"\b(?:in|at|has) another (?:state|pace|cause|vocabulary)\b",
+    r"[a-z]+ included[.;,:]",
+    r"\bmeanwhile\b(?=[:.])",
+    r"(?i)\bhow sure\b|\bso may\b|\bnothing but\b|\bas far as (?:they|it) (?:say|know)s?\b",
+    r"\bcut (?:off|short)\b|(?i:\btorn\b)",
+    r"\bgone on\b|\bgoes? on\b|\bin all, |\bwhat is where\b",
+    r"\b(?:file|folder|socket|report|toml`?) lies\b|\bstands? (?:in front|in for|behind)\b|\bstands `",
+    r"\b(?:Next|Previous|the previous) place\b",
+    r"\bof torch's alone\b|\bby time alone\b|\bkernels? alone\b",
+    r"\bis not known\b(?!;)",
+    r"\bleft alone\b|\bpads nothing\b|\btakes in\b|\bgets no\b|\bThen follow\b|\bbeyond (?:a )?steady\b",
     r"\bone must be meant\b|\bare meant\b|\bis meant\b",
     r"\ba (?:step|sample|case|token|second|row|line|GPU|node) a (?:step|sample|case|second|row|GPU|node)\b",
     r"(?i)synchronis|quantis|utilis|neighbour|behaviour|licence|normalis|initialis|optimis|recognis|summaris|favour",
-    r"(?i)\bcolour(?!s\b|s\.)|\bgrey\b|\bcentre\b|labelled|modelled|cancelled|\banalyse\b",
+    r"(?i)\bcolours?\b|\bgrey\b|\bcentre\b|labelled|modelled|cancelled|\banalyse\b",
 )
-"""Regular expressions; those of spelling ignore case. ``colours`` is a table of themes."""
+"""Regular expressions; those of spelling ignore case."""
 OTHERS = tuple(ROOT / f"{name}.md" for name in ("ARCHITECTURE", "CHANGELOG", "CONTRIBUTING"))
 
 

@@ -127,7 +127,7 @@ def test_sweep_is_paused_and_unpaused(home: Path, command: str, sweep_file: Path
     _, rest = process.communicate(timeout=120)
     assert process.returncode == 0, rest
     lines = [line.strip() for line in rest.splitlines()]
-    assert lines.index("paused: no new case starts") < lines.index("continued")
+    assert lines.index("paused: no new cases will start") < lines.index("continued")
     assert "2 cases: 2 ok; session " in rest
 
 

@@ -165,7 +165,10 @@ def test_job_of_unknown_cost_has_no_answer(benchtui: Run) -> None:
             ("run", "quick", "--optimal-from", REPORT),
             "specify exactly one of SWEEP, --optimal-from SESSION and --resume",
         ),
-        (("import", CSV, "-o", "x.json", "--from", "vllm"), "--from: 'vllm' is not known; allowed: optimum-be"),
+        (
+            ("import", CSV, "-o", "x.json", "--from", "vllm"),
+            "--from: 'vllm' is not recognized; allowed: optimum-be",
+        ),
         (("import", CSV, "-o", "x.json", "--from", "hyperfine"), "gpt2-training-results.csv: not valid JSON: "),
         (("import", "none.csv", "-o", "x.json"), "none.csv: can't be read: No such file"),
         (("import", REPORT, "-o", "x.json"), "already a benchtui session; open it directly"),

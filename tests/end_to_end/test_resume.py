@@ -41,8 +41,8 @@ def _second_case(path: Path) -> bool:
 def test_resume_runs_the_remaining_cases_into_the_same_session(benchtui: Run, cut: Path, home: Path) -> None:
     listed = benchtui("sessions").stdout
     (row,) = [line.split() for line in listed.splitlines() if line.startswith(cut.stem)]
-    assert "1/3" in row and row[row.index("1/3") + 1] == "2" and "cut off" in listed
-    assert benchtui("export", "latest").stdout.count("Cut off") == 1
+    assert "1/3" in row and row[row.index("1/3") + 1] == "2" and "crashed" in listed
+    assert benchtui("export", "latest").stdout.count("Incomplete") == 1
 
     ran = benchtui("run", "--resume", cut.stem, "--json")
     assert ran.returncode == 0, ran.stderr
@@ -56,7 +56,7 @@ def test_resume_runs_the_remaining_cases_into_the_same_session(benchtui: Run, cu
     assert [json.loads(line)["batch_size"] for line in ran.stdout.splitlines()] == [2, 3]
 
     report = benchtui("export", "latest").stdout
-    assert "Cut off" not in report and "Resumed" in report
+    assert "Incomplete" not in report and "Resumed" in report
     results = json.loads(benchtui("export", "latest", "--format", "json").stdout)
     assert [row["outcome"] for row in results["cases"]] == ["ok"] * 3
     replayed = benchtui("replay", "latest", "--plain")

@@ -75,7 +75,7 @@ def look_closer(app: Any) -> None:
     app.press(ENTER, r"Summary.+Distribution.+Steps")
     app.press(ESCAPE, r"paused")
     app.press("z", r"Step times")
-    app.press(TAB, r"Steps by their time")
+    app.press(TAB, r"Step-time histogram")
     app.press("z", r"3 cases.+paused")
 
 

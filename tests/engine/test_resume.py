@@ -268,7 +268,7 @@ def test_resume_on_another_machine_needs_anyway(desk: Desk, tiny_sweep: Callable
     session = require_one_session(desk.path, ["ok", "ok"])
     (warning,) = (message.text for message in session.messages if "resumed although" in message.text)
     assert "Host: far-away → " in warning
-    assert "Resumed elsewhere" in markdown(session)
+    assert "Resumed on a different machine" in markdown(session)
 
 
 @pytest.mark.long

@@ -65,7 +65,7 @@ class Model:
         self.place = place
 
     def back(self) -> None:
-        """Return to the previous place."""
+        """Return to the previous page."""
         if self.visited:
             left = self.place
             self.go(self.visited[-1])

@@ -223,7 +223,7 @@ quiet = "auto"
 THEME = b"""
 dark = true
 ansi = false
-[colours]
+[colors]
 background = "#101010"
 accent = "#ff8800"
 lines = ["#112233", "#445566"]

@@ -104,7 +104,7 @@ def test_run_command_reports_a_full_disk_in_one_line(home: Path, command: str, t
     _, rest = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
     (line,) = (line for line in rest.splitlines() if "1 case: " in line)
-    assert "the engine died and the session was cut off: " in line
+    assert "the engine crashed, and the session is incomplete: " in line
     assert "can't write the session file: File too large" in line
     assert "Traceback" not in rest
 

@@ -33,12 +33,12 @@ def test_case_during_a_standstill_is_marked(begin: Begin) -> None:
         process.send_signal(signal.SIGCONT)
     session = watched.until_ended()
     assert watched.states == ["ok", "ok"]
-    marks = [[mark for mark in case.marks if "stood still" in mark] for case in session.cases]
+    marks = [[mark for mark in case.marks if "stalled" in mark] for case in session.cases]
     assert [len(each) for each in marks] == [1, 0], marks
-    assert marks[0][0].startswith("disturbed: stood still for ")
-    told = [message.text for message in session.messages if "stood still" in message.text]
-    assert len(told) == 1 and told[0].startswith("engine and cases stood still for ")
-    assert "stood still" in markdown(session)
+    assert marks[0][0].startswith("disturbed: stalled for ")
+    told = [message.text for message in session.messages if "stalled" in message.text]
+    assert len(told) == 1 and told[0].startswith("engine and cases were stalled for ")
+    assert "stalled" in markdown(session)
 
 
 def test_case_with_a_stopped_worker_is_marked(begin: Begin) -> None:
@@ -50,9 +50,9 @@ def test_case_with_a_stopped_worker_is_marked(begin: Begin) -> None:
     time.sleep(STILL_S)  # this is the fault itself
     worker.resume()
     session = watched.until_ended()
-    marks = [[mark for mark in case.marks if "stood still" in mark] for case in session.cases]
+    marks = [[mark for mark in case.marks if "stalled" in mark] for case in session.cases]
     assert [len(each) for each in marks] == [1, 0], marks
-    assert marks[0][0] in ("disturbed: stood still for 2 s", "disturbed: stood still for 3 s")
+    assert marks[0][0] in ("disturbed: stalled for 2 s", "disturbed: stalled for 3 s")
 
 
 def test_setting_the_clock_back_changes_no_recorded_time(begin: Begin) -> None:

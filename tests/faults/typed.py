@@ -325,12 +325,12 @@ def theme(dice: random.Random) -> bytes:
         good = dice.choice(user_themes.ANSI) if ansi else f"#{dice.randrange(16**6):06x}"
         return draw.text() if dice.random() < 0.02 else good
 
-    colours: dict[str, Any] = {key: colour() for key in themes.COLORS if dice.random() < 0.9}
+    colors: dict[str, Any] = {key: colour() for key in themes.COLORS if dice.random() < 0.9}
     if dice.random() < 0.7:
-        colours["lines"] = [colour() for _ in range(dice.choice((0, 1, 3, 20)))]
+        colors["lines"] = [colour() for _ in range(dice.choice((0, 1, 3, 20)))]
     if dice.random() < 0.05:
-        colours[draw.text()] = colour()
-    return _toml_file({"dark": dice.random() < 0.5, "ansi": ansi, "colours": colours})
+        colors[draw.text()] = colour()
+    return _toml_file({"dark": dice.random() < 0.5, "ansi": ansi, "colors": colors})
 
 
 class _OptimumBenchmark(msgspec.Struct):

@@ -5,7 +5,7 @@ import pytest
 from benchtui import themes
 from benchtui.themes import user_themes
 
-NIGHT = '[colours]\nbackground = "#000010"\nlines = ["#ffffff", "#ff0000"]\n'
+NIGHT = '[colors]\nbackground = "#000010"\nlines = ["#ffffff", "#ff0000"]\n'
 
 
 def put(folder: Path, name: str, text: str) -> Path:
@@ -25,7 +25,7 @@ def test_user_themes_are_listed_after_bundled_ones(tmp_path: Path) -> None:
 def test_missing_colors_come_from_the_bundled_theme(tmp_path: Path) -> None:
     put(tmp_path, "night", NIGHT)
     put(tmp_path, "paper", "dark = false\n")
-    put(tmp_path, "mine", 'ansi = true\n[colours]\naccent = "ansi_bright_red"\n')
+    put(tmp_path, "mine", 'ansi = true\n[colors]\naccent = "ansi_bright_red"\n')
     found = user_themes.load_all(tmp_path).themes
     assert (
         found["night"].background == "#000010" and found["night"].accent == themes.load(themes.DEFAULT).accent
@@ -40,13 +40,13 @@ def test_missing_colors_come_from_the_bundled_theme(tmp_path: Path) -> None:
     [
         ("dark = ", "Invalid value"),
         ("dark = 1\n", "dark: 1 is not a boolean; use true or false"),
-        ('name = "x"\n', "unknown entry name; allowed: dark, ansi, colours"),
-        ('[colours]\nacent = "#ffffff"\n', "unknown entry colours.acent"),
-        ('[colours]\naccent = "red"\n', "colours.accent: 'red' is not a color; allowed: \"#rrggbb\""),
-        ("[colours]\naccent = 3\n", "colours.accent: 3 is not a color"),
-        ('ansi = true\n[colours]\naccent = "#ffffff"\n', "allowed: ansi_default"),
-        ("[colours]\nlines = []\n", "colours.lines: [] is not a non-empty list of colors"),
-        ("colours = 3\n", "colours: 3 is not a table"),
+        ('name = "x"\n', "unknown entry name; allowed: dark, ansi, colors"),
+        ('[colors]\nacent = "#ffffff"\n', "unknown entry colors.acent"),
+        ('[colors]\naccent = "red"\n', "colors.accent: 'red' is not a color; allowed: \"#rrggbb\""),
+        ("[colors]\naccent = 3\n", "colors.accent: 3 is not a color"),
+        ('ansi = true\n[colors]\naccent = "#ffffff"\n', "allowed: ansi_default"),
+        ("[colors]\nlines = []\n", "colors.lines: [] is not a non-empty list of colors"),
+        ("colors = 3\n", "colors: 3 is not a table"),
     ],
 )
 def test_invalid_theme_is_reported_in_one_line(tmp_path: Path, text: str, said: str) -> None:

@@ -60,7 +60,7 @@ async def test_quitting_from_another_view_during_a_sweep_asks_how(story: Any, en
 
 async def test_user_themes_are_listed_and_broken_ones_reported(opened: Any, configuration: Any) -> None:
     (configuration / "themes").mkdir(parents=True)
-    (configuration / "themes" / "night.toml").write_text('[colours]\nbackground = "#000010"\n')
+    (configuration / "themes" / "night.toml").write_text('[colors]\nbackground = "#000010"\n')
     (configuration / "themes" / "odd.toml").write_text("dark = 1\n")
     async with opened(theme="night") as seen:
         assert seen.app.screen.styles.background.hex == "#000010"

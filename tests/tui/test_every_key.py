@@ -215,4 +215,4 @@ async def test_the_command_palette_lists_every_action_once(stage: Any, app_conte
     async with stage.at("sweep", app_context) as seen:
         names = [command.title for command in seen.app.get_system_commands(seen.app.screen)]
         assert len(names) == len(set(names))
-        assert {"Run the sweep", "Undo", "Next place"} <= set(names)
+        assert {"Run the sweep", "Undo", "Next tab"} <= set(names)

@@ -131,7 +131,7 @@ def random_events(seed: int, again: int = 0) -> list[AnyEvent]:
 def _run(index: int, config: Config, times: list[list[float]], disturbed: bool) -> Iterator[AnyEvent]:
     t = float(index)
     others = Environment(others_cpu_percent=60.0 if disturbed else 0.0, processors=4)
-    marks = ("disturbed: others used 60% of a processor",) if disturbed else ()
+    marks = ("disturbed: other processes used 60% CPU",) if disturbed else ()
     yield CaseStarted(t=t, case=index, config=config)
     yield CasePrepared(t=t, case=index, model=Model(name="tiny", weights="pretrained"))
     for turn, each in enumerate(times):

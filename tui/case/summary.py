@@ -41,7 +41,7 @@ def detail_lines(case: CaseState, known: Metrics | None, width: int, symbols: Sy
             ("End", _table(_outcome(case), width)),
             ("Options", _options(case, width, symbols)),
             ("Figures", _table(_figures(known, symbols), width)),
-            ("Parts of a step, ms", _indented(part_table(_parts(known), width - 4, symbols))),
+            ("Step breakdown, ms", _indented(part_table(_parts(known), width - 4, symbols))),
             ("Rounds", _table(_rounds(case), width)),
             ("Model and text", _table(_model(case), width)),
         ]
@@ -295,18 +295,16 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
         default: around.sm_clock_default_mhz,
         "best in the session": around.sm_clock_best_mhz,
     }
+    of_all = f", of {100 * around.processors:,} %" if around.processors else ""
     memory_clock = {"mean": around.memory_clock_mhz, "highest": around.memory_clock_highest_mhz}
     limits = [reason for reason in around.throttle if reason in CLOCK_LIMITS]
     slowing = [reason for reason in around.throttle if reason not in CLOCK_LIMITS]
     return _non_empty(
-        ("worker CPU", _unit(around.worker_cpu, "of one")),
+        ("worker CPU", _unit(around.worker_cpu and 100 * around.worker_cpu, "%", 0)),
         ("user time of a step", _unit(around.user_ms, "ms")),
         ("system time of a step", _unit(around.system_ms, "ms")),
         ("involuntary context switches", _unit(around.involuntary_switches, "", 0)),
-        (
-            "used by others",
-            _unit(around.others_cpu_percent, f"% of one of {around.processors or 'the'} processors", 0),
-        ),
+        ("other processes", _unit(around.others_cpu_percent, f"% CPU{of_all}", 0)),
         ("stopped by the CPU quota", _stopped(around)),
         ("load average", _unit(around.load_average, "")),
         ("processor clock", _unit(around.processor_mhz, "MHz, mean of the busy processors", 0)),
@@ -374,8 +372,8 @@ def _limits(limit: Limit | None, symbols: Symbols) -> Facts:
     return _non_empty(
         ("per step", None if work.flops is None else f"{_giga(work.flops)} GFLOP"),
         ("arithmetic", flops),
-        ("moves", None if work.bytes_moved is None else f"{_giga(work.bytes_moved)} GB at most"),
-        ("memory", moved and f"{moved} at most"),
+        ("moves", None if work.bytes_moved is None else f"up to {_giga(work.bytes_moved)} GB"),
+        ("memory", moved and f"up to {moved}"),
         ("device", None if shares.busy is None else f"busy for {100 * shares.busy:.0f} % of a step"),
         ("attention kernel", format.clean(" + ".join(work.attention)) or None),
         ("limited by", limit.bound),

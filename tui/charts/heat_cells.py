@@ -87,5 +87,5 @@ def legend(
 
 
 def _level(step: int, symbols: Symbols) -> str:
-    """Return the fill level of a color step, which tells the steps apart without color."""
+    """Return the fill level of a color step, which distinguishes the steps without color."""
     return symbols.up[1 + step * (len(symbols.up) - 2) // TOP]

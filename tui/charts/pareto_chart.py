@@ -166,7 +166,7 @@ class ParetoChart:
 
     @property
     def _selected(self) -> ParetoPoint | None:
-        """Selected point; of the front, unless one beside it was clicked."""
+        """Selected point: one of the front, unless another point was clicked."""
         beside = next((trade for trade in self._all if trade.case.index == self._beside), None)
         return beside or (self._front[self._chosen] if self._front else None)
 

@@ -37,7 +37,7 @@ from benchtui.tui.widgets.panel import Panel, PanelScreen, small_lines
 REFRESH_S = 1.0
 
 MIN_LIST, MAX_LIST = 36, 64
-"""Narrowest and widest list beside a heatmap, in cells."""
+"""Minimum and maximum width of the list next to a heatmap, in cells."""
 FRAME = 4
 """Cells of a frame and its padding."""
 MAX_LIST_HEIGHT = 8
@@ -125,7 +125,7 @@ class Charts(PanelScreen[None]):
         ("L", "logarithmic", "logarithmic", "Logarithmic or linear"),
         ("slash", "filter", "filter", "Filter the lines", "by words such as fp16; esc clears them"),
         ("y", "copy", "copy", "Copy the table as markdown", "to the clipboard, over SSH too"),
-        ("escape", "back", "back", "Back", "clear the filter, leave the front, then go to the previous place"),
+        ("escape", "back", "back", "Back", "clear the filter, leave the front, then go to the previous page"),
         ("question_mark,f1", "help", "help", "Help"),
         ("q", "quit", "app.leave", "Quit"),
     )

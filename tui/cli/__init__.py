@@ -106,7 +106,7 @@ def main() -> None:
 @ascii_option
 @click.pass_context
 def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
-    """Find the best configuration for a transformer model on this machine, and how certain that is.
+    """Find the fastest way to run a transformer model on this machine, with error bars.
 
     `benchtui SWEEP` runs a sweep (a TOML or YAML file, or the name of a preset) and shows it live.
     `benchtui SESSION` opens a recorded session, whatever its file is called. Without either, the app opens the

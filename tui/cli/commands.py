@@ -32,7 +32,7 @@ COMMANDS = {
     "pause": ("engine", "pause", "Pause a running sweep once its current cases have finished."),
     "plan": ("run", "plan", "Show what a sweep would measure, without starting it."),
     "replay": ("watch", "replay", "Replay a recorded session."),
-    "run": ("run", "run", "Run a sweep without the app, or resume one that was stopped or cut off."),
+    "run": ("run", "run", "Run a sweep without the app, or resume one that was stopped or crashed."),
     "schema": ("schema.command", "schema", "Print the JSON Schema of a command's --json, or of a file."),
     "sessions": (
         "sessions",

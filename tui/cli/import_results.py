@@ -27,7 +27,7 @@ def import_results(source: Path, path: Path | None, kind: str | None, as_json: b
     """Convert the results of another tool to a session.
 
     FILE is the output of optimum-benchmark (JSON), llama-bench (-o json or jsonl), hyperfine (--export-json),
-    pyperf (JSON), pytest-benchmark (--benchmark-json), torch.utils.benchmark (as JSON, see the documentation),
+    pyperf (JSON), pytest-benchmark (--benchmark-json), torch.utils.benchmark (JSON, see docs/importing.md),
     NVBench (--json), transformers' benchmark_v2 (JSON), vLLM (bench serve --save-result), guidellm
     (benchmarks.json), aiperf (profile_export_aiperf.json), a batch-sweep runner (JSONL, or its CSV tables), or
     a table of training runs (CSV). Anything it doesn't state stays unknown.

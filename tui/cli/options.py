@@ -81,7 +81,7 @@ resume_option = click.option(
     "resumed",
     metavar="SESSION",
     shell_complete=complete_session,
-    help="Resume a session that was stopped or cut off: a path, a library name, or `latest`.",
+    help="Resume a session that was stopped or crashed: a path, a library name, or `latest`.",
 )
 retry_option = click.option(
     "--retry-failed", is_flag=True, help="With --resume: rerun cases that failed or timed out."

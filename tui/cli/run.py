@@ -62,7 +62,7 @@ def run(
     strict: bool,
     **options: Unpack[RunOptions],
 ) -> None:
-    """Run a sweep without the app, or resume one that was stopped or cut off.
+    """Run a sweep without the app, or resume one that was stopped or crashed.
 
     Progress is printed to standard error. Exit status: 0 if no case failed (out of memory and skipped are
     results), 1 if a case failed or none was measured, 2 for invalid usage or input, 3 with --strict if a device
@@ -121,7 +121,7 @@ def _start_or_resume(
 
 def _stop(engine: "Engine") -> None:
     """Request the end of the sweep. The journal then records that it was stopped."""
-    with suppress(BenchtuiError):  # an engine that is gone has already stopped
+    with suppress(BenchtuiError):  # an engine that no longer exists has already stopped
         engine.stop()
 
 

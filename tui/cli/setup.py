@@ -30,7 +30,7 @@ def doctor(as_json: bool) -> None:
         print_json([FindingJson(what=each.what, state=each.state, text=each.text) for each in findings])
     else:
         for finding in findings:
-            click.echo(f"{_STATES[finding.state]} {finding.what:18} {printable(finding.text)}")
+            click.echo(f"{_STATES[finding.state]} {finding.what:22} {printable(finding.text)}")
     sys.exit(FAILED if any(each.state == "broken" for each in findings) else 0)
 
 

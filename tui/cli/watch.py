@@ -43,7 +43,7 @@ EXIT_MESSAGES = {
     "detached": "the sweep is still running; attach: benchtui attach {path}",
     "stopped": "stopped; export the results: benchtui export {path}; resume: benchtui run --resume {path}",
     "finished": "finished; export the report: benchtui export {path}",
-    "cut off": "the engine died and the session was cut off; export the results: benchtui export {path}; "
+    "crashed": "the engine died and the session was cut off; export the results: benchtui export {path}; "
     "resume: benchtui run --resume {path}",
     "closed": "session {path}",
     "lost": "the terminal was closed; session {path}",
@@ -85,7 +85,7 @@ def show(
     click.echo(printable(EXIT_MESSAGES[exit_reason.how].format(path=exit_reason.path)), err=True)
     if exit_reason.how in ("finished", "stopped"):
         sys.exit(exit_status_of(exit_reason.session or Session.load(exit_reason.path)))
-    sys.exit(FAILED if exit_reason.how == "cut off" else 0)
+    sys.exit(FAILED if exit_reason.how == "crashed" else 0)
 
 
 def print_session(

@@ -110,7 +110,7 @@ def _ends(both: Sequence[Times], axis: Axis, symbols: Symbols) -> Line:
     low, high = (f"{significant(end, symbols, AXIS_DIGITS)} ms" for end in (axis.low, axis.high))
     above = sum(int(np.sum(each.values_ms > axis.high)) for each in both)
     words = [
-        "letters: medians",
+        "A, B: medians",
         *(["logarithmic"] if axis.logarithmic else []),
         *([f"{above:,} above"] if above else []),
     ]

@@ -37,7 +37,7 @@ class Summary(msgspec.Struct, frozen=True):
 
     compared: SessionComparison
     decision: tuple[str, ...]
-    """Which setup to run, as the report says it: a sentence per compared session."""
+    """Setup to run, in the report's words: a sentence per compared session."""
     shown: int
     all: int
     words: str

@@ -67,7 +67,7 @@ KEYS = keymap.table(
     ("y", "copy_row", "copy_row", "Copy the case as markdown", "to the clipboard, over SSH too"),
     ("Y", "copy", "copy", "Copy the comparison as markdown"),
     ("E", "export", "ask('export')", "Export the comparison", "to a markdown file"),
-    ("escape", "back", "back", "Back", "closes the prompt, clears the filter; then to the previous place"),
+    ("escape", "back", "back", "Back", "closes the prompt, clears the filter; then to the previous page"),
     *keymap.movement("case", "the lower part shows both of its sides"),
     ("question_mark,f1", "help", "help", "Help"),
     ("q", "quit", "app.leave", "Quit"),

@@ -212,7 +212,7 @@ def _draw(frame: _Frame, curve: Curve, symbols: Symbols) -> None:
 
 
 def _count_covered(frame: _Frame, plot: Plot) -> None:
-    """Say beside a letter how many points it covers, where the cells next to it are free."""
+    """Draw the number of points next to a letter that covers several, if the cells next to it are free."""
     found = Counter(
         (frame.column(dot.x), frame.row(dot.y))
         for curve in plot.curves

@@ -197,7 +197,7 @@ def without_repeats(entry: str, text: str) -> tuple[str, list[str]]:
 
 
 def _item_values(item: str, axis: str) -> set[object]:
-    """Return the values that an item of an axis stands for; the item itself if it isn't a number or a range."""
+    """Return the values of an axis item; the item itself if it isn't a number or a range."""
     try:
         return set(ranges.whole_numbers(item, axis)) if axis in NUMERIC else {item}
     except BenchtuiError:

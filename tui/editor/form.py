@@ -162,7 +162,7 @@ def unused(entry: FormField, sweep: Sweep) -> str | None:
     if not task.texts and (of_texts or entry.key in ("dataset", "axes.sequence_length")):
         return "not for synthetic images and audio"
     if entry.key == "axes.padding" and not task.pads:
-        return f"task {task.name} pads nothing"
+        return f"task {task.name} doesn't pad"
     if table in _TASKS_OF and task.entries != table:
         return _only_for(_TASKS_OF[table])
     tasks = BY_NAME[name].tasks if table == "axes" else ()
@@ -211,7 +211,7 @@ def _place(entry: FormField) -> tuple[int, bool, bool]:
 ENTRIES = tuple(sorted(all_entries(), key=_place))
 """All entries in the order of the form."""
 _ENTRY_OF_AXIS = {f"axes.{option.name}": option.entry for option in OPTIONS if "." in option.entry}
-"""Entries that the defaults of axes stand for."""
+"""Entries that the defaults of axes refer to."""
 _AXIS_OF_ENTRY = {entry: axis for axis, entry in _ENTRY_OF_AXIS.items()}
 FOLD_ROWS = {
     group: FormField(f"fold.{group}", "options that differ from their defaults are named here", folds=group)

@@ -88,7 +88,7 @@ def _top(blocks: Sequence[_Block], form: Form, height: int) -> int:
 
 
 def _row_lines(form: Form, place: int, width: int, symbols: Symbols) -> list[Line]:
-    """Render a row; below the selected one stand its further values, and its error or help."""
+    """Render a row; the selected one is followed by its remaining values, and its error or help."""
     row, here = form.rows[place], place == form.chosen and form.focused
     mark = (symbols.chosen if place == form.chosen else " ", "accent" if form.focused else "faint")
     error = form.error if here else ""

@@ -52,7 +52,7 @@ KEYS = keymap.table(
     ("U,ctrl+r", "redo", "change('redo')", "Redo"),
     ("tab,shift+tab", "cases", "other_pane", "Switch between entries and cases"),
     ("y", "yes", "agree", "Confirm", "when a question is open"),
-    ("escape", "back", "back", "Back", "from the input, the question or the cases; then to the previous place"),
+    ("escape", "back", "back", "Back", "from the input, the question or the cases; then to the previous page"),
     ("down,j", "down", "move(1)", "Down", "by a row or a case"),
     ("up,k", "up", "move(-1)", "Up"),
     ("pagedown", "page_down", "move(10)", "Down by ten"),

@@ -23,7 +23,7 @@ class Prompt(msgspec.Struct, frozen=True):
 
     text: str
     yes: str
-    """What confirming does, in one or two words."""
+    """Effect of confirming, in one or two words."""
     act: Callable[[], object]
 
 
@@ -230,7 +230,7 @@ def _welcome() -> str:
 
 
 Typing = Literal["", "entry", "path", "find"]
-"""What is being typed: an entry's value, a path to save to, or the name of an entry; empty if nothing."""
+"""Text being edited: an entry's value, a path to save to, or the name of an entry; empty if nothing."""
 LABELS: dict[Typing, str] = {"path": "save as: ", "find": "find an entry: "}
 """Labels of the input below the form."""
 BASES = {

@@ -13,7 +13,7 @@ def why_help(symbols: Symbols) -> Sequence[Section]:
         (symbols.flag, "what to know before trusting the profile"),
     )
     columns = (
-        ("ms", "time per step, without that of operators that it calls"),
+        ("ms", "time per step, excluding operators that it calls"),
         ("calls", "operators that Python calls; on a GPU, kernels and copies"),
         ("rate", "operations or bytes per second, by the shapes of the inputs"),
         ("% peak", "share of this machine's measured peak; cached: beyond the peak of memory"),

@@ -23,7 +23,7 @@ BETWEEN = 3
 MINI_BAR = 12
 REMAINDER = "not in the profiles"
 WIDE_KERNELS = 25
-"""Operators beside the families, where there is room for more than below them."""
+"""Number of operators shown next to the families, which leaves room for more than below them."""
 _COLORS: dict[FamilyName, str] = {
     "matmul": "line0",
     "attention": "line1",
@@ -79,7 +79,7 @@ def _status(side: CaseStatus, width: int) -> Iterator[Line]:
     """Say how far profiling a case is, or why it has no profile, or no new one."""
     if side.progress:
         yield from _wrapped(f"{side.label}: {side.progress}", width, ("", "plain"), role="accent")
-        yield line(("Nothing that was measured changes. You may leave this page meanwhile.", "muted"))
+        yield line(("No measured number changes. You can leave this page in the meantime.", "muted"))
     else:
         lacks = "has no new profile" if side.case else "has no profile"
         problem = clean(side.problem or "not profiled yet")

@@ -18,7 +18,7 @@ class CaseStatus(msgspec.Struct, frozen=True):
     case: ExplainedCase | None = None
     """None without a profile."""
     progress: str = ""
-    """How far profiling is; empty if it isn't under way."""
+    """Progress of profiling; empty if none is running."""
     problem: str = ""
     """Why there is no profile; empty if that isn't known."""
 

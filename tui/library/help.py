@@ -17,7 +17,7 @@ def library_help(symbols: Symbols) -> Sequence[Section]:
     outcomes = (
         (symbols.running, "running"),
         (symbols.ok, "completed"),
-        (symbols.interrupted, "interrupted, cut off"),
+        (symbols.interrupted, "interrupted, crashed"),
         (symbols.failed, "failed, unreadable"),
     )
     return (("Columns", columns), ("Outcomes", outcomes))

@@ -34,7 +34,7 @@ COLUMNS = (
 ORDERS = ("date", "name", "host", "model", "measured", "outcome", "best rate")
 """Sort orders, in the order that the key binding cycles through."""
 
-ROLES = {"running": "accent", "completed": "good", "interrupted": "warning", "cut off": "warning"}
+ROLES = {"running": "accent", "completed": "good", "interrupted": "warning", "crashed": "warning"}
 """Color role of each outcome; any other is ``bad``."""
 
 
@@ -162,7 +162,7 @@ def _state(item: Item, symbols: Symbols) -> Span:
         "running": symbols.running,
         "completed": symbols.ok,
         "interrupted": symbols.interrupted,
-        "cut off": symbols.interrupted,
+        "crashed": symbols.interrupted,
     }
     if not outcome:
         return ("reading", "muted")

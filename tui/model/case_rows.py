@@ -101,7 +101,7 @@ class CaseRows:
         self.refreshed = 0
         """Number of times that all rows were discarded."""
         self.cut_off = False
-        """Whether the recording ends here: cases still running were cut short."""
+        """Whether the recording ends here: running cases are incomplete."""
         self.verdicts = CaseVerdicts(session, judging)
         """Verdicts of the cases that have ended."""
         self.best = BestCases(self.verdicts, self.rate, self.stats)
@@ -399,7 +399,7 @@ class CaseRows:
 
     def _state(self, case: CaseState) -> Span:
         if case.state == "running" and self.cut_off:
-            return (f"{self._symbols.interrupted} cut short", "bad")
+            return (f"{self._symbols.interrupted} incomplete", "bad")
         word = mark_word(case.marks, self.shared_marks) if case.state == "ok" else None
         if word is not None:
             return (f"{self._symbols.flag} {word}", "warning")

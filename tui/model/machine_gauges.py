@@ -30,7 +30,7 @@ MEMORY_WARNING, MEMORY_CRITICAL = 0.90, 0.97
 POWER_CAPPED = 0.98
 """Fraction of the power limit from which the limit holds the clock down."""
 SLOWDOWN_C = 90.0
-"""Temperature assumed to throttle a GPU whose driver doesn't tell it."""
+"""Throttling temperature assumed for a GPU whose driver doesn't report one."""
 HOT_C = 10.0
 """Distance from that temperature, in degrees, from which a GPU is hot."""
 
@@ -50,7 +50,11 @@ ACTIVITY = {"SM": "sm_active_percent", "tensor": "tensor_active_percent", "DRAM"
 BOARD_WORDS = re.compile(
     r"\b(NVIDIA|AMD|Tesla|GeForce|Quadro|Instinct|PCIe|SXM\d*|HBM\d*e?|NVL|OAM|Generation|\d+ ?GB)\b"
 )
-"""Words of a GPU's name that don't tell its model."""
+"""Words of a GPU's name that don't identify its model."""
+FOREIGN = ("used by other processes", "other processes")
+"""Notes on a GPU that only other processes use, the shorter one for narrow panels."""
+SHARED = ("shared with other processes", "shared")
+"""Notes on a GPU that a case shares with other processes."""
 
 
 def machines_of(
@@ -94,7 +98,7 @@ def machines_of(
 
 
 def _time_of_day(session: Session) -> str:
-    """Return the local time of the newest reading; empty if the session doesn't tell when it began."""
+    """Return the local time of the newest reading; empty if the session has no start time."""
     newest_s = max(machine.newest_s for machine in session.machines)
     began = [(0.0, session.start.created), *((each.t, each.created) for each in session.resumed)]
     at_s, created = next((each for each in reversed(began) if each[0] <= newest_s), began[0])
@@ -154,7 +158,7 @@ def _gpu(machine: MachineState, gpu: Gpu, use: GpuUse, symbols: Symbols) -> Mach
     notes, alarming = _remark(_readings(machine, gpu.index))
     standing = use.standing(gpu.index)
     if not alarming and standing in ("foreign", "shared"):
-        notes = ("in use by others" if standing == "foreign" else "others use it too",)
+        notes = FOREIGN if standing == "foreign" else SHARED
     gauges = _gpu_gauges(machine, [gpu], symbols)
     return Machine(
         title=f"{gpu.index}",
@@ -193,7 +197,7 @@ def throttle_notes(throttle: Sequence[str | None]) -> tuple[tuple[str, ...], boo
     newest = next((reasons for reasons in reversed(throttle) if reasons is not None), "")
     reasons = [reason for reason in newest.split("+") if reason]
     alarming = [reason for reason in reasons if reason in ALARMING]
-    if len(alarming) > 1:  # the driver sets this bit together with the one that tells the cause
+    if len(alarming) > 1:  # the driver sets this bit together with the one for the cause
         alarming = [reason for reason in alarming if reason != "hw_slowdown"]
     words = ", ".join(
         THROTTLE_WORDS.get(each, format.clean(each).replace("_", " ")) for each in alarming or reasons
@@ -214,7 +218,7 @@ def _gpu_gauges(machine: MachineState, gpus: Sequence[Gpu], symbols: Symbols) ->
     megabytes = _sum(read.memory_total_mb or gpu.memory_mb for read, gpu in newest)
     absent = {name: reason for read, _ in reversed(newest) for name, reason in _absent(read).items()}
     if "gpu" in absent:
-        absent = {}  # the note tells it
+        absent = {}  # the note says so
     make = partial(_gauge, traces=traces, absent=absent, symbols=symbols)
     gauges = (
         make(
@@ -252,7 +256,7 @@ def _temperature(
 
 
 def _clocks(gpu: Gpu, trace: Trace, absent: Mapping[str, str], symbols: Symbols) -> tuple[Gauge, ...]:
-    """Build the SM clock, and the maximum clock if the driver told it."""
+    """Build the SM clock, and the maximum clock if the driver reports it."""
     value = trace.latest("sm_clock_mhz")
     text = symbols.absent if value is None else f"{value:.0f} MHz"
     reason = absent.get("sm_clock_mhz", "") if value is None else ""

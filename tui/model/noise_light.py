@@ -19,12 +19,12 @@ def noise_light(session: Session, symbols: Symbols) -> Span | None:
     if others is None:
         return None
     if is_noisy(others, session.start.host.cpu_count):
-        return (f"{symbols.flag} noisy: others use {others:.0f}% CPU", "warning")
+        return (f"{symbols.flag} noisy: other processes use {others:.0f}% CPU", "warning")
     return (f"{symbols.quiet} quiet machine", "good")
 
 
 def others_cpu_percent(trace: Trace) -> float | None:
-    """Return the mean use of processors by others over the newest ``SPAN_S`` seconds; 100 is one processor."""
+    """Return the mean CPU use of other processes over the newest ``SPAN_S`` seconds; 100 is one processor."""
     if not trace.at_s:
         return None
     span = trace.at_s[-1] - SPAN_S, trace.at_s[-1]

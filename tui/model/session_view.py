@@ -72,7 +72,7 @@ def current_of(feed: Feed, case_rows: CaseRows, remaining: RemainingTime, case: 
         return _ended(case, case_rows, position)
     title, metrics = format.clean(case_name(case)), case_rows.metrics(case)
     if case.started is not None and feed.cut_off:
-        return Current(title, position, "cut short", "bad", metrics=metrics)
+        return Current(title, position, "incomplete", "bad", metrics=metrics)
     if case.state != "running" or not feed.running:
         remark = _expected_memory(case_rows, case)
         return Current(title, position, case.state, ROLES[case.state], remark=remark, metrics=metrics)
@@ -85,12 +85,12 @@ def summary_of(feed: Feed, best: tuple[str, ...], symbols: Symbols, name: str) -
     ``best`` describes the case with the most samples/s; it is empty if there is none.
     """
     session = feed.session
-    outcomes = Counter("cut short" if case.state == "running" else case.state for case in session.cases)
+    outcomes = Counter("incomplete" if case.state == "running" else case.state for case in session.cases)
     counts = f" {symbols.dot} ".join(f"{count} {state}" for state, count in sorted(outcomes.items()))
     finished = session.finished
     word = finished.outcome if finished else "engine gone"
     role = {"completed": "good", "interrupted": "warning"}.get(word, "bad")
-    cut_off = feed.exit_message or "the recording was cut off; measurements are kept"
+    cut_off = feed.exit_message or "the recording is incomplete; measurements are kept"
     reason = (finished.reason or "") if finished else cut_off
     remark = format.clean(reason) or (best[0] if best else "nothing was measured")
     resume = (f"{session.left} left: benchtui run --resume {name}",) if session.left else ()
@@ -183,7 +183,7 @@ def _state(feed: Feed) -> str:
         return feed.session.finished.outcome
     if feed.running:
         return "running"
-    return "cut off" if feed.cut_off else "reading"
+    return "crashed" if feed.cut_off else "reading"
 
 
 def _device(session: Session) -> str:
@@ -314,7 +314,7 @@ class View:
         current = self._feed.session.current
         marks = current.marks if current and current.prepared else ()
         known = tuple(format.clean(mark) for mark in marks) or tuple(self._marks)
-        shown = tuple(mark for mark in known if mark != SIMULATED)  # stands in front of the name
+        shown = tuple(mark for mark in known if mark != SIMULATED)  # shown before the name
         light = noise_light(self.session, self._symbols) if self._feed.running else None
         return heading_of(self._feed, self._remaining, light, merge_by_kind(shown), notes)
 

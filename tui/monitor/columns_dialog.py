@@ -28,7 +28,7 @@ ABOUT = {
     "notes": "reason for the outcome, and caveats",
     "steps": "measured steps",
     "interval": "half of the median's 95 % interval, in percent of it",
-    "outliers": "steps far from the others",
+    "outliers": "steps far from the rest",
     "tokens": "real tokens over the time of all measured steps",
     "energy": "joules for a thousand samples",
     "accepted": "drafted tokens that the model accepted",

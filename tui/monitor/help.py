@@ -19,7 +19,7 @@ def monitor_help(symbols: Symbols) -> Sequence[Section]:
 
 def _columns(symbols: Symbols) -> Rows:
     return (
-        ("p50", "median of the measured steps, tokenizing included"),
+        ("p50", "median of the measured steps, including tokenizing"),
         ("p99", f"the slowest 1 %; {symbols.absent} below 100 steps"),
         (f"{symbols.plus_minus} %", "half the width of the median's 95 % interval"),
         (
@@ -41,7 +41,7 @@ def _columns(symbols: Symbols) -> Rows:
         (symbols.best, "clearly the most samples/s of its sequence length; no star while it is undecided"),
         (
             f"{symbols.flag} noisy",
-            "measured, but with a caveat: others used the machine; throttled, low clock, ...",
+            "measured, but with a caveat: other processes used the machine; throttled, low clock, ...",
         ),
         ("memory", "peak on the device; on the processor, resident memory of the worker"),
     )
@@ -72,7 +72,7 @@ def _predictions(symbols: Symbols) -> Rows:
 def _gauges(symbols: Symbols) -> Rows:
     return (
         (symbols.chosen, "GPU of the selected case, or of the running ones"),
-        (symbols.flag, "GPU in use by others, or throttled"),
+        (symbols.flag, "GPU in use by other processes, or throttled"),
         ("memory", "amber from 90 % of the total, red from 97 %"),
         ("power", "amber from 98 % of the limit"),
         (

@@ -397,4 +397,4 @@ class Monitor(PanelScreen[None]):
     def _how(self) -> How:
         if self.feed.session.finished is not None:
             return "stopped" if self._stop_requested else "finished"
-        return "detached" if self.feed.running else "cut off"
+        return "detached" if self.feed.running else "crashed"

@@ -16,7 +16,7 @@ class Sizes(msgspec.Struct, frozen=True):
 
     machine: int
     top: int
-    """Case panel, and the breakdown of the step beside it."""
+    """Case panel, and the step breakdown next to it."""
     log: int
 
 

@@ -15,7 +15,7 @@ QUIT = "The sweep is running.  d: detach and let it continue.  X: stop it.  esc:
 QUIT_KEYS: Keys = (("d", "detach"), ("X", "stop"), ("esc", "back"))
 STOP = "Stop the sweep?  Measurements are kept.  y: stop it.  esc: back."
 STOP_KEYS: Keys = (("y", "stop the sweep"), ("esc", "back"))
-CUT_OFF = "engine gone: the recording was cut off; measurements are kept"
+CUT_OFF = "engine gone: the recording is incomplete; measurements are kept"
 RESUME_HINT = "engine gone; resume with: benchtui run --resume {name}"
 MESSAGE_S = 5.0
 """Seconds for which a status message is shown."""

@@ -26,7 +26,7 @@ class EmptyScreen(PanelScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "nothing",
         ("question_mark,f1", "help", "help", "Help"),
-        ("escape", "back", "back", "Back", "to the previous place"),
+        ("escape", "back", "back", "Back", "to the previous page"),
         ("q", "quit", "app.leave", "Quit"),
     )
 

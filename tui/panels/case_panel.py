@@ -63,12 +63,12 @@ class Current(msgspec.Struct, frozen=True):
     planned: int = 0
     """Steps planned for this phase; 0 if not counted."""
     needed: StepsLeft | None = None
-    """What the round still needs, unless it has a fixed number of steps."""
+    """Remaining condition of the stop rule, unless the round has a fixed number of steps."""
     left: Estimate | None = None
     remark: str = ""
     """Why the case ended, or how long the phase has lasted."""
     hints: tuple[str, ...] = ()
-    """What to know and to do next if there are no metrics, the most important first."""
+    """Notes and next steps to show if there are no metrics, the most important first."""
     metrics: PanelMetrics | None = None
 
 

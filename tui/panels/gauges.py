@@ -36,7 +36,7 @@ NARROW, PANEL_GAP = 70, 3
 CHART_WIDTH, CHART_ROWS, MAX_CHART_ROWS = 38, 2, 12
 """Minimum width of a chart, and its minimum and maximum number of rows below its title."""
 WIDE_HOST = 112
-"""Width in cells from which a host without GPU has two gauges per line, and a host beside GPUs one line."""
+"""Width in cells from which a host without GPU has two gauges per line, and a host next to GPUs one line."""
 MAX_SUMMED = 64
 """Maximum number of hidden devices whose state is summed up: each has to be built for that."""
 
@@ -133,7 +133,7 @@ def _summary(machines: Machines, shown: int, symbols: Symbols, more: str) -> Lin
         rest = [each for each in map(machines.device, range(machines.count)) if each.title not in drawn]
         foreign = sum(machine.standing == "foreign" for machine in rest)
         alarms = [machine.notes[-1] for machine in rest if machine.alarming and machine.notes]
-        words += [(f", {foreign} in use by others", "warning")] if foreign else []
+        words += [(f", {foreign} used by other processes", "warning")] if foreign else []
         words += [(f", {alarms.count(note)} {note}", "bad") for note in dict.fromkeys(alarms)]
     return line((" ", "plain"), *words, (more, "muted"))
 
@@ -150,7 +150,7 @@ def _reasons(shown: Sequence[Machine], width: int, symbols: Symbols) -> list[Lin
 
 
 def _host_lines(machines: Machines, width: int, symbols: Symbols) -> list[Line]:
-    """Render the host beside GPUs: one line if wide, else two. Facts that don't fit are dropped."""
+    """Render the host next to GPUs: one line if wide, else two. Facts that don't fit are dropped."""
     host = machines.host
     if host is None:
         return []

@@ -28,7 +28,7 @@ class Heading(msgspec.Struct, frozen=True):
     progress: float
     """Elapsed fraction of the sweep's time, from 0 to 1."""
     state: str
-    """``running``, ``completed``, ``interrupted``, ``failed``, ``cut off``, or ``reading``."""
+    """``running``, ``completed``, ``interrupted``, ``failed``, ``crashed``, or ``reading``."""
     left: Estimate | None
     about: str
     """Model name and size."""

@@ -66,7 +66,7 @@ class Scale(msgspec.Struct, frozen=True):
 
 
 class Axis(msgspec.Struct, frozen=True):
-    """Axis from zero to a round time and, where most steps lie in a narrow range, that range."""
+    """Axis from zero to a round time and, if most steps are within a narrow range, that range."""
 
     top: float
     narrow: Scale | None = None
@@ -91,7 +91,7 @@ class Axis(msgspec.Struct, frozen=True):
 
 
 class Rows(msgspec.Struct, frozen=True):
-    """Rows of a plot, counted from the top, and the times they stand for."""
+    """Rows of a plot, counted from the top, and the times they represent."""
 
     count: int
     scale: Scale
@@ -111,7 +111,7 @@ class Rows(msgspec.Struct, frozen=True):
         return self.count - 1 - min(int(self.height(value)), self.count - 1)
 
     def within(self, row: int, low: float, high: float) -> bool:
-        """Return whether the middle of a row lies between two times."""
+        """Return whether the middle of a row is between two times."""
         middle = self.count - row - 0.5
         return self.height(low) <= middle <= self.height(high)
 

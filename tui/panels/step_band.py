@@ -21,7 +21,7 @@ LEAST_ROOM = 10
 LEGEND_HEIGHT = 6
 """Minimum height of a panel with a legend in a row of its own."""
 GAP_CELLS = 3
-"""Cells per step from which bars stand apart."""
+"""Cells per step from which bars are separated by gaps."""
 
 
 class Band(msgspec.Struct, frozen=True):
@@ -113,7 +113,7 @@ def _empty_cell(row: int, rows: Rows, band: Band, symbols: Symbols) -> Span:
 
 
 class _Layout(msgspec.Struct, frozen=True):
-    """Room of the panel: rows below the plot, and cells beside its labels."""
+    """Room of the panel: rows below the plot, and cells next to its labels."""
 
     strips: int
     """Number of strips below the axis of steps, most important first."""

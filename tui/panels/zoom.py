@@ -22,9 +22,9 @@ NAMES: tuple[Name, ...] = get_args(Name)
 """Panels that can be zoomed, in cycling order."""
 TITLES: dict[Name, str] = {
     "band": "Step times",
-    "histogram": "Steps by their time",
+    "histogram": "Step-time histogram",
     "gauges": "Machine",
-    "parts": "Parts of a step",
+    "parts": "Step breakdown",
     "table": "Cases",
     "log": "Log",
 }

@@ -10,7 +10,7 @@ from benchtui.tui.replay.transport import SIGNS
 
 def replay_help(symbols: Symbols) -> Sequence[Section]:
     """Return the help sections on the transport line, followed by the Monitor's."""
-    kinds = {"outlier": "steps far from the others", "throttled": "throttled, repeated, resumed, or a warning"}
+    kinds = {"outlier": "steps far from the rest", "throttled": "throttled, repeated, resumed, or a warning"}
     named = {kind: kinds.get(kind, f"case {kind}") for kind in ("begin", *kinds, "oom", "failed", "timeout")}
     named["begin"] = "a case starts"
     below = tuple((str(getattr(symbols, SIGNS[kind][0])), word) for kind, word in named.items())

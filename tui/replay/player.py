@@ -10,7 +10,7 @@ from benchtui.tui.live.feed import Clock
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 HELD_S = 0.3
-"""Seconds between key presses below which the key counts as held down."""
+"""Maximum seconds between repeats of a key that is held."""
 MAX_STEPS_PER_PRESS = 64
 
 
@@ -75,7 +75,7 @@ class Player:
 
 
 class StepAcceleration:
-    """Acceleration of a step key. The longer it is held down, the more steps per press."""
+    """Acceleration of a step key. The longer the key is held, the more steps per press."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

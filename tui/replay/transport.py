@@ -59,7 +59,7 @@ def transport_lines(transport: Transport, width: int, height: int, symbols: Symb
 
 
 def percent_at(transport: Transport, cell: int, width: int, symbols: Symbols) -> float | None:
-    """Return the position at a cell of the bar, as a percentage of the recording; None beside the bar."""
+    """Return the position at a cell of the bar, as a percentage of the recording; None outside the bar."""
     before, _, room = _fitted(transport, width, symbols)
     return 100 * (cell - before) / room if before <= cell < before + room else None
 

@@ -45,14 +45,14 @@ class BackRequested(Message):
     """Posted when a view has nothing left to go back from: the previous view is shown."""
 
 
-How = Literal["detached", "stopped", "finished", "cut off", "closed", "lost"]
+How = Literal["detached", "stopped", "finished", "crashed", "closed", "lost"]
 
 
 class ExitReason(msgspec.Struct, frozen=True):
     """Reason why the app ended, and the session it showed.
 
     ``detached``: the sweep continues. ``stopped``: the user stopped it. ``finished``: it was complete.
-    ``cut off``: its engine is gone. ``closed``: no sweep was running. ``lost``: the terminal is gone.
+    ``crashed``: its engine died. ``closed``: no sweep was running. ``lost``: the terminal is gone.
     """
 
     how: How

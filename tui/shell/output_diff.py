@@ -108,7 +108,7 @@ class ChangedCells(CompositorUpdate):
         """Create an update of these cells, each part with its line and column."""
         self.parts = parts
         self.content = TerminalContent()
-        """What the terminal shows."""
+        """Lines that the terminal shows."""
 
     def render_segments(self, console: Console) -> str:
         """Return the update as text with escape sequences."""

@@ -9,7 +9,7 @@ import msgspec
 from benchtui.themes.symbols import Symbols
 
 CPU_SHARE = 0.02
-"""Share of a processor that the screen may use during a case, as far as drawing less often helps."""
+"""Share of one core that the screen aims to use at most during a case."""
 RATE_LIMITS_HZ = (10.0, 5.0, 2.0, 1.5, 1.0, 0.75, 0.5)
 """Limits on the rate, in Hz."""
 HYSTERESIS = 0.8

@@ -27,11 +27,11 @@ def choose_scroll_bars(*, ascii_only: bool) -> None:
 
 
 class Terminal(LinuxDriver):
-    """Textual's driver, counting bytes written and dropping output once the terminal is gone."""
+    """Textual's driver, counting bytes written and dropping output once the terminal is closed."""
 
     bytes_written = 0
     lost = False
-    """Whether the terminal is gone; all further output is dropped."""
+    """Whether the terminal is closed; all further output is dropped."""
 
     def __init__(
         self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
@@ -79,7 +79,7 @@ class Terminal(LinuxDriver):
         return any(event & GONE for _, event in poll.poll(0))
 
     def write(self, data: str) -> None:
-        """Write to the terminal, unless it is gone."""
+        """Write to the terminal, unless it is closed."""
         if not self.lost:
             self.bytes_written += len(data.encode())
             super().write(data)
@@ -92,7 +92,7 @@ class Terminal(LinuxDriver):
             self.lost = True
 
     def close(self) -> None:
-        """Close the driver without waiting for a terminal that is gone."""
+        """Close the driver without waiting for a closed terminal."""
         if not self.lost:
             super().close()
 

@@ -16,13 +16,13 @@ WORDS = {
 }
 """Short words of kinds whose own name is long or unclear."""
 MOST_LETTERS = 11
-"""Longest kind, in letters, that has room beside a sign in the state column."""
+"""Longest kind, in letters, that fits next to a sign in the state column."""
 
 
 def mark_word(marks: Iterable[str], shared: Collection[str] = frozenset()) -> str | None:
-    """Return one word for a case's gravest mark; ``ok`` if none is short enough, None without marks.
+    """Return one word for a case's most severe mark; ``ok`` if none is short enough, None without marks.
 
-    Marks in ``shared``, which all cases have, count only if they tell of a disturbance.
+    Marks in ``shared``, which all cases have, count only if they report a disturbance.
     """
     kinds = [kind for mark in marks if (kind := mark_kind(mark)) in KINDS or mark not in shared]
     if not kinds:

@@ -39,7 +39,7 @@ class Confirmation(msgspec.Struct, frozen=True):
     key: str
     text: str
     does: str
-    """What the key does, in one or two words."""
+    """Effect of the key, in one or two words."""
     work: "Work"
 
     @property
@@ -97,7 +97,7 @@ class ActionBar(Vertical):
         super().__init__(id=id)
         self._symbols = symbols
         self.purpose = ""
-        """What the input field is for; empty while it is hidden."""
+        """Purpose of the input field; empty while it is hidden."""
         self._label = ""
         self.question: Confirmation | None = None
 

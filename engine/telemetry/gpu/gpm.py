@@ -27,7 +27,7 @@ METRICS = {
 """Number of each metric in nvml.h (nvmlGpmMetricId_t), and the factor to its unit in the journal."""
 KEY = "activity"
 """Key of the reason why a GPU has none of these readings."""
-_UNSUPPORTED = "the GPU has no counters that the driver can read (GPM); Hopper and newer have"
+_UNSUPPORTED = "the driver exposes no counters of this GPU (GPM); they require Hopper or newer"
 _MIG = "not read while MIG divides the GPU"
 _OLD_PACKAGE = "the installed nvidia-ml-py lacks GPM; update it"
 

@@ -85,7 +85,7 @@ class Nvml:
         """Close the connection. Later readings are None."""
         for device in self._devices:
             device.activity.close()
-        with suppress(pynvml.NVMLError):  # the driver may be gone
+        with suppress(pynvml.NVMLError):  # the driver may be unloaded
             pynvml.nvmlShutdown()
 
 

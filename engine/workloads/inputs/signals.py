@@ -104,7 +104,7 @@ def audio_batches(location: loading.ModelLocation, seconds: int, batch_size: int
     longest = getattr(extractor, "chunk_length", None)
     if longest and seconds > longest:
         raise CaseSkippedError(
-            f"audio_seconds {seconds}: {location.name} takes in at most {longest} s of audio at once"
+            f"audio_seconds {seconds}: {location.name} accepts at most {longest} s of audio at once"
         )
     count = max(KEPT, batch_size)
     drawn = numpy.random.default_rng(0).standard_normal((count, seconds * rate), dtype=numpy.float32) * 0.1

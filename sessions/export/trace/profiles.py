@@ -18,7 +18,7 @@ def write_profile(writer: TraceWriter, process: int, name: str, at_us: int, even
     timeline = event.profile.timeline if event.profile else None
     if timeline is None:
         return False
-    writer.name_process(process, name, "a step under the profiler, in a process of its own")
+    writer.name_process(process, name, "a step under the profiler, in a separate process")
     whole = Track(process, 1)
     writer.name_track(whole, "step")
     facts = {"created": event.created, "omitted": timeline.omitted or None, "changed": event.changed}

@@ -110,7 +110,7 @@ class SessionTrace:
                 self._session_event(event)
 
     def close(self) -> None:
-        """End the slices that are still open, as in a session that is running or was cut off."""
+        """End the slices that are still open, as in a running or incomplete session."""
         for case in list(self._workers):
             self._end_worker(case, self._now_s)
         self._pause(Continued(t=self._now_s))
@@ -178,7 +178,7 @@ class SessionTrace:
         marks: tuple[str, ...]
         match event:
             case CaseRepeated():
-                marks = (f"measured again: {event.reason}",)
+                marks = (f"remeasured: {event.reason}",)
             case RoundFinished():
                 marks = event.marks
             case CaseFinished():
@@ -286,4 +286,4 @@ class SessionTrace:
             begin_us = max(self._still_us[event.node], end_us - microseconds(event.stood_still_s))
             self._still_us[event.node] = max(begin_us, end_us)
             span_us = begin_us, self._still_us[event.node]
-            self._writer.slice(tracks.disturbances, span_us, "stood still", "disturbance")
+            self._writer.slice(tracks.disturbances, span_us, "stalled", "disturbance")

@@ -15,7 +15,7 @@ SESSION = 1
 """Process of the session itself; machines and their GPUs follow."""
 LOG, QUEUE = Track(SESSION, 1), Track(SESSION, 2)
 DISTURBANCES = 1
-"""Thread of a machine that shows when it stood still, and of a GPU that shows throttling."""
+"""Thread of a machine that shows when it stalled, and of a GPU that shows throttling."""
 
 
 class WorkerTrack(msgspec.Struct):
@@ -97,7 +97,7 @@ def _write_throttling(writer: TraceWriter, process: int, machine: MachineState, 
     spans = [span for span in machine.throttle_spans.get(index, ()) if span.reasons]
     track = Track(process, DISTURBANCES)
     if spans:
-        writer.name_track(track, "clock held down")
+        writer.name_track(track, "clock throttled")
     end_us = 0
     for span in spans:
         category = "throttling" if span.throttled else "clock limit"

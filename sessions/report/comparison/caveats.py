@@ -90,10 +90,10 @@ def _sources(compared: SessionComparison) -> str:
         if side.session.start.source:
             letters.setdefault(side.session.start.source, []).append(letter)
     told = [f"{listed(each)} by {source}" for source, each in letters.items()]
-    return f"Timed by another tool: {listed(told)}. What a step includes is that tool's choice." if told else ""
+    return f"Timed by another tool: {listed(told)}. That tool decides what a step includes." if told else ""
 
 
 def _accuracy(compared: SessionComparison) -> str:
     values = {case.config.precision for side in compared.sides for case in side.session.cases}
     changed = len(values) > 1 or len({side.session.start.sweep.model for side in compared.sides}) > 1
-    return "Accuracy isn't measured: precisions and models are compared by time alone." if changed else ""
+    return "Accuracy isn't measured: precisions and models are compared only by time." if changed else ""

@@ -54,7 +54,7 @@ class Choice(msgspec.Struct, frozen=True):
     best: Candidate
     next: Candidate
     ahead: Ratio
-    """How many times as good the best one is as the next."""
+    """Ratio of the best one to the next; above 1."""
     varying: tuple[str, ...]
     """Options that vary in any of the sessions, to be named in case labels."""
 
@@ -240,6 +240,6 @@ _COLUMNS: tuple[Column[Choice], ...] = (
         right=False,
     ),
     Column("Ahead by (95% interval)", lambda found: ratio_cell(found.ahead), right=False),
-    Column("How sure", _confidence, right=False),
+    Column("Confidence", _confidence, right=False),
     Column("Costs", _costs, right=False),
 )

@@ -57,7 +57,7 @@ def no_differences_text(compared: SessionComparison) -> str:
     """Describe what is the same and what the sessions don't record, if nothing differs."""
     unsaid_by = unrecorded_text(compared)
     if not unsaid_by:
-        return "Same machine, same software, same work, same settings."
+        return "Same machine, same software, same workload, same settings."
     return f"{unsaid_by.removesuffix('.')}; the rest is the same."
 
 

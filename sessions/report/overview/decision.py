@@ -38,7 +38,7 @@ class DecisionSection(msgspec.Struct, frozen=True):
     sentences: tuple[str, ...]
     table: Table | None
     facts: tuple[Fact, ...]
-    """What the table's ratios and needs refer to."""
+    """Baseline and terms that the table refers to."""
 
 
 def decision(session: Session, choices: Sequence[Recommendation]) -> DecisionSection:
@@ -140,6 +140,6 @@ _COLUMNS: tuple[Column[Recommendation], ...] = (
         lambda each: baseline_cell(each.best, each.baseline, each.need),
         right=False,
     ),
-    Column("How sure", lambda each: confidence(each.choice), right=False),
+    Column("Confidence", lambda each: confidence(each.choice), right=False),
     Column("Costs", _costs, right=False),
 )

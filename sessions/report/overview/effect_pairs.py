@@ -29,7 +29,7 @@ class EffectPair:
 
     @property
     def comparison(self) -> Comparison:
-        """The exact comparison, computed when it is first asked for."""
+        """The exact comparison, computed on first use."""
         self._compared = self._compared or comparison(self.base, self.new)
         return self._compared
 
@@ -49,7 +49,7 @@ class EffectPair:
         return inf if self._log != self._log else exp(min(abs(self._log), 700.0) + ROUNDING)
 
     def within(self, low: float, high: float) -> bool:
-        """Return whether the logarithm of the ratio lies between two others, beyond rounding."""
+        """Return whether the logarithm of the ratio is between two others, beyond rounding."""
         return low + ROUNDING < self._log < high - ROUNDING
 
     @property
@@ -59,7 +59,7 @@ class EffectPair:
 
 
 def effect_pairs(found: Sequence[tuple[Result, Result]], limits: RatioLimits) -> list[EffectPair]:
-    """Return pairs with what the limits of their ratios tell."""
+    """Return pairs with the verdicts that the limits of their ratios imply."""
     if not found:
         return []
     known = limits.product(["throughput"], [base for base, _ in found], [new for _, new in found])

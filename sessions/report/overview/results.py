@@ -40,7 +40,7 @@ class Row(msgspec.Struct, frozen=True):
     marks: tuple[str, ...]
     """Kinds of marks that not every case of the session has."""
     limit: Limit | None
-    """What limits it; None if its operations weren't counted."""
+    """Limit of the case; None if its operations weren't counted."""
     mfu: str | None
 
 
@@ -50,7 +50,7 @@ class Group(msgspec.Struct, frozen=True):
     title: str
     table: Table
     same: str | None
-    """What is the same in all rows, and rows that are left out."""
+    """Values shared by all rows, and rows that are left out."""
 
 
 def results_by_device(session: Session, results: Sequence[Result], limits: Sequence[LimitRow]) -> list[Group]:
@@ -195,7 +195,7 @@ def _figures(rows: Sequence[Row]) -> tuple[Column[Row], ...]:
         Column("Of the measured peak (%)", _share),
         Column("MFU (%)", lambda row: row.mfu),
         Column("Limited by", lambda row: row.limit.bound if row.limit else None, right=False),
-        Column("Parts of a step (%)", _parts, right=False),
+        Column("Step breakdown (%)", _parts, right=False),
         Column("Marks", lambda row: ", ".join(row.marks) or None, right=False),
     )
 

@@ -65,7 +65,7 @@ def _shortened(note: str) -> str:
     ends = [each.start() for each in _SEPARATOR.finditer(note)]
     cut = max((end for end in ends if end <= LONGEST_MESSAGE), default=None)
     if cut is None:
-        return f"{note[:LONGEST_MESSAGE]}… (whole with --full)"
+        return f"{note[:LONGEST_MESSAGE]}… (full text with --full)"
     return f"{note[:cut]} and {sum(end >= cut for end in ends):,} more (all of them with --full)"
 
 

@@ -113,7 +113,7 @@ def _unproven_note(group: Sequence[Comparison], option: str) -> str | None:
     absent = [pair for pair in group if pair_applied(pair, option) is False]
     unknown = [pair for pair in group if pair_applied(pair, option) is None]
     if absent:
-        return f"{word} was not applied in {_rows(absent)}: the difference there has another cause."
+        return f"{word} was not applied in {_rows(absent)}: the difference there has a different cause."
     if unknown:
         return f"{word} couldn't be verified in {_rows(unknown)}: no gain there can be attributed to it."
     return None
@@ -185,7 +185,7 @@ _GAIN: tuple[Column[Comparison], ...] = (
     Column("95% interval of the latency gain (%)", lambda pair: _time_saved_span(pair.latency)),
 )
 _COST: tuple[Column[Comparison], ...] = (
-    Column("Cold steps beyond steady ones (s)", lambda pair: _seconds(cold_cost_ms(pair.new))),
+    Column("Cold cost (s)", lambda pair: _seconds(cold_cost_ms(pair.new))),
     Column("Break-even (steps)", _break_even),
 )
 

@@ -57,7 +57,7 @@ def _imported(session: Session) -> tuple[Fact, ...]:
     return facts(
         ("Task", None if session.start.sweep.task == UNKNOWN else session.start.sweep.task),
         ("Imported from", session.start.source),
-        ("Timing", "as that tool times; warm-up, stop rule and the content of a step are that tool's"),
+        ("Timing", "by that tool, which also decides warm-up, stop rule and what a step includes"),
         *(("Import", visible(each.text)) for each in session.messages[1:]),  # the first has source and date
         ("Baseline", _baseline(session)),
         ("Session", _identity(session)),
@@ -147,11 +147,11 @@ def _applied(case: CaseState) -> str:
 
 
 _SYNCHRONIZED = {
-    "latency": "host time on a monotonic clock, the device synchronized at both ends of every step",
+    "latency": "host time on a monotonic clock, with the device synchronized at both ends of every step",
     "throughput": (
-        "throughput mode: host time on a monotonic clock, a GPU synchronized around blocks of steps alone,"
-        " inputs and results copied through pinned memory;"
-        " a step in a block takes until the next one begins on the GPU"
+        "throughput mode: host time on a monotonic clock, with a GPU synchronized only around blocks of steps,"
+        " and inputs and results copied through pinned memory;"
+        " a step within a block ends when the next one begins on the GPU"
     ),
 }
 
@@ -184,14 +184,14 @@ def _intervals(rounds: int) -> str:
     if rounds >= LEAST_ROUNDS:
         return f"95%, by Student's t over the {rounds:,} rounds of each case: steps and fresh processes"
     few = "; with two rounds, they span the intervals of both" if rounds > 1 else ""
-    return f"95%, from the steps of one process (order statistics); another process may lie outside{few}"
+    return f"95%, from the steps of one process (order statistics); other processes may fall outside{few}"
 
 
 def _ratios(rounds: int, noise: dict[str, Noise]) -> str:
     """Describe what is compared, and what the intervals of the ratios cover."""
     head = "of typical steps (the median, over rounds), per sample, with a 95% interval"
     if rounds >= LEAST_ROUNDS:
-        return f"{head} by Welch's t over {rounds:,} rounds: steps and fresh processes, not other days"
+        return f"{head} by Welch's t over {rounds:,} rounds: steps and fresh processes, but not sessions"
     spreads = listed([f"{100 * each.between:.2g}% on {kind}{_from(each)}" for kind, each in noise.items()])
     return f"{head}: steps within a process; fresh processes by their standard deviation, {spreads}"
 
@@ -205,7 +205,8 @@ def _verdicts(session: Session, noise: dict[str, Noise]) -> str:
     within = max((each.margin for each in noise.values()), default=session.same_within)
     return (
         f"faster or slower: the whole 99% interval lies beyond {100 * MIN_EFFECT:g}%, for typical steps and for"
-        f" the first quartile; same: the whole 95% interval lies within {100 * within:.2g}%; unsure: all else"
+        f" the first quartile; same: the whole 95% interval lies within {100 * within:.2g}%; unsure:"
+        " anything else"
     )
 
 
@@ -347,9 +348,7 @@ def _stop_rule(measure: Measure, minimum: str) -> str:
     else:
         rule = f"the interval is within {until:g}% of the median, after at least {steps}"
     longest = "" if limit is None else f", or {number(limit, 0)} s"
-    return (
-        f"{rule}{minimum}{longest}; a case may take {number(measure.timeout_s, 0)} s in all, loading included"
-    )
+    return f"{rule}{minimum}{longest}; a case may take {number(measure.timeout_s, 0)} s, including loading"
 
 
 def _energy(cases: Iterable[CaseState]) -> str | None:
@@ -400,7 +399,7 @@ def _resumed(session: Session) -> str | None:
         return None
     times = [f"{each.created} after {number(each.t, 1)} s" for each in session.resumed]
     often = "once" if len(times) == 1 else f"{len(times):,} times"
-    return f"{often}: {'; '.join(times)}; pauses aren't counted; cases that were cut short were restarted"
+    return f"{often}: {'; '.join(times)}; pauses aren't counted; incomplete cases were restarted"
 
 
 def _identity(session: Session) -> str:

@@ -18,10 +18,10 @@ from benchtui.sessions.text.wording import MOST_NAMES, Finding
 UNEVEN = 1.25
 """Mean over median above which a few slow steps make up much of the time."""
 LEAST_OTHERS_PERCENT = 5
-"""Processor use by others, in percent of one, from which it is mentioned."""
+"""CPU use of other processes, in percent of one processor, from which it is mentioned."""
 RANDOM_WEIGHTS = "random weights"
 MEANINGS = {
-    RANDOM_WEIGHTS: "the arithmetic is that of the model; its predictions mean nothing",
+    RANDOM_WEIGHTS: "the arithmetic is that of the model; its predictions are meaningless",
     "waits for the GPU": "in throughput mode such steps can't overlap; transformers reads masks and positions",
     "sample text": "the text bundled with benchtui, not a dataset",
 }
@@ -64,7 +64,7 @@ def _ending(session: Session) -> list[Finding]:
     if session.finished is None:
         after = number(session.now_s, 1)
         found.append(
-            Finding("Cut off", f"the record ends after {after} s without the session's end; {amount}.")
+            Finding("Incomplete", f"the record ends after {after} s without the session's end; {amount}.")
         )
     elif session.finished.outcome != "completed":
         reason = f": {session.finished.reason}" if session.finished.reason else ""
@@ -72,14 +72,18 @@ def _ending(session: Session) -> list[Finding]:
             Finding(session.finished.outcome.capitalize(), f"the session didn't complete{reason}; {amount}.")
         )
     if session.torn:
-        found.append(Finding("Torn line", "the last line of the file was unfinished, and was dropped."))
+        found.append(
+            Finding("Incomplete line", "the last line of the file was incomplete and has been dropped.")
+        )
     return found
 
 
 def _resumed(session: Session, varying: Collection[str]) -> list[Finding]:
     """Return a finding for each time the session was resumed on another machine or with other software."""
     return [
-        Finding("Resumed elsewhere", f"{_since(session, each.t, varying)}: {'; '.join(each.changed)}.")
+        Finding(
+            "Resumed on a different machine", f"{_since(session, each.t, varying)}: {'; '.join(each.changed)}."
+        )
         for each in session.resumed
         if each.changed
     ]
@@ -92,8 +96,8 @@ def _unlike_nodes(session: Session) -> list[Finding]:
     if not differing:
         return []
     what = listed(differing)
-    text = f"cases were spread over {len(shared)} nodes that differ in {what}; so may their times."
-    return [Finding("Unlike nodes", text)]
+    text = f"cases ran on {len(shared)} nodes that differ in {what}, which may affect their times."
+    return [Finding("Different nodes", text)]
 
 
 def _since(session: Session, t: float, varying: Collection[str]) -> str:
@@ -101,11 +105,11 @@ def _since(session: Session, t: float, varying: Collection[str]) -> str:
     ends = [(case.finished.t, case) for case in session.cases if case.started and case.finished]
     after = sorted((each for each in ends if each[0] >= t), key=lambda each: each[0])
     if not after:
-        return f"no case has ended since {number(t, 1)} s, when machine or software had changed"
+        return f"no case has finished since {number(t, 1)} s, when the machine or software changed"
     both = sum(any(each.t < t for each in case.rounds) for _, case in after)
     partly = f" {count(both, 'case')} of them only in part," if both else ""
     which = f"{count(len(after), 'case')}, from {case_name(after[0][1].config, varying)} on,"
-    return f"{which}{partly} measured after machine or software had changed"
+    return f"{which}{partly} measured after the machine or software changed"
 
 
 def _marks(session: Session) -> list[Finding]:

@@ -227,7 +227,7 @@ _SCALING: tuple[Column[Step], ...] = (
     Column("Per item, relative to first batch size", lambda step: number(step.per_item_relative)),
     Column("Throughput relative to linear scaling", lambda step: ratio_text(step.against_linear)),
     Column("Gain per doubling (%)", lambda step: percent(step.gain_per_doubling)),
-    Column("Against the size before", lambda step: verdict_cell(step.gain), right=False),
+    Column("Relative to the previous size", lambda step: verdict_cell(step.gain), right=False),
 )
 _ALL_CASES: tuple[Column[CaseState], ...] = (
     Column("No.", lambda case: str(case.index)),
@@ -241,7 +241,7 @@ _ALL_CASES: tuple[Column[CaseState], ...] = (
     _finish_column("stderr_line"),
     Column("Ended by", _stop_rule, right=False),
     Column("Outliers", _outliers),
-    Column("Others' processors (%)", lambda case: number(case.others_cpu_percent, 0)),
+    Column("CPU use of other processes (%)", lambda case: number(case.others_cpu_percent, 0)),
     Column("Lowest SM clock (MHz)", _environment_cell("sm_clock_least_mhz")),
     Column("Memory clock (MHz)", _environment_cell("memory_clock_mhz")),
     Column("Performance state", _performance_states),
@@ -249,6 +249,6 @@ _ALL_CASES: tuple[Column[CaseState], ...] = (
     Column("Highest temperature (°C)", _environment_cell("temperature_c")),
     Column("Repeated", lambda case: number(len(case.repeated) or None, 0)),
     Column("Graphs", _graphs),
-    Column("GPU utilization, by the source (%)", _reported_cell("gpu_utilization_percent")),
+    Column("GPU utilization, as imported (%)", _reported_cell("gpu_utilization_percent")),
     Column("Call of torch.compile, before it compiles (s)", _reported_cell("compile_call_s")),
 )

@@ -74,16 +74,16 @@ def limit_method(session: Session) -> tuple[Fact, ...]:
         (
             "Operations",
             "of matrix products, convolutions and attention (causal attention as computed), counted by torch in"
-            " a step of its own, with a batch of median width",
+            " a separate step, with a batch of median width",
         ),
         (
             "Bytes",
-            "of that step if every operation read its inputs from memory and wrote its outputs there: from"
-            " above, as caches and fused operations save some; weights are read at every use",
+            "of that step if every operation read its inputs from memory and wrote its outputs there: an"
+            " upper bound, since caches and fused operations save some; weights are read at every use",
         ),
         (
             "Share of the measured peak",
-            "of products or of copies, sustained; over the median step",
+            "the rate at the median step, over the sustained rate of matrix products or of copies",
         ),
         (
             "MFU",
@@ -92,8 +92,8 @@ def limit_method(session: Session) -> tuple[Fact, ...]:
         ),
         (
             "Limited by",
-            f"the host where the device is busy for less than {LEAST_BUSY:.0%} of a step; else by arithmetic"
-            f" or memory, whichever is nearer to its peak, where that is at least {LEAST_SHARE:.0%} of it",
+            f"the host if the device is busy for less than {LEAST_BUSY:.0%} of a step; otherwise arithmetic or"
+            f" memory, whichever is closer to its peak, if it reaches at least {LEAST_SHARE:.0%} of it",
         ),
         *((f"Peaks of {_name(peaks)}{_since(session, peaks)}", _peaks(peaks)) for peaks in session.peaks),
     )

@@ -43,7 +43,7 @@ def anomaly_table(
     columns: tuple[Column[Anomaly], ...] = (
         Column("Case", lambda each: case_label(each.result.config, varying), right=False),
         Column("What", _describe, right=False),
-        Column("How sure", _certainty, right=False),
+        Column("Confidence", _certainty, right=False),
     )
     return table(columns, anomalies(results, session.peaks)[:most])
 
@@ -90,7 +90,7 @@ def _drift(each: Anomaly) -> str:
 
 
 def _two_modes(each: Anomaly) -> str:
-    return f"steps come in two kinds, the slower {percent(each.share)} % longer than the faster"
+    return f"step times have two modes, the slower {percent(each.share)} % longer than the faster"
 
 
 def _tokenizing(each: Anomaly) -> str:

@@ -27,7 +27,7 @@ class TaskSection(msgspec.Struct, frozen=True):
 def task_sections(results: Sequence[Result], task: str, varying: Collection[str]) -> list[TaskSection]:
     """Return the sections of a session's task; none for a task without metrics of its own.
 
-    Imported sessions name other tasks, so that new tokens alone tell a generation.
+    Imported sessions name other tasks, so a generation is recognized only by its new tokens.
     """
     if task not in _SECTIONS and any(row.metrics.new_tokens_per_s is not None for row in results):
         task = "generate"

@@ -282,7 +282,7 @@ def test_cpu_has_no_busy_time() -> None:
     [
         ({"uuid": "ab-1"}, None, "GPU-ab-1", None),
         ({}, None, None, f"torch {torch.__version__} doesn't report the GPU's UUID"),
-        ({"uuid": "ab-1"}, "6.4", None, "torch runs on ROCm, and only NVIDIA's driver is read"),
+        ({"uuid": "ab-1"}, "6.4", None, "torch runs on ROCm; only NVIDIA GPUs can be read"),
     ],
 )
 def test_gpu_without_a_known_uuid_says_why(

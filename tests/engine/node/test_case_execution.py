@@ -108,7 +108,7 @@ def test_gpu_case_ends_with_the_telemetry_of_its_measured_span() -> None:
 def test_cpu_case_records_why_its_energy_is_absent() -> None:
     ended = finished(None, environment=Environment(processors=2, others_cpu_percent=64.0))
     assert ended.energy is not None and ended.energy.absent == "no counters"
-    assert ended.marks == ("disturbed: others used 62% of a processor",)
+    assert ended.marks == ("disturbed: other processes used 62% CPU",)
     assert ended.environment is not None
     assert (ended.environment.sm_clock_mhz, ended.environment.processor_mhz) == (None, 3050.0)
 
@@ -171,7 +171,7 @@ def test_cpu_use_of_other_workers_of_the_sweep_is_not_counted_as_others() -> Non
     assert ended.environment is not None and ended.environment.beside == 1
     assert ended.environment.others_cpu_percent == pytest.approx(95 - 2 - (132.5 - 90))
     assert ended.marks == (
-        "disturbed: others used 50% of a processor",
+        "disturbed: other processes used 50% CPU",
         "in parallel with 1 of this sweep's cases",
     )
 

@@ -66,7 +66,7 @@ def test_averaged_power_is_told_apart_and_takes_five_seconds() -> None:
     assert gpu_energy(kept, 1, 0.0, 5.0) == Energy(
         energy_j=pytest.approx(500.0), mean_power_w=pytest.approx(100.0), source="averaged power"
     )
-    short = "this GPU reports averaged power only, which takes a measured span of 5 s"
+    short = "this GPU reports averaged power only, which requires a measured span of 5 s"
     assert gpu_energy(kept, 1, 0.0, 4.4) == Energy(absent=short)
 
 

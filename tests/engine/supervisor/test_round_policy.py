@@ -67,7 +67,7 @@ def test_throttled_case_is_retried_with_growing_pauses_up_to_a_limit() -> None:
         (None, LOW, None),
         (2, LOW, None),
         (2, LOCKED, None),
-        (1, BUSY, Retry("disturbed: others used 90% of a processor", PAUSE_S)),
+        (1, BUSY, Retry("disturbed: other processes used 90% CPU", PAUSE_S)),
         (0, HOT, None),
         (1, QUIET, None),
         (1, end(), None),

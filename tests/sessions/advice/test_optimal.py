@@ -59,7 +59,7 @@ def test_diverged_training_is_never_chosen(bench: Any, need: Need) -> None:
     ]
     decision = decide(bench.session(*made), Objective(need))
     assert decision.best.config.batch_size == 1
-    assert [each.reason for each in decision.rejected] == ["loss not finite: its steps train nothing"] * 2
+    assert [each.reason for each in decision.rejected] == ["loss not finite: the steps train nothing"] * 2
     alone = decide(bench.session(made[1]), Objective(need))
     assert (alone.best, alone.runner_up, alone.fit) == (None, None, ())
 

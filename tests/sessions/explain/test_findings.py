@@ -49,7 +49,7 @@ def test_no_rule_has_an_opinion_without_data(explain: Explain) -> None:
 
 def test_sleeping_host(explain: Explain) -> None:
     case = explain({"matmul": 60.0, "wait": 40.0})
-    assert found(case)["sleeping"].startswith("In 40% of the step (40.0 ms) the main thread sleeps")
+    assert found(case)["sleeping"].startswith("For 40% of the step (40.0 ms), the main thread sleeps")
     assert findings(case)[0].confidence == "high"
     assert findings(explain({"matmul": 85.0, "wait": 15.0}))[0].confidence == "medium"
 
@@ -58,7 +58,7 @@ def test_idle_gpu_with_a_bound_on_cuda_graphs(explain: Explain) -> None:
     gpu = Config(device="cuda:0")
     fields = {"busy_ms": 2.5, "launches": 1840.0, "idle_ms": {"python": 3.9, "tokenizer": 0.2}, "config": gpu}
     sentence = found(explain({"matmul": 2.5, "python": 3.9, "tokenizer": 0.2}, **fields))["idle GPU"]
-    assert "In 62% of the step (4.10 ms) the GPU waits for its host: 1,840 launches" in sentence
+    assert "For 62% of the step (4.10 ms), the GPU waits for the host: 1,840 launches" in sentence
     assert "compile=reduce-overhead) or larger batches can hide at most 3.90 ms of 6.60 ms" in sentence
     fields["config"] = Config(device="cuda:0", compile="reduce-overhead")
     assert "can hide" not in found(explain({"matmul": 2.5, "python": 4.1}, **fields))["idle GPU"]
@@ -69,7 +69,7 @@ def test_python_loop_of_small_products(explain: Explain) -> None:
     case = explain({"matmul": 8.0, "python": 12.0}, kernels=(loop,), launches=2000.0)
     sentence = found(case)["Python loop"]
     assert "aten::mm runs 2,000 times per step on 8x8 float, 8x8 float, 4.00 µs each" in sentence
-    assert "20.0 ms; one batched call would replace them" in sentence
+    assert "20.0 ms; a single batched call could replace them" in sentence
     assert "Python gaps" not in found(case)
     large = kernel("aten::mm", "matmul", 8.0, 2000.0, flops=2000 * 1e9)
     assert "Python loop" not in found(explain({"matmul": 8.0, "python": 1.0}, kernels=(large,)))
@@ -125,13 +125,13 @@ def test_recompile_at_each_length(explain: Explain) -> None:
     guard = "tensor 'x' size mismatch at index 1. expected 16, actual 32"
     again = (Recompile(guard=guard, where="forward in model.py:7", count=4),)
     sentence = found(explain({"matmul": 1.0}, recompiles=again))["recompiles"]
-    assert sentence.startswith("forward in model.py:7 was compiled again; in total 4 recompiles.")
+    assert sentence.startswith("forward in model.py:7 was recompiled (4 recompiles in total).")
     assert guard in sentence and "padding=max" in sentence
 
 
 def test_kept_activation(explain: Explain) -> None:
     kept = explain({"matmul": 1.0}, memory=MemoryKinds(growth_mb=12.3))
-    assert "Each step keeps 12.3 MB that it never frees" in found(kept)["kept activation"]
+    assert "Each step allocates 12.3 MB that it never frees" in found(kept)["kept activation"]
     assert found(explain({"matmul": 1.0}, memory=MemoryKinds(growth_mb=0.0))) == {}
 
 

@@ -329,7 +329,7 @@ def test_invalid_input_is_reported_with_file_place_and_value(
 
 
 def test_unknown_format_lists_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(BenchtuiError, match="'hyperfin' is not known \\(did you mean 'hyperfine'"):
+    with pytest.raises(BenchtuiError, match="'hyperfin' is not recognized \\(did you mean 'hyperfine'"):
         read(tmp_path / "none", "hyperfin")
     assert set(IMPORTERS) == {
         "optimum-benchmark",

@@ -28,7 +28,7 @@ def record(bench: Any, tmp_path: Path) -> Any:
 def test_summary_has_outcomes_and_the_best_case(bench: Any, record: Any) -> None:
     path = record(
         bench.case(1, 10.0, marks=("random weights",)),
-        bench.case(4, 20.0, marks=("random weights", "disturbed: others used 90% of a processor")),
+        bench.case(4, 20.0, marks=("random weights", "disturbed: other processes used 90% CPU")),
         bench.case(8, outcome="oom"),
     )
     found = summary(path)
@@ -56,7 +56,7 @@ def test_second_case_of_an_aa_pair_is_never_the_best(bench: Any, record: Any) ->
 
 
 def test_cut_off_and_unreadable_sessions_are_labeled(bench: Any, record: Any) -> None:
-    assert summary(record(bench.case(1, 10.0), finished=None)).outcome == "cut off"
+    assert summary(record(bench.case(1, 10.0), finished=None)).outcome == "crashed"
     path = record(bench.case(1, 10.0), name="broken.json")
     path.write_text(path.read_text() + '{"event":"steps"},\n')
     found = summary(path)
@@ -76,7 +76,7 @@ def test_summary_is_cached(bench: Any, record: Any, tmp_path: Path, monkeypatch:
 
 def test_changed_file_is_read_again(bench: Any, record: Any, tmp_path: Path) -> None:
     path, found = record(bench.case(1, 10.0), finished=None), SummaryCache(tmp_path / "index.json")
-    assert found.read(path).outcome == "cut off"
+    assert found.read(path).outcome == "crashed"
     path.write_text(path.read_text() + '{"event":"session_finished","t":100.0,"outcome":"completed"}\n]\n')
     assert found.known(path) is None
     assert found.read(path).outcome == "completed"

@@ -96,7 +96,7 @@ def test_axes_have_units_and_captions_have_n(bench: Any) -> None:
         "memory": "Peak memory (MB)",
         "energy": "Energy (J/sample)",
         "jitter": "Jitter (%)",
-        "compile": "Cold steps beyond steady ones (s)",
+        "compile": "Cold cost (s)",
         "parts": "Share of the mean step (%)",
         "power": "Power (W)",
         "speedup": "Throughput relative to the baseline (×)",

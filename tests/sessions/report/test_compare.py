@@ -143,7 +143,7 @@ def test_mixed_comparison_names_both_extremes_and_what_is_not_settled(bench: Any
     )
     assert differing == "B and A don't differ in anything that they record."
     assert unsettled.startswith("One case is unsure, cpu fp32 bs=4: 1.000 ×, but the interval")
-    assert document["What differs"].text == "Same machine, same software, same work, same settings."
+    assert document["What differs"].text == "Same machine, same software, same workload, same settings."
     assert document["B (new) against A (old)"].paragraphs[0] == (
         "3 cases compared, 1 FASTER, 1 SLOWER and 1 UNSURE. 1 case measured in A and not in B."
     )
@@ -229,7 +229,7 @@ def test_needs_name_the_better_session_and_the_next(bench: Any, read: Any) -> No
         throughput["Ahead by (95% interval)"].startswith("1.50 × (")
         and "faster" in throughput["Ahead by (95% interval)"]
     )
-    assert throughput["How sure"] == "clearly ahead of the next"
+    assert throughput["Confidence"] == "clearly ahead of the next"
     assert (latency["Run"], latency["Next best session"]) == (
         "B: cpu fp32 bs=2",
         "A: cpu fp32 bs=1, median over rounds 10.0 ms",

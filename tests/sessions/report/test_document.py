@@ -76,7 +76,7 @@ def test_report_of_a_fully_measured_cpu_session(bench: Any, read: Read) -> None:
     row = document.need("Maximum throughput, 128 tokens")
     assert row["Figure (95% interval)"].endswith(", about 3.3 million samples/day")
     assert row["Against the baseline (95% interval)"] == "1.52 × (1.42 to 1.62), faster"
-    assert row["How sure"] == "clearly ahead of the next"
+    assert row["Confidence"] == "clearly ahead of the next"
     assert (
         document["Choices in detail"]
         .paragraphs[1]
@@ -91,7 +91,7 @@ def test_report_of_a_fully_measured_cpu_session(bench: Any, read: Read) -> None:
         "CPU – FP32, 128 tokens",
     ]
     assert len(document["Every case"].tables[0]) == 9
-    for absent in ("Precision gain", "Device speedup", "Compile gain", "Parts of a step", "Warnings"):
+    for absent in ("Precision gain", "Device speedup", "Compile gain", "Step breakdown", "Warnings"):
         assert absent not in document.titles
     assert "GPU: none" in document["System information"].paragraphs
 
@@ -167,8 +167,8 @@ def test_report_of_a_cut_off_session_with_a_torn_line(bench: Any, read: Read, tm
     document = read(full_report(Session.load(path)))
     check(document)
     assert document["Caveats"].paragraphs[:2] == [
-        "Cut off: the record ends after 1.0 s without the session's end; 1 of 2 planned cases measured.",
-        "Torn line: the last line of the file was unfinished, and was dropped.",
+        "Incomplete: the record ends after 1.0 s without the session's end; 1 of 2 planned cases measured.",
+        "Incomplete line: the last line of the file was incomplete and has been dropped.",
     ]
     assert document["Every case"].columns("Outcome", "Steps") == [["ok", "30"], ["unfinished", "30"]]
 
@@ -190,7 +190,7 @@ def test_single_case_has_nothing_to_compare_with(bench: Any, read: Read) -> None
     document = read(full_report(bench.session(bench.case(4, 10.0))))
     check(document)
     assert "There is no other case to choose from." in document["Choices in detail"].text
-    assert document.need("Maximum throughput")["How sure"] == "the only case"
+    assert document.need("Maximum throughput")["Confidence"] == "the only case"
     assert document.need("Maximum throughput")["Against the baseline (95% interval)"] == "the baseline"
     assert "Scaling with batch size" not in document.titles
     assert "What each option brings" not in document.titles
@@ -205,7 +205,7 @@ def test_overlapping_intervals_are_unsure_and_the_simpler_case_is_chosen(bench: 
     assert "cpu fp32 bs=1: 100 samples/s, which is the baseline itself" in text
     assert "cpu fp32 bs=2 (100 samples/s) is 0.10 % ahead, which isn't established" in text
     assert "no difference" not in full_report(bench.session(bench.case(1, 10.0), bench.case(2, 19.98))).lower()
-    assert document.need("Maximum throughput")["How sure"] == "indistinguishable from 1 other"
+    assert document.need("Maximum throughput")["Confidence"] == "indistinguishable from 1 other"
 
 
 def test_cases_whose_interval_lies_within_the_margin_are_the_same(bench: Any, read: Read) -> None:
@@ -278,9 +278,7 @@ def test_compile_gain_includes_the_cost_of_the_first_step(bench: Any, read: Read
     check(document)
     (section,) = document.under("Compile gain")
     assert section.title == "CPU – FP32, compile default against off"
-    found = section.columns(
-        "Latency gain (%)", "Cold steps beyond steady ones (s)", "Break-even (steps)", "Verdict"
-    )
+    found = section.columns("Latency gain (%)", "Cold cost (s)", "Break-even (steps)", "Verdict")
     assert found == [
         ["20.0", "16.0", "8,000", "faster"],
         ["0.00", "6.50", "–", "unsure: can't resolve below 11 %"],
@@ -311,7 +309,7 @@ def test_parts_table_shows_shares_of_a_step(bench: Any, read: Read) -> None:
     session = bench.session(bench.case(1, [10.0] * 30, parts=parts(8.0, 30)), bench.case(2, 20.0))
     document = read(full_report(session))
     check(document)
-    header, *rows = document["Parts of a step"].tables[0]
+    header, *rows = document["Step breakdown"].tables[0]
     assert header == ["Case", "tokenize (ms)", "tokenize (%)", "forward (ms)", "forward (%)"]
     assert rows == [["cpu fp32 compile=off bs=1 seq=128", "2.00", "20.0", "8.00", "80.0"]]
     assert "takes up to 20.0 % of a step" in document["Remarks"].text
@@ -409,7 +407,7 @@ def test_report_imports_pandas_only_on_export_and_never_torch() -> None:
 
 def test_disturbances_share_a_note_and_the_method_has_rounds_and_noise_floor(bench: Any, read: Read) -> None:
     marks = [
-        (f"disturbed: others used {percent}% of a processor", "disturbed: interrupted 300 times a second")
+        (f"disturbed: other processes used {percent}% CPU", "disturbed: 300 context switches per second")
         for percent in (63, 90)
     ]
     times = [[10.0] * 10, [10.1] * 10, [10.2] * 10]
@@ -443,7 +441,7 @@ def test_disturbances_share_a_note_and_the_method_has_rounds_and_noise_floor(ben
     assert f"Idle power: {idle_power}; not subtracted" in text
     assert "Warm-up: until a window of steps is stable, not counted: stable (2 cases)" in text
     assert "Timing: throughput mode: " in text
-    assert document["Every case"].columns("Others' processors (%)") == [["63"], ["63"]]
+    assert document["Every case"].columns("CPU use of other processes (%)") == [["63"], ["63"]]
     assert len(document["CPU – FP32"].columns("p50 (ms)")) == 1, "the repetition is no choice of its own"
 
 

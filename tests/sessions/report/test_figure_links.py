@@ -20,7 +20,7 @@ def test_plots_are_linked_in_order_at_the_end_of_their_sections() -> None:
 
 
 def test_plot_without_a_section_gets_its_own_heading() -> None:
-    text = with_plots(REPORT, [picture("a", "Parts of a step")], "x")
+    text = with_plots(REPORT, [picture("a", "Step breakdown")], "x")
     assert text == REPORT + "\n## Figures\n\n![A title. How to read it.](x/a.svg)\n"
 
 

@@ -378,7 +378,7 @@ def _facts(read: Any, text: str) -> list[str]:
 
 def test_report_names_what_only_the_full_one_has(bench: Any) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(2, 15.0))
-    assert markdown(session).splitlines()[-1].startswith("Left out here, and written with --full: ")
+    assert markdown(session).splitlines()[-1].startswith("Omitted here; include with --full: ")
     full = markdown(session, full=True)
     assert "--full" not in full
     assert "## Every case" in full and "## Every case" not in markdown(session)

@@ -129,7 +129,7 @@ def test_known_facts_are_equal_and_a_session_without_them_is_named(bench: Any) -
 
     box = Host(hostname="box", platform="Linux")
     both = compare_sessions([ComparedSession.of("a", session(box)), ComparedSession.of("b", session(box))])
-    assert systems.no_differences_text(both) == "Same machine, same software, same work, same settings."
+    assert systems.no_differences_text(both) == "Same machine, same software, same workload, same settings."
     assert systems.unrecorded_text(both) == ""
     silent = compare_sessions(
         [ComparedSession.of("a", session(box)), ComparedSession.of("b", session(box, None))]
@@ -298,7 +298,7 @@ def test_shorter_median_with_a_longer_tail_is_not_clearly_ahead(bench: Any, read
     assert latency.startswith("Minimum latency: cpu fp32 threads=2 bs=1: median ") and " 10.0 ms" in latency
     assert "; but its p99 is longer: 40.0 against 11.6 ms" in latency
     row = document.need("Minimum latency")
-    assert row["How sure"] == "ahead of the next, but not in its slow steps (p99)"
+    assert row["Confidence"] == "ahead of the next, but not in its slow steps (p99)"
     assert row["Figure (95% interval)"].endswith(", p99 40.0 ms")
 
 

@@ -60,7 +60,7 @@ PHRASES = (
     "inf",
 )
 """Constructions that readers stumbled over, and what no report may print."""
-ZERO_IS_NEWS = r"gain|doubling|Pays off|Break-even|Cold steps|^No\.$|^At \(s\)$"
+ZERO_IS_NEWS = r"gain|doubling|Pays off|Break-even|Cold cost|^No\.$|^At \(s\)$"
 """Columns in which a zero is a result, a number or a moment."""
 PATTERNS = (
     r"(?<![\d.,=])1 (?:case|thread|step|round|sample|token|other|row|processor)s\b",

@@ -717,13 +717,13 @@ def cells(report: str) -> list[tuple[int, int]]:
     return found
 
 
-COMPARED = (*BY_CASE, *BY_BATCH_SIZE, "Parts of a step")
+COMPARED = (*BY_CASE, *BY_BATCH_SIZE, "Step breakdown")
 NOT_COMPARED = (
     "Case",
     "Batch size",
     "Share of the measured bandwidth, upper bound (%)",
     "Reason if unknown",
-    "Against the size before",
+    "Relative to the previous size",
     "Ended by",
     "Markers",
 )

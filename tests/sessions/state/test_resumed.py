@@ -307,13 +307,13 @@ def test_case_is_compared_with_the_peaks_of_its_part(bench: Any) -> None:
 def test_report_lists_each_resume_with_time_and_machine(whole: list[AnyEvent]) -> None:
     text = markdown(applied(whole))
     assert "once: 2026-11-21T12:00:00Z after 6 s" in text.replace("6.0 s", "6 s")
-    assert "Resumed elsewhere" not in text
+    assert "Resumed on a different machine" not in text
     moved = [
         resumed(each.t, *each.cases, changed=("Host: box → spare",)) if isinstance(each, Resumed) else each
         for each in whole
     ]
     text = markdown(applied(moved))
-    assert "Resumed elsewhere" in text and "Host: box → spare" in text
+    assert "Resumed on a different machine" in text and "Host: box → spare" in text
     assert "2 cases, from cpu fp32 bs=2 on, measured after" in text
 
 
@@ -329,7 +329,7 @@ def test_report_lists_cases_measured_before_and_after_a_resume(bench: Any) -> No
         end(0, 8.0),
     ]
     assert "1 case of them only in part" in markdown(applied([*made, *events]))
-    assert "no case has ended since" in markdown(applied([*made, *events[:-1]]))
+    assert "no case has finished since" in markdown(applied([*made, *events[:-1]]))
 
 
 def test_messages_and_resumes_are_kept(whole: list[AnyEvent]) -> None:

@@ -27,20 +27,20 @@ def around(**readings: Any) -> Environment:
     ("readings", "marks"),
     [
         ({}, ()),
-        ({"others_cpu_percent": 63.0}, ("disturbed: others used 63% of a processor",)),
-        ({"others_cpu_percent": 25.0}, ("disturbed: others used 25% of a processor",)),
+        ({"others_cpu_percent": 63.0}, ("disturbed: other processes used 63% CPU",)),
+        ({"others_cpu_percent": 25.0}, ("disturbed: other processes used 25% CPU",)),
         ({"others_cpu_percent": 24.9}, ()),
-        ({"involuntary_switches": 1000}, ("disturbed: interrupted 500 times a second",)),
-        ({"involuntary_switches": 200}, ("disturbed: interrupted 100 times a second",)),
+        ({"involuntary_switches": 1000}, ("disturbed: 500 context switches per second",)),
+        ({"involuntary_switches": 200}, ("disturbed: 100 context switches per second",)),
         ({"involuntary_switches": 199}, ()),
         ({"involuntary_switches": 1000, "others_cpu_percent": 0.9}, ()),
         (
             {"involuntary_switches": 1000, "others_cpu_percent": 1.0},
-            ("disturbed: interrupted 500 times a second",),
+            ("disturbed: 500 context switches per second",),
         ),
         ({"involuntary_switches": 1000, "beside": 1}, ()),
-        ({"others_cpu_percent": 63.0, "beside": 1}, ("disturbed: others used 63% of a processor",)),
-        ({"stood_still_s": 3.2}, ("disturbed: stood still for 3 s",)),
+        ({"others_cpu_percent": 63.0, "beside": 1}, ("disturbed: other processes used 63% CPU",)),
+        ({"stood_still_s": 3.2}, ("disturbed: stalled for 3 s",)),
         ({"gpu_processes": 0}, ()),
         ({"gpu_processes": 1}, ("shared GPU with 1 other process",)),
         ({"gpu_processes": 2}, ("shared GPU with 2 other processes",)),
@@ -55,7 +55,7 @@ def test_others_mark_a_case_of_two_seconds_from_a_threshold_on(
 def test_a_few_milliseconds_say_nothing_of_a_rate() -> None:
     assert contention_marks(around(involuntary_switches=1000), 0.19) == ()
     assert contention_marks(around(involuntary_switches=20), 0.2) == (
-        "disturbed: interrupted 100 times a second",
+        "disturbed: 100 context switches per second",
     )
 
 
@@ -116,7 +116,7 @@ def test_limits_of_the_clock_are_neither_marked_nor_slow_a_case(limit: str) -> N
     assert slowest(limited, device="cuda:0") == Slowdown()
 
 
-QUOTA = "disturbed: its CPU quota stopped it in 80% of the quota's periods"
+QUOTA = "disturbed: CPU quota stopped the worker in 80% of the quota's periods"
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_case_earns_every_mark_at_once() -> None:
 
 
 def test_over_rounds_the_worst_of_each_disturbance_is_told_with_its_rounds() -> None:
-    others = "disturbed: others used {}% of a processor"
+    others = "disturbed: other processes used {}% CPU"
     rounds = [
         ("random weights", others.format(63)),
         ("random weights",),
@@ -162,7 +162,7 @@ def test_over_rounds_the_worst_of_each_disturbance_is_told_with_its_rounds() -> 
 
 
 def test_marks_are_counted_by_kind() -> None:
-    marks = ("disturbed: interrupted 500 times a second", "clock at 70% of its default", "random weights")
+    marks = ("disturbed: 500 context switches per second", "clock at 70% of its default", "random weights")
     assert [mark_kind(mark) for mark in marks] == ["disturbed", "clock", "random weights"]
 
 
@@ -202,7 +202,7 @@ def slowest(environment: Environment, **options: Any) -> Slowdown:
 OTHERS, SHARED, STILL = (
     "other processes were running",
     "another process used the GPU",
-    "the machine stood still",
+    "the machine stalled",
 )
 THROTTLED, BELOW = "the GPU was throttled", "the GPU ran below its default clock"
 

@@ -651,7 +651,7 @@ def test_a_machine_at_another_pace_may_account_for_a_difference(bench: Any) -> N
     for plain, paced in ((pair.latency, found.latency), (pair.throughput, found.throughput)):
         assert plain is not None and paced is not None and plain.bounds is not None
         assert paced.bounds == near(plain.bounds.wider(1.5, 1.25))
-        assert (paced.outside, paced.inner) == (("the machine itself ran at another pace",), plain.bounds)
+        assert (paced.outside, paced.inner) == (("the machine itself ran at a different speed",), plain.bounds)
     assert (found.verdict, found.ratio and found.ratio.doubt) == (UNSURE, Doubt.OUTSIDE)
     assert widened_for_machine_speed(pair, (1.0, 1.0)) == pair
     assert widened_for_machine_speed(pair, (1.2, 1.1)).verdict is FASTER

@@ -65,7 +65,7 @@ def test_options_of_texts_are_skipped_with_synthetic_tokens() -> None:
 @pytest.mark.parametrize(
     ("task", "options", "reason"),
     [
-        ("classify", ("precision=int8", "quantization=bnb-int8"), "int8 quantizes the weights already"),
+        ("classify", ("precision=int8", "quantization=bnb-int8"), "int8 already quantizes the weights"),
         ("classify", ("quantization=torchao-fp8",), "torchao-fp8 needs a CUDA device"),
         ("classify", ("attention=sdpa-cudnn",), "attention sdpa-cudnn needs a CUDA device"),
         ("classify", ("attention=flash2",), "flash attention needs a CUDA device"),
@@ -78,7 +78,7 @@ def test_options_of_texts_are_skipped_with_synthetic_tokens() -> None:
         ("lm-train", ("quantization=bnb-nf4",), "quantized weights can't be trained"),
         ("lm-train", ("quantization=torchao-int8", "lora=r8"), "quantized weights can't be trained"),
         ("lm-train", ("liger=true",), "liger's layers need a CUDA device"),
-        ("step.py:make", ("quantization=bnb-nf4",), "a step of your own gets no quantization"),
+        ("step.py:make", ("quantization=bnb-nf4",), "quantization doesn't apply to a step of your own"),
     ],
 )
 def test_an_option_that_can_not_be_applied_is_skipped(task: str, options: tuple[str, ...], reason: str) -> None:

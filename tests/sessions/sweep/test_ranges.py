@@ -120,7 +120,7 @@ def test_an_unknown_word_is_answered_with_the_nearest_and_the_known() -> None:
     with pytest.raises(BenchtuiError) as caught:
         check("amp_fp16", "precision")
     assert str(caught.value) == (
-        "precision: 'amp_fp16' is not known (did you mean 'amp-fp16'?); allowed: fp32, amp-fp16"
+        "precision: 'amp_fp16' is not recognized (did you mean 'amp-fp16'?); allowed: fp32, amp-fp16"
     )
 
 

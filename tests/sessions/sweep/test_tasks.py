@@ -46,10 +46,10 @@ def test_entry_that_a_task_can_not_have_is_one_clear_line(task: str, override: s
         ("classify", "new_tokens=5,6", "new_tokens is for tasks generate, serve-batch, speech only"),
         ("classify", "pooling=cls", "pooling is for task embed only"),
         ("image", "padding=longest", "no text to tokenize or pad"),
-        ("serve-batch", "padding=longest", "task serve-batch pads nothing"),
+        ("serve-batch", "padding=longest", "task serve-batch doesn't pad"),
         ("serve-batch", "compile=default", "use compile = off"),
         ("serve-batch", "precision=amp-bf16", "without autocast"),
-        ("serve-batch", "attention=flex", "runs with eager, sdpa and flash attention"),
+        ("serve-batch", "attention=flex", "supports only eager, sdpa and flash attention"),
         ("serve-batch", "cache=static", "cache is for task generate only"),
     ],
 )

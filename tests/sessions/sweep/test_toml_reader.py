@@ -132,12 +132,12 @@ def test_the_file_names_a_sweep_that_has_no_name(tmp_path: Path) -> None:
         ("measure.baseline.seed = 1", "measure.baseline.seed: unknown entry"),
         ("name = 3", "name: 3 is not text; write it in quotes"),
         ('name = " "', "name: ' ' is not text"),
-        ('weights = "none"', "weights: 'none' is not known; allowed: pretrained, random"),
+        ('weights = "none"', "weights: 'none' is not recognized; allowed: pretrained, random"),
         ("weights = ['random']", "weights: ['random'] is not text"),
         ("axes = 3", "axes: 3 is not a table of entries"),
         (
             "axes.precision = 'fp61'",
-            "axes.precision: 'fp61' is not known (did you mean 'fp16'?); allowed: fp32, tf32",
+            "axes.precision: 'fp61' is not recognized (did you mean 'fp16'?); allowed: fp32, tf32",
         ),
         ("axes.device = 'gpu'", "axes.device: 'gpu' is not a device; allowed: cpu, cuda, cuda:N"),
         ("axes.device = 'cuda:01'", "axes.device: 'cuda:01' is not a device"),
@@ -151,16 +151,19 @@ def test_the_file_names_a_sweep_that_has_no_name(tmp_path: Path) -> None:
             "measure.baseline.batch_size: '1..2' is not a single value",
         ),
         ("measure.baseline = 'fp32'", "measure.baseline: 'fp32' is not a table"),
-        ("task = 'clasify'", "task: 'clasify' is not known (did you mean 'classify'?)"),
+        ("task = 'clasify'", "task: 'clasify' is not recognized (did you mean 'classify'?)"),
         ("axes.threads = -1", "axes.threads: -1 is not a whole number from 0 to 4096"),
         ("axes.threads = 5000", "axes.threads: 5000 is not a whole number from 0 to 4096"),
         ("axes.threads = '0..8*2'", "axes.threads: '0..8*2' never advances; a factor leaves 0 as it is"),
-        ("axes.padding = 'none'", "axes.padding: 'none' is not known; allowed: max, longest"),
+        ("axes.padding = 'none'", "axes.padding: 'none' is not recognized; allowed: max, longest"),
         ("train.learning_rate = 0", "train.learning_rate: 0 is not a number above 0"),
         ("train.learning_rate = nan", "train.learning_rate: nan is not a number above 0"),
         ("train.learning_rate = 'x'", "train.learning_rate: 'x' is not a number above 0"),
         ("train.activation_checkpointing = 1", "train.activation_checkpointing: 1 is neither true nor false"),
-        ('train.optimizer = "lion"', "train.optimizer: 'lion' is not known; allowed: auto, fused, foreach"),
+        (
+            'train.optimizer = "lion"',
+            "train.optimizer: 'lion' is not recognized; allowed: auto, fused, foreach",
+        ),
         ("train.accumulation = 0", "train.accumulation: 0 is not a whole number from 1"),
         ("generate.new_tokens = 0", "generate.new_tokens: 0 is not a whole number from 1"),
         ("generate = 3", "generate: 3 is not a table of entries"),
@@ -477,7 +480,7 @@ def test_a_cluster_is_named_with_what_may_run_where() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("run.executor = 'slurm'", "run.executor: 'slurm' is not known; allowed: local, ray"),
+        ("run.executor = 'slurm'", "run.executor: 'slurm' is not recognized; allowed: local, ray"),
         (
             "run.address = 'head'",
             "run.address: 'head' is not the address of a Ray cluster; allowed: auto, host:port,",
@@ -486,7 +489,7 @@ def test_a_cluster_is_named_with_what_may_run_where() -> None:
         ("run.address = 'a b:1'", "run.address: 'a b:1' is not the address"),
         ("run.place = '*'", "run.place: '*' names no nodes; allowed: a kind (H100)"),
         ("run.place = 3", "run.place: 3 is not text"),
-        ("run.lost = 'wait'", "run.lost: 'wait' is not known; allowed: fail, repeat"),
+        ("run.lost = 'wait'", "run.lost: 'wait' is not recognized; allowed: fail, repeat"),
         ("run.repeat_on_each = 1", "run.repeat_on_each: 1 is neither true nor false"),
         ("axes.machine = 'two words'", "axes.machine: 'two words' names no nodes; allowed: a kind (H100)"),
         ("axes.machine = 'a\\nb'", "axes.machine: 'a\\\\nb' names no nodes"),
@@ -575,9 +578,9 @@ def test_the_options_of_one_case_are_held_to_what_a_sweep_may_name() -> None:
     [
         ({"device": "cuda:*"}, "device: 'cuda:\\*' is not a device"),
         ({"device": "cpu,cuda:0"}, "device: 'cpu,cuda:0' is not a single value"),
-        ({"precision": "fp23"}, "precision: 'fp23' is not known"),
-        ({"compile": "on"}, "compile: 'on' is not known"),
-        ({"padding": "least"}, "padding: 'least' is not known"),
+        ({"precision": "fp23"}, "precision: 'fp23' is not recognized"),
+        ({"compile": "on"}, "compile: 'on' is not recognized"),
+        ({"padding": "least"}, "padding: 'least' is not recognized"),
     ],
 )
 def test_the_options_of_a_case_that_no_sweep_may_name_are_refused(options: dict[str, str], error: str) -> None:
@@ -608,6 +611,6 @@ def test_cases_to_explain(text: str, cases: tuple[str, ...]) -> None:
 
 def test_unknown_case_to_explain_lists_the_known_ones() -> None:
     with pytest.raises(
-        BenchtuiError, match=r"measure.explain: 'worst' is not known; allowed: all, baseline, best"
+        BenchtuiError, match=r"measure.explain: 'worst' is not recognized; allowed: all, baseline, best"
     ):
         parse_sweep('model = "m"\n[measure]\nexplain = "worst"', "x")

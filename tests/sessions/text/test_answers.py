@@ -67,7 +67,7 @@ def test_facts_of_a_case_name_random_weights_and_reasons(bench: Any) -> None:
         ("same top token", "99.0 %"),
         ("SQNR", "40.0 dB"),
     ]
-    assert answer_facts(session.cases[2]) == [("none because", "the step has no method answer()")]
+    assert answer_facts(session.cases[2]) == [("not compared", "the step has no method answer()")]
 
 
 @pytest.mark.parametrize("value", [-1.0, -1e18, 1e18])

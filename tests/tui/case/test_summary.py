@@ -75,8 +75,8 @@ def test_limits_compare_a_case_with_its_device_peaks() -> None:
     assert shown(work, peaks) == [
         "per step 12.0 GFLOP",
         "arithmetic 120 GFLOP/s, 80.0 % of the measured peak, 150",
-        "moves 0.250 GB at most",
-        "memory 2.50 GB/s, 25.0 % of the measured peak, 10.0 at most",
+        "moves up to 0.250 GB",
+        "memory up to 2.50 GB/s, 25.0 % of the measured peak, 10.0",
         "device busy for 99 % of a step",
         "attention kernel flash",
         "limited by arithmetic",
@@ -128,7 +128,7 @@ def test_environment_shows_clocks_performance_states_and_throttling() -> None:
         "performance state P0, P2",
     ]
     unread = section("Environment", CONFIG, environment=Environment(worker_cpu=1.0))
-    assert unread == ["worker CPU 1.00 of one"]
+    assert unread == ["worker CPU 100 %"]
 
 
 def test_case_of_another_tool_shows_no_options_and_no_samples() -> None:

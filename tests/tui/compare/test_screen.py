@@ -105,7 +105,7 @@ async def test_pairs_are_listed_with_their_verdict(opened: Any, pair: Pair) -> N
         assert "= same" in two and "S slower" in four
         assert "B is 2.00x as fast" in shown.text
         assert "A  n 90   p50 10.0 ms" in shown.text
-        assert "letters: medians" in shown.text
+        assert "A, B: medians" in shown.text
 
 
 async def test_the_page_says_the_decision_as_the_report_does(opened: Any, pair: Pair) -> None:

@@ -42,12 +42,12 @@ def test_session_without_its_first_event_is_rejected(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "text", "told"),
     [
-        ("axes.precision", "fp61", "precision: 'fp61' is not known (did you mean 'fp16'?); allowed: fp32"),
+        ("axes.precision", "fp61", "precision: 'fp61' is not recognized (did you mean 'fp16'?); allowed: fp32"),
         ("axes.batch_size", "8..1", "batch_size: '8..1': start is larger than end"),
         ("measure.warmup", "-1", "warmup: -1 is not a whole number"),
         ("measure.baseline", "precision", "baseline: 'precision' is not a pair"),
         ("model", "", "model is missing; name a hub id"),
-        ("task", "clasify", "task: 'clasify' is not known (did you mean 'classify'?)"),
+        ("task", "clasify", "task: 'clasify' is not recognized (did you mean 'classify'?)"),
     ],
 )
 def test_invalid_text_raises_and_changes_nothing(path: Path, entry: str, text: str, told: str) -> None:

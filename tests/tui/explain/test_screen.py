@@ -67,7 +67,7 @@ async def test_page_of_a_recorded_profile(story: Any, opened: Any, profiling: Fa
         text = await why(seen)
         assert profiling.asked == []
         for fact in (
-            "▸ In 28% of the step (8.00 ms) the main thread sleeps",
+            "▸ For 28% of the step (8.00 ms), the main thread sleeps",
             "matrix products",
             "aten::addmm",
             "28.8 TFLOP/s",

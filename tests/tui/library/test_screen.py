@@ -113,7 +113,7 @@ async def test_sessions_are_listed_with_outcome_and_best_throughput(
         assert "3 sessions" in listed.text
         gamma, beta, alpha = listed.rows
         assert gamma.split()[:2] == ["▸", "gamma"]
-        assert "■ interrupted" in gamma and "■ cut off" in beta and "✓ completed" in alpha
+        assert "■ interrupted" in gamma and "■ crashed" in beta and "✓ completed" in alpha
         assert all("2/2" in row and "125" in row and "box" in row for row in listed.rows)
         assert "best      125 samples/s: cuda:0 fp32 seq 128 bs 2" in listed.text
         assert "⚑ random weights" in listed.text
@@ -169,9 +169,9 @@ async def test_filter_applies_while_typing(three_sessions: AppContext, opened: A
     async with opened(app_context=three_sessions) as seen:
         listed = await LibraryPilot(seen).begin()
         await listed.press("slash")
-        await listed.type("cut")
+        await listed.type("crash")
         assert len(listed.rows) == 1 and listed.chosen == "beta"
-        assert '1 of 3 sessions matching "cut"' in listed.text
+        assert '1 of 3 sessions matching "crash"' in listed.text
         await listed.press("enter")
         assert len(listed.rows) == 1
         await listed.press("escape")

@@ -173,13 +173,13 @@ def test_row_shows_the_outcome_of_a_session(engine: Any) -> None:
         "completed": item("a"),
         "running": item("a", engine=engine, summary=None),
         "reading": item("a", summary=None),
-        "cut off": replace(THREE[0], summary=Summary(outcome="cut off")),
+        "crashed": replace(THREE[0], summary=Summary(outcome="crashed")),
         "unreadable": replace(THREE[0], summary=Summary(outcome="unreadable")),
     }
     signs = {word: row(each, "", UNICODE).cells["state"] for word, each in states.items()}
     assert signs["completed"] == ("✓ completed", "good")
     assert signs["running"] == ("▶ running", "accent")
     assert signs["reading"] == ("reading", "muted")
-    assert signs["cut off"] == ("■ cut off", "warning")
+    assert signs["crashed"] == ("■ crashed", "warning")
     assert signs["unreadable"] == ("✗ unreadable", "bad")
     assert all(row(each, "A", ASCII).cells["state"][0].isascii() for each in states.values())

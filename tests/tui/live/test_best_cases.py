@@ -23,7 +23,7 @@ def test_the_star_stands_on_the_clearly_best_row(story: Any) -> None:
     assert stars(case_rows(story)) == [False, False, True]
 
 
-@pytest.mark.parametrize("mark", ["disturbed: others used 60% of a processor", "throttled: hw thermal"])
+@pytest.mark.parametrize("mark", ["disturbed: other processes used 60% CPU", "throttled: hw thermal"])
 def test_a_doubtful_row_has_no_star(story: Any, mark: str) -> None:
     story.begin(rounds=3).case(0, 10.0, rounds=3).case(1, 10.0, rounds=3).case(
         2, 10.0, 20, mark, rounds=3

@@ -22,9 +22,9 @@ def session_with(story: Any, used: float, worker: float, cpu_count: int = 4) -> 
     ("used", "worker", "cpus", "words"),
     [
         (210.0, 200.0, 4, "● quiet machine"),
-        (250.0, 200.0, 4, "⚑ noisy: others use 50% CPU"),
+        (250.0, 200.0, 4, "⚑ noisy: other processes use 50% CPU"),
         (250.0, 200.0, 64, "● quiet machine"),
-        (50.0, 0.0, 4, "⚑ noisy: others use 50% CPU"),
+        (50.0, 0.0, 4, "⚑ noisy: other processes use 50% CPU"),
     ],
 )
 def test_light_shows_the_use_of_processors_by_others(

@@ -31,9 +31,9 @@ async def test_zoom_fills_the_screen_and_tab_cycles_panels(story: Any, engine: A
             await seen.press("tab")
         assert [title.split("  ")[0] for title in titles] == [
             "Step times",
-            "Steps by their time",
+            "Step-time histogram",
             "Machine",
-            "Parts of a step",
+            "Step breakdown",
             "table",
             "Log",
         ]

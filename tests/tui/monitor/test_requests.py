@@ -51,7 +51,7 @@ def test_each_request_reaches_the_engine(requests_and_cases: Any, engine: Any) -
         ("batch_size", "use option=value, where option is one of machine, model, device"),
         ("colour=red", "'colour=red': use option=value"),
         ("batch_size=many", "batch_size: 'many' is not a whole number"),
-        ("precision=fp17", "precision: 'fp17' is not known"),
+        ("precision=fp17", "precision: 'fp17' is not recognized"),
         ("device=cpu precision=tf32", "on cpu it would measure fp32 again"),
         ("device=5", "device: 5"),
     ],

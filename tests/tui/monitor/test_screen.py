@@ -190,10 +190,10 @@ async def test_a_vanished_engine_is_reported(story: Any, engine: Any, opened: An
         await seen.look()
         assert seen.panel("log")[-1].strip() == "engine gone; resume with: benchtui run --resume trial"
         assert seen.panel("current")[2].startswith("2 left: benchtui run --resume trial   ")
-        assert seen.panel("heading")[0].endswith("cut off")
-        assert "■ cut short" in seen.table[1]
+        assert seen.panel("heading")[0].endswith("crashed")
+        assert "■ incomplete" in seen.table[1]
         await seen.press("q")
-    assert seen.exit_reason == ExitReason("cut off", story.path)
+    assert seen.exit_reason == ExitReason("crashed", story.path)
 
 
 async def test_session_text_cannot_control_the_terminal(story: Any, engine: Any, opened: Any) -> None:
@@ -506,7 +506,7 @@ async def test_a_case_cut_short_keeps_its_metrics(story: Any, opened: Any) -> No
     story.begin().start(0).prepare(0).steps(0, [10.0] * 8)
     async with opened(story.path) as seen:
         await seen.press("g")
-        assert seen.panel("current")[1].startswith("cut short")
+        assert seen.panel("current")[1].startswith("incomplete")
         assert "p50 10.0 ms" in seen.panel("current")[2]
 
 
@@ -545,7 +545,7 @@ async def test_a_stopped_sweep_counts_what_was_run(story: Any, opened: Any) -> N
 
 
 async def test_marks_of_one_kind_appear_once_in_the_heading(story: Any, engine: Any, opened: Any) -> None:
-    marks = ("disturbed: others used 123% of a processor", "disturbed: interrupted 1464 times a second")
+    marks = ("disturbed: other processes used 123% CPU", "disturbed: 1464 context switches per second")
     story.begin().start(0).prepare(0, *marks, "random weights")
     async with opened(story.path, engine) as seen:
         assert seen.panel("heading")[1].count("⚑") == 2
@@ -570,7 +570,7 @@ async def test_the_table_fills_its_height_after_it_grows_or_the_filter_is_cleare
 
 
 async def test_the_filter_finds_both_spellings_of_a_case(story: Any, opened: Any) -> None:
-    story.begin().case(0).case(1).case(2, 10.0, 20, "disturbed: others used 60% of a processor").end()
+    story.begin().case(0).case(1).case(2, 10.0, 20, "disturbed: other processes used 60% CPU").end()
     async with opened(story.path) as seen:
         for words, count in (("bs=4", 1), ("bs 4", 1), ("noisy", 1), ("seq 128", 3)):
             await seen.press("slash", *("space" if letter == " " else letter for letter in words), "enter")
@@ -625,7 +625,7 @@ async def test_click_selects_a_case_sorts_and_a_double_click_opens_it(
 
 
 async def test_a_noisy_case_says_why_as_soon_as_it_is_selected(story: Any, engine: Any, opened: Any) -> None:
-    mark = "disturbed: others used 120% of a processor"
+    mark = "disturbed: other processes used 120% CPU"
     story.begin().case(0).case(1, 10.0, 20, mark).start(2)
     async with opened(story.path, engine) as seen:
         await seen.press("g")

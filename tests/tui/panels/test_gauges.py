@@ -6,6 +6,7 @@ from rich.cells import cell_len
 
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
 from benchtui.tui.drawing.styled_text import Line
+from benchtui.tui.model.machine_gauges import FOREIGN
 from benchtui.tui.panels.gauge_rows import Gauge, Machine
 from benchtui.tui.panels.gauges import Machines, gauge_height, gauge_lines, machine_title
 
@@ -111,12 +112,12 @@ def test_columns_are_dropped_whole_as_the_panel_narrows() -> None:
 
 def test_hidden_gpus_are_summed_up_without_the_host_and_the_own_one_stays() -> None:
     devices = [gpu(index) for index in range(8)]
-    devices[2] = gpu(2, standing="foreign", notes=("in use by others",))
+    devices[2] = gpu(2, standing="foreign", notes=FOREIGN)
     devices[3] = gpu(3, alarming=True, notes=("THROTTLED: HW thermal slowdown", "THROTTLED"))
     devices[7] = gpu(7, standing="own")
     rows = drawn(wall(*devices, own=frozenset({7})), 76, 3)
     assert [row[:2] for row in rows[:2]] == [" 0", "▸7"]
-    assert rows[2] == " 6 more GPUs, 1 in use by others, 1 THROTTLED: z"
+    assert rows[2] == " 6 more GPUs, 1 used by other processes, 1 THROTTLED: z"
 
 
 def test_own_gpu_is_bright_and_others_are_dimmed() -> None:
@@ -127,10 +128,10 @@ def test_own_gpu_is_bright_and_others_are_dimmed() -> None:
 
 
 def test_gpu_of_others_is_flagged_in_amber_with_words() -> None:
-    devices = (gpu(0, standing="own"), gpu(1, standing="foreign", notes=("in use by others",)))
+    devices = (gpu(0, standing="own"), gpu(1, standing="foreign", notes=FOREIGN))
     _, line = gauge_lines(wall(*devices), 116, 2, UNICODE)
     assert line[0] == ("⚑1 H100", "warning") and any(
-        "in use by others" in text and role == "warning" for text, role in line
+        "other processes" in text and role == "warning" for text, role in line
     )
 
 

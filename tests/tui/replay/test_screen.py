@@ -233,7 +233,7 @@ async def test_panels_zoom_as_in_the_monitor_and_esc_unzooms_first(recorded: Pat
         assert seen.panel("zoom")[0].startswith("Step times")
         assert seen.panel("keys")[0].split()[:2] == ["z", "back"]
         await seen.press("tab")
-        assert seen.panel("zoom")[0].startswith("Steps by their time")
+        assert seen.panel("zoom")[0].startswith("Step-time histogram")
         await seen.press("escape")
         assert "playing" in seen.panel("transport")[0] and "space play/pause" in seen.panel("keys")[0]
 
@@ -269,7 +269,7 @@ async def test_help_describes_the_replay(recorded: Path, opened: Any) -> None:
 async def test_the_palette_lists_transport_actions_and_no_live_ones(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start()) as seen:
         names = {command.title for command in seen.app.get_system_commands(seen.app.screen)}
-        assert {"Play or pause", "Next event", "Play faster", "Go to 30 %", "Next place"} <= names
+        assert {"Play or pause", "Next event", "Play faster", "Go to 30 %", "Next tab"} <= names
         assert not names & {"Detach", "Stop the sweep", "Skip the case that runs", "Freeze the display"}
 
 
@@ -299,8 +299,8 @@ async def test_a_cut_off_recording_ends_as_cut_off(story: Any, opened: Any) -> N
         assert "running" not in seen.panel("log")[-1] and "left" in seen.panel("heading")[0]
         seen.clock.now_s += 100
         await seen.look()
-        assert "cut off" in seen.panel("heading")[0]
-        assert "cut short" in seen.table[1]
+        assert "crashed" in seen.panel("heading")[0]
+        assert "incomplete" in seen.table[1]
 
 
 async def test_a_resume_is_an_event_to_jump_to(story: Any, opened: Any) -> None:

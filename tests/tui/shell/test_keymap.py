@@ -129,11 +129,13 @@ async def test_invalid_settings_file_does_not_prevent_startup(
     story: Any, opened: Any, app_context: Any
 ) -> None:
     preferences = Preferences()
-    preferences.problems = ("config.toml: hz: [oops] is not known",)
+    preferences.problems = ("config.toml: hz: [oops] is not recognized",)
     story.begin().case(0).end()
     async with opened(story.path, app_context=replace(app_context, preferences=preferences)) as seen:
         await seen.pilot.pause(0.2)
-        assert [toast.message for toast in seen.app._notifications] == ["config.toml: hz: [oops] is not known"]
+        assert [toast.message for toast in seen.app._notifications] == [
+            "config.toml: hz: [oops] is not recognized"
+        ]
 
 
 async def test_messages_name_mapped_keys(opened: Any, app_context: Any) -> None:

@@ -1,8 +1,8 @@
 from benchtui.sessions.stats.disturbance import is_disturbed
 from benchtui.tui.table.mark_words import mark_word, merge_by_kind
 
-NOISY = "disturbed: others used 123% of a processor"
-SWITCHES = "disturbed: interrupted 1464 times a second"
+NOISY = "disturbed: other processes used 123% CPU"
+SWITCHES = "disturbed: 1464 context switches per second"
 
 
 def test_the_gravest_mark_gives_the_word() -> None:

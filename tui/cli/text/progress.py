@@ -194,7 +194,7 @@ def progress_line(session: Session, event: AnyRecord) -> str | None:
         case OrderChanged():
             return f"  new order of {len(event.cases)} pending cases"
         case Paused() | Continued():
-            return "  paused: no new case starts" if isinstance(event, Paused) else "  continued"
+            return "  paused: no new cases will start" if isinstance(event, Paused) else "  continued"
         case NodeJoined() | NodeLost():
             return f"  node {event.node} {_node_text(event)}"
         case Resumed():
@@ -274,7 +274,7 @@ def measured_case(case: CaseState, session: Session) -> MeasuredCaseJson:
 
 
 def summary_line(session: Session, path: Path, engine: Engine | None = None) -> str:
-    """Summarize outcomes and name the session file. If cut off, add the engine's last message."""
+    """Summarize outcomes and name the session file. If the engine died, add its last message."""
     counts: dict[str, int] = {}
     for case in session.cases:
         counts[case.state] = counts.get(case.state, 0) + 1
@@ -305,4 +305,4 @@ def _cut_off_text(session: Session, engine: Engine | None) -> str:
     if session.finished:
         return ""
     reason = engine.last_words() if engine else None
-    return "; the engine died and the session was cut off" + (f": {reason}" if reason else "")
+    return "; the engine crashed, and the session is incomplete" + (f": {reason}" if reason else "")

@@ -163,7 +163,7 @@ def test_compiling_steps_and_outliers_are_marked(bench: Any, traced: Write) -> N
     assert slices(events, "warm-up step, compiling") == [(5_191_000, 800_000)], "not in the discarded attempt"
     assert len(slices(events, "step, compiling")) == 1
     assert instants(events, "outlier") == [(6_930_000, "outlier")]
-    assert instants(events, "mark") == [(4_100_000, "measured again: the GPU was throttled")]
+    assert instants(events, "mark") == [(4_100_000, "remeasured: the GPU was throttled")]
 
 
 def test_readings_are_counters_of_their_machine_and_gpu(traced: Write) -> None:
@@ -184,7 +184,7 @@ def test_readings_are_counters_of_their_machine_and_gpu(traced: Write) -> None:
     assert counters(events, "CPU power (W)") == [(2_000_000, 100.0)]
     assert [names[each["pid"]] for each in events if each["ph"] == "C"] == ["far", "far", "far: GPU 3"]
     assert slices(events, "hw thermal") == [(1_500_000, 500_000)]
-    assert slices(events, "stood still") == [(3_000_000, 2_000_000)]
+    assert slices(events, "stalled") == [(3_000_000, 2_000_000)]
 
 
 def test_workers_on_one_device_have_their_own_tracks(bench: Any, traced: Write) -> None:

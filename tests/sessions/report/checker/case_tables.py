@@ -399,7 +399,7 @@ SCALING: dict[str, Check] = {
     "Per item, relative to first batch size": _number(_per_item_relative),
     "Throughput relative to linear scaling": _number(_against_linear),
     "Gain per doubling (%)": _number(_per_doubling),
-    "Against the size before": _check_verdict,
+    "Relative to the previous size": _check_verdict,
 }
 LIMITS: dict[str, Check] = {
     "GFLOP/step": _number(_flops),
@@ -429,7 +429,7 @@ EVERY_CASE: dict[str, Check] = {
     "Last line on stderr": _text(lambda row: row["stderr_line"]),
     "Ended by": _text(lambda row: row["stop"]),
     "Outliers": _of("outliers"),
-    "Others' processors (%)": _of("others_cpu_percent"),
+    "CPU use of other processes (%)": _of("others_cpu_percent"),
     "Lowest SM clock (MHz)": _skip,
     "Memory clock (MHz)": _of("memory_clock_mhz"),
     "Performance state": _skip,
@@ -437,7 +437,7 @@ EVERY_CASE: dict[str, Check] = {
     "Highest temperature (°C)": _of("temperature_c"),
     "Repeated": _skip,
     "Graphs": _check_graphs,
-    "GPU utilization, by the source (%)": _of("reported_gpu_utilization_percent"),
+    "GPU utilization, as imported (%)": _of("reported_gpu_utilization_percent"),
     "Call of torch.compile, before it compiles (s)": _of("reported_compile_call_s"),
     "Markers": _check_marks,
 }
@@ -485,7 +485,7 @@ def check_tables(reader: Reader, part: Part) -> None:
         named = all("Case" in row for row in part.rows)  # by the tool that they were imported from
         find = partial(_named, reader) if named else partial(_in_series, reader, part)
         check_rows(reader, part, BY_BATCH_SIZE[section], find, "Case" if named else "Batch size")
-    elif section == "Parts of a step":
+    elif section == "Step breakdown":
         _check_parts(reader, part)
     elif section in ("Device speedup", "Machine comparison"):
         _check_speedups(reader, part, section.split()[0].lower())

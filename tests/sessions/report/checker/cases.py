@@ -50,7 +50,7 @@ REASONS_OF_OUTCOMES = {
     "oom": "ran out of memory",
     "skipped": "was skipped",
     "failed": "failed",
-    "timeout": "ran into its time limit",
+    "timeout": "timed out",
     "interrupted": "was interrupted",
 }
 BOUNDS = {"arithmetic": "arithmetic", "memory bandwidth": "memory", "the host": "host"}

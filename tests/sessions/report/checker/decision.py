@@ -73,7 +73,7 @@ def _check_row(claim: Claim, row: dict[str, str]) -> None:
     record_choice(claim, number[1])
     _check_figure(replace(claim, text=row[FIGURE]))
     _check_against(replace(claim, text=row.get(AGAINST, "")))
-    replace(claim, text=row["How sure"]).check_clause(row["How sure"], CERTAINTY)
+    replace(claim, text=row["Confidence"]).check_clause(row["Confidence"], CERTAINTY)
     _check_costs(replace(claim, text=row.get("Costs", "")))
 
 

@@ -73,7 +73,9 @@ def _check_mark_count(claim: Claim, name: str) -> None:
     of = parse_number(match[1] or match[3] or "1")
     claim.require(max(len(claim.facts.ok), bearing) <= of <= len(claim.facts.rows), "number of cases that ran")
     if used := re.search(rf"up to ({NUMBER}) CPU cores", claim.text):
-        marks = [re.search(r"others used (\d+)%", mark) for row in claim.facts.rows for mark in row["marks"]]
+        marks = [
+            re.search(r"other processes used (\d+)%", mark) for row in claim.facts.rows for mark in row["marks"]
+        ]
         most = [float(mark[1]) for mark in marks if mark]
         claim.require_value(
             used[1], max(most + [row["others_cpu_percent"] or 0.0 for row in claim.facts.rows]) / 100, "it"
@@ -152,12 +154,14 @@ NOISE_FLOOR = shapes(
 _MEASURED = "{n:num} of {m:num}[ planned] case[s] measured."
 _SUCH = "[{k:num} case[s], such as ]{such:cases}"
 NOTES = {
-    "Cut off": shapes(
+    "Incomplete": shapes(
         (_check_session_note, "the record ends after {s:num} s without the session's end; " + _MEASURED)
     ),
     "Interrupted": shapes((_check_session_note, "the session didn't complete[: {why:text}]; " + _MEASURED)),
     "Failed": shapes((_check_session_note, "the session didn't complete[: {why:text}]; " + _MEASURED)),
-    "Torn line": shapes((_check_session_note, "the last line of the file was unfinished, and was dropped.")),
+    "Incomplete line": shapes(
+        (_check_session_note, "the last line of the file was incomplete and has been dropped.")
+    ),
     "Not verified": shapes((_check_unverified_counts, "{values:text}; whether it was applied isn't recorded.")),
     "Not applied": shapes((_check_unverified_counts, "{values:text}, though it was requested.")),
     "Uneven steps": shapes(
@@ -170,5 +174,5 @@ NOTES = {
         (_check_diverged, f"{_SUCH}; the loss isn't finite, and such a case isn't recommended.")
     ),
 }
-FACTS_IN_NOTES = ("Resumed elsewhere", "Unlike nodes", "Random weights")
+FACTS_IN_NOTES = ("Resumed on a different machine", "Different nodes", "Random weights")
 """Notes on facts that the results don't contain."""

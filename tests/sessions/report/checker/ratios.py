@@ -150,7 +150,7 @@ RATIO_DETAILS = shapes(
     (
         _check_further_cause,
         "other processes were running[{rest:text}]",
-        "the machine stood still[{rest:text}]",
+        "the machine stalled[{rest:text}]",
         "another process used the GPU[{rest:text}]",
         "the GPU was throttled[{rest:text}]",
         "the GPU ran below its default clock[{rest:text}]",

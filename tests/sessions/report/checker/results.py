@@ -212,6 +212,6 @@ COLUMNS: dict[str, Callable[[Facts, Row], float | None]] = {
 }
 WORDS: dict[str, Callable[[Claim, Row, str], None]] = {
     "95% interval": _check_interval,
-    "Parts of a step (%)": _check_parts,
+    "Step breakdown (%)": _check_parts,
     "Marks": _check_marks,
 }

@@ -67,11 +67,11 @@ INTRODUCTIONS = {
         "falls when batching pays less than linearly (other tools call it scaling efficiency)."
     ),
     "Precision gain": (
-        "Against fp32 at the same batch size: how much throughput rises, and how much of the latency is saved."
+        "Relative to fp32 at the same batch size: the gain in throughput and the reduction in latency."
     ),
     "Compile gain": (
-        "Compiling happens in the first steps. Its cost is the time that the first step, and the warm-up steps "
-        "in which torch compiled, took beyond steady ones."
+        "Compiling happens in the first steps. Its cost is the time that the first step, and warm-up steps "
+        "during which torch compiled, took above steady state."
     ),
 }
 """Introductions of the sections whose tables have headings of their own."""
@@ -86,7 +86,7 @@ SECTIONS_OF_FACTS = (
     "Training",
     "Device speedup",
     "Machine comparison",
-    "Parts of a step",
+    "Step breakdown",
     "Memory",
     "Energy",
     "Jitter",

@@ -210,7 +210,7 @@ _IN_ROWS = "in {n:num} row[s] (batch size {sizes:sizes})"
 GAINS = shapes(
     (
         _check_rows_not_applied,
-        f"{{word:word}} was not applied {_IN_ROWS}: the difference there has another cause.",
+        f"{{word:word}} was not applied {_IN_ROWS}: the difference there has a different cause.",
     ),
     (
         _check_rows_not_verified,

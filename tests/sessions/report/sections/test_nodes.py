@@ -51,7 +51,7 @@ def test_identical_nodes_are_reported_as_identical(bench: Any) -> None:
     session = Session()
     first, *rest = bench.events(bench.case(1, ms=10.0))
     session.apply_all([first, joined("one"), joined("two"), *rest])
-    assert "The nodes differ in nothing but their names" in full_report(session)
+    assert "The nodes report no differences except their names" in full_report(session)
 
 
 def test_machines_are_compared(shared: Session) -> None:
@@ -68,7 +68,7 @@ def test_cases_spread_over_unlike_nodes_cause_a_warning(bench: Any) -> None:
     for event in rest:
         session.apply(replace(event, node=next(nodes)) if isinstance(event, CaseStarted) else event)
     text = full_report(session)
-    assert "> - **Unlike nodes**: cases were spread over 2 nodes that differ in CPU count" in text
+    assert "> - **Different nodes**: cases ran on 2 nodes that differ in CPU count" in text
     assert "| cpu fp32 compile=off bs=2 seq=128 | two " in text
 
 

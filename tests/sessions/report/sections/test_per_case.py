@@ -141,7 +141,7 @@ def test_use_of_processors_by_others_is_that_of_the_worst_round(bench: Any, read
     worst, last = event(RoundFinished, 146.0, round=0), event(CaseFinished, 4.0, outcome="ok")
     session = bench.session(made)
     session.apply_all([worst, last])
-    assert read(full_report(session))["Every case"].columns("Others' processors (%)") == [["146"]]
+    assert read(full_report(session))["Every case"].columns("CPU use of other processes (%)") == [["146"]]
     assert json.loads(as_json(session))["cases"][0]["others_cpu_percent"] == 146.0
 
 

@@ -56,7 +56,7 @@ def test_start_line_includes_predicted_memory_if_known(session: Session) -> None
 @pytest.mark.parametrize(
     ("event", "said"),
     [
-        (Paused(t=1.0), "paused: no new case starts"),
+        (Paused(t=1.0), "paused: no new cases will start"),
         (Continued(t=1.0), "continued"),
         (OrderChanged(t=1.0, cases=(2, 1)), "new order of 2 pending cases"),
         (
