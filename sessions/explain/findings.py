@@ -122,8 +122,8 @@ def python_loop(case: ExplainedCase) -> Finding | None:
     shape = f" on {worst.shape}" if worst.shape else ""
     sentence = (
         f"{worst.name} runs {worst.count:,.0f} times per step{shape}, {number(each_us)} µs each: calling it"
-        f" takes about as long as its work. With its share of the gaps between operators that is {_ms(ms)};"
-        " one batched call would replace them."
+        f" takes about as long as its work. Including its share of the gaps between operators, that is"
+        f" {_ms(ms)}; a single batched call could replace them."
     )
     return Finding("Python loop", sentence, "medium", ms)
 
@@ -211,10 +211,10 @@ def recompiles(case: ExplainedCase) -> Finding | None:
         return None
     times, first = sum(each.count for each in known), known[0]
     sizes = any("size mismatch" in each.guard for each in known)
-    advice = "; padding=max or torch.compile(dynamic=True) keeps the lengths from mattering" if sizes else ""
+    advice = "; padding=max or torch.compile(dynamic=True) avoids recompiling for each length" if sizes else ""
     where = f"{first.where} was" if first.where else "Functions were"
     sentence = (
-        f"{where} compiled again; in total {count(times, 'recompile')}. Failed guard: {first.guard}{advice}."
+        f"{where} recompiled ({count(times, 'recompile')} in total). Failed guard: {first.guard}{advice}."
     )
     return Finding("recompiles", sentence, "high")
 
@@ -225,8 +225,8 @@ def growing(case: ExplainedCase) -> Finding | None:
     if growth_mb is None or growth_mb < LEAST_GROWTH_MB:
         return None
     sentence = (
-        f"Each step keeps {memory(growth_mb)} that it never frees: something holds an activation or a graph,"
-        " such as a list of losses without detach()."
+        f"Each step allocates {memory(growth_mb)} that it never frees: something keeps an activation or a"
+        " graph, such as a list of losses without detach()."
     )
     return Finding("kept activation", sentence, "high")
 

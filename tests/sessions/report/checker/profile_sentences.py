@@ -16,7 +16,7 @@ MEMORY_KINDS = {
         "activation_checkpointing=on or a smaller batch reduces them",
         "a smaller batch reduces them",
     ),
-    "The state of the optimizer is": ("optimizer_mb", "adamw-8bit holds about a quarter of it, sgd none"),
+    "The state of the optimizer is": ("optimizer_mb", "adamw-8bit needs about a quarter of it, sgd none"),
     "Weights in float32 are": (
         "weights_mb",
         "bfloat16 halves them, quantization stores them in 8 or 4 bits",
@@ -222,30 +222,30 @@ OF_A_CASE = shapes(
     ),
     _says(
         _of_family("wait"),
-        f"In {_TAKEN} the main thread sleeps while no operator runs: it waits for something outside of torch,"
+        f"For {_TAKEN}, the main thread sleeps while no operator runs: it waits for something outside torch,"
         " such as time.sleep, a lock, a file or the network.",
     ),
     _says(
         _idle,
-        f"In {_TAKEN} the GPU waits for its host: {{launches:num}} launches of {{us:num}} µs on average"
+        f"For {_TAKEN}, the GPU waits for the host: {{launches:num}} launches of {{us:num}} µs on average"
         "[; CUDA graphs (compile=reduce-overhead) or larger batches can hide at most {most:num} ms of"
         " {step:num} ms].",
     ),
     _says(
         _loop,
         "{name:any} runs {calls:num} times per step[ on {shape:any}], {us:num} µs each: calling it takes about"
-        " as long as its work. With its share of the gaps between operators that is {ms:num} ms; one batched"
-        " call would replace them.",
+        " as long as its work. Including its share of the gaps between operators, that is {ms:num} ms; a"
+        " single batched call could replace them.",
     ),
     _says(
         _gaps,
-        f"Python and the gaps between operators take {_TAKEN}, around {{calls:num}} operator[s] that Python"
-        " calls. The profiler lengthens these gaps.",
+        f"Python and the gaps between operators take {_TAKEN}, with {{calls:num}} operator[s] called from"
+        " Python. The profiler lengthens these gaps.",
     ),
     _says(
         _of_family("tokenizer"),
-        f"Tokenizing takes {_TAKEN}, and the device computes nothing meanwhile: tokenize the data set ahead of"
-        " time, or in parallel (tokenizer_threads).",
+        f"Tokenizing takes {_TAKEN}, while the device is idle: tokenize the data set ahead of time, or in"
+        " parallel (tokenizer_threads).",
     ),
     _says(
         _copies,
@@ -268,15 +268,15 @@ OF_A_CASE = shapes(
     ),
     _says(
         _recompiles,
-        "{where:any} was compiled again; in total {times:num} recompile[s]. Failed guard: {guard:any}"
-        "[; padding=max or torch.compile(dynamic=True) keeps the lengths from mattering].",
-        "Functions were compiled again; in total {times:num} recompile[s]. Failed guard: {guard:any}"
-        "[; padding=max or torch.compile(dynamic=True) keeps the lengths from mattering].",
+        "{where:any} was recompiled ({times:num} recompile[s] in total). Failed guard: {guard:any}"
+        "[; padding=max or torch.compile(dynamic=True) avoids recompiling for each length].",
+        "Functions were recompiled ({times:num} recompile[s] in total). Failed guard: {guard:any}"
+        "[; padding=max or torch.compile(dynamic=True) avoids recompiling for each length].",
     ),
     (
         _check_growth,
-        "Each step keeps {size:memory} that it never frees: something holds an activation or a graph, such as"
-        " a list of losses without detach().",
+        "Each step allocates {size:memory} that it never frees: something keeps an activation or a graph, such"
+        " as a list of losses without detach().",
     ),
     (
         _check_memory,
@@ -284,14 +284,14 @@ OF_A_CASE = shapes(
     ),
     _says(
         _of_family("elementwise"),
-        f"Normalization and elementwise operators take {_TAKEN} without being fused: compile=default can save"
-        " a part of it, at most all of it.",
+        f"Normalization and elementwise operators take {_TAKEN} without being fused: compile=default could"
+        " save up to that much.",
     ),
     _says(
         _of_family("optimizer"),
         f"The optimizer takes {_TAKEN} in {{calls:num}} operators: it reads and writes all weights and its"
-        " state once per step, whatever the batch. A fused one (adamw-fused) calls fewer operators;"
-        " accumulation makes its steps rarer.",
+        " state once per step, regardless of the batch size. A fused one (adamw-fused) calls fewer operators;"
+        " accumulation runs it less often.",
     ),
     _says(
         _near_peak,
@@ -301,7 +301,7 @@ OF_A_CASE = shapes(
     (
         _check_drift,
         "Without the profiler, the step of this run took {plain:num} ms, {drift:num}% {how:word} than the"
-        " measured {measured:num} ms: the machine was in another state, or the steps differ.",
+        " measured {measured:num} ms: the machine was in a different state, or the steps differ.",
     ),
     (_check_changes, "Changed since the case was measured: {changes:any}."),
 )
