@@ -241,6 +241,8 @@ IMPORTS = (
     b'{"device":"cpu","batch_size":16,"latency_ms_mean":25.45,"precision":"fp32"}\n',
     (FIXTURES / "gpt2-optimizers.csv").read_bytes(),
     (FIXTURES / "batch-sweep-precisions.csv").read_bytes(),
+    *((FIXTURES / f"{name}.json").read_bytes() for name in ("nvbench", "guidellm", "aiperf")),
+    (FIXTURES / "vllm-bench.jsonl").read_bytes(),
 )
 SESSIONS = (written(session()), (FIXTURES / "comprehensive-report.json").read_bytes())
 SWEEPS = (SWEEP, *(path.read_bytes() for path in sorted(PRESETS.glob("*.toml"))))
