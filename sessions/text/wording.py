@@ -212,7 +212,7 @@ def _rounds_note(ratio: Ratio) -> str:
     if wanted is None:
         return ""
     if ratio.rounds < LEAST_ROUNDS:
-        return f"; {count(wanted, 'round')} would show the spread between processes, which is assumed so far"
+        return f"; {count(wanted, 'round')} would show the spread between processes, which is estimated so far"
     return f"; about {count(wanted - ratio.rounds, 'more round')} would decide it"
 
 

@@ -32,6 +32,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "cold_cost": (),
     "answers": (),
     "verdicts": (),
+    "open_questions": (),
     "storm": (),
     "screen": ("--nvitop", ".venv-nvitop"),
     "soak": (),

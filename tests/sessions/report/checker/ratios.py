@@ -2,7 +2,7 @@
 
 from math import log
 
-from .cases import MAX_MARGIN, MIN_EFFECT, SMALL_LEAD, Groups, disturbed
+from .cases import MAX_MARGIN, MIN_EFFECT, MIN_ROUNDS, SMALL_LEAD, Groups, disturbed
 from .claims import Claim, shapes
 from .facts import Pair
 from .report_text import half_digit, parse_number, parse_share, share_rounds_to
@@ -132,6 +132,12 @@ def _check_more_rounds(claim: Claim, shown: Groups) -> None:
     claim.require(1 <= parse_number(shown["n"]) < 100, "no such number of rounds")
 
 
+def _check_first_rounds(claim: Claim, shown: Groups) -> None:
+    check_verdict(claim, claim.pair(), "unsure")
+    few = min(row["rounds"] for row in (claim.base, claim.new)) < MIN_ROUNDS
+    claim.require(few and parse_number(shown["n"]) == 5, "the rounds show the spread already")
+
+
 UNSURE_REASONS = shapes(
     (_check_no_interval, "there is no interval to test it with"),
     (_check_wide, "the interval ({low:num} to {high:num} ×) is too wide to call[, also because {also:text}]"),
@@ -147,6 +153,10 @@ UNSURE_REASONS = shapes(
 RATIO_DETAILS = shapes(
     (_check_resolution, "differences below {seen:share} can't be resolved"),
     (_check_more_rounds, "about {n:num} more round[s] would decide it"),
+    (
+        _check_first_rounds,
+        "{n:num} rounds would show the spread between processes, which is estimated so far",
+    ),
     (
         _check_further_cause,
         "other processes were running[{rest:text}]",
