@@ -201,7 +201,8 @@ def _against_baseline(session: Session, best: Result) -> Iterator[str]:
     named, rows = session.start.sweep.measure.baseline, measured(session)
     baseline = baseline_of(best.config, rows, named)
     if baseline is None:
-        yield f"  no ratio to a baseline: {explain_missing_baseline(best.config, session.cases, named)}"
+        reason = explain_missing_baseline(best.config, session.cases, named)
+        yield f"  no ratio to a baseline: {reason}; choose one: --baseline precision=fp32"
     own = next(each for each in rows if each.case is best.case)
     ratio = throughput_ratio(baseline, own) if baseline and baseline is not own else None
     if baseline and ratio:
