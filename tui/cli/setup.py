@@ -34,7 +34,7 @@ def doctor(as_json: bool) -> None:
     sys.exit(FAILED if any(each.state == "broken" for each in findings) else 0)
 
 
-_STATES = {"ok": "ok     ", "absent": "absent ", "broken": "BROKEN "}
+_STATES = {"ok": "ok     ", "missing": "missing", "broken": "BROKEN "}
 
 
 @click.command("themes")

@@ -140,7 +140,10 @@ def _measurement(result: _Result) -> Measurement:
 
 def _parts_ms(times: _Measurements, new_tokens: int) -> dict[str, list[float]]:
     """Return prefill and decode of each generation, as far as the file has them for all."""
-    columns = {"prefill": (times.time_to_first_token, 1), "decode": (times.inter_token_latency, new_tokens - 1)}
+    columns: dict[str, tuple[Sequence[float | None], int]] = {
+        "prefill": (times.time_to_first_token, 1),
+        "decode": (times.inter_token_latency, new_tokens - 1),
+    }
     return {
         part: [1000 * time_s * times_in_step for time_s in column if time_s is not None]
         for part, (column, times_in_step) in columns.items()

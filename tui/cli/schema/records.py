@@ -27,7 +27,7 @@ class FindingJson(Record, frozen=True, kw_only=True):
     """Check of ``doctor``."""
 
     what: str
-    state: Literal["ok", "absent", "broken"]
+    state: Literal["ok", "missing", "broken"]
     """``absent`` limits what can be measured; ``broken`` keeps benchtui from working."""
     text: str
 

@@ -131,7 +131,7 @@ def _check_missing(claim: Claim, shown: Groups, part: Part, known: dict[int, Pro
 OF_ALL = shapes(
     (
         _ignore,
-        "These cases ran again in a process of their own, for a few steps under torch's profiler. On a CPU, the"
+        "These cases were rerun in separate processes, for a few steps under torch's profiler. On a CPU, the"
         " times are those of the main thread in its operators, on a GPU those of kernels and copies; they sum"
         " to the profiled step.",
     ),
