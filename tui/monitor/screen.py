@@ -135,6 +135,11 @@ class Monitor(PanelScreen[None]):
         if event.chain == 2 and event.widget is not None and event.widget.id == "table":
             self.action_open("detail")
 
+    @property
+    def holds_keys(self) -> bool:
+        """Whether a session that was just opened has yet to be read: keys would act on no case."""
+        return self.table_order is None and self.feed.reading
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable replay until something has been recorded."""
         return action != "replay" or self.feed.session.started is not None

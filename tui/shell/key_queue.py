@@ -19,7 +19,10 @@ from textual.widget import Widget
 from benchtui.tui.shell.keymap import QUIT_KEYS
 
 HOLDS_KEYS = "holds keys"
-"""Name of a worker that must finish before the next key: it opens a screen, or its result answers the key."""
+"""Name of a worker that must finish before the next key: it opens a screen, or its result answers the key.
+
+A screen with a property ``holds_keys`` holds them as long as that is true.
+"""
 HOLD_S = 10.0
 """Longest time in seconds for which one key can hold up the next."""
 LEAST_PASSES = 2
@@ -115,6 +118,8 @@ class KeyQueue:
         if any(each.name == HOLDS_KEYS and not each.is_finished for each in self._app.workers):
             return True
         screen = self._app.screen
+        if getattr(screen, "holds_keys", False):
+            return True
         widgets = screen.walk_children(Widget)
         return not screen.is_mounted or any(
             not each.is_mounted or each._pruning or each.message_queue_size for each in widgets

@@ -3,6 +3,7 @@ import asyncio
 import pytest
 from textual import events
 from textual.app import App
+from textual.screen import Screen
 
 from benchtui.tui.shell import key_queue
 from benchtui.tui.shell.key_queue import KeyQueue
@@ -39,3 +40,24 @@ async def test_keys_keep_their_order_even_if_none_is_handled_in_time(
             while len(app.keys) < 6 or not app.key_queue.settled:
                 await asyncio.sleep(0.01)
     assert app.keys == list("abcdef")
+
+
+class Opening(Screen[None]):
+    """A screen that has yet to read what it shows."""
+
+    holds_keys = True
+
+
+async def test_keys_wait_for_a_screen_that_holds_them() -> None:
+    app = Typed()
+    async with app.run_test():
+        screen = Opening()
+        await app.push_screen(screen)
+        app.post_message(events.Key("b", "b"))
+        await asyncio.sleep(0.2)
+        assert app.keys == []
+        screen.holds_keys = False
+        async with asyncio.timeout(60):
+            while not app.keys or not app.key_queue.settled:
+                await asyncio.sleep(0.01)
+    assert app.keys == ["b"]
