@@ -140,12 +140,12 @@ def _measurement(result: _Result) -> Measurement:
 
 def _parts_ms(times: _Measurements, new_tokens: int) -> dict[str, list[float]]:
     """Return prefill and decode of each generation, as far as the file has them for all."""
-    columns = {"prefill": (times.time_to_first_token, 1), "decode": (times.inter_token_latency, new_tokens - 1)}
-    return {
-        part: [1000 * time_s * times_in_step for time_s in column if time_s is not None]
-        for part, (column, times_in_step) in columns.items()
-        if len(column) == len(times.e2e_latency) and None not in column and times_in_step
+    gaps = [time_s for time_s in times.inter_token_latency if time_s is not None]
+    parts = {
+        "prefill": [1000 * time_s for time_s in times.time_to_first_token],
+        "decode": [1000 * time_s * (new_tokens - 1) for time_s in gaps if new_tokens > 1],
     }
+    return {name: column for name, column in parts.items() if len(column) == len(times.e2e_latency)}
 
 
 def _options(config: _Configuration) -> Config:

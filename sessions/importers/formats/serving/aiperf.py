@@ -21,7 +21,7 @@ from benchtui.sessions.importers.decode import (
 from benchtui.sessions.importers.formats.serving import run
 from benchtui.sessions.importers.imported import Imported, sample_deviation
 from benchtui.sessions.payloads import Host, ReportedTimes
-from benchtui.sessions.sweep import UNKNOWN
+from benchtui.sessions.sweep import SERVE, UNKNOWN
 
 REQUIRED = ("request_latency", "request_count", "benchmark_duration")
 """Required keys of the file."""
@@ -132,7 +132,7 @@ def parse(text: str, path: Path) -> Imported:
     return Imported(
         kind="aiperf",
         model=file.input_config.model,
-        task=run.SERVE.name,
+        task=SERVE.name,
         measurements=(run.measurement(_run(file)),),
         host=Host(packages={"aiperf": version} if version else {}),
         measured=file.start_time,

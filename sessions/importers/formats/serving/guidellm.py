@@ -26,7 +26,7 @@ from benchtui.sessions.importers.decode import (
 from benchtui.sessions.importers.formats.serving import run
 from benchtui.sessions.importers.imported import Imported, sample_deviation
 from benchtui.sessions.payloads import Host, ReportedTimes
-from benchtui.sessions.sweep import UNKNOWN
+from benchtui.sessions.sweep import SERVE, UNKNOWN
 
 REQUIRED = ("benchmarks", "metrics", "duration")
 """Required keys: of the file, and of a benchmark."""
@@ -122,7 +122,7 @@ def parse(text: str, path: Path) -> Imported:
     return Imported(
         kind="guidellm",
         model=common_value((_model(each) for each in file.benchmarks), "models", str(path)),
-        task=run.SERVE.name,
+        task=SERVE.name,
         measurements=tuple(run.measurement(_run(each)) for each in file.benchmarks),
         host=Host(
             platform=file.metadata.platform,

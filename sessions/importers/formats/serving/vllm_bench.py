@@ -25,6 +25,7 @@ from benchtui.sessions.importers.decode import (
 from benchtui.sessions.importers.formats.serving import run
 from benchtui.sessions.importers.imported import Imported, sample_deviation
 from benchtui.sessions.payloads import ReportedTimes
+from benchtui.sessions.sweep import SERVE
 
 REQUIRED = ("model_id", "duration", "completed", "request_throughput")
 """Keys that identify a result."""
@@ -107,7 +108,7 @@ def parse(text: str, path: Path) -> Imported:
     return Imported(
         kind="vllm-bench",
         model=common_value((each.model_id for each in results), "models", str(path)),
-        task=run.SERVE.name,
+        task=SERVE.name,
         measurements=tuple(run.measurement(_run(each)) for each in results),
         measured=min((each.date for each in results if each.date), default=None),
         notes=(
