@@ -16,11 +16,11 @@ PER_REQUEST_NOTE = "time per output token: mean of each request after its first 
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """What a load generator reports of a run."""
+    """Result of a run, as a load generator reports it."""
 
     name: str
     work: str = ""
-    """What only runs of the same work have in common. Empty if all runs of the file do the same."""
+    """Name of its work; only runs of the same work are compared. Empty if all runs of the file do the same."""
     model: str
     duration_s: float
     completed: int
