@@ -66,6 +66,8 @@ def parse(name: str, text: str) -> Theme:
         ValueError: With one line that says what is wrong and what is allowed.
     """
     table = tomllib.loads(text)
+    if "colours" in table and "colors" not in table:  # the table's name in older files
+        table["colors"] = table.pop("colours")
     _reject_unknown(table, "", ("dark", "ansi", "colors"))
     ansi, colors = _flag(table, "ansi", False), table.get("colors", {})
     dark = _flag(table, "dark", True)

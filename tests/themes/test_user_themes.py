@@ -22,6 +22,10 @@ def test_user_themes_are_listed_after_bundled_ones(tmp_path: Path) -> None:
     assert not found.problems
 
 
+def test_older_name_of_the_table_is_read() -> None:
+    assert user_themes.parse("night", NIGHT.replace("colors", "colours")) == user_themes.parse("night", NIGHT)
+
+
 def test_missing_colors_come_from_the_bundled_theme(tmp_path: Path) -> None:
     put(tmp_path, "night", NIGHT)
     put(tmp_path, "paper", "dark = false\n")
