@@ -432,7 +432,7 @@ def left_behind(call: Call, ended: Ended, before: Looks, after: Looks) -> Iterat
             yield "changes a session"
         elif top == "work" and not anywhere and path.parts[1] not in named and not _is_of_batch(path):
             yield f"{'leaves' if new else 'changes'} {path.name!r}, which wasn't named"
-        elif top == "home" and "benchtui" not in path.parts:
+        elif top == "home" and "benchtui" not in path.parts and b"--install" not in call.words:
             yield f"leaves {path} in the home"
         elif top == "home" and not new and name.startswith("old") and call.words[:1] != (b"sessions",):
             yield "changes the library"

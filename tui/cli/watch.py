@@ -43,7 +43,7 @@ EXIT_MESSAGES = {
     "detached": "the sweep is still running; attach: benchtui attach {path}",
     "stopped": "stopped; export the results: benchtui export {path}; resume: benchtui run --resume {path}",
     "finished": "finished; export the report: benchtui export {path}",
-    "crashed": "the engine died and the session was cut off; export the results: benchtui export {path}; "
+    "crashed": "the engine crashed, and the session is incomplete; export the results: benchtui export {path}; "
     "resume: benchtui run --resume {path}",
     "closed": "session {path}",
     "lost": "the terminal was closed; session {path}",

@@ -254,5 +254,5 @@ def test_batch_size_does_not_change_the_probe(lm_sweep: Callable[..., Sweep], si
 
 
 def test_slow_case_is_not_asked(lm_sweep: Callable[..., Sweep]) -> None:
-    with pytest.raises(BenchtuiError, match="answering would take 40 s; at most 15 s are spent on it"):
+    with pytest.raises(BenchtuiError, match="the probe would take 40 s; at most 15 s are spent on it"):
         made(lm_sweep()).answer(10.0)

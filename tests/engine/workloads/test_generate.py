@@ -259,7 +259,7 @@ def test_a_draft_that_changes_tokens_is_marked(
     workload = generate("draft=lookup:3", "batch_size=1", "new_tokens=4")
     monkeypatch.setattr(workload._drafting, "generate", lambda ids, mask, new: ids.new_full((1, new), -1))
     workload.end_measuring()
-    assert workload.marks[-1] == "the draft changes the tokens from new token 1 on"
+    assert workload.marks[-1] == "the draft changes the output from new token 1 on"
 
 
 def test_a_case_with_a_draft_answers_with_it(

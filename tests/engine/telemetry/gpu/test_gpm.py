@@ -42,7 +42,7 @@ def test_first_sample_has_no_mean_yet(with_gpus: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"FAKE_NVML_CAPABILITY": "8.0"}, "Hopper and newer"),
+        ({"FAKE_NVML_CAPABILITY": "8.0"}, "Hopper or newer"),
         ({"FAKE_NVML_MIG": "0"}, "MIG"),
         ({"FAKE_NVML_FAIL": "0:GpmQueryDeviceSupport:13"}, "this version of the driver lacks the function"),
         ({"FAKE_NVML_FAIL": "0:GpmSampleGet:4"}, "permission denied"),
@@ -88,7 +88,7 @@ def test_doctor_says_whether_a_gpu_has_activity_counters(with_gpus: Callable[...
     script = "from benchtui.engine import doctor; result = [each.text for each in doctor._gpus(open_nvml())]"
     assert "activity of its units is read" in with_gpus(script, FAKE_NVML_GPUS="1")[0]
     assert (
-        "no activity: the GPU has no counters"
+        "no activity: the driver exposes no counters of this GPU"
         in with_gpus(script, FAKE_NVML_GPUS="1", FAKE_NVML_CAPABILITY="8.0")[0]
     )
 
