@@ -17,6 +17,8 @@ from benchtui.sessions.library.paths import demo_path
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import ComparisonRequested
+from benchtui.tui.shell.preferences import Preferences
+from benchtui.tui.shell.settings import Settings
 
 HERE = Path(__file__).parent
 SIZE = (120, 40)
@@ -70,7 +72,15 @@ PICTURES = (
 async def draw(picture: Picture, theme: str, folder: Path) -> str:
     """Open the app, press the keys of a picture, and return the screen as an SVG."""
     session, engine = picture.open(folder)
-    context = replace(AppContext.here(), running=list, recorded=list, folder=folder, missing_device=lambda: "")
+    preferences = Preferences(Settings(quiet="off"))  # quiet mode would show the load of this machine
+    context = replace(
+        AppContext.here(),
+        running=list,
+        recorded=list,
+        folder=folder,
+        missing_device=lambda: "",
+        preferences=preferences,
+    )
     app = BenchtuiApp(context, session, engine, theme=theme, clock=lambda: 0.0)
     async with app.run_test(size=SIZE) as pilot:
 
