@@ -93,7 +93,7 @@ def library(home: Path, make_story: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     engine = EndedEngine(paths.resolve("old"))
     monkeypatch.setattr(client, "running", lambda: [engine])
     monkeypatch.setattr(client, "find", lambda path: None)
-    monkeypatch.setattr(client, "check_machine", lambda: [Finding("torch", "absent", "not installed")])
+    monkeypatch.setattr(client, "check_machine", lambda: [Finding("torch", "missing", "not installed")])
     monkeypatch.setattr(run_module, "start_engine", lambda sweep, path: engine)
     monkeypatch.setattr("signal.signal", lambda *_: None)
 

@@ -60,8 +60,8 @@ def _schema(name: str) -> dict[str, Any]:
     from benchtui.sessions.export.case_export import Results
     from benchtui.sessions.export.step_export import StepRow
     from benchtui.sessions.report.compare_json import ComparisonJson
-    from benchtui.sessions.sweep.json_schema import sweep_schema
     from benchtui.tui.cli.schema import records
+    from benchtui.tui.cli.schema.sweep_file import sweep_schema
     from benchtui.tui.cli.sessions import SessionRow
     from benchtui.tui.cli.text.next import NextJson
     from benchtui.tui.cli.text.optimal import DecisionJson

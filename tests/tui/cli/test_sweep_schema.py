@@ -8,9 +8,9 @@ import pytest
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import toml_reader
-from benchtui.sessions.sweep.json_schema import sweep_schema
 from benchtui.sessions.sweep.toml_reader import parse_sweep, preset_names, read_source
 from benchtui.sessions.sweep.toml_writer import default_table
+from benchtui.tui.cli.schema.sweep_file import sweep_schema
 
 SCHEMA = sweep_schema()
 CHECK = jsonschema.Draft202012Validator(SCHEMA)
