@@ -11,17 +11,15 @@ import pexpect
 
 COLUMNS, ROWS = 100, 30
 TOUR: tuple[tuple[str, float], ...] = (
-    ("", 6.0),  # the Monitor, as cases end
-    ("+", 0.5),
-    ("+", 5.0),
+    ("", 10.0),  # the Monitor, as cases end
     ("\x1b[B", 1.0),
     ("\x1b[B", 1.0),
-    ("\r", 4.0),  # the page of a case
-    ("\x1b", 1.5),
-    ("3", 3.0),  # Charts
-    ("\x1b[C", 2.5),
-    ("\x1b[C", 2.5),
-    ("2", 1.5),
+    ("\r", 3.0),  # the page of a case
+    ("\t", 3.0),  # its distribution
+    ("\x1b", 2.0),
+    ("3", 4.0),  # Charts
+    ("p", 4.0),  # a Pareto front
+    ("2", 3.0),
     ("?", 4.0),
     ("\x1b", 1.0),
     ("q", 1.0),
@@ -35,7 +33,7 @@ def record() -> list[tuple[float, str]]:
     with tempfile.TemporaryDirectory(prefix="cast-") as home:
         app = pexpect.spawn(
             str(Path(sys.executable).with_name("benchtui")),
-            ["demo"],
+            ["demo", "--speed", "32"],
             dimensions=(ROWS, COLUMNS),
             env=os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor", "HOME": home},
             encoding="utf-8",
