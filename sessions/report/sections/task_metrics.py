@@ -162,7 +162,6 @@ _GENERATION: tuple[Column[Result], ...] = (
     Column("Drafted tokens accepted (%)", _accepted),
 )
 _SERVING: tuple[Column[Result], ...] = (
-    Column("Case", lambda row: row.name, right=False),
     *_percentiles("First token", "time_to_first_token_ms"),
     *_percentiles("Between tokens", "time_per_output_token_ms"),
     *_percentiles("Request", "request_ms"),
@@ -172,7 +171,6 @@ _SERVING: tuple[Column[Result], ...] = (
     Column("KV cache (MB)", _kv_cache),
 )
 _EMBEDDING: tuple[Column[Result], ...] = (
-    Column("Case", lambda row: row.name, right=False),
     Column("Embeddings/s", _samples_per_s),
     Column("Time per embedding (ms)", _per_sample),
     Column("Tokens/s", lambda row: number(row.metrics.tokens_per_s)),
@@ -180,7 +178,6 @@ _EMBEDDING: tuple[Column[Result], ...] = (
     Column("Pooling", _actual("pooling"), right=False),
 )
 _IMAGES: tuple[Column[Result], ...] = (
-    Column("Case", lambda row: row.name, right=False),
     Column("Images/s", _samples_per_s),
     Column("Time per image (ms)", _per_sample),
     _part("preprocess"),
@@ -189,7 +186,6 @@ _IMAGES: tuple[Column[Result], ...] = (
     Column("Processor", _data("processor"), right=False),
 )
 _SPEECH: tuple[Column[Result], ...] = (
-    Column("Case", lambda row: row.name, right=False),
     Column("Audio-s/s", _samples_per_s),
     Column("Real-time factor", _real_time_factor),
     _part("features"),
