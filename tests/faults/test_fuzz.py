@@ -65,6 +65,7 @@ def test_hundred_thousand_well_typed_files_are_read_or_rejected() -> None:
 
 @pytest.mark.parametrize("path", sorted(KEPT.glob("*/*")), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_former_faults_are_read_or_rejected(path: Path, tmp_path: Path) -> None:
+    readers.load_libraries()  # a second, which is not the time of the first file that is compared or drawn
     for seed in range(3):
         found = fuzz.examine(path.parent.name, path.read_bytes(), tmp_path, random.Random(seed), every=True)
         assert {name: told for name, (told, _) in found.faults.items()} == {}
