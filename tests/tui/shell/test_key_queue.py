@@ -21,9 +21,11 @@ class Typed(App[None]):
         if isinstance(event, events.Key) and not event.is_forwarded:
             if self.key_queue.enqueue(event):
                 return
-            self.keys.append(event.key)
             if event.key == "a":
                 await asyncio.sleep(0.3)
+            await super().on_event(event)
+            self.keys.append(event.key)
+            return
         await super().on_event(event)
 
 
