@@ -29,7 +29,7 @@ class Typed(App[None]):
         await super().on_event(event)
 
 
-@pytest.mark.parametrize("hold_s", [0.01, 5.0])
+@pytest.mark.parametrize("hold_s", [pytest.param(0.01, marks=pytest.mark.long), 5.0])
 async def test_keys_keep_their_order_even_if_none_is_handled_in_time(
     hold_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
