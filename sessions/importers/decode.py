@@ -62,6 +62,17 @@ def parse_json(text: str, where: str) -> object:
         raise BenchtuiError(f"{where}: not valid JSON: {_malformed(text, str(error))}") from error
 
 
+def object_keys(value: object) -> set[str]:
+    """Return the keys of an object. Empty for another value."""
+    return set(value) if isinstance(value, dict) else set()
+
+
+def keys_with_first_item(value: object, name: str) -> set[str]:
+    """Return the keys of an object and of the first item in its list of this name."""
+    items = value.get(name) if isinstance(value, dict) else None
+    return object_keys(value) | object_keys(items[0] if isinstance(items, list) and items else None)
+
+
 def parse_json_lines(text: str, where: str) -> list[tuple[str, object]]:
     """Parse JSON lines, each with its place for messages. Raises BenchtuiError for a line that isn't JSON."""
     numbered = ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip())

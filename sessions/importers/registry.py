@@ -35,62 +35,34 @@ class _Kind(msgspec.Struct, frozen=True):
     """Returns the keys that a file has and the required keys. Same arguments as ``matches``."""
 
 
+def _json(
+    keys: Callable[[object], set[str]],
+    required: tuple[str, ...],
+    parse: Callable[[str, Path], Imported],
+    matches: Callable[[object], bool] | None = None,
+) -> _Kind:
+    """Return a JSON format, which a file has if it passes a check or, without one, has the required keys."""
+    return _Kind(
+        lambda _, value: matches(value) if matches else keys(value) >= set(required),
+        parse,
+        lambda _, value: (keys(value), required),
+    )
+
+
 IMPORTERS = {
-    "optimum-benchmark": _Kind(
-        lambda _, value: optimum_benchmark.matches(value),
-        optimum_benchmark.parse,
-        lambda _, value: (optimum_benchmark.keys(value), optimum_benchmark.REQUIRED),
+    "optimum-benchmark": _json(
+        optimum_benchmark.keys, optimum_benchmark.REQUIRED, optimum_benchmark.parse, optimum_benchmark.matches
     ),
-    "llama-bench": _Kind(
-        lambda _, value: llama_bench.matches(value),
-        llama_bench.parse,
-        lambda _, value: (llama_bench.keys(value), llama_bench.REQUIRED),
-    ),
-    "hyperfine": _Kind(
-        lambda _, value: hyperfine.matches(value),
-        hyperfine.parse,
-        lambda _, value: (hyperfine.keys(value), hyperfine.REQUIRED),
-    ),
-    "pyperf": _Kind(
-        lambda _, value: pyperf.matches(value),
-        pyperf.parse,
-        lambda _, value: (pyperf.keys(value), pyperf.REQUIRED),
-    ),
-    "pytest-benchmark": _Kind(
-        lambda _, value: pytest_benchmark.matches(value),
-        pytest_benchmark.parse,
-        lambda _, value: (pytest_benchmark.keys(value), pytest_benchmark.REQUIRED),
-    ),
-    "torch-benchmark": _Kind(
-        lambda _, value: torch_benchmark.matches(value),
-        torch_benchmark.parse,
-        lambda _, value: (torch_benchmark.keys(value), torch_benchmark.REQUIRED),
-    ),
-    "benchmark-v2": _Kind(
-        lambda _, value: benchmark_v2.matches(value),
-        benchmark_v2.parse,
-        lambda _, value: (benchmark_v2.keys(value), benchmark_v2.REQUIRED),
-    ),
-    "nvbench": _Kind(
-        lambda _, value: nvbench.matches(value),
-        nvbench.parse,
-        lambda _, value: (nvbench.keys(value), nvbench.REQUIRED),
-    ),
-    "vllm-bench": _Kind(
-        lambda _, value: vllm_bench.matches(value),
-        vllm_bench.parse,
-        lambda _, value: (vllm_bench.keys(value), vllm_bench.REQUIRED),
-    ),
-    "guidellm": _Kind(
-        lambda _, value: guidellm.matches(value),
-        guidellm.parse,
-        lambda _, value: (guidellm.keys(value), guidellm.REQUIRED),
-    ),
-    "aiperf": _Kind(
-        lambda _, value: aiperf.matches(value),
-        aiperf.parse,
-        lambda _, value: (aiperf.keys(value), aiperf.REQUIRED),
-    ),
+    "llama-bench": _json(llama_bench.keys, llama_bench.REQUIRED, llama_bench.parse),
+    "hyperfine": _json(hyperfine.keys, hyperfine.REQUIRED, hyperfine.parse, hyperfine.matches),
+    "pyperf": _json(pyperf.keys, pyperf.REQUIRED, pyperf.parse),
+    "pytest-benchmark": _json(pytest_benchmark.keys, pytest_benchmark.REQUIRED, pytest_benchmark.parse),
+    "torch-benchmark": _json(torch_benchmark.keys, torch_benchmark.REQUIRED, torch_benchmark.parse),
+    "benchmark-v2": _json(benchmark_v2.keys, benchmark_v2.REQUIRED, benchmark_v2.parse),
+    "nvbench": _json(nvbench.keys, nvbench.REQUIRED, nvbench.parse),
+    "vllm-bench": _json(vllm_bench.keys, vllm_bench.REQUIRED, vllm_bench.parse),
+    "guidellm": _json(guidellm.keys, guidellm.REQUIRED, guidellm.parse),
+    "aiperf": _json(aiperf.keys, aiperf.REQUIRED, aiperf.parse),
     "batch-sweep": _Kind(
         lambda text, value: batch_sweep.matches(value) or batch_sweep_tables.matches(text),
         batch_sweep.parse,

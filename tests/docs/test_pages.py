@@ -23,9 +23,8 @@ def name_of(page: Path) -> str:
 
 
 def marked(page: Path) -> object:
-    """Mark a page that measures something, or exports in every format, as long, but for the first ones read."""
-    measures = "\n$ benchtui run" in page.read_text("utf-8")
-    quick = page.stem in ("README", "own-step") or not (measures or page.stem == "reports")
+    """Mark a page that measures something as long, but for the first ones that are read."""
+    quick = page.stem in ("README", "own-step") or "\n$ benchtui run" not in page.read_text("utf-8")
     return pytest.param(page, id=name_of(page), marks=() if quick else pytest.mark.long)
 
 

@@ -34,7 +34,7 @@ import typed
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.journal import reader
 
-LONGEST_S = 2.0
+LONGEST_S = 1.0
 """Processor time that reading one file in one way may take."""
 HUNG_S = 60.0
 LONG_LINES = (0, reader.LONG_LINE)

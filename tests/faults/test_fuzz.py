@@ -26,7 +26,7 @@ KEPT = Path(__file__).parent / "kept"
 
 
 @pytest.mark.parametrize(
-    ("kind", "count"), [(kind, 25 * weight) for kind, (weight, _, _) in fuzz.KINDS.items()]
+    ("kind", "count"), [(kind, 40 * weight) for kind, (weight, _, _) in fuzz.KINDS.items()]
 )
 def test_broken_files_are_read_or_rejected(kind: str, count: int) -> None:
     found = fuzz.run(fuzz.Task(20261121, kind), range(count))
@@ -34,7 +34,7 @@ def test_broken_files_are_read_or_rejected(kind: str, count: int) -> None:
     assert found.counts[f"{kind} read"], "the fuzzer leaves some whole"
 
 
-@pytest.mark.parametrize(("kind", "count"), [(kind, 15 * weight) for kind, (weight, _) in typed.MAKERS.items()])
+@pytest.mark.parametrize(("kind", "count"), [(kind, 25 * weight) for kind, (weight, _) in typed.MAKERS.items()])
 def test_well_typed_files_are_read_or_rejected(kind: str, count: int) -> None:
     found = fuzz.run(fuzz.Task(20261123, kind, typed=True), range(count))
     assert {name: told for name, (told, _) in found.faults.items()} == {}

@@ -4,14 +4,13 @@ import asyncio
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from explained import explained
 from msgspec.structs import replace
+from pictured import until_unchanged
 from simulated.make_demo import write_demo
-from textual.worker import WorkerCancelled
 
 from benchtui.engine.client import Engine
 from benchtui.sessions.events import CaseFinished, CaseStarted, SessionFinished, SessionStarted, Steps
@@ -29,9 +28,6 @@ HERE = Path(__file__).parent
 SIZE = (120, 40)
 MOMENT = 0.9
 """Share of the session's events shown in the picture of the Monitor."""
-UNCHANGED = 3
-BETWEEN_S = 0.2
-"""A picture is made once this many in a row, so many seconds apart, were the same."""
 THEMES = {"": "benchtui-dark", "-light": "benchtui-light"}
 
 
@@ -111,28 +107,16 @@ async def draw(picture: Picture, theme: str, folder: Path) -> str:
     )
     app = BenchtuiApp(context, session, engine, theme=theme, clock=lambda: 0.0)
     async with app.run_test(size=picture.size) as pilot:
-
-        async def settle() -> None:
-            """Wait until nothing changes any more: a file is read in parts, on a timer."""
-            seen, same = "", 0
-            while same < UNCHANGED:
-                with suppress(WorkerCancelled):  # a newer one replaced it
-                    await pilot.app.workers.wait_for_complete()
-                await pilot.pause(BETWEEN_S)
-                shown = app.export_screenshot()
-                same = same + 1 if shown == seen else 0
-                seen = shown
-
-        await settle()
+        await until_unchanged(pilot)
         if picture.compared:
             paths = tuple(folder / f"{name}.json" for name in ("before", "after"))
             for seed, path in enumerate(paths, 1):
                 write_demo(path, seed=seed)
             app.post_message(ComparisonRequested(paths))
-            await settle()
+            await until_unchanged(pilot)
         for key in picture.keys:
             await pilot.press(key)
-            await settle()
+            await until_unchanged(pilot)
         return app.export_screenshot(title="benchtui")
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from pictured import until_unchanged
 from textual.pilot import Pilot
 
 from benchtui.tui.app import BenchtuiApp
@@ -16,8 +17,7 @@ def pressing(*keys: str) -> Any:
     async def press(pilot: Pilot[Any]) -> None:
         for key in keys:
             await pilot.press(key)
-            await pilot.app.workers.wait_for_complete()
-            await pilot.pause()
+            await until_unchanged(pilot)
 
     return press
 

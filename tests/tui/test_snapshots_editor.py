@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from pictured import until_unchanged
 
 from benchtui.tui.app import BenchtuiApp
 
@@ -11,7 +12,7 @@ async def edit(pilot: Any) -> None:
     """Add a value, turn a case off, and type an invalid value."""
     await pilot.press("j", "j", "j", "right", "space", "tab", "j", "space", "tab")
     await pilot.press("slash", *"timeout", "enter", "enter", *"soon")
-    await pilot.pause(0.5)
+    await until_unchanged(pilot)
 
 
 @pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from pictured import until_unchanged
 
 from benchtui.sessions.library import operations, paths
 from benchtui.tui.app import BenchtuiApp
@@ -43,9 +44,9 @@ def shelf(home: Path, make_story: Any, app_context: AppContext, monkeypatch: pyt
 def test_library_snapshot(shelf: AppContext, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
     async def mark(pilot: Any) -> None:
         await pilot.press("4")
-        await settled(pilot)
+        await until_unchanged(pilot)
         await pilot.press("G", "space", "g", "space", "home")
-        await settled(pilot)
+        await until_unchanged(pilot)
 
     app = BenchtuiApp(shelf, theme=theme)
     assert snap_compare(app, terminal_size=size, run_before=mark)
@@ -57,14 +58,7 @@ def test_comparison_snapshot(shelf: AppContext, snap_compare: Any, theme: str, s
     async def compare(pilot: Any) -> None:
         folder = paths.folder()
         pilot.app.post_message(ComparisonRequested((folder / "before.json", folder / "after.json")))
-        await settled(pilot)
+        await until_unchanged(pilot)
 
     app = BenchtuiApp(shelf, theme=theme)
     assert snap_compare(app, terminal_size=size, run_before=compare)
-
-
-async def settled(pilot: Any) -> None:
-    """Wait for background reads."""
-    await pilot.pause(0.1)
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()

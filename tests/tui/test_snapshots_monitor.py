@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from pictured import until_unchanged
 
 from benchtui.tui.app import BenchtuiApp
 
@@ -67,8 +68,7 @@ def test_monitor_snapshot(
     async def look(pilot: Any) -> None:
         for key in VIEWS[view]:
             await pilot.press(key)
-            await pilot.app.workers.wait_for_complete()
-            await pilot.pause()
+            await until_unchanged(pilot)
 
     app = BenchtuiApp(app_context, story.path, engine, theme=theme, clock=clock)
     assert snap_compare(app, terminal_size=size, run_before=look)

@@ -27,6 +27,8 @@ from benchtui.tui.widgets.long_list import SCROLL_BAR
 
 LABEL = 18
 """Width of a difference's label in cells."""
+ROWS_PER_DECISION_LINE = 12
+"""Rows of the screen for each line that the decision may have."""
 UNSURE = "unsure: "
 MOST_REASON = 3
 """Maximum number of lines for the reason of an unsure verdict."""
@@ -139,10 +141,10 @@ def summary_lines(summary: Summary, width: int, height: int, symbols: Symbols) -
     return [*decision, *lines][:height]
 
 
-def summary_height(summary: Summary, width: int, most: int) -> int:
-    """Return how many lines a summary needs, with at most so many of the decision."""
+def summary_height(summary: Summary, width: int, rows: int) -> int:
+    """Return how many lines a summary needs on a screen with so many rows."""
     ignored = any(each.ignored for each in summary.compared.against)
-    return min(len(_decision_lines(summary.decision, width)), most) + 1 + ignored
+    return min(len(_decision_lines(summary.decision, width)), rows // ROWS_PER_DECISION_LINE) + 1 + ignored
 
 
 def _shows_all() -> Span:

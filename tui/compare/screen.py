@@ -75,8 +75,6 @@ KEYS = keymap.table(
 WAITING_KEYS: Keys = (("4", "choose sessions"), ("?", "help"), ("q", "quit"))
 INPUT_LABELS = {"filter": "filter:", "export": "export comparison to:"}
 MOST_DIFFERENCES = 24
-ROWS_PER_DECISION_LINE = 12
-"""Rows of the screen for each line that the decision may have."""
 
 
 class Compare(PlaceScreen):
@@ -90,6 +88,7 @@ class Compare(PlaceScreen):
     Compare.-loaded #loaded { display: block; }
     Compare #sessions { height: auto; }
     Compare #differences { max-height: 8; }
+    Compare #summary { height: auto; }
     Compare #pairs { height: 1fr; }
     Compare #header { height: 1; }
     Compare #pair { height: 30vh; }
@@ -124,7 +123,7 @@ class Compare(PlaceScreen):
             sides = Panel[SessionComparison](side_lines, signs, id="sides")
             differences = Panel[SessionComparison](difference_lines, signs, id="differences")
             yield Frame(sides, differences, symbols=signs, id="sessions")
-            summary = Panel[Summary](summary_lines, signs, id="summary")
+            summary = Panel[Summary](summary_lines, signs, id="summary", needed=summary_height)
             titles = Panel[Titles](title_lines, signs, id="header")
             yield Frame(summary, titles, LongList(id="list"), symbols=signs, id="pairs")
             yield Frame(Panel[Detail](detail_lines, signs, id="detail"), symbols=signs, id="pair")
@@ -278,7 +277,6 @@ class Compare(PlaceScreen):
         self._panel("sides").styles.height = min(len(sides), 4)
         self._panel("differences").styles.height = min(len(compared.differences) + 1, MOST_DIFFERENCES)
         self._filter_and_sort()
-        self.call_after_refresh(self._draw)
 
     def _show_waiting(self, word: str, role: str) -> None:
         self._waiting = (word, role)
@@ -328,12 +326,7 @@ class Compare(PlaceScreen):
         self._panel("sides").show(found)
         self._panel("differences").show(found)
         counts = len(self._rows), len(self._entries)
-        summary = Summary(found, self._decision, *counts, self._words, self._order)
-        panel = self._panel("summary")
-        panel.styles.height = summary_height(
-            summary, panel.size.width, self.size.height // ROWS_PER_DECISION_LINE
-        )
-        panel.show(summary)
+        self._panel("summary").show(Summary(found, self._decision, *counts, self._words, self._order))
         self._panel("header").show(Titles(self._names, letter, self._unit))
         listing.show(self._lines(letter))
         self._panel("detail").show(Detail(self._entry))

@@ -63,16 +63,21 @@ def _sentences(view: WhyView, width: int, symbols: Symbols) -> Iterator[Line]:
         names = (view.base.label, view.case.label) if view.base else None
         for sentence in gap_sentences(view.gap, names):
             yield from _wrapped(sentence, width, (f"{symbols.chosen} ", "accent"))
+    yield from _findings(view, width, symbols)
+    if (case := view.case.case) and not view.gap:
+        for note in profiling_notes(case):
+            yield from _wrapped(note, width, (f"{symbols.flag} ", "warning"), role="muted")
+
+
+def _findings(view: WhyView, width: int, symbols: Symbols) -> Iterator[Line]:
+    """Render each finding, or that there is none."""
     before, sign = (f"{view.case.label}: ", symbols.dot) if view.gap else ("", symbols.chosen)
     for finding in view.findings:
         text = f"{before}{finding.sentence} [{finding.confidence} confidence]"
         text = text.replace("µs", "us") if symbols.about.isascii() else text
         yield from _wrapped(text, width, (f"{sign} ", _CONFIDENCE[finding.confidence]))
-    if (case := view.case.case) and not view.gap:
-        if not view.findings:
-            yield line(("No rule found anything unusual.", "muted"))
-        for note in profiling_notes(case):
-            yield from _wrapped(note, width, (f"{symbols.flag} ", "warning"), role="muted")
+    if view.case.case and not view.gap and not view.findings:
+        yield line(("No rule found anything unusual.", "muted"))
 
 
 def _status(side: CaseStatus, width: int) -> Iterator[Line]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from textual import events
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.screen import Screen, ScreenResultType
 from textual.strip import Strip
 from textual.widget import Widget
@@ -17,16 +17,29 @@ from benchtui.tui.widgets import role_styles
 Snapshot = TypeVar("Snapshot")
 Draw = Callable[[Snapshot, int, int, Symbols], Sequence[Line]]
 """Renders a snapshot as lines for a width and a height in cells."""
+Height = Callable[[Snapshot, int, int], int]
+"""Returns how many lines a snapshot needs at a width in a terminal of a height, both in cells."""
 
 
 class Panel(Widget, Generic[Snapshot]):
-    """Widget that renders snapshots with a plain function."""
+    """Widget that renders snapshots with a plain function.
+
+    With ``height: auto`` in its style, it is as high as ``needed`` says.
+    """
 
     can_focus = False
 
-    def __init__(self, draw: Draw[Snapshot], symbols: Symbols, *, id: str | None = None) -> None:
+    def __init__(
+        self,
+        draw: Draw[Snapshot],
+        symbols: Symbols,
+        *,
+        id: str | None = None,
+        needed: Height[Snapshot] | None = None,
+    ) -> None:
         super().__init__(id=id)
         self._draw = draw
+        self._needed = needed
         self._symbols = symbols
         self._snapshot: Snapshot | None = None
         self._lines: list[Line] = []
@@ -39,11 +52,13 @@ class Panel(Widget, Generic[Snapshot]):
         if snapshot is self._snapshot:
             return
         self._snapshot = snapshot
+        width, height = self.size
+        if self._needed and self._needed(snapshot, width, self.screen.size.height) != height:
+            self.refresh(layout=True)
         if self._drawn_for != self.size:
             self._drawn_for = None  # drawn in full once the panel has its size, also one that it had before
             return
         lines = self._drawn()
-        width = self.size.width
         new = [y for y, (before, drawn) in enumerate(zip(self._lines, lines, strict=True)) if before != drawn]
         regions = [
             Region(start, y, stop - start, 1)
@@ -68,6 +83,12 @@ class Panel(Widget, Generic[Snapshot]):
         if self._snapshot is not None and self._drawn_for != self.size:
             self._draw_all()
             self.refresh()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return the height that the snapshot needs at this width."""
+        if self._needed is None or self._snapshot is None:
+            return super().get_content_height(container, viewport, width)
+        return self._needed(self._snapshot, width, viewport.height)
 
     def notify_style_update(self) -> None:
         """Drop the cached styles of the previous theme."""

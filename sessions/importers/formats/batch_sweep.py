@@ -27,6 +27,7 @@ from benchtui.sessions.importers.decode import (
     common_value,
     convert,
     ignored_fields_note,
+    object_keys,
     parse_json_lines,
     unknown_fields,
 )
@@ -173,7 +174,7 @@ _OTHER_DEVICE = {True: ("gpu_avg_power_w", "gpu_energy_j"), False: ("cpu_avg_pow
 
 def keys(value: object) -> set[str]:
     """Return the keys of the first line."""
-    return set(value) if isinstance(value, dict) else set()
+    return object_keys(value)
 
 
 def required(value: object) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from benchtui.sessions.importers.decode import (
     common_value,
     convert,
     ignored_fields_note,
+    object_keys,
     parse_json_lines,
     try_parse_json,
     unknown_fields,
@@ -91,12 +92,7 @@ def keys(value: object) -> set[str]:
     """Return the keys of the first result."""
     if isinstance(value, dict) and not set(REQUIRED) & set(value):
         value = next(iter(value.values()), None)
-    return set(value) if isinstance(value, dict) else set()
-
-
-def matches(value: object) -> bool:
-    """Return whether the value is a result, or an object of results."""
-    return keys(value) >= set(REQUIRED)
+    return object_keys(value)
 
 
 def parse(text: str, path: Path) -> Imported:

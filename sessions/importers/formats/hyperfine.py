@@ -15,6 +15,7 @@ from benchtui.sessions.importers.decode import (
     Whole,
     convert,
     ignored_fields_note,
+    keys_with_first_item,
     parse_json,
     unknown_fields,
 )
@@ -44,10 +45,8 @@ class _Export(msgspec.Struct):
 
 
 def keys(value: object) -> set[str]:
-    """Return the keys of the first result."""
-    results = value.get("results") if isinstance(value, dict) else None
-    first = results[0] if isinstance(results, list) and results else None
-    return set(first) if isinstance(first, dict) else set()
+    """Return the keys of the file and of its first result."""
+    return keys_with_first_item(value, "results")
 
 
 def matches(value: object) -> bool:

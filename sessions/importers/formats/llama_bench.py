@@ -17,6 +17,7 @@ from benchtui.sessions.importers.decode import (
     Whole,
     convert,
     ignored_fields_note,
+    object_keys,
     parse_json_lines,
     try_parse_json,
 )
@@ -62,13 +63,7 @@ class _Test(msgspec.Struct):
 
 def keys(value: object) -> set[str]:
     """Return the keys of the first test of a list, or of the first line."""
-    first = value[0] if isinstance(value, list) and value else value
-    return set(first) if isinstance(first, dict) else set()
-
-
-def matches(value: object) -> bool:
-    """Return whether the value is a list of tests, or the first line's test."""
-    return keys(value) >= set(REQUIRED)
+    return object_keys(value[0] if isinstance(value, list) and value else value)
 
 
 def parse(text: str, path: Path) -> Imported:

@@ -18,6 +18,7 @@ from benchtui.sessions.importers.decode import (
     Whole,
     convert,
     ignored_fields_note,
+    keys_with_first_item,
     parse_json,
     unknown_fields,
 )
@@ -118,14 +119,7 @@ class _Noise(_Value):
 
 def keys(value: object) -> set[str]:
     """Return the keys of the file and of its first benchmark."""
-    benchmarks = value.get("benchmarks") if isinstance(value, dict) else None
-    first = benchmarks[0] if isinstance(benchmarks, list) and benchmarks else None
-    return {*(value if isinstance(value, dict) else ()), *(first if isinstance(first, dict) else ())}
-
-
-def matches(value: object) -> bool:
-    """Return whether the value has benchmarks with states."""
-    return keys(value) >= set(REQUIRED)
+    return keys_with_first_item(value, "benchmarks")
 
 
 def parse(text: str, path: Path) -> Imported:

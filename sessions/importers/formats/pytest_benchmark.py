@@ -17,6 +17,7 @@ from benchtui.sessions.importers.decode import (
     Whole,
     convert,
     ignored_fields_note,
+    keys_with_first_item,
     parse_json,
     unknown_fields,
 )
@@ -88,14 +89,7 @@ class _File(msgspec.Struct):
 
 def keys(value: object) -> set[str]:
     """Return the keys of the file and of its first test."""
-    tests = value.get("benchmarks") if isinstance(value, dict) else None
-    first = tests[0] if isinstance(tests, list) and tests else None
-    return {*(value if isinstance(value, dict) else ()), *(first if isinstance(first, dict) else ())}
-
-
-def matches(value: object) -> bool:
-    """Return whether the value has benchmarks with statistics."""
-    return keys(value) >= set(REQUIRED)
+    return keys_with_first_item(value, "benchmarks")
 
 
 def parse(text: str, path: Path) -> Imported:

@@ -19,6 +19,7 @@ from benchtui.sessions.importers.decode import (
     NotNegative,
     convert,
     ignored_fields_note,
+    object_keys,
     parse_json,
     unknown_fields,
 )
@@ -51,13 +52,7 @@ class _Measurement(msgspec.Struct):
 
 def keys(value: object) -> set[str]:
     """Return the keys of the first measurement, or of the only one."""
-    first = value[0] if isinstance(value, list) and value else value
-    return set(first) if isinstance(first, dict) else set()
-
-
-def matches(value: object) -> bool:
-    """Return whether the value is a measurement or a list of them."""
-    return keys(value) >= set(REQUIRED)
+    return object_keys(value[0] if isinstance(value, list) and value else value)
 
 
 def parse(text: str, path: Path) -> Imported:

@@ -116,8 +116,8 @@ def _memory(against: PairwiseComparison, pairs: Pairs) -> str | None:
     if not known:
         return _one_sided(against, pairs, _peaks, "peak memory")
     sides = ([pair.base for _, pair in known], [pair.new for _, pair in known])
-    kinds = [{each.config.device == "cpu" for each in side} for side in sides]
     old, new = (_peaks(side) for side in sides)
+    kinds = [{each.config.device == "cpu" for each in side} for side in sides]
     at = f" at {place(against, known[0][0])}" if len(known) == 1 else f" over {len(known):,} cases"
     if kinds[0] != kinds[1] or len(kinds[0]) > 1:
         words = [_kind_of_memory(each) for each in kinds]
@@ -125,13 +125,16 @@ def _memory(against: PairwiseComparison, pairs: Pairs) -> str | None:
             f"Peak memory{at}: {old} in A ({words[0]}), {new} in {against.new_letter} ({words[1]});"
             " the two kinds aren't comparable"
         )
-    ratios = [
-        (pair.new.case.peak_memory_mb or 0.0) / (pair.base.case.peak_memory_mb or 1.0) for _, pair in known
-    ]
-    times = span(ratio_text(min(ratios)), ratio_text(max(ratios)))
+    times = _memory_ratios(pair for _, pair in known)
     if times == ratio_text(1.0):
         return f"Peak memory{at} is the same in A and {against.new_letter}: {old}"
     return f"{against.new_letter}'s peak memory{at} is {times} × A's: {old} in A, {new} in {against.new_letter}"
+
+
+def _memory_ratios(pairs: Iterable[Comparison]) -> str | None:
+    peaks = [(pair.base.case.peak_memory_mb, pair.new.case.peak_memory_mb) for pair in pairs]
+    ratios = [new / old for old, new in peaks if old and new]
+    return span(ratio_text(min(ratios)), ratio_text(max(ratios)))
 
 
 def _kind_of_memory(on_cpu: set[bool]) -> str:

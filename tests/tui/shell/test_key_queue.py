@@ -23,13 +23,14 @@ class Typed(App[None]):
                 return
             if event.key == "a":
                 await asyncio.sleep(0.3)
-            await super().on_event(event)
-            self.keys.append(event.key)
-            return
         await super().on_event(event)
 
+    def on_key(self, event: events.Key) -> None:
+        """Record a key that came back from the screen: it has been handled."""
+        self.keys.append(event.key)
 
-@pytest.mark.parametrize("hold_s", [pytest.param(0.01, marks=pytest.mark.long), 5.0])
+
+@pytest.mark.parametrize("hold_s", [0.01, 5.0])
 async def test_keys_keep_their_order_even_if_none_is_handled_in_time(
     hold_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,8 +9,8 @@ import click
 from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.explain.as_json import CaseJson, case_json, explained_json
-from benchtui.sessions.explain.cases import explained_cases, measured_ms
-from benchtui.sessions.explain.difference import difference
+from benchtui.sessions.explain.cases import ExplainedCase, explained_cases, measured_ms
+from benchtui.sessions.explain.difference import CaseDifference, difference
 from benchtui.sessions.explain.selection import require_explainable, selected
 from benchtui.sessions.files.output_file import check_output
 from benchtui.sessions.library.paths import resolve
@@ -106,21 +106,22 @@ def _profile(session: Session, process: client.ExplainProcess, amount: int) -> N
 def _print(session: Session, wanted: Sequence[int], *, as_json: bool) -> None:
     known = {each.case.index: each for each in explained_cases(session)}
     found = [known[index] for index in wanted if index in known]
-    missing = [index for index in wanted if index not in known]
     gap = difference(*found) if len(found) == 2 else None
     if as_json:
         rows = [case_json(known[index]) if index in known else _absent(session, index) for index in wanted]
         print_json(explained_json(rows, gap))
     else:
-        for line in (
-            *(line for each in found for line in case_lines(each)),
-            *(difference_lines(gap) if gap else ()),
-        ):
-            click.echo(printable(line))
-        for each in (_absent(session, index) for index in missing):
-            click.echo(printable(f"case {each.case + 1}, {each.name}: not profiled: {each.absent}"), err=True)
-    if missing:
+        _print_text(found, gap, [_absent(session, index) for index in wanted if index not in known])
+    if len(found) < len(wanted):
         sys.exit(FAILED)
+
+
+def _print_text(found: Sequence[ExplainedCase], gap: CaseDifference | None, absent: Sequence[CaseJson]) -> None:
+    lines = [text for each in found for text in case_lines(each)]
+    for text in (*lines, *(difference_lines(gap) if gap else ())):
+        click.echo(printable(text))
+    for each in absent:
+        click.echo(printable(f"case {each.case + 1}, {each.name}: not profiled: {each.absent}"), err=True)
 
 
 def _absent(session: Session, index: int) -> CaseJson:

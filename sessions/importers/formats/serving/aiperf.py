@@ -15,6 +15,7 @@ from benchtui.sessions.importers.decode import (
     Positive,
     convert,
     ignored_fields_note,
+    object_keys,
     parse_json,
     unknown_fields,
 )
@@ -116,12 +117,7 @@ class _File(msgspec.Struct):
 
 def keys(value: object) -> set[str]:
     """Return the keys of the file."""
-    return set(value) if isinstance(value, dict) else set()
-
-
-def matches(value: object) -> bool:
-    """Return whether the value has the metrics of requests."""
-    return keys(value) >= set(REQUIRED)
+    return object_keys(value)
 
 
 def parse(text: str, path: Path) -> Imported:

@@ -18,6 +18,7 @@ from benchtui.sessions.importers.decode import (
     common_value,
     convert,
     ignored_fields_note,
+    object_keys,
     parse_json_lines,
     try_parse_json,
     unknown_fields,
@@ -92,12 +93,7 @@ class _Result(msgspec.Struct):
 
 def keys(value: object) -> set[str]:
     """Return the keys of the first result."""
-    return set(value) if isinstance(value, dict) else set()
-
-
-def matches(value: object) -> bool:
-    """Return whether the value is a result."""
-    return keys(value) >= set(REQUIRED)
+    return object_keys(value)
 
 
 def parse(text: str, path: Path) -> Imported:
