@@ -47,6 +47,7 @@ from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep, custom_task, expand_gpus, expand_node_kinds
+from benchtui.sessions.text.formatting import listed
 
 if TYPE_CHECKING:
     from benchtui.engine.supervisor.resume import ResumableSession
@@ -226,8 +227,8 @@ class Supervisor:
 
     def _prepare(self) -> None:
         """Log what is known before the first case, and query the nodes for the rest."""
-        for reading, missing in self._executor.host.absent.items():
-            self._log.write_message(f"no {reading} readings: {missing}")
+        if absent := list(self._executor.host.absent):
+            self._log.write_message(f"no readings of {listed(absent)}; `benchtui doctor` says why")
         if changed := self._resumable.session.resumed[-1].changed if self._resumable else ():
             self._log.write_message(
                 f"resumed although hardware or software has changed: {'; '.join(changed)}", "warning"

@@ -20,6 +20,7 @@ from benchtui.sessions.estimates.eta import (
     warmup_s,
     work,
 )
+from benchtui.sessions.estimates.stored_weights import stored_parameters
 from benchtui.sessions.events import CasePrepared
 from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.library.paths import SessionFile
@@ -36,7 +37,7 @@ CHUNK_BYTES = 1 << 16
 """Size of one read. Other threads can run between two chunks."""
 
 ASSUMED_PARAMETERS = 100_000_000
-"""For a model that no session has loaded."""
+"""For a model that no session has loaded and whose weights aren't on this machine."""
 FLOP_PER_S = {"cpu": 100e9, "cuda": 10e12}
 """Assumed speed of a device."""
 ASSUMED_OVERHEAD_S = 5.0
@@ -75,7 +76,7 @@ class HistoryEstimator:
         self.sessions = 0
         """Number of sessions learned from."""
         self.parameters: int | None = None
-        """Parameters of the model, if a session has loaded it."""
+        """Parameters of the model, if a session has loaded it or its weights are on this machine."""
         self._step_times = StepTimeModel()
         self._measured: set[tuple[Group, int]] = set()
         self._overhead_s: dict[Group, list[float]] = {}
@@ -155,6 +156,8 @@ def load_history(entries: Iterable[SessionFile], sweep: Sweep, hostname: str) ->
             history.learn(session)
     if history.parameters is None and same_model:
         history.parameters = _parameters(_read(same_model[0].path, only_model=True))
+    if history.parameters is None:
+        history.parameters = stored_parameters(Path(sweep.model).expanduser())
     return history
 
 

@@ -67,6 +67,11 @@ class ExplainedCase(msgspec.Struct, frozen=True):
         """Extra time of the plain step of this run over the measured one, as a share of that."""
         return self.profile.plain_ms / self.measured_ms - 1 if self.measured_ms else None
 
+    @property
+    def apart(self) -> float | None:
+        """Extra time of the profiled step over the measured one, as a share of that."""
+        return self.profile.step_ms / self.measured_ms - 1 if self.measured_ms else None
+
     def ms(self, *families: FamilyName) -> float:
         """Return the time of some families."""
         return sum(each.ms for each in self.profile.families if each.family in families)

@@ -57,6 +57,11 @@ def profiling_notes(case: ExplainedCase) -> Iterator[str]:
             f" {percent(abs(case.drift), 0)}% {longer} than the measured {number(case.measured_ms)} ms: the"
             " machine was in a different state, or the steps differ."
         )
+    if case.apart is not None and abs(case.apart) > SLOWED >= max(case.slowdown, abs(case.drift or 0.0)):
+        yield (
+            f"The profiled step took {number(profile.step_ms)} ms, {percent(abs(case.apart), 0)}%"
+            f" {'longer' if case.apart > 0 else 'shorter'} than the measured {number(case.measured_ms)} ms."
+        )
     if case.changed:
         yield f"Changed since the case was measured: {'; '.join(case.changed)}."
 

@@ -22,6 +22,8 @@ _LARGEST = 10**15
 
 Positive = Annotated[float, msgspec.Meta(gt=0, le=_LARGEST)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0, le=_LARGEST)]
+UnixTime = Annotated[float, msgspec.Meta(ge=0, lt=253_402_300_800)]
+"""In seconds, up to the year 9999."""
 Whole = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST)]
 
 MOST_IGNORED = 60

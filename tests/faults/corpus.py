@@ -228,9 +228,16 @@ background = "#101010"
 accent = "#ff8800"
 lines = ["#112233", "#445566"]
 """
+
+
+def fixture(name: str) -> bytes:
+    """A recorded file."""
+    return (FIXTURES / name).read_bytes()
+
+
 IMPORTS = (
-    (FIXTURES / "optimum-benchmark.json").read_bytes(),
-    (FIXTURES / "gpt2-training-results.csv").read_bytes(),
+    fixture("optimum-benchmark.json"),
+    fixture("gpt2-training-results.csv"),
     b'{"results":[{"command":"sleep 0.02","mean":0.021,"times":[0.0205,0.021],"memory_usage_byte":[3600000,37],'
     b'"exit_codes":[0,0]},{"command":"sleep 0.03","mean":0.031,"times":[0.03,0.032],"exit_codes":[0,1]}]}',
     b'[{"backends":"CUDA","model_filename":"q.gguf","model_type":"qwen2 7B","model_n_params":7615616512,'
@@ -239,10 +246,9 @@ IMPORTS = (
     b'{"device":"cuda","batch_size":8,"mixed_precision":true,"latency_ms_mean":15.45,"throughput_mean":517.79,'
     b'"cpu_memory_mb_max":1601.3,"gpu_memory_mb_max":746.88,"sequence_length":128}\n'
     b'{"device":"cpu","batch_size":16,"latency_ms_mean":25.45,"precision":"fp32"}\n',
-    (FIXTURES / "gpt2-optimizers.csv").read_bytes(),
-    (FIXTURES / "batch-sweep-precisions.csv").read_bytes(),
-    *((FIXTURES / f"{name}.json").read_bytes() for name in ("nvbench", "guidellm", "aiperf")),
-    (FIXTURES / "vllm-bench.jsonl").read_bytes(),
+    fixture("gpt2-optimizers.csv"),
+    fixture("batch-sweep-precisions.csv"),
+    *map(fixture, ("nvbench.json", "guidellm.json", "aiperf.json", "vllm-bench.jsonl")),
 )
-SESSIONS = (written(session()), (FIXTURES / "comprehensive-report.json").read_bytes())
+SESSIONS = (written(session()), fixture("comprehensive-report.json"))
 SWEEPS = (SWEEP, *(path.read_bytes() for path in sorted(PRESETS.glob("*.toml"))))

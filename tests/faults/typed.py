@@ -23,11 +23,17 @@ from benchtui import themes
 from benchtui.sessions.events import AnyEvent
 from benchtui.sessions.importers.formats import (
     batch_sweep,
+    benchmark_v2,
     hyperfine,
     llama_bench,
+    nvbench,
     optimum_benchmark,
+    pyperf,
+    pytest_benchmark,
+    torch_benchmark,
     training_csv,
 )
+from benchtui.sessions.importers.formats.serving import aiperf, guidellm, vllm_bench
 from benchtui.sessions.sweep import TASKS, Sweep, toml_reader
 from benchtui.sessions.sweep.options import ATTENTIONS, COMPILE_MODES, PADDINGS, PRECISIONS
 from benchtui.themes import user_themes
@@ -356,14 +362,47 @@ NESTED = (
     b'"metrics":{"latency_ms_mean":15.4,"throughput_mean":517.7,"latency_ms_std":1.0},'
     b'"system_info":{"hostname":"h","gpu_info":[{"name":"T4"}]},"model_info":{"num_parameters":7}}\n'
 )
+BENCHMARK_V2 = (
+    b'{"metadata":{"model_id":"some/model","timestamp":"2026-01-15T14:30:22+00:00","hardware_info":'
+    b'{"gpu_name":"G","gpu_memory_total_gb":22.0,"torch_version":"2.9.0"}},"measurements":{"e2e_latency":'
+    b'[0.5,0.52,0.48],"time_to_first_token":[0.1,0.11,0.09],"inter_token_latency":[0.08,0.081,0.079]},"config":'
+    b'{"name":"n","warmup_iterations":5,"batch_size":2,"sequence_length":128,"num_tokens_to_generate":5}}\n'
+)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def _json_lines(values: Iterable[Any]) -> bytes:
+    return "\n".join(map(json.dumps, values)).encode()
+
+
+def _csv_file(rows: Iterable[dict[str, Any]]) -> bytes:
+    written, table = io.StringIO(), list(rows)
+    names = list(dict.fromkeys(name for row in table for name in row))
+    rows_of = csv.DictWriter(written, names)
+    rows_of.writeheader()
+    rows_of.writerows(table)
+    return written.getvalue().encode("utf-8", "surrogatepass")
+
+
 IMPORTS: tuple[tuple[type, bytes, Callable[[Any], bytes]], ...] = (
-    (_OptimumBenchmark, corpus.IMPORTS[0], lambda value: json.dumps(value).encode()),
-    (training_csv._TimedRun, corpus.IMPORTS[1], lambda value: _csv_file(value)),
-    (hyperfine._Export, corpus.IMPORTS[2], lambda value: json.dumps(value).encode()),
-    (llama_bench._Test, corpus.IMPORTS[3], lambda value: json.dumps(value).encode()),
-    (_Flat, corpus.IMPORTS[4], lambda value: "\n".join(map(json.dumps, value)).encode()),
-    (batch_sweep._Nested, NESTED, lambda value: "\n".join(map(json.dumps, value)).encode()),
-    (training_csv._LoopRun, corpus.IMPORTS[5], lambda value: _csv_file(value)),
+    (_OptimumBenchmark, corpus.IMPORTS[0], _json),
+    (training_csv._TimedRun, corpus.IMPORTS[1], _csv_file),
+    (hyperfine._Export, corpus.IMPORTS[2], _json),
+    (llama_bench._Test, corpus.IMPORTS[3], _json),
+    (_Flat, corpus.IMPORTS[4], _json_lines),
+    (batch_sweep._Nested, NESTED, _json_lines),
+    (training_csv._LoopRun, corpus.IMPORTS[5], _csv_file),
+    (pyperf._Suite, corpus.fixture("pyperf.json"), _json),
+    (pytest_benchmark._File, corpus.fixture("pytest-benchmark.json"), _json),
+    (torch_benchmark._Measurement, corpus.fixture("torch-benchmark.json"), _json),
+    (benchmark_v2._Result, BENCHMARK_V2, _json_lines),
+    (nvbench._File, corpus.fixture("nvbench.json"), _json),
+    (guidellm._File, corpus.fixture("guidellm.json"), _json),
+    (aiperf._File, corpus.fixture("aiperf.json"), _json),
+    (vllm_bench._Result, corpus.fixture("vllm-bench.jsonl"), _json_lines),
 )
 """The record of each tool's results, results that are good, and how they are written."""
 
@@ -383,23 +422,14 @@ def results(dice: random.Random) -> bytes:
 @cache
 def _corpus_imports() -> list[Any]:
     found: list[Any] = []
-    for kind, data, _ in IMPORTS:
-        if issubclass(kind, training_csv._Run):
+    for _, data, write in IMPORTS:
+        if write is _csv_file:
             found.append(list(csv.DictReader(io.StringIO(data.decode()))))
-        elif kind in (_Flat, batch_sweep._Nested):
+        elif write is _json_lines:
             found.append([json.loads(line) for line in data.splitlines()])
         else:
             found.append(json.loads(data))
     return found
-
-
-def _csv_file(rows: Iterable[dict[str, Any]]) -> bytes:
-    written, table = io.StringIO(), list(rows)
-    names = list(dict.fromkeys(name for row in table for name in row))
-    rows_of = csv.DictWriter(written, names)
-    rows_of.writeheader()
-    rows_of.writerows(table)
-    return written.getvalue().encode("utf-8", "surrogatepass")
 
 
 def _fitting(kind: inspect.UnionType, value: Any) -> inspect.Type:

@@ -23,16 +23,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "played.h"
+
 #define API extern "C" __attribute__((visibility("default")))
 
-extern "C" double played_now_s() {
+double played_now_s() {
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
-
-// What a profiler is told, see played_cupti.cpp.
-extern "C" void played_work(double begin_s, double end_s);
 
 namespace {
 
@@ -99,18 +98,41 @@ void wait_until(double at_s) {
     nanosleep(&time, nullptr);
 }
 
+thread_local uint32_t in_call;  // number of the call of CUDA that a profiler is told of; 0 outside of one
+
+// Such a call, from here to the end of its scope. Those within it are its own affair.
+class Call {
+    bool outer = !in_call, of_driver;
+    uint32_t name;
+    double begin_s = played_now_s();
+
+  public:
+    explicit Call(uint32_t name, bool of_driver = false) : of_driver(of_driver), name(name) {
+        if (outer)
+            in_call = played_call();
+    }
+    ~Call() {
+        if (outer) {
+            played_return(in_call, of_driver, name, begin_s, played_now_s());
+            in_call = 0;
+        }
+    }
+};
+
 // The host's call returns when a device is there, whether or not it has been by then.
-int synchronise(double at_s) {
+int synchronise(double at_s, uint32_t name) {
+    Call call(name);
     waits++;
     wait_until(at_s);
     return SUCCESS;
 }
 
-void work(double seconds);
+void work(double seconds, Work what);
 
 int kernel() {
+    Call call(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
     Status status = touch();
-    work(KERNEL_S);
+    work(KERNEL_S, {KERNEL, "played_kernel", 0});
     return status;
 }
 
@@ -133,22 +155,26 @@ bool is_pinned(const void *pointer) {
 }
 
 int copy(void *to, const void *from, size_t bytes) {
+    Call call(CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020);
     if (on_device(to) && on_device(from)) {
-        work(2 * (double)bytes / MEMORY_BYTES_S);
+        work(2 * (double)bytes / MEMORY_BYTES_S, {COPY_WITHIN, "", bytes});
         return SUCCESS;
     }
     memmove(to, from, bytes);
-    work((double)bytes / COPY_BYTES_S + CALL_S);
-    return is_pinned(to) || is_pinned(from) ? SUCCESS : synchronise(free_s[device]);
+    work((double)bytes / COPY_BYTES_S + CALL_S, {on_device(to) ? COPY_IN : COPY_OUT, "", bytes});
+    bool waits = !is_pinned(to) && !is_pinned(from);
+    return waits ? synchronise(free_s[device], CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020) : SUCCESS;
 }
 
 int product(double rows, double columns, double inner, double batch, int type) {
+    Call call(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
     bool single = type == 0;  // CUDA_R_32F; the others that occur have 16 bits
-    work(2 * rows * columns * inner * batch / (single ? (tf32 ? TF32_S : FP32_S) : HALF_S) + CALL_S);
+    double seconds = 2 * rows * columns * inner * batch / (single ? (tf32 ? TF32_S : FP32_S) : HALF_S) + CALL_S;
+    work(seconds, {KERNEL, "played_gemm", 0});
     return SUCCESS;
 }
 
-void work(double seconds) {
+void work(double seconds, Work what) {
     std::lock_guard<std::recursive_mutex> held(lock);
     if (capturing) {
         captured_s += seconds;
@@ -157,7 +183,7 @@ void work(double seconds) {
     double begin_s = free_s[device] > played_now_s() ? free_s[device] : played_now_s();
     free_s[device] = begin_s + seconds;
     if (seconds > 0)
-        played_work(begin_s, free_s[device]);
+        played_work(in_call, device, what, begin_s, free_s[device]);
 }
 
 }  // namespace
@@ -321,13 +347,15 @@ API int cudaMemcpyAsync(void *to, const void *from, size_t bytes, int, void *) {
 API int cudaMemcpyPeerAsync(void *to, int, const void *from, int, size_t bytes, void *) { return copy(to, from, bytes); }
 
 API int cudaMemcpy(void *to, const void *from, size_t bytes, int) {
+    Call call(CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020);
     copy(to, from, bytes);
-    return synchronise(free_s[device]);
+    return synchronise(free_s[device], CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020);
 }
 
 API int cudaMemsetAsync(void *pointer, int value, size_t bytes, void *) {
+    Call call(CUPTI_RUNTIME_TRACE_CBID_cudaMemsetAsync_v3020);
     memset(pointer, value, bytes);
-    work((double)bytes / MEMORY_BYTES_S);
+    work((double)bytes / MEMORY_BYTES_S, {SET, "", bytes});
     return SUCCESS;
 }
 
@@ -387,22 +415,32 @@ API int cudaStreamCreateWithPriority(void **stream, unsigned, int) { return new_
 API int cudaDeviceGetStreamPriorityRange(int *least, int *greatest) { *least = 0; *greatest = -5; return SUCCESS; }
 API int cudaStreamGetPriority(void *, int *priority) { *priority = 0; return SUCCESS; }
 API int cudaStreamQuery(void *) { return played_now_s() >= free_s[device] ? SUCCESS : NOT_READY; }
-API int cudaStreamSynchronize(void *) { return synchronise(free_s[device]); }
-API int cudaDeviceSynchronize() { return synchronise(free_s[device]); }
+
+API int cudaStreamSynchronize(void *) {
+    return synchronise(free_s[device], CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020);
+}
+
+API int cudaDeviceSynchronize() {
+    return synchronise(free_s[device], CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020);
+}
+
 API long played_waits() { return waits; }
 API int cudaEventCreateWithFlags(void **event, unsigned) { *event = new Event{0}; return touch(); }
 API int cudaEventCreate(void **event) { return cudaEventCreateWithFlags(event, 0); }
 API int cudaEventDestroy(void *event) { delete (Event *)event; return SUCCESS; }
 
 API int cudaEventRecord(void *event, void *) {
-    work(0);
+    work(0, {KERNEL, "", 0});
     ((Event *)event)->at_s = free_s[device];
     return SUCCESS;
 }
 
 API int cudaEventRecordWithFlags(void *event, void *stream, unsigned) { return cudaEventRecord(event, stream); }
 API int cudaEventQuery(void *event) { return played_now_s() >= ((Event *)event)->at_s ? SUCCESS : NOT_READY; }
-API int cudaEventSynchronize(void *event) { return synchronise(((Event *)event)->at_s); }
+
+API int cudaEventSynchronize(void *event) {
+    return synchronise(((Event *)event)->at_s, CUPTI_RUNTIME_TRACE_CBID_cudaEventSynchronize_v3020);
+}
 
 API int cudaEventElapsedTime(float *milliseconds, void *begin, void *end) {
     *milliseconds = (float)((((Event *)end)->at_s - ((Event *)begin)->at_s) * 1e3);
@@ -454,7 +492,8 @@ API int cudaGraphInstantiateWithFlags(void **executable, void *graph, unsigned l
 }
 
 API int cudaGraphLaunch(void *executable, void *) {
-    work(((Graph *)executable)->length_s);
+    Call call(CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000);
+    work(((Graph *)executable)->length_s, {KERNEL, "played_graph", 0});
     return SUCCESS;
 }
 
@@ -537,8 +576,16 @@ API int cuGetErrorString(int, const char **text) { *text = "an error of the play
 API int cuModuleLoadData(void **module, const void *) { *module = &context; return SUCCESS; }
 API int cuModuleGetFunction(void **function, void *, const char *) { *function = &context; return SUCCESS; }
 API int cuOccupancyMaxActiveClusters(int *count, void *, void *) { *count = 1; return SUCCESS; }
-API int cuLaunchKernel(...) { return kernel(); }
-API int cuLaunchKernelEx(...) { return kernel(); }
+
+API int cuLaunchKernel(...) {
+    Call call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, true);
+    return kernel();
+}
+
+API int cuLaunchKernelEx(...) {
+    Call call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, true);
+    return kernel();
+}
 
 API int cuFuncGetAttribute(int *value, int attribute, void *) {
     *value = attribute == 0 ? 1024 : attribute == 3 ? 0 : 32;  // threads per block, spilled bytes, registers

@@ -7,8 +7,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from benchtui.sessions.explain.as_json import ExplainedJson
 from benchtui.sessions.state.session import Session
 
 pytestmark = pytest.mark.long
@@ -122,3 +124,46 @@ def test_padded_texts_in_throughput_mode_are_marked(measure: Measure, tmp_path: 
     sweep = ("device=cuda:0", "mode=throughput", "batch_size=2", f"dataset={tmp_path / 'short.txt'}")
     session = measure("quick", *sweep)
     assert any(mark.startswith("waits for the GPU") for mark in session.cases[0].marks)
+
+
+def explained(session: Session, environment: dict[str, str], path: Path) -> ExplainedJson:
+    """Profile the session's first case."""
+    main = "from benchtui.tui.cli import main; main()"
+    ran = subprocess.run(
+        [sys.executable, "-c", main, "explain", str(path), "1", "--json"],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return msgspec.json.decode(ran.stdout, type=ExplainedJson)
+
+
+def test_kernels_copies_launches_and_idle_time_are_explained(
+    measure: Measure, environment: dict[str, str], home: Path
+) -> None:
+    session = measure("quick", "device=cuda:0", "batch_size=2", "sequence_length=32")
+    case = explained(session, environment, next(home.glob("*.json"))).cases[0]
+    profile = case.profile
+    assert profile
+    assert sum(each.ms for each in profile.families) == pytest.approx(profile.step_ms, rel=0.03)
+    kernels = {(each.name, each.operator): each for each in profile.kernels}
+    products = [each for (name, _), each in kernels.items() if name == "played_gemm"]
+    layers = (
+        6 * 6 + 2 + 2 * 6 * 0
+    )  # of DistilBERT: four of the attention, two of the feed-forward part, the head's
+    assert {each.family for each in products} <= {"matmul", "attention"}
+    assert sum(each.count for each in products if each.operator in ("aten::addmm", "aten::linear")) == layers
+    assert all(each.flops for each in products if each.operator == "aten::addmm")
+    copies = {name: each for (name, _), each in kernels.items() if name.startswith("Memcpy")}
+    assert copies["Memcpy HtoD (Pageable -> Device)"].count == 2, "ids and mask"
+    assert copies["Memcpy DtoH (Device -> Pageable)"].count == 1, "the logits"
+    assert all(each.family == "copy" and each.operator == "aten::copy_" for each in copies.values())
+    others = [each for (name, _), each in kernels.items() if name == "played_kernel"]
+    assert {"gather", "elementwise"} <= {each.family for each in others}, "families by the launching operator"
+    assert profile.launches == pytest.approx(sum(each.count for each in profile.kernels), abs=0.01)
+    assert profile.busy_ms
+    assert profile.busy_ms + sum(profile.idle_ms.values()) == pytest.approx(profile.step_ms, rel=0.03)
+    assert 0 < (profile.launching_ms or 0) < profile.step_ms

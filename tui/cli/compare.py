@@ -91,13 +91,16 @@ def baseline_first(sessions: Sequence[str], baseline: str | None) -> list[Path]:
     """Resolve the sessions to compare, the baseline first. It may be one of them, or another one.
 
     Raises:
-        BenchtuiError: if one doesn't exist.
+        BenchtuiError: if one doesn't exist, or is named twice.
     """
     paths = [resolve(session) for session in sessions]
+    files = [path.resolve() for path in paths]
+    if twice := next((path for path in paths if files.count(path.resolve()) > 1), None):
+        raise BenchtuiError(f"{twice}: named twice; a session can't be compared with itself")
     if baseline is None:
         return paths
     first = resolve(baseline)
-    return [first, *(path for path in paths if path.resolve() != first.resolve())]
+    return [first, *(path for path, file in zip(paths, files, strict=True) if file != first.resolve())]
 
 
 def comparison_document(

@@ -137,11 +137,12 @@ def parse(text: str, path: Path) -> Imported:
 
 def _measurement(name: str, state: _State, where: str) -> Measurement:
     found = _values(state)
-    prefix = next((prefix for prefix in TIMES if f"{prefix}/mean" in found), None)
+    prefix = next((prefix for prefix in TIMES if found.get(f"{prefix}/mean") is not None), None)
     work = " ".join(word for word in (name, state.axes) if word)
     device = UNKNOWN if state.device is None else f"cuda:{state.device}"
     skipped = f": {visible(state.skip_reason, LONGEST_VALUE).rstrip('.')}" if state.skip_reason else ""
-    reported = None if prefix is None else _reported(found, prefix, f"{where}: {name}, {state.name}")
+    place = f"{where}: {visible(name, LONGEST_VALUE)}, {visible(state.name, LONGEST_VALUE)}"
+    reported = None if prefix is None else _reported(found, prefix, place)
     failure = None if reported else f"skipped{skipped}" if state.is_skipped else "no time measured"
     return Measurement(
         config=labeled_case(work, group=work, device=device),

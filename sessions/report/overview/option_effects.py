@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from math import exp, log
 
 import msgspec
 
@@ -52,7 +51,7 @@ class Effect(msgspec.Struct, frozen=True):
             if pair.factor < most:
                 break  # no later pair has a larger factor
             ratio = pair.comparison.ratio if _is_established(pair, self.option) else None
-            most = max(most, exp(abs(log(ratio.value)))) if ratio else most
+            most = max(most, ratio.value, 1 / ratio.value) if ratio else most
         return most
 
 

@@ -69,6 +69,11 @@ def test_what_the_profiler_and_the_machine_changed_is_said(make_profile: Any) ->
     assert slowed.startswith("Profiling lengthened the step by 50%: 30.0 ms instead of 20.0 ms.")
     assert "100% longer than the measured 10.0 ms" in drifted
     assert changed == "Changed since the case was measured: Python: 3.11 → 3.12."
+    close = ExplainedCase(
+        CaseState(0, Config(device="cpu")), make_profile({"matmul": 8.8}, plain_ms=10.0), 11.0
+    )
+    (apart,) = profiling_notes(close)
+    assert apart == "The profiled step took 8.80 ms, 20% shorter than the measured 11.0 ms."
     near = ExplainedCase(CaseState(0, Config(device="cpu")), make_profile({"matmul": 10.5}, plain_ms=10.0), 9.9)
     assert list(profiling_notes(near)) == []
 

@@ -59,9 +59,9 @@ def session(bench: Any, make_profile: Any) -> Session:
             idle_ms={"python": 55.0, "tokenizer": 5.0},
             launches=1840.0,
         ),
-        make_profile({"matmul": 10.5}, kernels=(replace(PRODUCT, ms=10.0),)),
+        make_profile({"matmul": 10.5}, kernels=(replace(PRODUCT, ms=10.0),), plain_ms=11.5),
     )
-    times_ms = (100.0, 99.5, 130.0, 100.0, 10.0)
+    times_ms = (100.0, 99.5, 130.0, 100.0, 12.6)
     events: list[Any] = [Peaks(t=0.0, device="cpu", precision="fp32", threads=5, flops_per_s=7.9e12)]
     for case, profile in enumerate(profiles):
         events.append(Explained(t=98.0, case=case, created="2026-11-23T10:00:00Z", profile=profile))

@@ -16,6 +16,7 @@ import msgspec
 from benchtui.sessions.importers.decode import (
     NotNegative,
     Positive,
+    UnixTime,
     Whole,
     common_value,
     convert,
@@ -85,7 +86,7 @@ class _Config(msgspec.Struct):
 class _Benchmark(msgspec.Struct):
     metrics: _Metrics
     duration: Positive
-    start_time: NotNegative | None = None
+    start_time: UnixTime | None = None
     config: _Config = msgspec.field(default_factory=_Config)
     args: _Config = msgspec.field(default_factory=_Config)
     """Configuration of older versions."""

@@ -65,6 +65,7 @@ def _times(profile: Profile, shown: Groups) -> dict[str, float | None]:
         "n": profile.found["steps"],
         "slower": 100 * (profile.step_ms / plain_ms - 1),
         "drift": 100 * abs(plain_ms / measured_ms - 1) if measured_ms else None,
+        "apart": 100 * abs(profile.step_ms / measured_ms - 1) if measured_ms else None,
     }
 
 
@@ -198,6 +199,13 @@ def _check_drift(claim: Claim, shown: Groups, profile: Profile) -> None:
     claim.require(shown["how"] == ("longer" if longer else "shorter"), "the other way round")
 
 
+def _check_apart(claim: Claim, shown: Groups, profile: Profile) -> None:
+    for name in ("step", "measured", "apart"):
+        claim.require_value(shown[name], _times(profile, shown)[name], name)
+    longer = profile.step_ms > (profile.measured_ms or 0.0)
+    claim.require(shown["how"] == ("longer" if longer else "shorter"), "the other way round")
+
+
 def _check_changes(claim: Claim, shown: Groups, profile: Profile) -> None:
     claim.require(shown["changes"] == "; ".join(profile.changed), f"changes are {profile.changed}")
 
@@ -302,6 +310,10 @@ OF_A_CASE = shapes(
         _check_drift,
         "Without the profiler, the step of this run took {plain:num} ms, {drift:num}% {how:word} than the"
         " measured {measured:num} ms: the machine was in a different state, or the steps differ.",
+    ),
+    (
+        _check_apart,
+        "The profiled step took {step:num} ms, {apart:num}% {how:word} than the measured {measured:num} ms.",
     ),
     (_check_changes, "Changed since the case was measured: {changes:any}."),
 )

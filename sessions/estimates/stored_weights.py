@@ -1,0 +1,30 @@
+"""Parameters of a model that is stored on this machine, from the headers of its safetensors files."""
+
+import json
+from math import prod
+from pathlib import Path
+
+LARGEST_HEADER = 100_000_000
+"""Maximum size of a header in bytes, as in the safetensors library."""
+LENGTH_BYTES = 8
+
+
+def stored_parameters(folder: Path) -> int | None:
+    """Return the number of parameters in a folder's safetensors files; None if it has none that can be read.
+
+    Format: https://huggingface.co/docs/safetensors: the header's length as a little-endian number of 8 bytes,
+    then the header as JSON.
+    """
+    try:
+        return sum(map(_parameters, folder.glob("*.safetensors"))) or None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+def _parameters(path: Path) -> int:
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(LENGTH_BYTES), "little")
+        if length > LARGEST_HEADER:
+            raise ValueError(f"header of {length} bytes")
+        header = json.loads(file.read(length))
+    return sum(prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
