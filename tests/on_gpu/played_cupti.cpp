@@ -194,6 +194,29 @@ API CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size_t *d
     return CUPTI_SUCCESS;
 }
 
+API CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t number, const char **name) {
+    static const std::map<uint32_t, const char *> of_runtime = {
+        {CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, "cudaLaunchKernel_v7000"},
+        {CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020, "cudaMemcpy_v3020"},
+        {CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020, "cudaMemcpyAsync_v3020"},
+        {CUPTI_RUNTIME_TRACE_CBID_cudaMemsetAsync_v3020, "cudaMemsetAsync_v3020"},
+        {CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020, "cudaStreamSynchronize_v3020"},
+        {CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020, "cudaDeviceSynchronize_v3020"},
+        {CUPTI_RUNTIME_TRACE_CBID_cudaEventSynchronize_v3020, "cudaEventSynchronize_v3020"},
+        {CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, "cudaGraphLaunch_v10000"},
+    };
+    static const std::map<uint32_t, const char *> of_driver = {
+        {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, "cuLaunchKernel"},
+        {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, "cuLaunchKernelEx"},
+    };
+    auto &names = domain == CUPTI_CB_DOMAIN_DRIVER_API ? of_driver : of_runtime;
+    auto found = names.find(number);
+    if (found == names.end())
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    *name = found->second;
+    return CUPTI_SUCCESS;
+}
+
 API CUptiResult cuptiGetVersion(uint32_t *version) {
     *version = CUPTI_API_VERSION;
     return CUPTI_SUCCESS;

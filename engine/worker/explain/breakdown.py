@@ -7,7 +7,7 @@ from statistics import median
 from typing import NamedTuple
 
 from benchtui.engine.worker.explain import costs
-from benchtui.engine.worker.explain.families import family_of, is_operator, is_overhead
+from benchtui.engine.worker.explain.families import family_of, family_of_work, is_operator, is_overhead
 from benchtui.engine.worker.explain.recording import BLOCK, LAP, STEP, ProfiledEvent
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.profiles import FamilyName, FamilyTime, KernelTime
@@ -272,7 +272,7 @@ class _Launchers:
         around: tuple[str, ...] = (operator.name,) if operator else ()
         if place is not None:
             around = (self._host.events[place].name, *self._host.names_around(place))
-        return family_of(work.name, around), operator
+        return family_of_work(work.name, around), operator
 
 
 class _GpuTime:

@@ -1,7 +1,7 @@
 """Families of operators and kernels, by their names and those of the operators around them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from benchtui.sessions.profiles import FamilyName
 
@@ -83,3 +83,10 @@ def family_of(name: str, around: Iterable[str] = ()) -> FamilyName:
         if pattern.search(name):
             return family
     return "elementwise" if _ELEMENTWISE.fullmatch(name) else "other"
+
+
+def family_of_work(name: str, around: Sequence[str]) -> FamilyName:
+    """Return the family of a kernel or copy of a GPU, by its name or else by the operators that launched it."""
+    of_launchers = (family_of(each) for each in around)
+    known = (each for each in (family_of(name, around), *of_launchers) if each not in ("other", "python"))
+    return next(known, "other")

@@ -1,7 +1,7 @@
 import pytest
 
 from benchtui.engine.worker.explain.costs import flops, moved_bytes, shape_text
-from benchtui.engine.worker.explain.families import family_of
+from benchtui.engine.worker.explain.families import family_of, family_of_work
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,13 @@ def test_family_by_name(name: str, family: str) -> None:
 def test_operators_around_decide_before_the_name() -> None:
     assert family_of("aten::bmm", ["aten::scaled_dot_product_attention"]) == "attention"
     assert family_of("aten::mul_", ["aten::_foreach_mul_", "Optimizer.step#AdamW.step"]) == "optimizer"
+
+
+def test_launching_operators_decide_if_a_kernels_name_says_nothing() -> None:
+    assert family_of_work("my_kernel", ["aten::gelu", "aten::bmm"]) == "elementwise"
+    assert family_of_work("my_kernel", ["my::op", "GeluBackward0", "aten::embedding"]) == "gather"
+    assert family_of_work("ampere_sgemm_128x64_tn", ["aten::gelu"]) == "matmul"
+    assert family_of_work("my_kernel", ["my::op"]) == family_of_work("my_kernel", []) == "other"
 
 
 def test_costs_by_shapes() -> None:
