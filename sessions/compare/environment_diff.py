@@ -16,9 +16,9 @@ from benchtui.sessions.sweep import task_named
 SOFTWARE = ("GPU driver", "CUDA", "cuDNN", "Python", "PyTorch", "Transformers", "Torch threads")
 """System facts that belong to the software; the others belong to the machine."""
 LISTS = ("Other packages", "Environment variables")
-UNCOMPARED = ("PROCESSOR CLOCK", "PROCESSOR THROTTLING")
-"""Reasons for missing readings, which only newer sessions record."""
 """System facts that list many values, which are compared one by one here."""
+UNCOMPARED = ("Processor clock", "Processor throttling", "Instructions per cycle", "Memory traffic")
+"""Reasons for missing readings, which only newer sessions record."""
 GROUPS = ("machine", "software", "work", "settings")
 
 MEMORY_SHARE = 0.01

@@ -1,12 +1,13 @@
 """System facts: model, machine and software of a session as pairs of label and text."""
 
+import re
 from collections.abc import Iterator
 
 from benchtui.sessions.events import Runtime
 from benchtui.sessions.payloads import Gpu, Host, Model
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import UNKNOWN
-from benchtui.sessions.text.formatting import memory, number
+from benchtui.sessions.text.formatting import capitalized, memory, number
 
 Fact = tuple[str, str]
 
@@ -120,4 +121,9 @@ def _software(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
 
 def _absent(host: Host) -> Iterator[Fact]:
     for name, reason in host.absent.items():
-        yield name.upper(), "none" if name == "gpu" else f"unreadable: {reason}"
+        yield reading_label(name), "none" if name == "gpu" else f"unreadable: {reason}"
+
+
+def reading_label(name: str) -> str:
+    """Return the label of a kind of reading, such as ``RAPL`` or ``Processor clock``."""
+    return capitalized(re.sub(r"\b(gpu|rapl)\b", lambda match: match[0].upper(), name))

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from benchtui.sessions.compare.system_facts import Fact, facts, models, system
+from benchtui.sessions.compare.system_facts import Fact, facts, models, reading_label, system
 from benchtui.sessions.sanitize import LONGEST_MESSAGE
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import custom_task
@@ -71,7 +71,7 @@ def _shortened(note: str) -> str:
 
 def facts_elsewhere(session: Session) -> set[str]:
     """Return the facts of the system that the short form leaves out: also the sensors that can't be read."""
-    return {*ELSEWHERE, *(name.upper() for name in session.start.host.absent if name != "gpu")}
+    return {*ELSEWHERE, *(reading_label(name) for name in session.start.host.absent if name != "gpu")}
 
 
 def _models(session: Session) -> list[str | None]:

@@ -95,7 +95,7 @@ CHECKS = (
         "attention-kernels",
         3,
         180,
-        "kernels:attention",
+        "gpu_kernels:attention",
         "eager and compiled networks use the same attention kernel for the same rows, and attention=flash is"
         " applied, or fails with a reason",
         "the mask of full rows (workloads/inputs/batches.py), the names of kernels read back (models/)",
@@ -125,7 +125,7 @@ CHECKS = (
         "busy-time",
         3,
         100,
-        "kernels:busy",
+        "gpu_kernels:busy",
         "the GPU's busy time in a step is the same with and without plain steps first (within 3%), and the"
         " recorded one agrees (within 5%)",
         "plain steps before the profiled ones (worker/step_cost.py)",
