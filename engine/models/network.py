@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import torch
-from transformers.utils.import_utils import is_flash_attn_2_available, is_flash_attn_3_available
+from transformers.utils import import_utils
 
 from benchtui.engine.models import attention, precision, quantization
 from benchtui.engine.models import loading as models
@@ -103,8 +103,9 @@ def _pretrained(auto: Any, architecture: Architecture, options: dict[str, Any]) 
 
 def _has_flash(version: str) -> bool:
     """Whether flash attention is available: its package, or ``kernels``, which fetches it from the hub."""
-    available = is_flash_attn_2_available if version == "flash" else is_flash_attn_3_available
-    return available() or find_spec("kernels") is not None
+    name = "is_flash_attn_2_available" if version == "flash" else "is_flash_attn_3_available"
+    is_available = getattr(import_utils, name, None)  # older transformers don't know FlashAttention 3
+    return bool(is_available and is_available()) or find_spec("kernels") is not None
 
 
 def _describe(module: Any, location: models.ModelLocation, sweep: Sweep) -> Model:  # noqa: ANN401

@@ -33,6 +33,7 @@ def replace_process(
 def main() -> None:
     """Run the job in the file of the first handle; the others are pipes for events and error output."""
     job, events, stderr = map(int, sys.argv[1:])
+    os.dup2(stderr, 2)  # before the imports, which may fail
     from benchtui.engine.worker import (
         preload,  # noqa: F401  (torch is imported in this process, never in the supervisor)
     )

@@ -254,6 +254,8 @@ class CaseProcess:
             pipe.close()
         ending = self._ending or _outcome_of_exit(self._case, code, _oom_kills() > self._oom_kills, now_s)
         stderr_line = None if ending.outcome == "ok" else _last_line(self._stderr_tail)
+        if ending.exit_code is not None and stderr_line:
+            ending = msgspec.structs.replace(ending, reason=f"{ending.reason}: {stderr_line}")
         ending = msgspec.structs.replace(ending, t=now_s, stderr_line=stderr_line)
         return _with_note(ending, self._given_up) if self._given_up else ending
 
@@ -392,6 +394,7 @@ def _send_answer(pipe: Connection, answer: Runtime | PeaksReport | Failure) -> N
 
 
 def _run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
+    os.dup2(stderr.fileno(), 2)  # before the imports, which may fail
     from benchtui.engine.worker.main import (
         main,  # torch is imported in the worker, never in the supervisor
     )

@@ -1,4 +1,4 @@
-"""Installs of the wheel in clean environments of every Python that is here, and what runs there: `make bench`.
+"""Installs the wheel into clean environments of each available Python and runs commands there: `make bench`.
 
 Each Python gets the light install and the one that measures, with the newest versions of the dependencies and
 with the lowest ones that ``pyproject.toml`` allows. torch is the version of ``constraints.txt`` throughout:
@@ -25,7 +25,7 @@ WITHOUT_TORCH = (
     ("--version",),
     ("optimal", "demo"),
     ("export", "demo", "-o", "report.md"),
-    ("compare", "demo", "demo-cpu"),
+    ("compare", "demo-cpu", str(ROOT / "tests" / "fixtures" / "quick-cpu.json")),
     ("sessions",),
     ("plan", "quick"),
 )
@@ -77,9 +77,11 @@ def install(python: str, environment: Path, requirement: str, resolution: str) -
     """Install into a new environment, and describe its size and the time that it took."""
     shutil.rmtree(environment, ignore_errors=True)
     uv("venv", "--python", python, environment)
-    torch = PINNED if requirement.endswith("]") else ()
+    measures = requirement.endswith("]")
+    # the wheel's own requirements count as direct only if they come from the project's file
+    direct = ("-r", ROOT / "pyproject.toml", *(("--extra", "run", *PINNED) if measures else ()))
     began = time.monotonic()
-    uv("pip", "install", "--python", environment, "--resolution", RESOLUTIONS[resolution], requirement, *torch)
+    uv("pip", "install", "--python", environment, "--resolution", RESOLUTIONS[resolution], requirement, *direct)
     return f"{time.monotonic() - began:5.1f} s  {size_mb(environment):6.0f} MB"
 
 
@@ -113,8 +115,9 @@ def main(versions: tuple[str, ...], resolutions: tuple[str, ...]) -> None:
                 click.echo(f"  Python {version}: not on this machine")
                 continue
             for resolution in resolutions:
+                home = Path(tempfile.mkdtemp(dir=folder))
                 try:
-                    for kind, found in checks(python, wheel, folder, resolution):
+                    for kind, found in checks(python, wheel, home, resolution):
                         click.echo(f"  Python {version}, {resolution} versions, {kind:6} {found}")
                 except FailedError as error:
                     click.echo(f"  Python {version}, {resolution} versions: FAILED: {error}")

@@ -60,6 +60,18 @@ def test_failed_case_exits_with_status_1_and_the_others_are_measured(
     assert "timeout: still running after 0.001 s" in ran.stderr
 
 
+@pytest.mark.parametrize("setting", ["batch_size=1", "env.SOME_NAME=1"], ids=["forked", "fresh interpreter"])
+def test_package_that_cannot_be_imported_is_the_reason_of_the_failure(
+    benchtui: Run, sweep_file: Path, home: Path, setting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "broken" / "transformers").mkdir(parents=True)
+    (home / "broken" / "transformers" / "__init__.py").write_text("raise ImportError('needs NumPy 2.0')")
+    monkeypatch.setenv("PYTHONPATH", str(home / "broken"))
+    ran = benchtui("run", str(sweep_file), "--set", setting)
+    assert ran.returncode == 1
+    assert "before the end of the case: ImportError: needs NumPy 2.0" in ran.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_closes_the_session_and_exits_with_status_130(
     home: Path, command: str, sweep_file: Path, number: int

@@ -91,7 +91,7 @@ def test_torch_without_quantized_products_skips_the_case(
 def test_flash_attention_without_its_package_is_skipped(
     tiny_sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(network, "is_flash_attn_2_available", lambda: False)
+    monkeypatch.setattr(network.import_utils, "is_flash_attn_2_available", lambda: False)
     monkeypatch.setattr(network, "find_spec", lambda name: None)
     with pytest.raises(CaseSkippedError, match=r"flash attention needs the package flash-attn"):
         make(tiny_sweep("attention=flash", "precision=fp16"))
