@@ -44,7 +44,7 @@ class Theme(msgspec.Struct, frozen=True):
 
 
 COLORS = tuple(field.name for field in fields(Theme) if field.type is str and field.name != "name")
-"""Names of a theme's colors, without those of the lines."""
+"""Names of a theme's colors, except those of a chart's lines."""
 
 
 def names() -> list[str]:

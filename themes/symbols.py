@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 
 class Symbols(msgspec.Struct, frozen=True):
-    """Characters that the screen draws with, one cell wide each except for signs within a text."""
+    """Drawing characters of the screen, one cell wide except for signs within text."""
 
     bar: str
     """Filled cell of a bar."""
@@ -22,13 +22,13 @@ class Symbols(msgspec.Struct, frozen=True):
     empty: str
     """Empty cell of a gauge's bar."""
     light: str
-    """Cell of a bar within the interval of what the bar shows."""
+    """Cell of a bar within the interval of its value."""
     quiet: str
     """In front of a machine without disturbance."""
     best: str
     """In front of the best row."""
     hatch: str
-    """Fill of a heatmap's cell that ran out of memory."""
+    """Fill of a heatmap cell whose case ran out of memory."""
     up: str
     """Fill levels of a cell from the bottom, from empty to full."""
     shade: str
@@ -41,7 +41,7 @@ class Symbols(msgspec.Struct, frozen=True):
     middle: str
     """Vertical axis at a labeled percentile (median, p99)."""
     level: str
-    """Line of p99 where no step is drawn; the line of the median is ``track``."""
+    """Line of p99 in cells without a step; the line of the median is ``track``."""
     axis_break: str
     """Break of an axis that omits the range down to zero."""
     corner: str
@@ -49,7 +49,7 @@ class Symbols(msgspec.Struct, frozen=True):
     below: str
     """Horizontal axis at a label."""
     dots: str
-    """Cells of a plot by their dots: all 256 of braille, or only empty and filled."""
+    """Cells of a plot, indexed by their dots: all 256 braille patterns, or only empty and filled."""
     above: str
     """Value above the scale."""
     outlier: str
@@ -132,7 +132,7 @@ UNICODE = Symbols(
     interrupted="■",
 )
 MONOCHROME = replace(UNICODE, fills="█▓▒░")
-"""Unicode without color: what only colors distinguish elsewhere has its own character."""
+"""Unicode without color: distinct characters replace distinctions otherwise made only by color."""
 ASCII = Symbols(
     bar="#",
     half="=",

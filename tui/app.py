@@ -52,9 +52,9 @@ TERMINAL_CHECK_S = 0.5
 """Seconds between checks that the terminal still exists."""
 
 NAV_BARS = ("places", "heading")
-"""Panels that name the views."""
+"""Panels that list the views."""
 WHEEL_ROWS = 3
-"""Rows by which one step of the mouse wheel moves."""
+"""Rows to move per step of the mouse wheel."""
 EMPTY_MODE = "between"
 """Empty mode, shown while a view's own mode is being replaced."""
 
@@ -117,7 +117,7 @@ class BenchtuiApp(App[ExitReason]):
         self._default_mode_place: Place | None = self._place
         """View that runs in Textual's default mode; None once its screen has been recreated."""
         self._visited: list[Place] = []
-        """Views shown before the current one, each once, the newest last."""
+        """Previously shown views without duplicates, newest last."""
         self._compared: tuple[Path, ...] = ()
         self._source: str | Path | None = None
         for colors in self._theme_set.themes.values():
@@ -149,7 +149,7 @@ class BenchtuiApp(App[ExitReason]):
             self._watch_terminal()
 
     async def on_event(self, event: events.Event) -> None:
-        """Handle an event. A key or pasted text waits until the one before it has been handled."""
+        """Handle an event. A key or pasted text waits until the previous one has been handled."""
         if (
             isinstance(event, events.Key | events.Paste)
             and not event.is_forwarded
@@ -275,9 +275,9 @@ class BenchtuiApp(App[ExitReason]):
             self.pop_screen()
 
     def _set_initial_theme(self, theme: str) -> None:
-        """Set the initial theme directly: assigning it later makes Textual parse all styles again."""
+        """Set the initial theme directly. Assigning it later would make Textual parse all styles again."""
         self.set_reactive(App.theme, theme)
-        self._watch_ansi_color(self.ansi_color)  # no public API either; the filter is that of Textual's theme
+        self._watch_ansi_color(self.ansi_color)  # no public API either; uses the filter of Textual's theme
         dark = self.current_theme.dark
         self.set_class(dark, "-dark-mode", update=False).set_class(not dark, "-light-mode", update=False)
         self.stylesheet.set_variables(self.get_css_variables())
@@ -423,7 +423,7 @@ def run_app(
     ascii_only: bool = False,
     judging: VerdictSettings | None = None,
 ) -> ExitReason:
-    """Run the app until the user leaves, and return how. With ``start``, replay the session.
+    """Run the app until the user leaves, and return the exit reason. With ``start``, replay the session.
 
     Raises:
         BenchtuiError: if the theme is unknown or the session can't be read.

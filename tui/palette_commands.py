@@ -21,7 +21,7 @@ from benchtui.tui.shell.navigation import EditRequested, Opened
 from benchtui.tui.table.case_names import case_name
 
 MOST_CASES = 5000
-"""Most cases that are listed."""
+"""Maximum number of cases listed."""
 
 
 class PaletteCommands(msgspec.Struct, frozen=True):

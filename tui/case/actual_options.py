@@ -23,15 +23,15 @@ class ActualOption(msgspec.Struct, frozen=True):
     word: str
     """Whether it was applied, in words; empty for an option of the task."""
     applied: bool | None
-    """None if that is unknown."""
+    """None if unknown."""
 
 
 def actual_options(case: CaseState) -> list[ActualOption]:
-    """Return the options that the case has, then those of its task, such as the optimizer."""
+    """Return the case's options, then those of its task, such as the optimizer."""
     effective = case.effective
     actual = _actual_values(effective) if effective else {}
     found = []
-    # the options of a case that another tool named are in its name
+    # a case named by another tool has its options in the name
     for name in () if case.config.label else READ_BACK:
         if not has_no_part(case, name):
             applied = was_applied(case, name) if effective else None

@@ -26,7 +26,7 @@ PERCENTILE_NAMES = ("p50", "p90", "p95", "p99")
 EDGE_TOLERANCE = 1e-6
 """Tolerance for rounding at both ends of the histogram, in bin widths."""
 BESIDE_BARS = 18
-"""Cells right of the bars, for the percentiles."""
+"""Cells to the right of the bars, for the percentiles."""
 
 
 class Bins(msgspec.Struct, frozen=True):
@@ -75,7 +75,7 @@ def distribution_lines(known: Metrics, bins: Bins | None, width: int, symbols: S
 
 
 def percentiles(spread: Distribution) -> dict[str, float]:
-    """Return the percentiles with enough steps to be computed, in milliseconds."""
+    """Return the percentiles that have enough steps, in milliseconds."""
     values = (spread.median, spread.p90, spread.p95, spread.p99)
     return {name: value for name, value in zip(PERCENTILE_NAMES, values, strict=True) if value is not None}
 

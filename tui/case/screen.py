@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 RENEW_S = 1.0
 RELOAD_POLL_S = 0.1
-"""Seconds between checks whether evicted data has been reloaded."""
+"""Seconds between checks for reloaded data."""
 READINGS_RELOADING = "reloading its readings"
 SECTIONS = ("summary", "distribution", "steps", "telemetry", "machine", "error")
 
@@ -216,7 +216,7 @@ class CaseScreen(PanelScreen[None]):
 
     @property
     def _case_with_steps(self) -> CaseState | None:
-        """Case with its steps; None while they are reloaded."""
+        """Case with its steps; None while they are being reloaded."""
         if self._case_in_memory.steps_in_memory:
             return self._case_in_memory
         loaded = self._feed.load_case(self._case_in_memory)
@@ -224,7 +224,7 @@ class CaseScreen(PanelScreen[None]):
 
     @property
     def _machine(self) -> MachineState | None:
-        """Machine the case ran on, with its readings; None while they are reloaded."""
+        """Machine the case ran on, with its readings; None while they are being reloaded."""
         machine = self._feed.session.ran_on(self._case_in_memory)
         if readings_in_memory(self._case_in_memory, machine, self._feed.now_s):
             return machine

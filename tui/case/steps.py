@@ -16,7 +16,7 @@ from benchtui.tui.drawing.styled_text import Line, Span, crop
 WIDTH = 10
 """Width of a metric column in cells."""
 RAW_DIGITS = 4
-"""Significant digits of a raw value, which distinguish steps of nearly the same length."""
+"""Significant digits of a raw value: enough to distinguish steps of nearly the same length."""
 
 
 class StepRange(msgspec.Struct, frozen=True):
@@ -75,7 +75,7 @@ class StepTable:
         raise IndexError(place)
 
     def _locate(self, row: int) -> tuple[StepRange, int]:
-        """Return the step_range that contains a row, and the row's index in the columns."""
+        """Return the ``StepRange`` that contains a row, and the row's index in the columns."""
         for step_range in self._ranges:
             size = step_range.end - step_range.start
             if row < size:

@@ -56,7 +56,7 @@ def machine_lines(case: CaseState, reached: Limit | None, width: int, symbols: S
 
 
 def error_lines(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
-    """Render in full why a case ended as it did."""
+    """Render the full reason for a case's outcome."""
     facts = _table(_error(case), width)
     if not facts:
         word = "the case has not ended" if case.finished is None else "no error"

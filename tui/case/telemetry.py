@@ -18,9 +18,9 @@ from benchtui.tui.drawing.format import clean, duration
 from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line, side_by_side, wrap_facts
 
 LEAST_HEIGHT, MOST_HEIGHT = 3, 14
-"""Rows of a trace, by the height of the page."""
+"""Minimum and maximum rows of a trace, depending on the height of the page."""
 TIME_CELLS = 12
-"""Minimum distance of two labels of the time axis, in cells."""
+"""Minimum distance between two labels of the time axis, in cells."""
 NEAR_LIMIT = 1.5
 """Limits up to this multiple of the largest reading are drawn. Higher ones would flatten the trace."""
 GAP = 4
@@ -103,7 +103,7 @@ def trace_lines(
 def _head(
     machine: MachineState, readings: Sequence[Reading], span: tuple[float, float], width: int, symbols: Symbols
 ) -> list[Line]:
-    """Render which span of the session the traces show, and what is missing of it."""
+    """Render the span of the session that the traces show, and which part of it is missing."""
     most = max(len(reading.values) for reading in readings)
     when = f"session time {span[0]:,.1f} s to {span[1]:,.1f} s"
     words = [f"{when}, {duration(span[1] - span[0])}, {count(most, 'reading')}"]
@@ -117,7 +117,7 @@ def _head(
 def _traces(
     readings: Sequence[Reading], span: tuple[float, float], width: int, height: int, symbols: Symbols
 ) -> list[Line]:
-    """Render the traces, as high as the page allows; two abreast if it is wide."""
+    """Render the traces, as tall as the page allows; side by side if it is wide."""
     across = 2 if width >= TWO_COLUMN_WIDTH else 1
     each = (width - GAP * (across - 1)) // across
     down = -(-len(readings) // across)
@@ -154,7 +154,7 @@ def _within(
     start, end = bisect_left(trace.at_s, span[0]), bisect_right(trace.at_s, span[1])
     every = max(
         1, -(-(end - start) // MOST_POINTS)
-    )  # rounded up: rounded down, twice as many would get through
+    )  # rounded up, because rounding down could keep twice as many
     places = [place for place in range(start, min(end, len(column)), every) if column[place] == column[place]]
     at_s, values = ([values[place] for place in places] for values in (trace.at_s, column))
     return Reading(label, unit, at_s, values, limit)

@@ -35,7 +35,7 @@ class ColorScale(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, values: Sequence[float], other: bool) -> "ColorScale | None":
-        """Return the scale of some values; None without any. ``other`` turns the default scale around."""
+        """Return the scale of the values; None if there are none. ``other`` selects the non-default scale."""
         if not values:
             return None
         low, high = min(values), max(values)

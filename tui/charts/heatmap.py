@@ -26,7 +26,7 @@ from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.table.case_names import matches, short_names
 
 REACH = 100
-"""Rows around the selected one that a list may show; a verdict for each of thousands takes too long."""
+"""Number of rows on each side of the selected one that get a verdict. Thousands of verdicts take too long."""
 
 
 class HeatmapChart:
@@ -203,7 +203,7 @@ class HeatmapChart:
         return case.index in self._shown
 
     def _grid_names(self, grids: Sequence[Grid]) -> list[str]:
-        """Name the grids by the options that set them apart."""
+        """Name the grids by the options in which they differ."""
         return short_names([grid.config for grid in grids], *self._axes) if len(grids) > 1 else [""]
 
     def _drawn(

@@ -40,9 +40,9 @@ from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import differing, matches, short_name, short_names
 
 LINE_ROLES = tuple(f"line{number}" for number in range(6))
-"""Color roles of the first lines. Later ones are gray, and have their letters alone."""
+"""Color roles of the first lines. Later ones are gray and differ only by letter."""
 MAX_LETTERS = len(ascii_letters)
-"""Most lines with a letter; further ones are listed but not drawn."""
+"""Maximum number of lines with a letter. Further ones are listed but not drawn."""
 
 
 class ChartSelection(msgspec.Struct):
@@ -54,7 +54,7 @@ class ChartSelection(msgspec.Struct):
     x: int | None = None
     logarithmic: bool = False
     filter_text: str = ""
-    """Words that a line's name must contain, all of them."""
+    """Filter words, all of which a line's name must contain."""
 
 
 class LineChart:

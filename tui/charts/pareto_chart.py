@@ -27,14 +27,14 @@ class ParetoChart:
         self._cost = COSTS[0]
         self._chosen = 0
         self._beside: int | None = None
-        """Selected case that isn't on a front; None if the selected case is."""
+        """Selected case if it isn't on a front; otherwise None."""
         self._filter_text = ""
         self._logarithmic = False
         self._all: tuple[ParetoPoint, ...] = ()
         self._fronts: dict[Work, tuple[ParetoPoint, ...]] = {}
         self._front: tuple[ParetoPoint, ...] = ()
         self._works: list[Work] = []
-        """Work of the session's cases, each with a front of its own."""
+        """Distinct works of the session's cases, each with its own front."""
         self._labels: dict[int, str] = {}
         """Label of each case, by index."""
 
@@ -171,7 +171,7 @@ class ParetoChart:
         return beside or (self._front[self._chosen] if self._front else None)
 
     def _letter(self, work: Work) -> Span:
-        """Return the letter and color role of the front of a work."""
+        """Return the letter and color role of a work's front."""
         return letter_of(self._works.index(work))
 
     def _titles(self) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ def option_words(axis: str) -> str:
 
 
 def option_word(axis: str) -> str:
-    """Return an option in one word, as case names have it."""
+    """Return an option as one word, as in case names."""
     return BY_NAME[axis].prefix.rstrip("=") or axis
 
 

@@ -41,10 +41,10 @@ MIN_LIST, MAX_LIST = 36, 64
 FRAME = 4
 """Cells of a frame and its padding."""
 MAX_LIST_HEIGHT = 8
-"""Lines of the lists below the plot."""
+"""Maximum number of lines of the lists below the plot."""
 
 Heading = tuple[str, tuple[str, ...], tuple[tuple[Span, ...], ...]]
-"""Chart title, active filter and scale, the most important last, and facts of the selected point."""
+"""Chart title, active filter and scale, the most important last, and facts about the selected point."""
 View = Literal["map", "lines", "front"]
 TITLES: dict[View, tuple[str, str]] = {
     "map": ("heatmap", "cases"),
@@ -61,7 +61,7 @@ CASE_AT: dict[str, Callable[[Any, tuple[int, int], tuple[int, int], Symbols], in
     "lines": list_case_at,
     "points": list_case_at,
 }
-"""Function of each panel that finds the case at a position."""
+"""Function that finds the case at a position, by panel."""
 
 
 class Charts(PanelScreen[None]):
@@ -136,10 +136,10 @@ class Charts(PanelScreen[None]):
         self._symbols = symbols
         self._link = link
         self._home: View = "map"
-        """Heatmap or lines: the chart that the fronts return to."""
+        """Chart to return to from the fronts: heatmap or lines."""
         self._view: View = "map"
         self._automatic = True
-        """Whether the heatmap is shown as soon as the sweep has one; the user hasn't chosen yet."""
+        """Whether to show the heatmap once the sweep has one, because the user hasn't chosen a chart yet."""
         self._reset()
         self._busy = False
         self._drew_s = 0.0
@@ -198,7 +198,7 @@ class Charts(PanelScreen[None]):
             self.run_worker(self._update_metrics(), name="" if self._drew_s else HOLDS_KEYS)
 
     def action_figure(self, by: int) -> None:
-        """Show another metric; from the front, return to the chart before."""
+        """Show another metric. From the front, return to the previous chart."""
         if self._view == "front":
             self._view = self._home
         else:
@@ -235,7 +235,7 @@ class Charts(PanelScreen[None]):
         self._draw("")
 
     def action_pareto(self) -> None:
-        """Toggle between the Pareto fronts and the chart before."""
+        """Toggle between the Pareto fronts and the previous chart."""
         self._view = self._home if self._view == "front" else "front"
         self._draw("")
 
@@ -261,7 +261,7 @@ class Charts(PanelScreen[None]):
         self.set_focus(None)
 
     def action_back(self) -> None:
-        """Clear the filter; without one, leave the front; else return to the previous view."""
+        """Clear the filter; else leave the front; else return to the previous view."""
         asked = self.query_one(Input)
         if asked.value or asked.has_class("-asked"):
             asked.value = ""
@@ -341,7 +341,7 @@ class Charts(PanelScreen[None]):
             self._panel("keys").show(self._keys())
 
     def _update_charts(self) -> None:
-        """Update the chart that is shown, also while nothing can be drawn: keys act on it.
+        """Update the current chart even while nothing can be drawn, because keys act on it.
 
         A sweep with a single axis has no heatmap.
         """
@@ -358,7 +358,7 @@ class Charts(PanelScreen[None]):
             self._lines.update()
 
     def _show_plot(self, plot: Plot | Heatmap) -> None:
-        """Show the plot. Beside a heatmap the list has the columns that the heatmap leaves."""
+        """Show the plot. Next to a heatmap, the list gets the remaining width."""
         lists = self.query_one("#side")
         if isinstance(plot, Plot):
             lists.styles.clear_rule("width")
@@ -371,7 +371,7 @@ class Charts(PanelScreen[None]):
         self._panel("map").show(plot)
 
     def _fit_height(self, lists: Widget) -> None:
-        """Below the plot, give the lists no more lines than they have rows."""
+        """Limit the lists below the plot to as many lines as they have rows."""
         if not self.has_class("-narrow"):
             lists.styles.clear_rule("height")
             return

@@ -23,7 +23,7 @@ class LazyGroup(click.Group):
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command; None if there is none of this name."""
+        """Import and return a command; None if the name is unknown."""
         if cmd_name not in COMMANDS and cmd_name != "open":
             return None
         module, name, _ = COMMANDS.get(cmd_name, ("watch", "open_app", ""))
@@ -90,7 +90,7 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
-        sys.stderr.close()  # the reading end of the pipe is closed: no one to report to
+        sys.stderr.close()  # the read end of the pipe is closed, so there is nobody to report to
         sys.exit(FAILED)
     except OSError as error:
         fail(_os_error_text(error), USAGE)

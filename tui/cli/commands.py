@@ -45,5 +45,5 @@ COMMANDS = {
 }
 """Module, attribute and summary of each command.
 
-The summary is the first sentence of the command's own help, repeated so that the list imports no command.
+The summary is the first sentence of the command's own help. Repeating it here avoids importing every command.
 """

@@ -28,7 +28,7 @@ STATUSES = {
 def exit_status_of(session: "Session", *, strict: bool = False) -> int:
     """Return the exit status of a sweep. Out-of-memory and skipped cases are results, not failures.
 
-    With ``strict``, a case that was skipped because its device is missing is none.
+    With ``strict``, a case skipped because its device is missing isn't accepted as a result.
     """
     states = {case.state for case in session.cases}
     if session.finished and session.finished.outcome == "interrupted":

@@ -39,7 +39,7 @@ SCHEMAS = ("results", "steps", "session")
 STEP_FORMS = ("csv", "json", "parquet")
 REPORTS = ("md", "html")
 GZIP_LEVEL = 5
-"""Half the time of gzip's default level, for files 4% larger."""
+"""Takes half the time of gzip's default level, for files 4% larger."""
 
 
 class ExportOptions(msgspec.Struct, frozen=True):
@@ -204,7 +204,7 @@ def _plots(
 ) -> "tuple[list[RenderedPlot], list[SkippedPlot]]":
     """Return the plots, written to a folder if one is given. Print those without data to stderr.
 
-    A page has titles and captions of its own, the files in the folder have them in the picture.
+    An HTML page adds titles and captions itself. The image files in the folder include them.
     """
     from benchtui.sessions.plots import render  # import matplotlib only for plots
 

@@ -38,7 +38,7 @@ from benchtui.tui.cli.watch import start_engine
 
 
 class RunOptions(BestCaseOptions, ResumeOptions):
-    """Values that ``run`` accepts besides a sweep file."""
+    """Values that ``run`` accepts in addition to a sweep file."""
 
 
 @click.command()

@@ -61,7 +61,7 @@ def list_themes(as_json: bool) -> None:
 @json_option("Print the bindings as JSON.")
 def keys(as_json: bool) -> None:
     """List all key bindings, with the action IDs to remap them in config.toml."""
-    from benchtui.tui.app import key_owners  # Textual, which the other commands don't need
+    from benchtui.tui.app import key_owners  # imports Textual, which the other commands don't need
     from benchtui.tui.shell import keymap, settings
 
     known, problems = settings.read(settings.path())
@@ -107,7 +107,7 @@ def completion(shell: str, install: bool) -> None:
 
 
 def _completion_path(shell: str) -> Path:
-    """Return the file from which a shell loads the completions of benchtui on its own."""
+    """Return the file from which a shell loads benchtui's completions automatically."""
     data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
     config = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
     return {

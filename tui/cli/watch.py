@@ -97,7 +97,7 @@ def print_session(
     as_json: bool = False,
 ) -> "Session":
     """Print a session's events, in words or as recorded, and return the session."""
-    from benchtui.tui.cli.text import progress  # numpy, which no screen waits for
+    from benchtui.tui.cli.text import progress  # imports numpy, which no screen waits for
 
     session, begin_s = Session(keep_steps=False), progress.session_time_of(path, position)
     if as_json:
@@ -240,7 +240,7 @@ def _load(sweep: str, overrides: tuple[str, ...]) -> Sweep:
 
 
 def unknown_word(word: str) -> str:
-    """Describe a word that is neither a command nor a preset nor a file, with the nearest of what there is."""
+    """Describe a word that is neither a command, a preset nor a file, and suggest the closest known name."""
     from benchtui.sessions.sweep.toml_reader import preset_names  # no recorded session needs it
 
     sessions = [entry.path.stem for entry in paths.entries()]

@@ -28,7 +28,7 @@ from benchtui.tui.widgets.long_list import SCROLL_BAR
 LABEL = 18
 """Width of a difference's label in cells."""
 ROWS_PER_DECISION_LINE = 12
-"""Rows of the screen for each line that the decision may have."""
+"""Number of screen rows required per line of the decision."""
 UNSURE = "unsure: "
 MOST_REASON = 3
 """Maximum number of lines for the reason of an unsure verdict."""
@@ -142,7 +142,7 @@ def summary_lines(summary: Summary, width: int, height: int, symbols: Symbols) -
 
 
 def summary_height(summary: Summary, width: int, rows: int) -> int:
-    """Return how many lines a summary needs on a screen with so many rows."""
+    """Return the number of lines for a summary on a screen with ``rows`` rows."""
     ignored = any(each.ignored for each in summary.compared.against)
     return min(len(_decision_lines(summary.decision, width)), rows // ROWS_PER_DECISION_LINE) + 1 + ignored
 

@@ -34,7 +34,7 @@ VERDICTS: dict[Verdict, Span] = {
 SEVERAL = "new"
 """Letter of the new session in titles if there are several."""
 LEAST_NAME = 14
-"""Cells that a case's name always has."""
+"""Minimum width of a case's name in cells."""
 SIDES = 2
 """Rank of the columns that show both sides at every width."""
 LEAST_WIDEST = 1.25

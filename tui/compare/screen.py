@@ -112,7 +112,7 @@ class Compare(PlaceScreen):
         self._words, self._order = "", ORDERS[0]
         self._at = 0
         self._explainers: dict[str, Explainer] = {}
-        """By the name of the session."""
+        """Explainers by session name."""
         self._waiting: Span = ("no sessions to compare yet", "strong")
 
     def content(self) -> ComposeResult:
@@ -375,7 +375,7 @@ def _waiting_lines(word: Span, width: int, height: int, symbols: Symbols) -> lis
 
 
 def _compare(sides: tuple[ComparedSession, ...]) -> tuple[SessionComparison, tuple[str, ...]]:
-    """Compare sessions, and say which setup to run in a sentence per compared session."""
+    """Compare sessions, and recommend a setup in one sentence per compared session."""
     from benchtui.sessions.report.comparison.decision import setup_sentence  # not needed for the first paint
 
     compared = compare_sessions(sides)

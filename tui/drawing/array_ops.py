@@ -1,6 +1,6 @@
 """Merge, sum, group and filter columns of numbers. NumPy is imported only for long ones.
 
-Importing it takes 0.1 s and 15 MB. That pays off from tens of thousands of values, which plain Python takes
+Importing it takes 0.1 s and 15 MB. That pays off from tens of thousands of values, which take plain Python
 tenths of a second to sort.
 """
 
@@ -50,7 +50,7 @@ def extremes(values: Sequence[float], count: int, steps: int) -> list[tuple[floa
 
 
 class GrowingExtremes:
-    """``extremes`` of a column that only grows: groups that were complete aren't computed again."""
+    """``extremes`` of a column that only grows: complete groups aren't recomputed."""
 
     def __init__(self) -> None:
         self._values: Sequence[float] = ()

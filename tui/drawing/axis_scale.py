@@ -11,9 +11,9 @@ ROUND = (1, 2, 5)
 """Ticks are at these multiples of a power of ten."""
 ROUND_NEAR = (1, 2, 2.5, 5)
 ROUND_NEARER = (1.5, 3, 4, 6, 8)
-"""Steps of an axis that should end near its last value; the second ones if the first would end far off."""
+"""Steps of an axis that ends near its last value. The second set is used if the first ends too far off."""
 MAX_EXCESS = 0.15
-"""Share of the last value by which an axis may end above it."""
+"""Maximum excess of an axis over its last value, as a share of that value."""
 LOG_SCALE_RATIO = 4.0
 """Max/min ratio from which values get a log scale, if each is at least 1.5 times the previous one."""
 ZERO_SHARE = 0.1
@@ -34,7 +34,7 @@ class Scale(msgspec.Struct, frozen=True):
     ticks: tuple[float, ...]
     logarithmic: bool = False
     zero: bool = False
-    """Whether a log scale has a place for 0, left of ``low``."""
+    """Whether a log scale has a place for 0, to the left of ``low``."""
 
     def share(self, value: float) -> float:
         """Return a value's position on the axis: 0 at ``low``, 1 at ``high``, clamped."""
@@ -74,7 +74,7 @@ def from_zero(most: float, count: int) -> Scale:
 
 
 def _round_steps(most: float, count: int, factors: Sequence[float]) -> list[float]:
-    """Return the round steps of which at least two and fewer than ``count`` reach ``most``."""
+    """Return the round steps that reach ``most`` in at least two and fewer than ``count`` steps."""
     if not isfinite(most) or most <= 0:
         return []
     power = floor(log10(most))
@@ -83,7 +83,7 @@ def _round_steps(most: float, count: int, factors: Sequence[float]) -> list[floa
 
 
 def _steps_to(most: float, step: float) -> tuple[float, int, float]:
-    """Return by how much whole steps exceed ``most``, their number as a negative, and the step."""
+    """Return the excess of whole steps over ``most``, their negated number, and the step."""
     number = ceil(most / step - 1e-9)
     return (round(number * step - most, 9), -number, step)
 
@@ -152,7 +152,7 @@ def time_text(seconds: float) -> str:
 
 
 def placed(texts: Iterable[tuple[int, str]], width: int) -> str:
-    """Write texts at their cells in one row, leaving out any that touches an earlier one or an end."""
+    """Place texts at their cells in one row, omitting any that would touch an earlier one or an end."""
     row = " " * width
     for at, text in texts:
         if 0 <= at <= width - len(text) and row[max(0, at - 1) : at + len(text) + 1].isspace():

@@ -86,8 +86,8 @@ def history(values: Sequence[float], most: float, width: int, symbols: Symbols) 
 def buckets(at_s: Sequence[float], values: Sequence[float], width: int, bucket_s: float) -> list[float]:
     """Return mean readings per ``bucket_s`` seconds for the newest ``width`` buckets; NaN if there were none.
 
-    A single empty bucket repeats the one before, because the sampler was late. Buckets start at multiples of
-    their length, so that a plot moves only when one is complete.
+    A single empty bucket repeats the previous one, because the sampler was late. Buckets start at multiples of
+    their length, so a plot moves only when one is complete.
     """
     if not at_s:
         return []

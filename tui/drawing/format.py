@@ -47,7 +47,7 @@ def memory(value: float | None, symbols: Symbols) -> str:
 
 
 def counted(names: Iterable[str]) -> str:
-    """Format names with the number of each, such as ``2 x A, B``."""
+    """Format names with their counts, such as ``2 x A, B``."""
     return ", ".join(f"{count} x {name}" if count > 1 else name for name, count in Counter(names).items())
 
 
@@ -67,7 +67,7 @@ def percent(value: float | None, symbols: Symbols) -> str:
 
 
 def half_width(value: float | None, symbols: Symbols) -> str:
-    """Format half the width of an interval in percent; above 100 the number itself means nothing."""
+    """Format half the width of an interval in percent; above 100, the exact number is meaningless."""
     if value is not None and value > 100:
         return f"{symbols.plus_minus}>100 %"
     return f"{symbols.plus_minus}{percent(value, symbols)} %"

@@ -13,7 +13,7 @@ HEAT = tuple(f"heat{step}" for step in range(5))
 MAX_CELL = 16
 """Widest cell, in terminal cells."""
 TALL = 5
-"""Most lines of a cell, as far as there is room."""
+"""Maximum number of lines of a cell, if there is room."""
 MIN_WIDTH, MIN_HEIGHT = 24, 4
 GAP = 2
 """Columns between two grids side by side."""
@@ -64,7 +64,7 @@ class _Layout(msgspec.Struct, frozen=True):
     """Number of grids side by side."""
     first: int
     last: int
-    """Columns shown, from ``first`` to before ``last``."""
+    """Columns shown, from ``first`` up to, not including, ``last``."""
 
     @property
     def width(self) -> int:

@@ -68,7 +68,7 @@ def wrap_facts(facts: Sequence[Sequence[Span]], width: int) -> list[Line]:
 
 
 def fitting_facts(facts: Sequence[Sequence[Span]], width: int) -> Line:
-    """Put the facts that fit in one line, the first ones first, without splitting any of them."""
+    """Put as many facts in one line as fit, in order, without splitting any of them."""
     kept: list[Span] = []
     for fact in facts:
         beside = [(GAP if kept and fact else "", "plain"), *fact]
@@ -115,7 +115,7 @@ def changes(old: Line, new: Line, width: int) -> list[tuple[int, int]]:
 def _cells(pieces: Line, width: int) -> Sequence[Span]:
     """Return one entry per cell: its character with any combining marks. A wide character fills two cells.
 
-    Cached, because a line that is drawn is what the next one is compared with.
+    Cached, because each line is first drawn and then compared with the next version.
     """
     text = "".join(part for part, _ in pieces)
     roles = [role for part, role in pieces for _ in part]

@@ -47,7 +47,7 @@ _TASKS_OF = {
     entries: tuple(task.name for task in BUILT_IN if task.entries == entries)
     for entries in sorted({task.entries for task in BUILT_IN if task.entries})
 }
-"""Tasks that have the entries of a table of their own."""
+"""Tasks that use the entries of a task-specific table."""
 
 
 class FormField(msgspec.Struct, frozen=True):
@@ -201,7 +201,7 @@ def shown(entry: FormField, texts: Mapping[str, str], defaults: Mapping[str, str
 
 
 def _place(entry: FormField) -> tuple[int, bool, bool]:
-    """Return what entries are sorted by: their group; among the axes the device first, then sizes."""
+    """Return the sort key of an entry: its group; among the axes, the device first, then sizes."""
     titles = list(GROUPS.values())
     group = titles.index(entry.group) if entry.group in titles else -1
     is_size = entry.group == GROUPS["axes"] and BY_NAME[entry.label].work
@@ -217,7 +217,7 @@ FOLD_ROWS = {
     group: FormField(f"fold.{group}", "options that differ from their defaults are named here", folds=group)
     for group in FOLDED
 }
-"""Rows in place of the titles of groups that can be folded."""
+"""Rows that replace the titles of foldable groups."""
 
 
 class FormRow(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ INDENT = 2
 VALUE = INDENT + LABEL + 1
 """Cells before the value."""
 MAX_HELP = 3
-"""Most lines of help below the selected row."""
+"""Maximum number of lines of help below the selected row."""
 LONG_LABEL = 26
 """Label width of entries that only some tasks have."""
 
@@ -108,13 +108,13 @@ def _row_lines(form: Form, place: int, width: int, symbols: Symbols) -> list[Lin
 
 
 def _fold(row: FormRow, role: str, symbols: Symbols) -> list[Span]:
-    """Render the title of a group that can be folded, with what differs from the defaults while it is."""
+    """Render the title of a foldable group; while folded, with the entries that differ from the defaults."""
     sign = symbols.down if row.open else symbols.chosen
     return [(f"{row.entry.folds} {sign} ", role), ("" if row.open else row.text, "muted")]
 
 
 def _help_lines(row: FormRow, error: str, here: bool, width: int) -> list[Line]:
-    """Render what the selected entry means, or in red why its text isn't allowed."""
+    """Render the help of the selected entry; if its text isn't allowed, the reason in red."""
     if not here:
         return []
     indent = INDENT + 2

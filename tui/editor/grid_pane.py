@@ -149,7 +149,7 @@ class CasesPane(Vertical):
         self._history = history
         self._estimator = HistoryEstimator()
         self._missing: Callable[[Config], str] | None = None
-        """Reason why a case's device isn't here; None until the machine has been looked at."""
+        """Returns why a case's device isn't here; None until the machine has been checked."""
         self._workload: tuple[object, ...] | None = None
         """Workload key of the loaded history."""
         self._view: MatrixView | None = None

@@ -40,11 +40,11 @@ class SweepFile(msgspec.Struct, frozen=True):
 
 DEMO_ENTRY = SweepFile("Demo", DEMO, DEMO, "a recorded session, replayed in the Monitor")
 MAX_RECENT = 8
-"""Most recent sweeps listed."""
+"""Maximum number of recent sweeps listed."""
 
 
 def list_sweeps(folder: Path, recorded: Callable[[], Iterable[SessionFile]] = tuple) -> list[SweepFile]:
-    """List the presets and the demo, the sweeps in a folder, and those that were run last."""
+    """List the presets and the demo, the sweeps in a folder, and the most recently run ones."""
     presets = [_sweep("Presets", name, name) for name in preset_names()]
     return [*presets, DEMO_ENTRY, *_files(folder), *_recent(recorded)]
 
@@ -66,7 +66,7 @@ def _sweep(group: str, name: str, source: str) -> SweepFile:
 
 
 def _recent(recorded: Callable[[], Iterable[SessionFile]]) -> Iterable[SweepFile]:
-    """Return the sweeps of the newest sessions, each of them once; none if the library can't be read."""
+    """Return the sweeps of the newest sessions without duplicates; none if the library can't be read."""
     try:
         entries = list(recorded())
     except BenchtuiError:

@@ -98,7 +98,7 @@ class Editor(PanelScreen[None]):
         self._typing: Typing = ""
         self._busy = False
         self._looked = False
-        """Whether this machine's devices have been looked for."""
+        """Whether this machine has been checked for devices."""
 
     def compose(self) -> ComposeResult:
         """Lay out the title, entries and cases, the hint line, and the key bar. The input is an overlay."""
@@ -229,7 +229,7 @@ class Editor(PanelScreen[None]):
         self.app.push_screen(OpenDialog(folder, self._app_context.recorded, self._symbols), self._open_choice)
 
     def action_find(self) -> None:
-        """Ask for the name of an entry, and move to it at each keystroke."""
+        """Ask for the name of an entry, and move to the first match on each keystroke."""
         self.state.in_cases = False
         self._type("find", "")
         self.draw()
@@ -369,7 +369,7 @@ class Editor(PanelScreen[None]):
 
     @work(exclusive=True, group="devices")
     async def _look_for_devices(self) -> None:
-        """Mark the cases that can't run here, once the machine has been looked at in a thread."""
+        """Mark the cases that can't run here, after checking the machine in a thread."""
         if not self._looked:
             self._looked = True
             self._cases.show_missing_devices(await asyncio.to_thread(self._app_context.missing_device))

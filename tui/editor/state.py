@@ -207,7 +207,7 @@ class EditorState:
 
 
 def changed_words(older: State, newer: State) -> str:
-    """Name the entries in which two states differ, or the opened sweep; else cases were turned on or off."""
+    """Name the opened sweep, or the entries in which two states differ; if none differ, their cases do."""
     if older.origin != newer.origin:
         return f"opened {newer.origin.title}"
     found = [key for key in {**older.texts, **newer.texts} if older.texts.get(key) != newer.texts.get(key)]

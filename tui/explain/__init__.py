@@ -1,1 +1,1 @@
-"""Page "Why": where the time of a case's step goes, and what makes the difference to another case."""
+"""Page "Why": where the time of a case's step goes, and what makes it differ from another case."""

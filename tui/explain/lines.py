@@ -18,12 +18,12 @@ from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line, side
 from benchtui.tui.explain.view import CaseStatus, WhyView
 
 WIDE = 140
-"""Least width for two columns."""
+"""Minimum width for two columns, in cells."""
 BETWEEN = 3
 MINI_BAR = 12
 REMAINDER = "not in the profiles"
 WIDE_KERNELS = 25
-"""Number of operators shown next to the families, which leaves room for more than below them."""
+"""Number of operators shown next to the families, where there is room for more than below them."""
 _COLORS: dict[FamilyName, str] = {
     "matmul": "line0",
     "attention": "line1",
@@ -81,7 +81,7 @@ def _findings(view: WhyView, width: int, symbols: Symbols) -> Iterator[Line]:
 
 
 def _status(side: CaseStatus, width: int) -> Iterator[Line]:
-    """Say how far profiling a case is, or why it has no profile, or no new one."""
+    """Render the progress of profiling a case, or why it has no profile or no new one."""
     if side.progress:
         yield from _wrapped(f"{side.label}: {side.progress}", width, ("", "plain"), role="accent")
         yield line(("No measured number changes. You can leave this page in the meantime.", "muted"))
@@ -120,13 +120,13 @@ def _sizes(case: ExplainedCase, width: float) -> dict[FamilyName, int]:
     done, drawn = 0.0, 0
     for family in FAMILIES:
         done += case.share(family) * width
-        sizes[family] = max(0, min(round(done), round(width)) - drawn)  # a file may say anything
+        sizes[family] = max(0, min(round(done), round(width)) - drawn)  # the shares in a file may be invalid
         drawn += sizes[family]
     return sizes
 
 
 def _short_name(family: FamilyName, size: int) -> str:
-    """Return as much of a family's name as fits in its part of a bar, by words; empty if none does."""
+    """Return as many words of a family's name as fit in its part of a bar; empty if none do."""
     words = FAMILIES[family].split()
     fitting = (" ".join(words[:amount]) for amount in range(len(words), 0, -1))
     return next((name for name in fitting if len(name) < size and not name.endswith(" and")), "")
@@ -248,7 +248,7 @@ def _gap(gap: CaseDifference, names: tuple[str, str], width: int, symbols: Symbo
 
 
 class _GapTable(msgspec.Struct, frozen=True):
-    """Tables of what makes up the difference of two cases."""
+    """Tables of the parts that make up the difference between two cases."""
 
     gap: CaseDifference
     names: tuple[str, str]
@@ -277,7 +277,7 @@ class _GapTable(msgspec.Struct, frozen=True):
         ]
 
     def _marks(self) -> dict[str, Span]:
-        """Return the mark of each family, and of each operator that of its family."""
+        """Return the mark of each family, and for each operator the mark of its family."""
         kernels = (*self.gap.base.profile.kernels, *self.gap.new.profile.kernels)
         families = {each.name: each.family for each in kernels}
         families |= {title: family for family, title in FAMILIES.items()}

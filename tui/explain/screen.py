@@ -37,7 +37,7 @@ class Side(msgspec.Struct, frozen=True):
     """A case of a session that the page shows."""
 
     session: Callable[[], Session]
-    """Returns the session; a replay that seeks has a new one."""
+    """Returns the session. A replay that seeks has a new one."""
     explainer: Explainer
     index: int
     name: str = ""
@@ -54,7 +54,7 @@ class Heading(msgspec.Struct, frozen=True):
 
 
 class WhyScreen(PanelScreen[None]):
-    """Explanation of one case, or of the difference of two."""
+    """Explanation of one case, or of the difference between two."""
 
     DEFAULT_CSS = """
     WhyScreen #heading { height: 2; margin: 0 1; }
@@ -79,7 +79,7 @@ class WhyScreen(PanelScreen[None]):
     )
 
     def __init__(self, side: Side, symbols: Symbols, base: Side | None = None) -> None:
-        """Explain a case; with ``base``, the difference to that one."""
+        """Explain a case; with ``base``, its difference from that case."""
         super().__init__()
         self._side = side
         self._base = base
@@ -88,7 +88,7 @@ class WhyScreen(PanelScreen[None]):
         self._symbols = symbols
         self._top = 0
         self._known: dict[object, ExplainedCase | None] = {}
-        """Explained cases by what they follow from: comparing with peaks looks at all cases."""
+        """Explained cases by their inputs. Cached, because the comparison with peaks looks at all cases."""
 
     def compose(self) -> ComposeResult:
         """Lay out the header, the explanation and the key bar."""
@@ -132,7 +132,7 @@ class WhyScreen(PanelScreen[None]):
         self.draw()
 
     def action_base(self) -> None:
-        """Compare with the next profiled case of the session, after the last one with none."""
+        """Compare with the next profiled case of the session. After the last one, compare with none."""
         if not self._fixed:
             choices = self._bases()
             place = choices.index(self._base.index) + 1 if self._base and self._base.index in choices else 0

@@ -1,4 +1,4 @@
-"""Best cases: which ones lead in throughput beyond doubt, and the range of throughputs so far."""
+"""Best cases: the ones that clearly lead in throughput, and the range of throughputs so far."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -12,7 +12,7 @@ from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.running_stats import RunningStats, SummaryStats
 
 MOST_COMPARED = 2_000
-"""Maximum number of successful cases to compare. Beyond, none is called best."""
+"""Maximum number of successful cases to compare. Beyond that, none is called best."""
 COMPARED_PER_FRAME = 30
 """Pairs compared between two frames. Each takes up to half a millisecond."""
 LEAST_SPAN = 1.5
@@ -22,7 +22,7 @@ Stats = RunningStats | SummaryStats
 
 
 class BestCases:
-    """Throughputs of the successful cases, by work: cases of other work aren't alternatives."""
+    """Throughputs of the successful cases, by work, because cases of other work aren't alternatives."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class BestCases:
         self._search = self._find_best()
 
     def compare_some(self) -> frozenset[int]:
-        """Compare a few more pairs. Return the indices of the best cases found by that."""
+        """Compare a few more pairs. Return the indices of the best cases found among them."""
         found = frozenset(index for index in islice(self._search, COMPARED_PER_FRAME) if index is not None)
         self._best |= found
         return found
@@ -100,6 +100,6 @@ class BestCases:
         return ratio is not None and ratio.verdict is Verdict.FASTER
 
     def _has_longer_tail(self, leader: CaseState, other: CaseState) -> bool:
-        """Return whether the slow steps of the leader take notably longer per sample than those of the next."""
+        """Return whether the leader's slow steps take notably longer per sample than those of the runner-up."""
         sizes = leader.samples_per_step, other.samples_per_step
         return compare_tails(self._stats(leader), self._stats(other), sizes) is not None

@@ -26,13 +26,13 @@ class CaseVerdicts:
         self._measured: dict[int, CaseState] = {}
         """Successfully measured cases, by index."""
         self._bases: dict[Work, CaseState] = {}
-        """Baseline per work, of those that were measured."""
+        """Baseline per work, if it has been measured."""
         self._rounds: dict[int, tuple[Sample, ...]] = {}
         """Summarized rounds per case, computed when the case is first compared."""
         self._spreads: dict[str, RepeatSpread] = {}
         """Variation between the rounds of the cases so far, per kind of device."""
         self._unsummed: dict[int, CaseState] = {}
-        """Measured cases that aren't part of it yet."""
+        """Measured cases not yet included in ``_spreads``."""
         self._again: dict[int, CaseState] = {}
         """Measured cases that are the second of an A/A pair."""
         self._first: CaseState | None = None
@@ -81,7 +81,7 @@ class CaseVerdicts:
         return self._bases.get(case.config.work)
 
     def is_base(self, case: CaseState) -> bool:
-        """Return whether this case is a baseline for others. An event after its end makes it another object."""
+        """Return whether this case is a baseline, by index: events after its end replace the object."""
         base = self.base_of(case)
         return base is not None and base.index == case.index
 
@@ -99,7 +99,7 @@ class CaseVerdicts:
         return self._rounds.get(case.index, ())
 
     def _is_summable(self, case: CaseState) -> bool:
-        """Return whether summarizing a case isn't left to the worker thread."""
+        """Return whether a case can be summarized here rather than in the worker thread."""
         return case.metrics is not None or len(case.measured) <= THREAD_STEPS
 
     def _evidence(self, case: CaseState) -> Evidence | None:
@@ -119,7 +119,7 @@ class CaseVerdicts:
         return self._noise
 
     def _sum_up(self, *, repeated: bool) -> None:
-        """Add the cases whose rounds are known to the spreads."""
+        """Add the cases with known rounds to the spreads."""
         due = [case for case in self._unsummed.values() if not repeated or self._is_summable(case)]
         for case in due:
             del self._unsummed[case.index]

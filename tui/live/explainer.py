@@ -25,10 +25,10 @@ class Explainer:
         self._found: dict[int, Explained] = {}
         self._problems: dict[int, str] = {}
         self._queued: set[int] = set()
-        """Cases that the session's engine is asked to profile."""
+        """Cases that the session's engine has been asked to profile."""
         self._waiting: deque[int] = deque()
         self._running: tuple[int, float] | None = None
-        """Case that is profiled here, and when that began."""
+        """Case being profiled here, and its start time."""
         self._thread: threading.Thread | None = None
 
     def explained(self, session: Session, index: int) -> Explained | None:
@@ -36,7 +36,7 @@ class Explainer:
         return self._found.get(index) or session.cases[index].explained
 
     def request(self, session: Session, index: int) -> None:
-        """Start to profile a case, unless that is running already. ``status`` reports errors."""
+        """Start profiling a case, unless that is already pending. ``problem`` reports errors."""
         if self._is_pending(index):
             return
         from benchtui.sessions.explain.selection import (
@@ -55,11 +55,11 @@ class Explainer:
             self._thread.start()
 
     def problem(self, index: int) -> str:
-        """Return why a case can't be profiled; empty if that isn't known."""
+        """Return why a case can't be profiled; empty if unknown."""
         return self._problems.get(index, "")
 
     def progress(self, index: int) -> str:
-        """Return how far profiling a case is, in words; empty if it isn't under way."""
+        """Describe the progress of profiling a case; empty if it isn't pending."""
         running = self._running
         if running and running[0] == index:
             return f"profiling its step in a separate process: {time.monotonic() - running[1]:.0f} s"
@@ -68,7 +68,7 @@ class Explainer:
         return "waits for another profile" if index in self._waiting else ""
 
     def forget_queued(self, session: Session) -> None:
-        """Forget requests to the session's engine that are done, or that it never served."""
+        """Forget requests that the session's engine has completed, or will never serve."""
         if self._queued and (session.finished or self._engine() is None):
             self._queued.clear()
         self._queued = {index for index in self._queued if session.cases[index].explained is None}

@@ -20,7 +20,7 @@ RECOMPUTE_GROWTH = 1.02
 
 
 class ComputedCases:
-    """Tracks which cases have been computed, and at which state."""
+    """Tracks which cases have been computed, and in which state."""
 
     def __init__(self) -> None:
         self._steps: dict[int, tuple[int, bool]] = {}

@@ -11,7 +11,7 @@ from benchtui.tui.drawing.array_ops import NUMPY_THRESHOLD, merged
 
 CHUNK = 4096
 RESORT_FRACTION, NUMPY_RESORT_FRACTION = 0.05, 0.01
-"""Fraction of new values above which re-sorting everything is faster than inserting each; with numpy, less."""
+"""Fraction of new values above which re-sorting is faster than inserting; the second one is for numpy."""
 
 
 class SortedSample:

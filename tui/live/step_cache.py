@@ -2,7 +2,7 @@
 
 Ended cases are summarized and most of their steps evicted; so are the oldest readings. Both are reloaded from
 the file when such a case is viewed later. Summarizing and reloading run in a thread, since a million steps take
-tenths of a second; nothing else has_pending_work for them.
+tenths of a second; nothing else waits for them.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_STEPS = 250_000
 """Maximum number of steps of ended cases in memory. Each takes 8 bytes in each of several columns."""
 MOST_READINGS = 1_000_000
-"""Maximum number of readings in memory, 8 bytes each. Five hours of one GPU, or one of eight."""
+"""Maximum number of readings in memory, 8 bytes each: five hours of one GPU, or one hour of eight."""
 KEPT_FRACTION = 0.75
 """Fraction of ``MOST_READINGS`` left after an eviction."""
 LEAST_READINGS_S = 90.0

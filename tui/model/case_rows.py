@@ -106,7 +106,7 @@ class CaseRows:
         """Verdicts of the cases that have ended."""
         self.best = BestCases(self.verdicts, self.rate, self.stats)
         self._columns_with_values: set[str] = set()
-        """Columns in which an ended case has a value, of those that often have none."""
+        """Often empty columns in which an ended case has a value."""
         self._common: frozenset[str] | None = None
         """Markers shared by all cases. The header shows them once; rows leave them out."""
 
@@ -217,7 +217,7 @@ class CaseRows:
         )
 
     def _groups_for(self, case: CaseState) -> GrowingExtremes:
-        """Return what groups the steps of the shown case, recomputed if the case or its steps have changed."""
+        """Return the step groups of the shown case, starting over if the case or its steps have changed."""
         seen = (case.index, len(case.repeated))
         if seen != self._groups[0]:
             self._groups = (seen, GrowingExtremes())
@@ -299,7 +299,7 @@ class CaseRows:
 
     @property
     def empty_columns(self) -> frozenset[str]:
-        """Columns in which no case has a value, of those that often have none."""
+        """Often empty columns in which no case has a value."""
         running = (columns_with_value(case) for case in self._session.running)
         return frozenset(HAS_VALUE).difference(self._columns_with_values, *running)
 

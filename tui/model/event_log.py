@@ -15,7 +15,7 @@ from benchtui.tui.model.case_rows import CaseRows
 from benchtui.tui.table.case_names import case_name
 
 MAX_RENAMED = 10_000
-"""Most cases of a session whose names in messages are looked up, so that the screen never waits for that."""
+"""Maximum number of cases for which names in messages are looked up. More would delay the screen."""
 MAX_ENDS = 2000
 """Number of ended cases that the log keeps."""
 LEVELS: dict[Outcome, Level] = {"ok": "info", "skipped": "info", "oom": "warning", "failed": "error"}
@@ -36,7 +36,7 @@ class EventLog:
         self._seen: object = None
         self._lines: tuple[Message, ...] = ()
         self._names: tuple[int, dict[str, str]] = (0, {})
-        """Number of cases, and the name on the screen of each, by its name in files."""
+        """Number of cases, and their names on the screen, by their names in files."""
 
     def add_ended(self, cases: Sequence[CaseState]) -> None:
         """Record cases that have ended, in this order."""
@@ -53,12 +53,12 @@ class EventLog:
             self._seen = seen
             ended = sorted(self._ended(), key=lambda each: each.t)
             messages = map(self._renamed, self._session.messages)
-            kinds = (ended, messages, _started(running))  # the order at the same moment
+            kinds = (ended, messages, _started(running))  # the order of messages with the same time
             self._lines = tuple(merge(*kinds, key=lambda each: each.t))
         return self._lines
 
     def _renamed(self, message: Message) -> Message:
-        """Replace the name in front of an engine's message by the one that the screen has for that case."""
+        """Replace the case's name at the start of an engine's message with its name on the screen."""
         name, colon, rest = message.text.partition(": ")
         if not colon or " bs=" not in name or len(self._session.cases) > MAX_RENAMED:
             return message

@@ -12,11 +12,11 @@ from benchtui.sessions.state.session import Session
 from benchtui.tui.panels.gauge_rows import Standing
 
 FOREIGN_S = 2.0
-"""Time in seconds without a case of ours on a GPU, after which load is that of others."""
+"""Seconds without one of our cases on a GPU, after which its load is attributed to other processes."""
 FOREIGN_PERCENT = 10.0
-"""Utilization over the whole of that time from which others use a GPU."""
+"""Minimum utilization in percent, throughout that time, for a GPU to count as used by others."""
 FOREIGN_MB = 1000.0
-"""Memory from which others use a GPU, above what an idle driver or a desktop takes."""
+"""Memory in MB from which a GPU counts as used by others. An idle driver or a desktop takes less."""
 
 
 class GpuUse(msgspec.Struct, frozen=True):
@@ -25,9 +25,9 @@ class GpuUse(msgspec.Struct, frozen=True):
     own: frozenset[int]
     """GPUs of the shown case, or of all running ones."""
     shared: frozenset[int]
-    """Those of them that other processes used while a case was measured."""
+    """GPUs of ``own`` that other processes used while a case was measured."""
     foreign: frozenset[int]
-    """GPUs that others use and no case of ours."""
+    """GPUs used by other processes but by none of our cases."""
 
     def standing(self, index: int) -> Standing:
         """Return who uses a GPU; ``plain`` if the shown case has none, or its GPU is unknown."""
@@ -43,7 +43,7 @@ def gpu_use(
 ) -> GpuUse:
     """Return who uses the GPUs of a machine.
 
-    ``shown`` are the cases to mark, and ``ended`` all cases that have ended, in that order.
+    ``shown`` are the cases to mark, and ``ended`` all ended cases, oldest first.
     """
     here = [case for case in shown if session.ran_on(case) is machine]
     gpus = {case.index: _gpu(session, case, ended) for case in here}
@@ -53,9 +53,9 @@ def gpu_use(
 
 
 def _foreign(session: Session, machine: MachineState, ended: Sequence[CaseState]) -> frozenset[int]:
-    """Return the GPUs that others use; none while the GPU of a case of ours is unknown."""
+    """Return the GPUs that others use; none while the GPU of one of our cases is unknown."""
     if not machine.gpus:
-        return frozenset()  # spares the look at all cases, where readings don't say which ones are recent
+        return frozenset()  # skips the search: without readings, all cases would count as recent
     since_s = machine.newest_s - FOREIGN_S
     recent = _recent(session, ended, since_s)
     ours = [case for case in recent if case.config.device != "cpu" and session.ran_on(case) is machine]
@@ -68,7 +68,7 @@ def _foreign(session: Session, machine: MachineState, ended: Sequence[CaseState]
 
 
 def _recent(session: Session, ended: Sequence[CaseState], since_s: float) -> list[CaseState]:
-    """Return the cases that ran at or after a session time. Their number is small, that of all cases isn't."""
+    """Return the cases that ran at or after a session time: a few of possibly very many."""
     found = [*session.running, *takewhile(lambda case: _ended_s(case) >= since_s, reversed(ended))]
     if session.start.sweep.measure.rounds > 1:
         waiting = (case for case in session.cases if case.between_rounds and case.rounds)
@@ -91,7 +91,7 @@ def _in_use(trace: Trace, since_s: float) -> bool:
 
 
 def _gpu(session: Session, case: CaseState, ended: Sequence[CaseState]) -> int | None:
-    """Return the driver's index of a case's GPU. While it loads, that of earlier cases on the same device."""
+    """Return the driver's index of a case's GPU. While the case loads, use earlier cases on the same device."""
     known = session.gpu_of(case)
     if known is not None or not case.config.device.startswith("cuda"):
         return known

@@ -26,9 +26,9 @@ from benchtui.tui.panels.gauge_rows import Gauge, Machine, Past
 from benchtui.tui.panels.gauges import Machines
 
 MEMORY_WARNING, MEMORY_CRITICAL = 0.90, 0.97
-"""Fractions of a memory from which a case may soon run out of it."""
+"""Fractions of memory in use from which a case may soon run out of it."""
 POWER_CAPPED = 0.98
-"""Fraction of the power limit from which the limit holds the clock down."""
+"""Fraction of the power limit from which the limit lowers the clock."""
 SLOWDOWN_C = 90.0
 """Throttling temperature assumed for a GPU whose driver doesn't report one."""
 HOT_C = 10.0
@@ -70,8 +70,8 @@ def machines_of(
     """Return a machine's devices and host, or why there is no device.
 
     On a cluster without a selected ``node``, each node is one device. ``name`` formats the cases running on it.
-    The GPUs of the ``shown`` cases are marked. ``ended`` are all cases that have ended, in that order: right
-    after one, load is still its own. Readings that aren't ``live`` get the time of the last one.
+    The GPUs of the ``shown`` cases are marked. ``ended`` are all ended cases, oldest first: load
+    right after a case is attributed to it. Readings that aren't ``live`` get the time of the last one.
     """
     as_of = None if live else _time_of_day(session)
     use = partial(gpu_use, session, shown=shown, ended=ended)
@@ -210,7 +210,7 @@ def throttle_notes(throttle: Sequence[str | None]) -> tuple[tuple[str, ...], boo
 def _gpu_gauges(machine: MachineState, gpus: Sequence[Gpu], symbols: Symbols) -> tuple[Gauge, ...]:
     """Return the gauges of a GPU, or of all GPUs of a node together: mean load, total memory and power.
 
-    Temperature is that of the hottest one; the clock is shown of a single GPU.
+    The temperature is that of the hottest GPU. The clock is shown only for a single GPU.
     """
     newest = [(_readings(machine, gpu.index), gpu) for gpu in gpus]
     traces = [machine.gpus.get(gpu.index, Trace()) for gpu in gpus]

@@ -66,7 +66,7 @@ def ratio_cell(value: float, verdict: Verdict, symbols: Symbols) -> Span:
 
 
 def answer_span(case: CaseState, is_baseline: bool, symbols: Symbols) -> Span:
-    """Format what became of a case's answer, with the color of its verdict."""
+    """Format the verdict on a case's answer, with its color."""
     if case.comparison and case.comparison.verdict:
         cell = answer_cell(case.comparison, ascii_only=symbols.about.isascii())
         return (cell or "", ANSWER_ROLES[case.comparison.verdict])
@@ -76,7 +76,7 @@ def answer_span(case: CaseState, is_baseline: bool, symbols: Symbols) -> Span:
 
 
 def ratio_graph(found: Ratio, most: float, width: int, symbols: Symbols) -> Sequence[Span]:
-    """Draw a ratio and its interval as a bar around 1. Without an interval, all of it is light."""
+    """Draw a ratio and its interval as a bar around 1. Without an interval, the whole bar is light."""
     low, high = found.low, found.high
     if not found.value > 0:
         return ()

@@ -33,7 +33,7 @@ from benchtui.tui.table.layout import Rows
 from benchtui.tui.table.mark_words import merge_by_kind
 
 READING = "reloading its steps"
-"""Caption in place of evicted steps while they are reloaded."""
+"""Caption in place of evicted steps while they are being reloaded."""
 
 
 def heading_of(
@@ -291,8 +291,8 @@ class View:
     def _best_facts(self) -> tuple[str, ...]:
         """Return the name, throughput, ratio to the baseline, and certainty of the case with most samples/s.
 
-        It is called the best only where the report decides so, too: of cases without a clear difference,
-        that recommends the simplest.
+        It is called the best only if the report agrees: among cases without a clear difference, the report
+        recommends the simplest.
         """
         if self._best is None:
             return ()
@@ -380,7 +380,7 @@ class View:
         return self._log.lines()
 
     def _hidden(self, columns: tuple[str, ...]) -> frozenset[str]:
-        """Return the columns to leave out because they are empty; of chosen ones, only answers and drafts."""
+        """Return the empty columns to leave out; in a custom selection, only those of answers and drafts."""
         empty = self.case_rows.empty_columns
         return empty if columns == DEFAULT_COLUMNS else empty & {"answer", "accepted"}
 
@@ -407,21 +407,21 @@ class View:
         return DEFAULT_CLUSTER_COLUMNS if chosen == DEFAULT_COLUMNS and self._feed.session.nodes else chosen
 
     def _caption(self, case: CaseState, chosen: int | None) -> str:
-        """Return why a case has no steps, or the name of one that the heading doesn't name."""
+        """Return why a case has no steps, or its name if the heading doesn't show it."""
         if not len(case.warmup) and not case.steps_measured:
             more = f"{key('monitor.detail')}: case details"
             return WITHOUT_STEPS.get(self.current(case.index).phase, f"no steps; {more}")
         return "" if chosen is not None or self._summary is None else format.clean(case_name(case))
 
     def _with_steps(self, case: CaseState) -> CaseState | None:
-        """Return a case with its steps; None while they are reloaded."""
+        """Return a case with its steps; None while they are being reloaded."""
         if case.steps_in_memory:
             return case
         loaded = self._feed.load_case(case)
         return loaded.case if loaded else None
 
     def _stats(self, case: CaseState) -> RunningStats | None:
-        """Return statistics of all steps of a case; None while they are reloaded."""
+        """Return statistics of all steps of a case; None while they are being reloaded."""
         stats = self.case_rows.stats(case)
         if isinstance(stats, RunningStats):
             return stats

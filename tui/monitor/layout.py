@@ -60,7 +60,7 @@ class MonitorLayout:
         self.zoomed: Name | None = None
         """Panel that fills the screen; None for the normal layout."""
         self.focused: Name | None = None
-        """Panel whose frame is highlighted: the one that zooming enlarges. None before any was chosen."""
+        """Panel with the highlighted frame, which zooming enlarges. None until one is chosen."""
         self.histogram = False
         """Whether steps are shown as a histogram instead of a band."""
         self._back = 0

@@ -37,7 +37,7 @@ class Removed(msgspec.Struct, frozen=True):
     position: int
     """Position in the queue to which undoing returns it."""
     until_s: float
-    """Time until which that is possible."""
+    """Time until which undoing is possible."""
 
 
 class EngineRequests:

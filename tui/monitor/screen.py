@@ -69,7 +69,7 @@ class Monitor(PanelScreen[None]):
         self._hz = 0.0
         self._period_s = 0.0  # between two frames, once reading has caught up
         self._frozen = False
-        self._frozen_frame_due = False  # whether the frame that shows the frozen state is still to be drawn
+        self._frozen_frame_due = False  # whether the frame showing the frozen state has yet to be drawn
         self._clock = clock
         self._announcer = Announcer(link, self.preferences.settings.notify)
         self._drew_s = clock()
@@ -137,7 +137,7 @@ class Monitor(PanelScreen[None]):
 
     @property
     def holds_keys(self) -> bool:
-        """Whether a session that was just opened has yet to be read: keys would act on no case."""
+        """Whether a newly opened session has yet to be read. Until then, keys would have no case to act on."""
         return self.table_order is None and self.feed.reading
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -21,7 +21,7 @@ class ChoiceScreen(PanelScreen[ScreenResultType | None]):
         raise NotImplementedError
 
     def accept(self) -> None:
-        """Return the selected choice. There is one."""
+        """Return the selected choice. Called only if there is one."""
         raise NotImplementedError
 
     def show_choices(self) -> None:

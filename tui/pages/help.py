@@ -19,13 +19,13 @@ Rows = tuple[tuple[str, str], ...]
 Section = tuple[str, Rows]
 """A title, and rows of a key or sign with its explanation."""
 MIN_COLUMN = 54
-"""Narrowest column, in cells."""
+"""Minimum width of a column, in cells."""
 GAP = 4
-"""Columns between two of them."""
+"""Cells between two columns."""
 MOVING = "Move"
 """Title of the keys that move the selection."""
 MOVES = ("down", "up", "left", "right", "page_down", "page_up", "first", "last")
-"""Last parts of their action IDs."""
+"""Last parts of the action IDs of those keys."""
 TENTHS = "replay.share_"
 TENTHS_ROW = ("alt+0 to 9", "Go to 0 %, 10 % up to 90 % of the recording")
 
@@ -75,7 +75,7 @@ class HelpPage(Page):
 
     @on(Input.Submitted)
     def keep(self) -> None:
-        """Leave the search field, and keep what was found."""
+        """Leave the search field, and keep the results."""
         self.set_focus(None)
 
     def _found(self, width: int) -> Sequence[Line]:

@@ -20,7 +20,7 @@ from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.panel import Panel
 
 TITLE, KEY = 46, 14
-"""Most cells of the columns of titles and keys. Titles have at most two fifths of the width."""
+"""Maximum widths of the title and key columns, in cells. Titles get at most two fifths of the width."""
 
 
 class Command(msgspec.Struct, frozen=True):

@@ -29,7 +29,7 @@ class PlaceScreen(PanelScreen[None]):
         self._app_context = app_context
         self._symbols = symbols
         self._abandoned = False
-        """Whether threads that still read files should stop."""
+        """Whether threads that are still reading files should stop."""
 
     def compose(self) -> ComposeResult:
         """Lay out the bars, with the content between them."""

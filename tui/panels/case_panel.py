@@ -132,7 +132,7 @@ def _part_time(part: Part) -> str:
 
 
 def _part_bar(at: int, share: float, room: int, symbols: Symbols) -> list[Span]:
-    """Draw a part's bar; a part of any length has one."""
+    """Draw a part's bar. Even a tiny part has a visible one."""
     cells = max(min(share, 1.0) * room, 1 / 8 if share > 0 else 0.0) if room else 0.0
     fill = partial_cells(cells, symbols) or symbols.eighths[1] * (cells > 0)
     return [(fill, _color(at)), (" " * (room - len(fill)), "plain")]
@@ -194,7 +194,7 @@ def _stacked(parts: tuple[Part, ...], width: int, symbols: Symbols) -> list[Span
 
 
 def _stacked_with_legend(parts: tuple[Part, ...], width: int, symbols: Symbols) -> Line:
-    """Render the parts as a bar and, behind it, the share of each that fits, the largest first."""
+    """Render the parts as a bar, followed by as many of their shares as fit, preferring the largest."""
     legend: dict[int, list[Span]] = {}
     used = MIN_STACKED_BAR
     for at in sorted(range(len(parts)), key=lambda at: -parts[at].share):

@@ -38,7 +38,7 @@ class CaseTable(ScrollView):
         """For each visible line: the row, whether it was selected, and the rendered line."""
         self._styles = role_styles.RoleStyles(self)
         self._arranged: tuple[object, Arrangement] | None = None
-        """Columns that fit, with what they were chosen for."""
+        """Columns that fit, with the inputs they were chosen for."""
 
     def on_mount(self) -> None:
         """Use an ASCII scroll bar if the symbols are ASCII."""

@@ -1,4 +1,4 @@
-"""Compact view: what matters of a sweep in a terminal too small for panels. Independent of Textual."""
+"""Compact view: the essentials of a sweep in a terminal too small for panels. Independent of Textual."""
 
 import msgspec
 

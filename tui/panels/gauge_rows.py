@@ -69,7 +69,7 @@ class Machine(msgspec.Struct, frozen=True):
     name: str
     """Model of the device; dropped if space is short."""
     gauges: tuple[Gauge, ...]
-    """Readings in column order; the ones that matter less come later."""
+    """Readings in column order, the most important first."""
     readings: tuple[Span, ...] = ()
     """Further readings in words."""
     notes: tuple[str, ...] = ()
@@ -228,7 +228,7 @@ def _label(machine: Machine, columns: Columns, symbols: Symbols) -> list[Span]:
 
 
 def _note(machine: Machine, columns: Columns) -> tuple[int, str]:
-    """Return how many columns to draw, and the wording of the note that fits behind them.
+    """Return how many columns to draw, and the wording of the note that fits after them.
 
     An alarm may replace one column by a longer wording, and any number by its shortest wording.
     """
@@ -250,7 +250,7 @@ def _note(machine: Machine, columns: Columns) -> tuple[int, str]:
 
 
 def _tail(machine: Machine, note: str, room: int, spark: int, symbols: Symbols) -> list[Span]:
-    """Render the note, and the sparkline in the room that it leaves."""
+    """Render the note, and the sparkline in the remaining room."""
     gap: Span = (" " * COLUMN_GAP, "plain")
     if not note:
         return [gap, (_spark(machine, spark, symbols), _trend_role(machine))] if spark else []

@@ -38,7 +38,7 @@ CHART_WIDTH, CHART_ROWS, MAX_CHART_ROWS = 38, 2, 12
 WIDE_HOST = 112
 """Width in cells from which a host without GPU has two gauges per line, and a host next to GPUs one line."""
 MAX_SUMMED = 64
-"""Maximum number of hidden devices whose state is summed up: each has to be built for that."""
+"""Maximum number of hidden devices whose state is counted. Each has to be built first."""
 
 
 class Machines(msgspec.Struct, frozen=True):

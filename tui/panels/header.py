@@ -79,7 +79,7 @@ def time_left(estimate: Estimate | None, symbols: Symbols) -> str:
 
 
 def count_text(heading: Heading, symbols: Symbols) -> str:
-    """Format the number of cases run to an end; skipped ones are counted apart."""
+    """Format the number of cases run to an end; skipped ones are counted separately."""
     count = f"{heading.done:>{len(str(heading.total))}}/{heading.total} cases"
     return count + (f" {symbols.dot} {heading.skipped} skipped" if heading.skipped else "")
 

@@ -12,9 +12,9 @@ from benchtui.tui.drawing.axis_scale import placed, round_step, time_interval, t
 from benchtui.tui.drawing.styled_text import Line, Span, line
 
 LABEL_CELLS = 12
-"""Minimum distance of two labels on the axis of steps, in cells."""
+"""Minimum distance between two labels on the axis of steps, in cells."""
 LONG_STEP_MS = 1000.0
-"""Median from which the axis counts time instead of steps."""
+"""Median step time from which the axis shows times instead of step numbers."""
 
 
 class Grid(msgspec.Struct, frozen=True):
@@ -90,7 +90,7 @@ def axis_cells(
 
 
 def _numbers(warmup: int, grid: Grid, room: int) -> list[tuple[int, str]]:
-    """Return round step numbers; the first is named."""
+    """Return round step numbers; the first is labeled ``step``."""
     every = int(max(1, round_step(LABEL_CELLS * grid.steps / grid.cells)))
     last = (room // grid.cells) * grid.steps
     texts = [(grid.cell(warmup, step - 1), f"{step:,}") for step in range(every, last, every)]
@@ -103,7 +103,7 @@ def _numbers(warmup: int, grid: Grid, room: int) -> list[tuple[int, str]]:
 def _times(
     warmup: int, measured: Sequence[float], median: float, grid: Grid, room: int
 ) -> list[tuple[int, str]]:
-    """Return round times since the first measured step; those to come are by the median."""
+    """Return round times since the first measured step; future ones are estimated from the median."""
     per_label_s = LABEL_CELLS * grid.steps / grid.cells * median / 1000
     every_s = time_interval(per_label_s)
     ends_ms = list(accumulate(measured))

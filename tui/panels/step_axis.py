@@ -13,17 +13,17 @@ NARROWEST = 0.1
 WIDEST = 1.5
 """Multiple of the median above which steps are off scale, unless p95 is higher."""
 WIDEST_BY_P95 = 5.0
-"""Same, at most: more than that, and the median would be a flat line."""
+"""Maximum of that multiple if p95 is higher. Beyond it, the median would be a flat line."""
 HEADROOM = 1.1
 """Minimum top of the axis, as a multiple of the median."""
 NARROW_BAND = 0.2
-"""Range from p5 to p95 over the median up to which the axis may be broken."""
+"""Maximum range from p5 to p95, as a fraction of the median, for a broken axis."""
 WIDE_BAND = 0.4
-"""Range above which a broken axis starts at zero again, for good. Between the two nothing changes."""
+"""Range above which a broken axis starts at zero again, permanently. Between the limits, nothing changes."""
 NARROW_REACH = 0.05
 """Minimum reach of a broken axis to either side of the median, as a fraction of it."""
 SETTLED_STEPS = 20
-"""Number of steps from which an axis only grows. Before, it also shrinks: slow first steps would flatten it."""
+"""Number of steps from which an axis only grows. Before, it may shrink: slow first steps would flatten it."""
 BROKEN_ROWS = 8
 """Minimum number of rows of a plot with a broken axis."""
 FOOT_ROWS = 2
@@ -135,7 +135,7 @@ class Labels(msgspec.Struct, frozen=True):
     named: frozenset[int]
     """Rows with a labeled percentile."""
     width: int
-    """Cells of the labels with the axis, whose width follows from the longest label."""
+    """Width of the labels and the axis in cells, given by the longest label."""
 
     def cell(self, row: int, rows: Rows, symbols: Symbols) -> str:
         """Return the label and the axis of a row."""
@@ -146,7 +146,7 @@ class Labels(msgspec.Struct, frozen=True):
 
 
 def labels_of(rows: Rows, named: dict[str, float | None], least_width: int) -> Labels:
-    """Label p50 and p99, both ends, and round times between them, as far as they don't share a row."""
+    """Label p50 and p99, both ends, and round times between them, unless they share a row."""
     unit = _seconds if rows.scale.high >= SECONDS_FROM_MS else _milliseconds
     texts: dict[int, str] = {}
     for name, value in named.items():

@@ -46,7 +46,7 @@ class Band(msgspec.Struct, frozen=True):
     signs: Signs = msgspec.field(default_factory=Signs)
     """Annotations of the steps."""
     grouped: Callable[[Sequence[float], int, int], list[tuple[float, float]]] = extremes
-    """Returns (min, max) of each group of so many steps among the first ones measured."""
+    """Returns (min, max) of each group of a given size among the first measured steps."""
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -201,7 +201,7 @@ def _words(band: Band, frame: Frame, shown: Sequence[Column], layout: _Layout) -
 
 
 def _below(band: Band, words: Sequence[Sequence[Span]], layout: _Layout, symbols: Symbols) -> list[Line]:
-    """Render the axis of steps, the strips, and the legend, in a row of its own or behind the axis."""
+    """Render the axis of steps, the strips, and the legend, in its own row or after the axis."""
     margin: Span = (" " * layout.gutter, "plain")
     legend = _joined(words, layout.room)
     behind = legend and not layout.legend

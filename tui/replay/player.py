@@ -84,7 +84,7 @@ class StepAcceleration:
         self._presses = 0
 
     def steps(self, direction: int) -> int:
-        """Return the steps of this press, signed by direction. Held down, they double every four presses."""
+        """Return the steps of this press, signed by direction. While held, they double every four presses."""
         now_s = self._clock()
         held = now_s - self._pressed_s < HELD_S and direction == self._direction
         self._presses = self._presses + 1 if held else 0

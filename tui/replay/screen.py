@@ -78,7 +78,7 @@ class ReplayMonitor(Monitor):
         self.status_line = ReplayStatusLine(feed, symbols, clock, name)
         self._marks: tuple[TimelineEvent, ...] = ()
         self._transport: Transport | None = None
-        """Transport line as shown last."""
+        """Transport line last shown."""
         self._seen = (0, 0.0)
         """Number of marks and end of the recording when ``_marks`` was last computed."""
 

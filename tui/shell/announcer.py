@@ -4,14 +4,14 @@ from benchtui.tui.shell.terminal import TerminalHandle
 
 
 class Announcer:
-    """Keeps the window title at the sweep's progress, and announces its end once."""
+    """Shows the sweep's progress in the window title, and announces its end once."""
 
     def __init__(self, link: TerminalHandle, notify: bool) -> None:
         self._link = link
         self._notify = notify
         self._title = ""
         self._watched = False
-        """Whether the sweep was seen running, so that its end is news."""
+        """Whether the sweep was seen running. Otherwise, its end isn't announced."""
 
     def update(self, name: str, state: str, progress: float) -> None:
         """Follow a sweep, whose progress goes from 0 to 1. One that wasn't seen running changes nothing."""

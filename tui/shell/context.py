@@ -40,7 +40,7 @@ class AppContext(msgspec.Struct, frozen=True):
     judging: VerdictSettings = SWEEP_DEFAULTS
     """Baseline and equivalence margin chosen by the user."""
     missing_device: Callable[[], Callable[[Config], str]] = lambda: _unknown_devices
-    """Look at this machine's devices, and return why a case's device isn't here; empty if it is or unknown."""
+    """Check this machine. The result returns why a case's device is missing; empty if present or unknown."""
     hostname: str = msgspec.field(default_factory=platform.node)
     """Host name of this machine in session files."""
 
@@ -61,7 +61,7 @@ class AppContext(msgspec.Struct, frozen=True):
 
 
 def _unknown_devices(config: Config) -> str:
-    """Return no reason: the machine hasn't been looked at."""
+    """Return no reason: the machine hasn't been checked."""
     return ""
 
 

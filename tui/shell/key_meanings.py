@@ -1,4 +1,4 @@
-"""The one meaning of each key over all views: names of the actions that may have it by default.
+"""Single meaning of each key across all views: names of the actions that may use it by default.
 
 Anchors: lazygit, k9s, htop, less, vim, mpv. A test compares the bindings and docs/keys.md with this table.
 """
@@ -81,4 +81,4 @@ MEANINGS: dict[str, Meaning] = {
     "4": Meaning("Library", ("library",)),
     "5": Meaning("Compare", ("compare",)),
 }
-"""Letters, digits and the keys that most views have; other keys are only in one view."""
+"""Letters, digits and keys that most views share. Other keys occur in only one view."""

@@ -1,4 +1,4 @@
-"""Key queue: deliver keys one at a time, each to the screen or prompt that the one before it opened.
+"""Key queue: deliver keys one at a time, each to the screen or prompt that the previous one opened.
 
 Textual sends a key to the widget that has the focus when the key is read. Opening a screen, mounting a prompt
 and moving the focus take several messages after that. Without the queue, keys of a burst, such as a paste or a
@@ -21,12 +21,12 @@ from benchtui.tui.shell.keymap import QUIT_KEYS
 HOLDS_KEYS = "holds keys"
 """Name of a worker that must finish before the next key: it opens a screen, or its result answers the key.
 
-A screen with a property ``holds_keys`` holds them as long as that is true.
+A screen also delays keys while its property ``holds_keys`` is true.
 """
 HOLD_S = 10.0
 """Longest time in seconds for which one key can hold up the next."""
 LEAST_PASSES = 2
-"""Passes over the messages after which a key has been handled, if they left none behind."""
+"""Number of passes over the messages after which a key counts as handled, if none are left."""
 POLL_S = 0.002
 """Seconds between checks of widgets and workers."""
 GENERATIONS = 4
@@ -40,7 +40,7 @@ class KeyQueue:
         self._app = app
         self._waiting: deque[events.Event] = deque()
         self._delivered: list[events.Event] = []
-        """Events that had their turn, until the app handles them; several if one takes over ``HOLD_S``."""
+        """Delivered events that the app hasn't handled yet; several if one takes over ``HOLD_S``."""
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -49,7 +49,7 @@ class KeyQueue:
         return self._task is None or self._task.done()
 
     def enqueue(self, event: events.Key | events.Paste) -> bool:
-        """Add an event to the queue. Return False if it has its turn: the app then handles it.
+        """Add an event to the queue. Return False if the app is to handle it now.
 
         A key that quits discards the keys before it.
         """
@@ -71,7 +71,7 @@ class KeyQueue:
             self._task.cancel()
 
     async def _deliver(self) -> None:
-        """Deliver each event once everything that the one before it caused has happened."""
+        """Deliver each event once all effects of the previous one are complete."""
         await self._settle()
         while self._waiting:
             event = self._waiting.popleft()
@@ -109,7 +109,7 @@ class KeyQueue:
 
     @property
     def _idle(self) -> bool:
-        """Whether neither the app nor its screen has messages. While a timer fires often, they always have."""
+        """Whether neither the app nor its screen has messages. Never true while a timer fires often."""
         return not (self._app.message_queue_size or self._app.screen.message_queue_size)
 
     @property

@@ -131,7 +131,7 @@ def active(screen: Screen[Any]) -> list[Bound]:
 def shown(keys: str) -> str:
     """Format keys for display: ``?`` for ``question_mark``, ``esc`` for ``escape``.
 
-    What alt+0 types on other keyboards isn't shown next to it.
+    Characters that alt+0 types on other keyboards aren't shown next to it.
     """
     names = [_shown(each.strip()) for each in keys.split(",")]
     return "  ".join([name for name in names if name.isascii()] or names)

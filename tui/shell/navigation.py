@@ -59,4 +59,4 @@ class ExitReason(msgspec.Struct, frozen=True):
     path: Path | None = None
     """Session that was shown."""
     session: Session | None = None
-    """Its state as it was shown, because reading a large session again takes seconds."""
+    """State of that session as shown. Reading a large session again would take seconds."""

@@ -2,7 +2,7 @@
 
 For a small change, Textual renders every widget of the screen, and writes a line from the left edge of its
 widget up to the change (a note in ``ChopsUpdate`` says that it should do better). It paints a new screen three
-or four times. What replaces that relies on private classes of Textual; updates of any other form are passed
+or four times. The replacement relies on private classes of Textual. Updates of any other form are passed
 through unchanged.
 """
 
@@ -41,7 +41,7 @@ class TerminalContent:
         self._size = size
 
     def without_unchanged(self, update: Update) -> "Update | NewLines":
-        """Reduce an update to what it changes; return any other unchanged."""
+        """Reduce an update to its changes. Updates of unknown types are returned as is."""
         if isinstance(update, ChangedCells):
             update.content = self
             return update
@@ -135,7 +135,7 @@ class Span(NamedTuple):
 
 
 class SpanCompositor(Compositor):
-    """Compositor that renders only lines with changed cells, of the widgets that show them."""
+    """Compositor that renders only lines with changed cells, and only of the widgets that show them."""
 
     def render_partial_update(self) -> ChangedCells | None:  # type: ignore[override]
         """Return what changed since the last update; None if nothing did."""
@@ -161,7 +161,7 @@ class SpanCompositor(Compositor):
             start = span.stop
 
     def _front(self, y: int, start: int, stop: int) -> Span | None:
-        """Return the first of some cells, as far as one widget shows them."""
+        """Return the leading cells of a range that one widget shows."""
         for widget, shown, region in self.layers_visible[y]:  # the widget in front comes first
             if shown.x <= start < shown.right:
                 return Span(widget, y, region, start, min(stop, shown.right))

@@ -9,7 +9,7 @@ import msgspec
 from benchtui.themes.symbols import Symbols
 
 CPU_SHARE = 0.02
-"""Share of one core that the screen aims to use at most during a case."""
+"""Maximum share of one core that the screen should use during a case."""
 RATE_LIMITS_HZ = (10.0, 5.0, 2.0, 1.5, 1.0, 0.75, 0.5)
 """Limits on the rate, in Hz."""
 HYSTERESIS = 0.8
@@ -35,7 +35,7 @@ class Cost(msgspec.Struct, frozen=True):
 class DrawingCost:
     """CPU cost of reading the session and of drawing a frame.
 
-    Only the thread that does both is counted: what others compute once per case isn't a cost of drawing.
+    Only the thread that does both is counted. Work that other threads do once per case isn't a cost of drawing.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ FEW_PROCESSORS = 2
 """Processors up to which ``auto`` is quiet: drawing at 10 Hz slowed a step from 6.0 ms to 8.8 ms."""
 
 Quiet = Literal["auto", "on", "off"]
-"""Whether to draw once a second while a case is measured; ``auto`` does on few processors.
+"""Whether to draw once a second while a case is measured; ``auto`` does so on few processors.
 
 Unless it is ``off``, expensive frames are then drawn even less often.
 """

@@ -1,6 +1,6 @@
 """Case names on the screen: one spelling for the table, headings, the editor, charts and comparisons.
 
-Files and commands have ``Config.name`` and the report's labels, where an option is one word, such as ``bs=64``.
+Files and commands use ``Config.name`` and the report's labels, where an option is one word, such as ``bs=64``.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -23,7 +23,7 @@ PREFIXES = {
 } | {"sequence_length": "seq "}
 """Words in front of all other values."""
 MODES = {"default": "compiled"}
-"""Words for compile modes whose own name says nothing."""
+"""Words for compile modes whose own name is unclear."""
 SHORT_PREFIXES = {
     "threads": "thr ",
     "tokenizer_threads": "tok ",
@@ -52,7 +52,7 @@ def config_name(config: Config, shown: Collection[str] = AXES) -> str:
 
 
 def option_name(option: str, value: str | int) -> str:
-    """Return one option as names have it, such as ``seq 512``; a default is spelled out (``compile off``)."""
+    """Return one option as in case names, such as ``seq 512``; a default is spelled out (``compile off``)."""
     return _word(option, value) or f"{BY_NAME[option].prefix.replace('=', ' ')}{value}"
 
 
@@ -77,7 +77,7 @@ def short_names(configs: Sequence[Config], *axes: str) -> list[str]:
 
 
 def matches(name: str, filter_text: str) -> bool:
-    """Return whether a name contains all words of a filter; ``bs=4``, as files have it, is ``bs 4`` here."""
+    """Return whether a name contains all words of a filter; ``bs=4``, as in files, matches ``bs 4``."""
     text = name.lower()
     return all(word in text or word.replace("=", " ") in text for word in filter_text.lower().split())
 
@@ -147,7 +147,7 @@ class CaseNames(msgspec.Struct, frozen=True):
         return " ".join((*([ellipsis] if self.cut else []), *words))
 
     def _shortened(self) -> Iterator["CaseNames"]:
-        """Yield the names in shorter and shorter forms."""
+        """Yield the names in progressively shorter forms."""
         parts = self.parts
         yield self
         for part in parts:
@@ -169,7 +169,7 @@ def _value(config: Config, option: str) -> str | int:
 
 
 def _word(option: str, value: str | int, digits: int = 0, short: bool = False) -> str:
-    """Return an option as names have it, a number right-aligned in ``digits`` cells; empty for the default."""
+    """Return an option as in case names, a number right-aligned in ``digits`` cells; empty for the default."""
     if option == "repeat":
         return AGAIN if value else ""
     if option == "name":

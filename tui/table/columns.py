@@ -121,7 +121,7 @@ HAS_VALUE: dict[str, Callable[[CaseState], bool]] = {
     "accepted": lambda case: accepted_percent(case) is not None,
     "answer": lambda case: case.comparison is not None or bool(case.answered and case.answered.comparisons),
 }
-"""Whether a case has a value in a column, for the default columns that often have none at all."""
+"""Whether a case has a value in a column, for default columns that are often empty."""
 
 
 def columns_with_value(case: CaseState) -> set[str]:

@@ -26,7 +26,7 @@ GAP = 2
 LEAD = 2
 """Cells in front of the case's name in a table that marks the best case."""
 MIN_NAME = 16
-"""Cells that the case's name always has; columns are left out before it gets shorter."""
+"""Minimum width of the case's name in cells. Columns are left out before it gets shorter."""
 Graph = Callable[[str, int], Sequence[Span]]
 """Draw the graph of a column, by key, in a width in cells. Empty if there is none."""
 
@@ -49,7 +49,7 @@ class TableRow:
     lead: Span = (" ", "plain")
     """Sign in front of the name, such as that of the best case."""
     config: Config | None = None
-    """Options of a case whose name is as long as there is room for."""
+    """Options of a case whose name is formatted to fit the available room."""
 
 
 class Cells(Mapping[str, Span]):
@@ -207,7 +207,7 @@ class Arrangement(msgspec.Struct, frozen=True):
 
 
 def most_important(columns: Sequence[Column]) -> list[Column]:
-    """Return the columns that names make room for: median and throughput, and what has space before them."""
+    """Return the columns that names make room for: median, throughput, and those that get space first."""
     last = max((column.rank for column in columns if column.key in ("p50", "samples")), default=-math.inf)
     return [column for column in columns if column.rank <= last]
 

@@ -81,7 +81,7 @@ class ActionBar(Vertical):
         def __init__(self, purpose: str, text: str, label: str) -> None:
             super().__init__(purpose, text)
             self.label = label
-            """Label of the field, with which ``run`` opens it again if the text is refused."""
+            """Label of the field. ``run`` reopens the field with it if the text is refused."""
 
     class Finished(Message):
         """Posted when an action has finished."""

@@ -1,4 +1,4 @@
-"""Framed container: a border with a title drawn in roles, its right part at the right."""
+"""Framed container: a border with a title in role colors, one part of it right-aligned."""
 
 from collections.abc import Sequence
 

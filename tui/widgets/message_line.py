@@ -21,7 +21,7 @@ class Log(msgspec.Struct, frozen=True):
     """Question or answer of the screen; it takes precedence over the engine's messages."""
     role: str = "plain"
     error: str = ""
-    """Line under the word, such as why the text of a prompt is refused."""
+    """Line below ``word``, such as why the text of a prompt is refused."""
 
 
 def log_lines(log: Log, width: int, height: int, symbols: Symbols) -> list[Line]:

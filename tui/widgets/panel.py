@@ -56,7 +56,7 @@ class Panel(Widget, Generic[Snapshot]):
         if self._needed and self._needed(snapshot, width, self.screen.size.height) != height:
             self.refresh(layout=True)
         if self._drawn_for != self.size:
-            self._drawn_for = None  # drawn in full once the panel has its size, also one that it had before
+            self._drawn_for = None  # drawn in full once the panel has its size, even if it had that size before
             return
         lines = self._drawn()
         new = [y for y, (before, drawn) in enumerate(zip(self._lines, lines, strict=True)) if before != drawn]

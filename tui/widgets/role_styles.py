@@ -38,8 +38,8 @@ ROLES: dict[str, tuple[str, str, str]] = {
 }
 """Roles of text: the theme's variables for its color and its background, and the style of its letters.
 
-Without a color, it is black or white, whichever contrasts with the background. These are no component classes:
-Textual keeps a node per class, which would take a tenth of the time to the first paint.
+Without a color, it is black or white, whichever contrasts with the background. These aren't component classes:
+Textual keeps a node per class, which would take a tenth of the time to first paint.
 """
 HEAT_ALPHA = 0.95
 """Opacity of text on a heatmap."""
@@ -120,7 +120,7 @@ class RoleStyles:
         return style
 
     def rendered(self, crop: Region) -> list[Strip]:
-        """Render lines of the widget. It has neither border nor padding, so that they need nothing else."""
+        """Render lines of the widget. It has neither border nor padding, so the lines need nothing else."""
         lines = (self._widget.render_line(y) for y in crop.line_range)
         ground = self._filtered(Style(bgcolor=self.style("plain").bgcolor))
         return [each.crop_extend(crop.x, crop.right, ground) for each in lines]

@@ -188,7 +188,7 @@ def _objectives(
     """Split an objective by work: model, sequence length, new tokens, group of another tool.
 
     Raises:
-        BenchtuiError: If cases were measured, but none of the sequence length, or of the model.
+        BenchtuiError: If cases were measured, but none with this sequence length or model.
     """
     known = _of_model(works(session), session.start.sweep, model)
     if length is None:
@@ -203,7 +203,7 @@ def _objectives(
 
 
 def _of_model(known: Sequence[Work], sweep: Sweep, model: str | None) -> list[Work]:
-    """Return the works of a model, or all. Raises BenchtuiError if there is none, with the models there are."""
+    """Return the works of a model, or all. Raises BenchtuiError listing the known models if there is none."""
     found = [work for work in known if model in (None, work.model or sweep.model)]
     if known and not found:
         named = ", ".join(
@@ -224,7 +224,7 @@ def _sweep_text(session: Session, objectives: Sequence[Objective], overrides: tu
     sweep = single_case_sweep(session.start.sweep, best.config)
     if session.start.source:
         _require_known(session.start.source, sweep, overrides)
-        # The other tool's numbers of steps aren't rules for a measurement here.
+        # The other tool's step counts don't apply to a measurement here.
         sweep = structs.replace(sweep, measure=Measure(min_warmup_s=None, min_time_s=None))
     text = toml_writer.toml_of(sweep)
     parse_sweep(text, f"{best.name}: can't be run again", overrides)
@@ -232,7 +232,7 @@ def _sweep_text(session: Session, objectives: Sequence[Objective], overrides: tu
 
 
 def _require_one_work(objectives: Sequence[Objective]) -> None:
-    """Raise BenchtuiError for several works, of which a sweep of one case can't be made."""
+    """Raise BenchtuiError for several works, because a sweep of one case can't cover them."""
     if len(objectives) < 2:
         return
     models = dict.fromkeys(each.work.model for each in objectives if each.work)

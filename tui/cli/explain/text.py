@@ -35,7 +35,7 @@ def case_lines(case: ExplainedCase) -> Iterator[str]:
 
 
 def difference_lines(found: CaseDifference) -> Iterator[str]:
-    """Yield the difference of two cases."""
+    """Yield the difference between two cases."""
     yield f"difference: {found.new.label} against {found.base.label}"
     yield from (f"  {sentence}" for sentence in gap_sentences(found))
     for shown in difference_tables(found):

@@ -27,7 +27,7 @@ _ABOUT: dict[About, str] = {
     "best latency": "which case has the shortest step",
     "front": "the Pareto front",
 }
-"""What depends on a pair of cases."""
+"""Conclusion that depends on a pair of cases, in words."""
 _OBSTACLES: dict[Obstacle, str] = {
     "close": "no number of rounds decides it: the ratio lies too close to the limit of a verdict",
     "many rounds": f"more than {ROUNDS_WORTH} rounds would decide it: too close to call",

@@ -45,7 +45,7 @@ from benchtui.tui.drawing.format import counted
 from benchtui.tui.replay.player import ReplayTarget
 
 MAX_INTERVAL_PERCENT = 100.0
-"""Half-width of an interval from which it says nothing and isn't printed."""
+"""Half-width from which an interval is meaningless and isn't printed."""
 _POLL_S = 0.25
 _BATCH_BYTES = 1 << 16
 _NEW_FILE_TIMEOUT_S = 2.0
@@ -104,7 +104,7 @@ def lines(
 ) -> Iterator[str]:
     """Yield what the Monitor shows of a session, as lines with session times.
 
-    Starts at ``begin_s``. With a speed, waits between events as long as the recording did at that speed.
+    Starts at ``begin_s``. With a speed, reproduces the recorded pauses between events at that speed.
     """
     markers, pace = Markers(), _Pace(begin_s, speed)
     for event in apply_events(path, engine, session):
@@ -121,7 +121,7 @@ def lines(
 def events(
     path: Path, engine: Engine | None, session: Session, begin_s: float, speed: float | None
 ) -> Iterator[Event]:
-    """Yield the events of a session as recorded, those of other versions left out. See ``lines``."""
+    """Yield the events of a session as recorded, except those of other versions. See ``lines``."""
     pace = _Pace(begin_s, speed)
     for event in apply_events(path, engine, session):
         if session.now_s >= begin_s and isinstance(event, Event):
@@ -130,7 +130,7 @@ def events(
 
 
 class _Pace:
-    """Pace of a recording that is played at a speed, or at once without one."""
+    """Pace of a playback at a given speed; without one, there are no pauses."""
 
     def __init__(self, begin_s: float, speed: float | None) -> None:
         self._begin_s, self._speed, self._started_s = begin_s, speed, time.monotonic()
@@ -288,7 +288,7 @@ def summary_line(session: Session, path: Path, engine: Engine | None = None) -> 
 
 
 def best_lines(session: Session, path: Path) -> list[str]:
-    """Name what the report recommends for throughput and each work, and the report's command."""
+    """Name the case that the report recommends for throughput in each work, and the report's command."""
     choices = (
         decide(session, Objective("throughput", work=work), rows)
         for work, rows in by_work(measured(session)).items()

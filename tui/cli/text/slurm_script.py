@@ -15,7 +15,7 @@ from benchtui.sessions.sanitize import quoted, visible
 from benchtui.sessions.sweep.quantities import parse_quantity
 
 MOST_RESTARTS = 10
-"""Times a job is requeued after reaching its time limit."""
+"""Number of times a job is requeued after reaching its time limit."""
 LEAD_S = 60
 """Seconds before the time limit at which Slurm signals the job; it may do so up to a minute earlier."""
 LEAST_MIN, MOST_DAYS = 3, 366
