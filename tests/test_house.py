@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import textual.widgets
 
+from benchtui.sessions.library.paths import demo_path
+
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("engine", "sessions", "themes", "tui")
 IN_THE_WORKER = tuple(f"benchtui.engine.{name}" for name in ("worker", "models", "workloads", "devices"))
@@ -91,8 +93,8 @@ def test_export_loads_no_torch(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["text", "md", "json"])
 def test_compare_loads_neither_torch_nor_the_screen(tmp_path: Path, form: str) -> None:
-    fixture = str(ROOT / "tests" / "fixtures" / "comprehensive-report.json")
-    arguments = ["compare", fixture, fixture, "--format", form, "-o", str(tmp_path / "out")]
+    sessions = [str(demo_path("demo-cpu")), str(ROOT / "tests" / "fixtures" / "quick-cpu.json")]
+    arguments = ["compare", *sessions, "--format", form, "-o", str(tmp_path / "out")]
     names = loaded(f"from benchtui.tui.cli import app\napp({arguments!r}, standalone_mode=False)")
     assert not names & {"torch", "transformers", "datasets", "textual"}
     assert (tmp_path / "out").read_text()

@@ -4,6 +4,8 @@ import json
 from math import prod
 from pathlib import Path
 
+from benchtui.sessions.files.input_file import open_plain, read_at_most
+
 LARGEST_HEADER = 100_000_000
 """Maximum size of a header in bytes, as in the safetensors library."""
 LENGTH_BYTES = 8
@@ -22,9 +24,9 @@ def stored_parameters(folder: Path) -> int | None:
 
 
 def _parameters(path: Path) -> int:
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         length = int.from_bytes(file.read(LENGTH_BYTES), "little")
         if length > LARGEST_HEADER:
             raise ValueError(f"header of {length} bytes")
-        header = json.loads(file.read(length))
+        header = json.loads(read_at_most(file, length))
     return sum(prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")

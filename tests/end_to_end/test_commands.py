@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import pytest
 from benchtui.sessions.state.session import Session
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+QUICK = Path(__file__).parents[1] / "fixtures" / "quick-cpu.json"
 
 
 def test_run_export_and_sessions_work_on_one_sweep(benchtui: Run, sweep_file: Path, home: Path) -> None:
@@ -176,6 +178,7 @@ def test_sweep_is_paused_and_unpaused(home: Path, command: str, sweep_file: Path
         (("export",), "Missing argument 'SESSION...'"),
         (("run", "quick", "-o", "nowhere/at/all.json"), "can't create the session file: No such file"),
         (("export", "tiny.toml"), "tiny.toml"),
+        (("compare", "demo", "demo"), "named twice; a session can't be compared with itself"),
         (("compare", "nothing", "else"), "nothing: no such session"),
         (("compare", "a", "b", "--fail-on", "x"), "'x' is not a percentage"),
         (("sessions", "delete", "nothing", "--yes"), "nothing: no such session"),
@@ -197,7 +200,7 @@ def test_invalid_input_is_one_line_and_exit_status_2(
         ("--help",),
         ("export", "demo"),
         ("export", "demo", "--steps", "--format", "json"),
-        ("compare", "demo", "demo"),
+        ("compare", "demo-cpu", str(QUICK)),
         ("slurm", "quick"),
     ],
 )
@@ -231,9 +234,10 @@ def test_session_path_may_contain_undecodable_bytes(benchtui: Run, home: Path) -
     session = str(folder / os.fsdecode(b"s\xff.json"))
     ran = benchtui("run", "s.toml", "-o", session)
     assert ran.returncode == 0, ran.stderr
+    copy = shutil.copy(session, folder / os.fsdecode(b"copy\xff.json"))
     for arguments in (
         ("export", session),
-        ("compare", session, session, "--format", "json"),
+        ("compare", session, copy, "--format", "json"),
         ("optimal", session, "--json"),
         ("run", "--resume", session),
     ):

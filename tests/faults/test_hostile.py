@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -113,7 +114,7 @@ COMMANDS = (
     ("export", "S"),
     ("export", "S", "--format", "html"),
     ("export", "S", "--format", "csv"),
-    ("compare", "S", "S"),
+    ("compare", "S", "copy.json"),
     ("optimal", "S"),
     ("replay", "S", "--plain"),
     ("sessions",),
@@ -123,6 +124,7 @@ COMMANDS = (
 def test_commands_print_hostile_text_as_text(home: Path, command: str) -> None:
     path = filled(HOSTILE["control"], home)
     operations.import_session(path)
+    shutil.copy(path, home / "copy.json")
     for words in COMMANDS:
         arguments = [str(path) if word == "S" else word for word in words]
         ran = subprocess.run([command, *arguments], cwd=home, capture_output=True, timeout=120)

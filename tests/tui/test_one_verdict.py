@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from functools import cache
 from itertools import product
@@ -453,7 +454,8 @@ def test_generated_sessions_have_starred_rows(folder: Path) -> None:
 
 def pairs_of(path: Path, folder: Path) -> list[tuple[Path, Path]]:
     seed = re.fullmatch(r"a(\d+)", path.stem)
-    return [(path, path), *([(path, written(int(seed[1]), 1, folder))] if seed else [])]
+    copy = Path(shutil.copy(path, folder / "copy.json"))
+    return [(path, copy), *([(path, written(int(seed[1]), 1, folder))] if seed else [])]
 
 
 @pytest.mark.parametrize("within", [None, 0.1])
