@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -62,11 +63,12 @@ def test_slower_session_fails_and_is_named_in_the_summary(gate: Gate, slower: Pa
     assert "# Comparison: own-step and slower" in summary
 
 
-def test_unsure_cases_pass_unless_they_are_to_fail(gate: Gate) -> None:
-    status, summary, outputs = gate(RECORDED, RECORDED, FAIL_ON="3%")
+def test_unsure_cases_pass_unless_they_are_to_fail(gate: Gate, tmp_path: Path) -> None:
+    copy = Path(shutil.copy(RECORDED, tmp_path / "copy.json"))
+    status, summary, outputs = gate(copy, RECORDED, FAIL_ON="3%")
     assert (status, outputs.splitlines()[-1]) == (0, "verdict=pass")
     assert "- no case is significantly more than 3% slower; 6 UNSURE\n" in summary
-    assert gate(RECORDED, RECORDED, FAIL_ON_UNSURE="true")[0] == 1
+    assert gate(copy, RECORDED, FAIL_ON_UNSURE="true")[0] == 1
 
 
 def test_without_a_base_the_summary_is_the_report(gate: Gate) -> None:
