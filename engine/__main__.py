@@ -27,10 +27,10 @@ from benchtui.sessions.sweep import Run, Sweep
 
 
 def main() -> int:
-    """Start the engine, report that to the client as one JSON line, and run the sweep.
+    """Start the engine, report its start to the client as one JSON line, and run the sweep.
 
-    Return 2 if the engine can't start and 1 if it has to give up. With ``--station`` alone, run as a node
-    agent: execute the cases that a remote engine sends on stdin.
+    Return 2 if the engine can't start and 1 if it has to give up. With ``--station`` as the only argument, run
+    as a node agent and execute the cases that a remote engine sends on stdin.
     """
     adopt_orphans()
     if sys.argv[1:] == ["--station"]:
@@ -76,8 +76,8 @@ def _serve_node() -> int:
 
 
 def _explain(path: Path) -> int:
-    """Profile cases of a recorded session; read the request from stdin, print progress as lines of JSON."""
-    from benchtui.engine.supervisor.explain.recorded import RecordedExplanations  # unneeded for a sweep
+    """Profile cases of a recorded session. Read the request from stdin, and print progress as JSON lines."""
+    from benchtui.engine.supervisor.explain.recorded import RecordedExplanations  # not needed for a sweep
 
     options = msgspec.json.decode(sys.stdin.buffer.read(), type=ExplainOptions)
     try:
@@ -101,7 +101,7 @@ def _print_line(message: ExplainMessage) -> None:
 
 
 def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
-    """Return a supervisor for a new or a resumed session; read the request from stdin."""
+    """Read the request from stdin, and return a supervisor for a new or resumed session."""
     request = sys.stdin.buffer.read()
     if not resume:
         sweep = msgspec.json.decode(request, type=Sweep)
@@ -129,7 +129,7 @@ def _executor(run: Run) -> Executor:
 
 
 def _send_answer(answer: Answer) -> None:
-    """Send the answer to the client and close the pipes, so that it doesn't wait for the engine to end."""
+    """Send the answer and close the pipes, so that the client doesn't wait for the engine to end."""
     sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
     sys.stdout.flush()
     null = os.open(os.devnull, os.O_RDWR)

@@ -160,8 +160,8 @@ def resume(path: Path, *, retry_failed: bool = False, anyway: bool = False) -> E
 
     Raises:
         NothingToResumeError: if no case is left to run.
-        BenchtuiError: if the session can't be resumed as requested or the engine doesn't start. The file is
-            unchanged then.
+        BenchtuiError: if the session can't be resumed as requested or the engine doesn't start. In that
+            case the file is unchanged.
     """
     how = ResumeOptions(retry_failed=retry_failed, anyway=anyway)
     return _start(path, msgspec.json.encode(how), "--resume")
@@ -186,13 +186,13 @@ class ExplainProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # an interrupt of the terminal is passed on by ``stop``
+            start_new_session=True,  # ``stop`` forwards an interrupt from the terminal
         )
         with suppress(BrokenPipeError), _pipe(self._process.stdin):
             _pipe(self._process.stdin).write(msgspec.json.encode(options))
 
     def messages(self) -> Iterator[ExplainMessage]:
-        """Yield the progress until the process ends. Blocks while nothing happens.
+        """Yield progress messages until the process ends. Blocks while there are none.
 
         Raises:
             BenchtuiError: if a case can't be explained, or the process fails.
@@ -209,7 +209,7 @@ class ExplainProcess:
             raise BenchtuiError(error or f"profiling failed: the process ended with exit status {status}")
 
     def stop(self) -> None:
-        """End the process; the profiles so far are recorded."""
+        """End the process. Profiles completed so far remain in the session."""
         with suppress(ProcessLookupError):
             self._process.terminate()
 
@@ -219,8 +219,8 @@ def explain(
 ) -> ExplainProcess:
     """Start profiling measured cases of a recorded session; the profiles are appended to its file.
 
-    Without ``anyway``, only if machine and software are those that measured it. ``trace`` is a file for the
-    profiler's own trace of the first case.
+    Without ``anyway``, machine and software must be the ones that measured the session. ``trace`` is the output
+    file for the profiler's trace of the first case.
     """
     traces = (str(trace.absolute()),) if trace else ()
     return ExplainProcess(path, ExplainOptions(cases=tuple(cases), anyway=anyway, traces=traces))
@@ -274,7 +274,7 @@ def check_machine() -> "list[Finding]":
 
 
 def find_cuda() -> "CudaPresence":
-    """Count this machine's CUDA devices without importing torch. Takes some milliseconds."""
+    """Count this machine's CUDA devices without importing torch. Takes a few milliseconds."""
     from benchtui.engine.telemetry.gpu import cuda_presence  # imports NVML; only needed here
 
     return cuda_presence.find_cuda()

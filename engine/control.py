@@ -1,8 +1,8 @@
 """Control socket of an engine: one JSON line per command, one JSON line per answer.
 
 The socket is named after the engine's id, in a runtime folder that only the user can access. The folder is
-in /tmp, not in $XDG_RUNTIME_DIR: systemd removes that one when the user's last login ends, which is just when
-the socket is needed.
+in /tmp instead of $XDG_RUNTIME_DIR because systemd removes the latter when the user's last login session ends,
+which is exactly when the socket is needed.
 """
 
 import os
@@ -22,7 +22,7 @@ from benchtui.sessions.events import Explained
 from benchtui.sessions.sweep import Config, Record
 
 MAX_COMMAND_BYTES = 64_000_000
-"""Maximum size of a command in bytes: twice that of one that adds as many cases as a plan may have."""
+"""Maximum size of a command in bytes: twice the size of a command that fills a whole plan with cases."""
 MAX_SOCKET_PATH_BYTES = 107
 """Maximum length of a socket path on Linux in bytes: 108 with the terminating NUL (unix(7))."""
 _ID = "0" * 12
@@ -38,7 +38,7 @@ class Command(Record, frozen=True, kw_only=True):
 
     command: Verb
     cases: tuple[int, ...] = ()
-    """Numbers of the cases that the command applies to; empty for ``skip`` means the one running case."""
+    """Numbers of the cases that the command applies to; if empty, ``skip`` applies to the one running case."""
     configs: tuple[Config, ...] = ()
     """Cases to add."""
 
@@ -59,18 +59,18 @@ class ExplainOptions(Record, frozen=True, kw_only=True):
     anyway: bool = False
     """Whether to explain them even if the machine or the software has changed."""
     traces: tuple[str, ...] = ()
-    """File for the profiler's own trace of each case; empty for none."""
+    """Output files for the profiler's traces, in the order of ``cases``. Cases without a file get no trace."""
 
 
 class ExplainMessage(Record, frozen=True, kw_only=True):
-    """Progress of explaining cases, one JSON line each."""
+    """Progress message while cases are explained, sent as one JSON line."""
 
     case: int | None = None
-    """Case that is profiled from now on, or was."""
+    """Case whose profiling has started or ended."""
     explained: Explained | None = None
-    """Its profile, recorded in the session, or why there is none."""
+    """Its profile as recorded in the session, or the reason why there is none."""
     error: str | None = None
-    """Why nothing (more) is explained."""
+    """Error that ended the request."""
 
 
 class Answer(Record, frozen=True, kw_only=True):
@@ -93,7 +93,7 @@ class Answer(Record, frozen=True, kw_only=True):
 def runtime_folder() -> Path:
     """Return the folder of sockets and logs; create it if it is missing.
 
-    An existing folder is never modified: others may use it.
+    An existing folder is never modified, because other programs may use it.
 
     Raises:
         BenchtuiError: if its path is too long for a socket, it can't be created or it isn't private.
@@ -155,7 +155,7 @@ def remove_stale(path: Path) -> None:
 
 
 GAVE_UP_PREFIX = "engine failed: "
-"""Prefix of the log line in which an engine says why it gave up. Libraries may write after it."""
+"""Prefix of the log line with the reason why an engine gave up. Libraries may write after it."""
 
 
 def log_path(session_id: str) -> Path:

@@ -85,7 +85,7 @@ def _processor_counters(host: Host) -> Iterator[Finding]:
 
 
 def _query_torch() -> Runtime | str:
-    """Query torch in a separate process. Return the reason if that failed, and what to do."""
+    """Query torch in a separate process. If that fails, return the reason and the remedy."""
     try:
         require_packages()
     except BenchtuiError as error:
@@ -127,7 +127,7 @@ def _cuda(runtime: Runtime) -> Finding:
 
 
 def _compilers() -> list[Finding]:
-    """Look for the compilers of torch.compile: Inductor's on cpu, that of Triton's launcher on cuda."""
+    """Find the compilers that torch.compile needs: for Inductor on cpu, for Triton's launcher on cuda."""
     return [
         _compiler("C++", "CXX", ("g++", "clang++"), "cpu"),
         _compiler("C", "CC", ("gcc", "clang", "cc"), "cuda"),

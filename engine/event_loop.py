@@ -8,18 +8,18 @@ from time import monotonic
 
 
 class EventLoop:
-    """A selector in which each permanently registered file carries its own callback."""
+    """A selector in which each permanently registered file has its own callback."""
 
     def __init__(self) -> None:
         self.selector = selectors.DefaultSelector()
         self.timers: list[Callable[[], float]] = []
-        """Callbacks that do whatever is due and return the seconds until their next call."""
+        """Callbacks that do any due work and return the seconds until their next call."""
         self._due_s = 0.0
 
     def wait(self, sources: Iterable[int], timeout_s: float | None) -> None:
-        """Wait for a source, command, signal, timer or timeout. All but the sources are served here.
+        """Wait for a source, command, signal, timer or timeout, and handle everything except the sources.
 
-        None means no timeout.
+        A ``timeout_s`` of None means no timeout.
         """
         registered = list(sources)
         for source in registered:
@@ -33,7 +33,7 @@ class EventLoop:
             # an earlier callback may have closed this one
             if key.data and self.selector.get_map().get(key.fd) == key:
                 key.data()
-        # last: input that arrived while the engine was suspended counts as in time
+        # timers run last, so that input that arrived while the engine was suspended counts as in time
         self._due_s = monotonic() + min((timer() for timer in self.timers), default=0.0)
 
     def _select_timeout_s(self, timeout_s: float | None) -> float | None:

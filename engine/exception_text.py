@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 MAX_TEXT_CHARS = 1_000_000
-"""Maximum number of characters passed on. The session file keeps fewer (``text_limits``)."""
+"""Maximum number of characters to pass on. The session file stores fewer (``text_limits``)."""
 
 
 def text_of(error: BaseException) -> str:
@@ -28,7 +28,7 @@ def described(error: BaseException) -> str:
 
 
 def sendable(text: str) -> str:
-    """Truncate a text and escape lone surrogates, which JSON can't carry in UTF-8."""
+    """Truncate a text and escape lone surrogates, which can't be encoded as UTF-8."""
     with suppress(UnicodeEncodeError):
         text[:MAX_TEXT_CHARS].encode()
         return text[:MAX_TEXT_CHARS]

@@ -1,6 +1,6 @@
 """Executor protocol: nodes, preflight tasks before the first case, and cases as streams of events.
 
-Supervisor, scheduler and journal know nothing else about where a case runs.
+Supervisor, scheduler and journal use only this protocol and don't depend on where a case runs.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -129,7 +129,7 @@ class PreflightTask(Protocol):
 
 
 class Executor(Protocol):
-    """Executor: runs cases on this machine or on several."""
+    """Runner of cases, on this machine or on several."""
 
     @property
     def host(self) -> Host:
@@ -163,5 +163,5 @@ class Executor(Protocol):
         ...
 
     def close(self) -> None:
-        """Release all resources, at any time. No event follows."""
+        """Release all resources. May be called at any time. No event follows."""
         ...

@@ -20,7 +20,7 @@ def send(pipe: Connection | FileIO, message: bytes) -> None:
 
 
 class Lines:
-    """Reading end of a pipe."""
+    """Read end of a pipe, split into messages."""
 
     def __init__(self, pipe: Connection | FileIO) -> None:
         os.set_blocking(pipe.fileno(), False)

@@ -30,7 +30,7 @@ def adopts_orphans() -> bool:
 def kill_descendants(pid: int) -> None:
     """Kill all descendants of a process.
 
-    It should adopt orphans (see ``worker.isolation``); otherwise those aren't found.
+    Orphans are found only if the process adopts them (see ``worker.isolation``).
     """
     for _ in range(MAX_KILL_PASSES):
         descendants = [process for process in _children(pid, recursive=True) if not _is_zombie(process)]
@@ -40,10 +40,10 @@ def kill_descendants(pid: int) -> None:
 
 
 def kill_orphans(adopters: Iterable[int], workers: Collection[int]) -> None:
-    """Kill the orphans that dead workers left to adopting processes, with all descendants.
+    """Kill the orphans of dead workers, which are children of ``adopters``, with all descendants.
 
-    ``workers`` are the pids of live workers. A live worker adopts its own orphans, so the others stem from dead
-    workers. Processes in this process's own session are spared: every worker leads a session of its own.
+    ``workers`` are the pids of live workers. A live worker adopts its own orphans, so all others are from dead
+    workers. Processes in this process's session are spared, because every worker leads a separate session.
     """
     here = os.getsid(0)
     for _ in range(MAX_KILL_PASSES):

@@ -1,4 +1,4 @@
-"""Length limits for third-party text in the session file. Longer text is cut and logged in full."""
+"""Length limits for third-party text in the session file. Longer text is truncated and logged in full."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -20,7 +20,7 @@ from benchtui.sessions.events import (
 )
 
 MAX_TEXT_BYTES = 4096
-"""Maximum size of a text in the session file in UTF-8 bytes, without the note that it was cut."""
+"""Maximum size of a text in the session file in UTF-8 bytes, without the note about truncation."""
 _WITH_FOREIGN_TEXT = (
     Runtime
     | CasePrepared
@@ -41,14 +41,14 @@ Cut = Callable[[str], str]
 
 
 def cut_long_texts(event: AnyEvent, log: Callable[[str], str]) -> AnyEvent:
-    """Cut long texts in an event; ``log`` receives the full text and returns where it is."""
+    """Truncate long texts in an event. ``log`` receives the full text and returns a note with its location."""
     if not isinstance(event, _WITH_FOREIGN_TEXT):
         return event
     return _bounded(event, lambda text: _cut(text, log(text)))
 
 
 def _bounded(value: T, cut: Cut) -> T:
-    """Return the same value, or a copy with its long texts cut."""
+    """Return the same value, or a copy with its long texts truncated."""
     found: object = value
     if isinstance(value, str):
         found = cut(value) if _is_long(value) else _writable(value)

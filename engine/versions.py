@@ -9,11 +9,11 @@ TESTED = {"torch": {2: "2.13"}, "transformers": {4: "4.57", 5: "5.23"}}
 """Major versions that are known to work, with the tested version of each, by library."""
 
 PACKAGES = ("torch", "transformers", "datasets", "huggingface_hub")
-"""Packages that measuring needs, and that come with the extra ``run``."""
+"""Packages needed for measuring, installed by the extra ``run``."""
 
 
 def require_packages() -> None:
-    """Check that what measures is installed. Imports nothing.
+    """Check that the packages needed for measuring are installed, without importing them.
 
     Raises:
         BenchtuiError: if a package is missing.

@@ -24,7 +24,7 @@ class StepTime(msgspec.Struct, frozen=True):
     """Time between device events around the step. None if the device has no events."""
     parts_ms: dict[str, float]
     host_ms: float | None = None
-    """Host time until the step returned, waits inside the step included. None if the host is the device."""
+    """Host time until the step returned, including waits inside the step. None if the host is the device."""
 
     @property
     def device_or_host_ms(self) -> float:
@@ -33,7 +33,7 @@ class StepTime(msgspec.Struct, frozen=True):
 
 
 class ProfiledSteps(msgspec.Struct, frozen=True):
-    """Work on the device in some steps, as seen by a profiler."""
+    """Device work of several steps, as recorded by a profiler."""
 
     busy_ms: float
     """Mean time per step in which the device was busy."""
@@ -54,7 +54,7 @@ class Device(Protocol):
 
     torch_device: torch.device
     uuid: str | None
-    """UUID that the driver reports, to find the device's readings. None if unknown."""
+    """UUID reported by the driver, used to find the device's readings. None if unknown."""
     uuid_absent: str | None
     """Why a GPU's UUID is unknown. None for a CPU."""
 
@@ -65,8 +65,8 @@ class Device(Protocol):
     def time_block(self, step: Callable[[Lap], Done], steps: int) -> list[tuple[StepTime, Done]]:
         """Run steps, synchronizing the device only before the first and after the last.
 
-        The host time for launching a step says nothing about the step. Its time therefore runs from its start
-        on the device to that of the next step. The last step gets what is left of the block's host time.
+        Host time only covers launching a step, so a step is timed from its start on the device to the start of
+        the next step. The last step gets the rest of the block's host time.
         """
         ...
 
@@ -79,12 +79,12 @@ class Device(Protocol):
         ...
 
     def waits(self, step: Callable[[Lap], object]) -> int | None:
-        """Return how often the host waits for the device in a step, as far as torch sees it. None on a CPU."""
+        """Return how often the host waits for the device in a step, as reported by torch. None on a CPU."""
         ...
 
     def profile_steps(self, step: Callable[[Lap], object], steps: int) -> ProfiledSteps | None:
-        """Profile ``steps`` steps after some that bring the device back to its clock. None on a CPU.
+        """Profile ``steps`` steps, after unprofiled ones that raise the device's clock again. None on a CPU.
 
-        A profiler slows the host, so it isn't part of measuring. Raises BenchtuiError if it sees no work.
+        A profiler slows the host, so it isn't used while measuring. Raises BenchtuiError if it records no work.
         """
         ...

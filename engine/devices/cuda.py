@@ -16,9 +16,10 @@ from benchtui.sessions.payloads import Memory
 from benchtui.sessions.sweep.plan import missing_device_reason
 
 _WAITED = "called a synchronizing CUDA operation"
-"""Text of torch's warning about an operation for which the host waits."""
+"""Text of torch's warning about an operation that makes the host wait."""
 PLAIN_STEPS, PLAIN_S = 2, 0.3
-"""Least number and time of steps before profiled ones. The GPU's clock falls while the profiler starts."""
+"""Minimum number of steps, and minimum seconds, before the profiled steps. The GPU's clock drops while the
+profiler starts."""
 
 
 def union_length(spans: Iterable[tuple[float, float]]) -> float:
@@ -114,7 +115,7 @@ class Cuda:
     def waits(self, step: Callable[[Lap], object]) -> int | None:
         """Run a step with torch's warnings about synchronizing operations, and return their number.
 
-        Torch sees its own waits alone, not those of other libraries that call the driver.
+        Torch reports only its own waits, not those of other libraries that call the driver.
         """
         before = torch.cuda.get_sync_debug_mode()
         with warnings.catch_warnings(record=True) as seen:
@@ -127,7 +128,7 @@ class Cuda:
         return sum(_WAITED in str(warning.message) for warning in seen)
 
     def profile_steps(self, step: Callable[[Lap], object], steps: int) -> ProfiledSteps | None:
-        """Return time and names of kernels and copies in a step. Overlaps count once."""
+        """Return the busy time per step and the names of kernels and copies. Overlaps count once."""
         plain_then_recorded = schedule(wait=0, warmup=1, active=1, repeat=1)
         with profile(activities=[ProfilerActivity.CUDA], schedule=plain_then_recorded) as profiler:
             self._run_plain(step)
@@ -142,7 +143,7 @@ class Cuda:
         return ProfiledSteps(busy_us / 1000 / steps, frozenset(event.name for event in work))
 
     def _run_plain(self, step: Callable[[Lap], object]) -> None:
-        """Run steps that aren't recorded."""
+        """Run steps without recording them."""
         done, until_s = 0, monotonic() + PLAIN_S
         while done < PLAIN_STEPS or monotonic() < until_s:
             step(_no_lap)
@@ -165,7 +166,7 @@ def _uuid_absence() -> str:
 
 
 def _is_work(event: Any) -> bool:  # noqa: ANN401  (torch.autograd.profiler_util.FunctionEvent, which has no types)
-    """Whether the event is work on the device and not a user annotation."""
+    """Return whether the event is work on the device and not a user annotation."""
     named = getattr(event, "is_user_annotation", False)
     return event.device_type.name == "CUDA" and not named
 

@@ -23,15 +23,15 @@ _REFUSALS = re.compile(
 )
 """Messages of the driver and of libraries, which allocate memory outside torch's allocator."""
 _IF_FULL = re.compile(r"(?:CU|HIP)(?:BLAS|DNN|SOLVER|SPARSE)_STATUS_NOT_INITIALIZED")
-"""Message of a library that can't create its handle, on a full device or for another reason."""
+"""Message of a library that can't create its handle, because the device is full or for another reason."""
 FULL_BYTES = 500_000_000
-"""Free memory below which a device is full: less than the handle and workspace of a library may need."""
+"""Free memory below which a device counts as full. The handle and workspace of a library may need more."""
 
 
 def reason(device: str, error: BaseException) -> str | None:
     """Return a one-line reason if the error or its cause means out of memory, else None.
 
-    ``device`` is ``cpu`` or ``cuda:N`` and needn't be open. The error may be wrapped, as compilers do.
+    ``device`` is ``cpu`` or ``cuda:N`` and needn't be open. Wrapped errors, as raised by compilers, count too.
     """
     return next((found for each in _causes(error) if (found := _reason(device, each))), None)
 
@@ -43,7 +43,7 @@ def _reason(device: str, error: BaseException) -> str | None:
         return f"out of memory on {device}: tried to allocate {size}, {free} of {total} free"
     if refusal := _refusal(device, text):
         return f"out of memory on {device}: {refusal}"
-    if isinstance(error, torch.cuda.OutOfMemoryError):  # of another allocator, with another message
+    if isinstance(error, torch.cuda.OutOfMemoryError):  # from another allocator, with a different message
         return f"out of memory on {device}: {first_line(error)}"
     host = "cpu" if device == "cpu" else "the host"
     if match := _HOST.search(text):
@@ -62,7 +62,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _refusal(device: str, text: str) -> str | None:
-    """Return the words that mean out of memory."""
+    """Return the part of the text that means out of memory; None if there is none."""
     if match := _REFUSALS.search(text):
         return match[0]
     if (match := _IF_FULL.search(text)) and (free := _free_bytes(device)) is not None and free < FULL_BYTES:
@@ -71,7 +71,7 @@ def _refusal(device: str, text: str) -> str | None:
 
 
 def _free_bytes(device: str) -> int | None:
-    """Return the free memory of an open GPU. None if it can't be read, such as after a crashed kernel."""
+    """Return the free memory of an open GPU. None if it can't be read, for example after a kernel crash."""
     with suppress(Exception):
         if torch.cuda.is_initialized():
             return int(torch.cuda.mem_get_info(device)[0])

@@ -17,7 +17,7 @@ def reset_peak() -> None:
 
 
 def peak_mb() -> float:
-    """Peak resident memory in units of 10**6 bytes: since the last reset on Linux, of all time elsewhere."""
+    """Peak resident memory in units of 10**6 bytes: on Linux since the last reset, elsewhere since start."""
     try:
         lines = _STATUS.read_text("ascii", "replace").splitlines()
         peak_kib = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))

@@ -22,12 +22,12 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Host
 
 EVENTS_HZ = 20
-"""Step events per second, over all nodes: their cost to the engine and to viewers must hardly grow with the
-number of nodes."""
+"""Step events per second over all nodes. The limit keeps the cost to the engine and to viewers nearly
+independent of the number of nodes."""
 MAX_REPORT_INTERVAL_S = 2.0
 """Maximum seconds between two step events of a case, which limits the age of what is shown."""
 JOIN_S = 90.0
-"""Seconds for all nodes together to start. Most of it is spent on starting processes there."""
+"""Seconds within which all nodes must start. Most of the time is spent on starting processes there."""
 _NAMED = 3
 """Maximum number of nodes listed by name. For more, only their number is shown."""
 
@@ -42,7 +42,7 @@ class Member(msgspec.Struct, frozen=True):
     resources: Mapping[str, float] = msgspec.field(default_factory=dict)
 
     def node(self, remote: RemoteNode, hello: Hello) -> Node:
-        """Return the node, combined with what its agent reports."""
+        """Return the node: this description combined with the report of its agent."""
         return Node(
             self.name, hello.host, self.kind, self.labels, self.resources, hello.visible, remote.offset_s
         )
@@ -59,7 +59,7 @@ class ClusterExecutor:
         Raises:
             BenchtuiError: if an agent doesn't start or has another version.
 
-        Whatever is raised, all agents are closed first.
+        All agents are closed before any exception is raised.
         """
         self._on_close = on_close
         self._sampler: Sampler | None = None

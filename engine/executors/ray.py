@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 
 os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "2")
-# read when Ray is imported; its default retries a server that is no cluster for five minutes
+# Ray reads it on import; by default it retries for five minutes if the server isn't a cluster
 
 import ray
 from ray.exceptions import RayError, RayTaskError
@@ -87,7 +87,7 @@ def _connect(address: str) -> None:
 
 
 def _require_listener(address: str) -> None:
-    """Reject an address where nothing listens: Ray itself would retry for long or end the process."""
+    """Reject an address without a listener. Ray itself would retry for a long time or end the process."""
     if address == "auto":
         return
     host, _, port = address.removeprefix("ray://").rpartition(":")
@@ -129,7 +129,7 @@ def _member(name: str, node: Mapping[str, Any]) -> Member:
 
 
 def _unstarted_node(member: Member) -> Node:
-    """Return what is known of a node before its agent is running."""
+    """Return the known properties of a node before its agent is running."""
     return Node(member.name, Host(), member.kind, member.labels, member.resources)
 
 
@@ -147,7 +147,7 @@ def _slots(node: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def _start_agent(node: Mapping[str, Any]) -> PullTransport:
-    """Start an actor that reserves the whole node, so that no other work of the cluster runs there."""
+    """Start an actor that reserves the whole node, so that no other job of the cluster runs there."""
     cpus, gpus = _slots(node)
     actor: Any = ray.remote(
         num_cpus=cpus,
@@ -170,7 +170,7 @@ def _start_agent(node: Mapping[str, Any]) -> PullTransport:
 
 
 def _leave_cluster(transports: Iterable[PullTransport]) -> None:
-    """Leave the cluster once no thread makes calls to it."""
+    """Leave the cluster after the last thread has stopped calling it."""
     for transport in transports:
         transport.join()
     ray.shutdown()
@@ -189,6 +189,6 @@ def _one_line(error: BaseException) -> str:
 
 @contextmanager
 def _stdout_to_stderr() -> Iterator[None]:
-    """Redirect Ray's output to stderr: stdout carries the engine's answer to its client."""
+    """Redirect Ray's output to stderr, because stdout carries the engine's answer to its client."""
     with redirect_stdout(sys.stderr):
         yield

@@ -62,11 +62,11 @@ class Transport(Protocol):
         ...
 
     def why(self) -> str:
-        """Return why the node agent has ended, once it has."""
+        """Return why the node agent ended. Valid only after it has ended."""
         ...
 
     def close(self) -> None:
-        """Close the connection. The node agent ends, with everything that runs on it."""
+        """Close the connection, which ends the node agent and all its processes."""
         ...
 
 
@@ -178,7 +178,7 @@ class RemoteNode:
         self._transport.close()
 
     def _next_event(self, deadline_s: float) -> NodeEvent:
-        """Return the next message, waiting for it."""
+        """Wait for the next message and return it."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._transport.incoming, selectors.EVENT_READ)
             while not self._received:
@@ -267,7 +267,7 @@ class RemoteCase:
             yield replace(self.events.popleft(), t=now_s)
 
     def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
-        """Request the node to kill the case."""
+        """Ask the node to kill the case."""
         self._node.send(End(case=self._case, outcome=outcome, reason=reason))
 
 

@@ -1,6 +1,6 @@
 """Relay of a node agent's stdin and stdout through remote calls: one end runs the agent, the other polls it.
 
-Neither depends on what carries the calls. Ray does (``ray.py``); any other kind of remote call would.
+Neither end depends on the kind of remote call. ``ray.py`` uses Ray's.
 """
 
 import os
@@ -22,7 +22,7 @@ _END_S = 2.0
 
 
 class AgentProcess:
-    """Runs a node agent on this machine, in a process that loads nothing but benchtui."""
+    """Runs a node agent on this machine, in a process that loads only benchtui."""
 
     def __init__(
         self, command: Sequence[str] = NODE_AGENT_COMMAND, env: Mapping[str, str] | None = None
@@ -42,7 +42,7 @@ class AgentProcess:
         return self._process.pid
 
     def read(self) -> bytes:
-        """Return the agent's output since the last call, waiting for it; raise BenchtuiError at its end."""
+        """Wait for the agent's output and return it; raise BenchtuiError at end of file."""
         output = os.read(self._output.fileno(), _MAX_READ_BYTES)
         if output:
             return output
@@ -71,14 +71,14 @@ class AgentProcess:
 
 
 class PullTransport:
-    """Transport that polls the other end from a thread, again as soon as output has arrived."""
+    """Transport that polls the other end from a thread. The next poll starts once output has arrived."""
 
     def __init__(
         self, fetch: Callable[[], bytes], write: Callable[[bytes], object], close: Callable[[], object]
     ) -> None:
         """Start polling.
 
-        ``fetch`` blocks for output and raises BenchtuiError at its end; ``write`` never blocks.
+        ``fetch`` blocks until there is output and raises BenchtuiError at end of file; ``write`` never blocks.
         """
         reader, self._writer = os.pipe()
         self.incoming = FileIO(reader, "rb")
@@ -114,7 +114,7 @@ class PullTransport:
                     output = output[os.write(self._writer, output) :]
         except BenchtuiError as error:
             self._why = str(error)
-        except OSError:  # the reading end is closed
+        except OSError:  # the read end is closed
             pass
         finally:
             os.close(self._writer)

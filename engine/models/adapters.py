@@ -1,4 +1,4 @@
-"""Low-rank adapters (LoRA) for training, and the layers of Liger."""
+"""Low-rank adapters (LoRA) for training, and Liger layers."""
 
 from importlib import import_module
 from typing import Any
@@ -10,9 +10,9 @@ OFF = "off"
 
 
 def add_lora(network: Any, rank: str) -> Any:  # noqa: ANN401  (a model of transformers)
-    """Return the network with adapters of a rank, such as ``r8``, in every linear layer but the output layer.
+    """Add adapters of a rank, such as ``r8``, to every linear layer except the output layer.
 
-    Only the adapters are trained. Raises CaseSkippedError without the package peft.
+    Only the adapters are trained. Raises CaseSkippedError if the package peft isn't installed.
     """
     try:
         peft: Any = import_module("peft")
@@ -27,7 +27,7 @@ def add_lora(network: Any, rank: str) -> Any:  # noqa: ANN401  (a model of trans
 
 
 def lora_rank(network: Any) -> str:  # noqa: ANN401
-    """Return the rank of the adapters in the network, as the option says it, or ``off``."""
+    """Return the rank of the network's adapters, in the notation of the option ``lora``, or ``off``."""
     ranks = {
         layer.out_features
         for module in network.modules()
@@ -38,14 +38,14 @@ def lora_rank(network: Any) -> str:  # noqa: ANN401
 
 
 def trained_share(network: Any) -> float:  # noqa: ANN401
-    """Return the share of the weights that are trained, 0 to 1."""
+    """Return the share of trained weights, 0 to 1."""
     parameters = list(network.parameters())
     trained = sum(int(each.numel()) for each in parameters if each.requires_grad)
     return trained / sum(int(each.numel()) for each in parameters)
 
 
 def apply_liger(network: Any) -> None:  # noqa: ANN401
-    """Replace layers of the network with those of Liger. Raises CaseSkippedError if that's impossible."""
+    """Replace layers of the network with Liger layers. Raises CaseSkippedError if that's impossible."""
     try:
         liger: Any = import_module("liger_kernel.transformers")
     except ImportError as error:
@@ -56,6 +56,6 @@ def apply_liger(network: Any) -> None:  # noqa: ANN401
 
 
 def uses_liger(network: Any) -> bool:  # noqa: ANN401
-    """Return whether any layer of the network computes with code of Liger."""
+    """Return whether any layer of the network runs Liger code."""
     forwards = (getattr(module, "forward", None) for module in network.modules())
     return any("liger_kernel" in (getattr(each, "__module__", None) or "") for each in forwards)

@@ -1,4 +1,4 @@
-"""Attention: names of implementations in transformers, the kernel that ran, and its operations as computed."""
+"""Attention: names of implementations in transformers, the kernel that ran, and its FLOPs."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -16,14 +16,14 @@ IMPLEMENTATIONS = {
     "flash3": "flash_attention_3",
     "flex": "flex_attention",
 }
-"""Names that transformers has for implementations, where they differ. None leaves the choice to it."""
+"""Transformers' names of implementations, where they differ. None leaves the choice to transformers."""
 SDPA_KERNELS = {
     "sdpa-math": "math",
     "sdpa-flash": "flash",
     "sdpa-efficient": "mem_efficient",
     "sdpa-cudnn": "cudnn",
 }
-"""Names that torch has for the kernels of its ``scaled_dot_product_attention``."""
+"""Torch's names of the kernels of ``scaled_dot_product_attention``."""
 
 _KERNELS = {
     "cudnn": r"_scaled_dot_product_cudnn|cudnn\w*(?:sdpa|flash)",
@@ -33,7 +33,7 @@ _KERNELS = {
     "flex": r"flex_attention",
     "math": r"_safe_softmax",
 }
-"""Kernels by the names of torch's operators and of GPU functions. The first pattern that matches counts."""
+"""Pattern of each kernel for names of torch operators and GPU functions. The first match wins."""
 _SDPA = re.compile(r"aten::_scaled_dot_product_(?:flash|efficient|cudnn)_attention(?:_for_cpu)?(?:_backward)?$")
 _FLASH = re.compile(
     r"\w*flash_?attn\w*::(?:varlen_fwd|varlen_bwd|fwd|bwd|_flash_attn\w*_(?:forward|backward))$"
@@ -46,9 +46,9 @@ _UNSUPPORTED = re.compile(
 
 
 def select(requested: str) -> str | None:
-    """Allow the requested kernel of torch's attention alone. Return transformers' name of the implementation.
+    """Allow only the requested kernel of torch's attention. Return transformers' name of the implementation.
 
-    The setting is the process's. None leaves the choice of the implementation to transformers.
+    The setting applies to the whole process. None leaves the choice of the implementation to transformers.
     """
     if requested in SDPA_KERNELS:
         for kernel in SDPA_KERNELS.values():
@@ -77,13 +77,13 @@ def no_kernel_reason(requested: str, error: BaseException) -> str | None:
 
 
 def unsupported_reason(requested: str, error: BaseException) -> str | None:
-    """Return why transformers loads no model with this implementation; None for any other error."""
+    """Return why transformers can't load a model with this implementation; None for any other error."""
     found = _UNSUPPORTED.search(text_of(error))
     return f"attention {requested}: transformers doesn't support it for {found[1]}" if found else None
 
 
 def kernels(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the attention kernels among the names of operators or of functions on a GPU."""
+    """Return the attention kernels found among names of operators or GPU functions."""
     found = {kernel for name in names if (kernel := _kernel(name))}
     return tuple(kernel for kernel in _KERNELS if kernel in found)
 
@@ -107,7 +107,7 @@ def _packet(name: str) -> Any:  # noqa: ANN401  (torch._ops.OpOverloadPacket)
 
 
 class Window(NamedTuple):
-    """Keys that a query sees: from ``left`` before it to ``right`` behind it; None for no bound."""
+    """Keys that a query sees: from ``left`` before it to ``right`` after it; None for no bound."""
 
     left: int | None
     right: int | None
@@ -118,7 +118,7 @@ class Window(NamedTuple):
 class FlopFormula:
     """FLOPs of a fused attention operator. Pairs of query and key that it skips don't count.
 
-    A forward pass has two products (scores, values), a backward pass five, as it computes the scores again.
+    A forward pass has two products (scores, values), a backward pass five, because it recomputes the scores.
     """
 
     _get_raw = True
@@ -129,7 +129,7 @@ class FlopFormula:
         self._names = tuple(argument.name for argument in packet.default._schema.arguments)
 
     def __call__(self, *args: object, out_val: object = None, **kwargs: object) -> int:
-        """Return the operations of a call."""
+        """Return the FLOPs of a call."""
         call = dict(zip(self._names, args, strict=False)) | kwargs
         query, key, value = (_first(call, *names) for names in (("query", "q"), ("key", "k"), ("value", "v")))
         heads: int = query.shape[-2] if self._flash else query.shape[1]

@@ -1,4 +1,4 @@
-"""Compilation: ``torch.compile``, whether it really happened, and when it happens again."""
+"""Compilation: ``torch.compile``, whether it took effect, and recompilations."""
 
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ class Counts(NamedTuple):
     recorded_inputs: int
     """Inputs of recorded CUDA graphs that are copied at each replay. A recording may add none."""
     recordings: int | None = None
-    """CUDA graphs recorded since they are counted; None if they aren't."""
+    """CUDA graphs recorded since counting began; None if they aren't counted."""
 
 
 class Recordings:
@@ -53,10 +53,10 @@ class Recordings:
 
 
 class CompileWatch:
-    """Record of the steps in which torch compiled or recorded CUDA graphs, by its own counters."""
+    """Record of the steps in which torch compiled or recorded CUDA graphs, according to torch's counters."""
 
     def __init__(self, cuda_graphs: bool = False) -> None:
-        """Start watching, with ``cuda_graphs`` if the mode records them on this device."""
+        """Start watching. Set ``cuda_graphs`` if the mode records CUDA graphs on this device."""
         self._recordings = Recordings() if cuda_graphs else None
         self._begin = self._last = self._counts()
         self._seen = 0
@@ -106,7 +106,7 @@ def applied_cuda_graphs(compiling: Compiling | None) -> bool | None:
 
 def _counts() -> Counts:
     from torch._dynamo.utils import (
-        counters,  # takes a second to import, which other cases save
+        counters,  # takes a second to import; imported only in cases that need it
     )
 
     breaks = sum(counters["graph_break"].values())

@@ -14,13 +14,13 @@ OFF = "off"
 
 
 class Drafting:
-    """Generation by transformers' own ``generate`` with a draft, and how many drafted tokens were accepted.
+    """Generation with a draft by transformers' ``generate``, and the number of accepted tokens.
 
-    The model's passes are counted by a hook: each returns one token more than it accepts.
+    A hook counts the model's passes: each returns one token more than it accepts.
     """
 
     def __init__(self, network: Any, config: Config, weights: Weights) -> None:  # noqa: ANN401
-        """Load the draft's model, if it has one. Raises CaseSkippedError if the model takes no draft."""
+        """Load the draft's model, if it has one. Raises CaseSkippedError if the model can't use a draft."""
         if not hasattr(network, "generate"):
             raise CaseSkippedError(f"draft {config.draft}: {type(network).__name__} has no method generate")
         self._network = network
@@ -36,18 +36,18 @@ class Drafting:
 
     @property
     def ran(self) -> str:
-        """Draft that proposed tokens, as the option says it; ``off`` if no token was drafted."""
+        """Draft that proposed tokens, in the notation of the option; ``off`` if no token was drafted."""
         if not self.drafted:
             return OFF
         lookup = self._options.get("prompt_lookup_num_tokens")
         return f"{LOOKUP}{lookup}" if lookup else str(self._options["assistant_model"].name_or_path)
 
     def restart(self) -> None:
-        """Count from zero."""
+        """Reset the counts to zero."""
         self.drafted = self.accepted = 0
 
     def generate(self, ids: torch.Tensor, mask: torch.Tensor | None, new_tokens: int) -> torch.Tensor:
-        """Return the new tokens (1, new_tokens) of one prompt. Nothing ends them early."""
+        """Return the new tokens of one prompt, with shape (1, new_tokens). No token ends generation early."""
         self._prompt, self._passes, drafted = ids.shape[1], 0, self.drafted
         whole: torch.Tensor = self._network.generate(
             ids,

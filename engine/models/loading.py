@@ -100,7 +100,7 @@ class _SkipRandomInit(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> object:
         if func in _DRAWS and args[0].dim() > 1:
-            # trunc_normal_ draws again until all values are in its bounds, and those of unused memory never are
+            # trunc_normal_ redraws until all values are within bounds, and those of unused memory never are
             return args[0].zero_()
         return func(*args, **(kwargs or {}))
 

@@ -73,7 +73,7 @@ def load_network(
 
 
 def _quantize(module: Any, config: Config, device: torch.device) -> tuple[str, ...]:  # noqa: ANN401
-    """Quantize the network as requested, and return a mark about it."""
+    """Quantize the network as requested, and return marks about it."""
     stated = quantization.stated_method(module)
     if config.quantization == quantization.CHECKPOINT and stated is None:
         raise CaseSkippedError("quantization checkpoint: the weights of this model aren't stored quantized")

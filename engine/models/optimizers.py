@@ -15,7 +15,7 @@ EIGHT_BIT = "adamw-8bit"
 def make(
     name: str, parameters: Parameters, learning_rate: float, device: torch.device
 ) -> torch.optim.Optimizer:
-    """Create an optimizer of the parameters that are trained. Raises CaseSkippedError if unavailable."""
+    """Create an optimizer for the trained parameters. Raises CaseSkippedError if unavailable."""
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     if name == "auto":
         name = "adamw" if device.type == "cpu" else "adamw-fused"
@@ -47,7 +47,10 @@ class UpdateCounter:
 
     @property
     def count(self) -> int:
-        """Steps that the optimizer counted. One without such a count is never run in a skipped step."""
+        """Steps counted by the optimizer, or else its calls.
+
+        An optimizer without a count isn't called in skipped steps.
+        """
         counted = [int(each["step"]) for each in self._optimizer.state.values() if "step" in each]
         return max(counted, default=self._runs)
 

@@ -26,8 +26,9 @@ def autocast(precision: str, device: torch.device) -> AbstractContextManager[obj
 def set_tf32(precision: str) -> None:
     """Allow TF32 matrix products for ``tf32`` only, whatever the machine's default.
 
-    From torch 2.9 on it is set by both of torch's interfaces. After the newer one alone, reading by the older
-    one raises, as Inductor does; after the older one alone, that holds once a step uses the newer one.
+    From torch 2.9 on, both of torch's interfaces must be set. If only the newer one is set, reading the older
+    one raises, and Inductor reads it. If only the older one is set, reading it raises once a step uses the
+    newer one.
     """
     allowed = precision == "tf32"
     torch.set_float32_matmul_precision("high" if allowed else "highest")
@@ -54,7 +55,7 @@ def computed_dtype(model: torch.nn.Module, precision: str, device: torch.device)
 def rounds_to_tf32(device: torch.device) -> bool | None:
     """Whether float32 products round to TF32's 10-bit mantissa, according to a probe.
 
-    None on a CPU, and if the probe's result fits neither.
+    None on a CPU, or if the probe's result matches neither.
     """
     if device.type == "cpu":
         return None
@@ -69,7 +70,7 @@ def quantize(model: torch.nn.Module) -> str:
     Return a mark with the share of quantized weights. Raises CaseSkippedError if this torch build can't do it.
     """
     try:
-        from torch.ao.quantization import quantize_dynamic  # deprecated, a later torch may lack it
+        from torch.ao.quantization import quantize_dynamic  # deprecated; a later torch may lack it
     except ImportError as error:
         raise CaseSkippedError(f"int8: torch {torch.__version__} has no dynamic quantization") from error
     if torch.backends.quantized.engine == "none":
@@ -85,7 +86,7 @@ def quantize(model: torch.nn.Module) -> str:
 
 
 def stored_dtype(model: torch.nn.Module) -> torch.dtype:
-    """Return the dtype of the model's weights: that of quantized ones, if there are any."""
+    """Return the dtype of the model's quantized weights if there are any, else of its weights."""
     return torch.qint8 if _quantized(model) else next(model.parameters()).dtype
 
 

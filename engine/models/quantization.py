@@ -14,7 +14,7 @@ OFF, CHECKPOINT, DEQUANTIZED = "off", "checkpoint", "dequantized"
 
 _EXTRA = "pip install 'benchtui[quantization]'"
 _REFUSALS = (ImportError, NotImplementedError, AssertionError, RuntimeError, ValueError, TypeError)
-"""Exceptions with which the libraries refuse a device, a dtype or a layer."""
+"""Exceptions that the libraries raise for an unsupported device, dtype or layer."""
 _TORCHAO: dict[str, Callable[[Any], Any]] = {
     "torchao-int8": lambda ao: ao.Int8WeightOnlyConfig(),
     "torchao-int8-dynamic": lambda ao: ao.Int8DynamicActivationInt8WeightConfig(),
@@ -24,13 +24,13 @@ _TORCHAO: dict[str, Callable[[Any], Any]] = {
 
 
 def quantize(network: Any, kind: str, device: torch.device) -> str:  # noqa: ANN401  (a model of transformers)
-    """Quantize every linear layer but the output layer on its device. Return a mark with their share.
+    """Quantize every linear layer except the output layer. Return a mark with the share of quantized weights.
 
-    Both libraries leave the output layer as it is when transformers loads a model with them. Layers of class
-    ``Conv1D``, GPT-2's spelling of linear ones, are turned into linear ones first.
+    Both libraries also skip the output layer when transformers loads a model with them. ``Conv1D`` layers,
+    GPT-2's linear layers, are converted to linear layers first.
 
     Raises:
-        CaseSkippedError: if the library is missing, or refuses this machine or network.
+        CaseSkippedError: if the library is missing, or doesn't support this machine or network.
     """
     _linearize(network)
     before = sum(parameter.numel() for parameter in network.parameters())
@@ -49,9 +49,9 @@ def quantize(network: Any, kind: str, device: torch.device) -> str:  # noqa: ANN
 
 
 def read_back(network: torch.nn.Module) -> str:
-    """Return how the network's weights are quantized, by the classes of its layers and weights.
+    """Return how the network's weights are quantized, according to the classes of its layers and weights.
 
-    A checkpoint that states a quantization, but whose weights are floating-point numbers, is ``dequantized``.
+    A checkpoint that declares a quantization but has floating-point weights is ``dequantized``.
     """
     found = Counter(filter(None, map(_kind_of, network.modules())))
     stated = getattr(getattr(network, "config", None), "quantization_config", None)
@@ -61,21 +61,21 @@ def read_back(network: torch.nn.Module) -> str:
 
 
 def stated_method(network: Any) -> str | None:  # noqa: ANN401  (a model of transformers)
-    """Return the quantization that the checkpoint states, such as ``fp8``; None without one."""
+    """Return the quantization declared by the checkpoint, such as ``fp8``; None without one."""
     stated = getattr(network.config, "quantization_config", None)
     method = stated.get("quant_method") if isinstance(stated, dict) else getattr(stated, "quant_method", None)
     return None if stated is None else str(getattr(method, "value", method) or "unknown")
 
 
 def weights_mb(network: torch.nn.Module) -> float:
-    """Return the memory of all weights and buffers, with their scales, in units of 10**6 bytes."""
+    """Return the memory of all weights and buffers, including their scales, in units of 10**6 bytes."""
     tensors = {id(tensor): tensor for tensor in (*network.parameters(), *network.buffers())}
     inner = {piece.untyped_storage().data_ptr(): piece for each in tensors.values() for piece in _pieces(each)}
     return sum(piece.numel() * piece.element_size() for piece in inner.values()) / 1e6
 
 
 def layer_classes(network: torch.nn.Module) -> dict[str, int]:
-    """Return how many linear layers the network has of each class, with the class of quantized weights."""
+    """Return the number of linear layers by class, which includes the class of quantized weights."""
     return dict(Counter(_layer_class(layer) for layer in network.modules() if _is_linear(layer)))
 
 
@@ -104,7 +104,7 @@ def _quantize_bnb(network: Any, kind: str, device: torch.device) -> None:  # noq
 
 
 def _bnb_layer(bnb: Any, kind: str, layer: torch.nn.Linear) -> Any:  # noqa: ANN401
-    """Return the layer with weights that are quantized as they are moved to a device."""
+    """Return a replacement for the layer. Its weights are quantized when they are moved to a device."""
     size, weight = (layer.in_features, layer.out_features, layer.bias is not None), layer.weight.data
     if kind == "bnb-nf4":
         new = bnb.nn.Linear4bit(*size, compute_dtype=weight.dtype, quant_type="nf4")
@@ -146,7 +146,7 @@ def _layer_class(layer: torch.nn.Module) -> str:
 
 
 def _kind_of(layer: torch.nn.Module) -> str | None:
-    """Return how a layer's weights are quantized, as the option says it; None if they aren't."""
+    """Return how a layer's weights are quantized, in the notation of the option; None if they aren't."""
     weight: Any = getattr(layer, "weight", None)
     match type(layer).__name__, type(weight).__name__:
         case "Linear8bitLt", _:
@@ -171,7 +171,7 @@ def _has_small_weights(network: torch.nn.Module) -> bool:
     )
 
 
-def _pieces(tensor: Any) -> Iterator[torch.Tensor]:  # noqa: ANN401  (a tensor or a subclass that holds others)
+def _pieces(tensor: Any) -> Iterator[torch.Tensor]:  # noqa: ANN401  (a tensor, or a subclass that contains others)
     """Yield the plain tensors that a tensor consists of."""
     if hasattr(tensor, "__tensor_flatten__"):
         for name in tensor.__tensor_flatten__()[0]:

@@ -44,13 +44,13 @@ _MAX_CHUNKS = 16
 def serve(runner: NodeRunner) -> int:
     """Run the agent until standard input ends. Return the exit status."""
     incoming, outgoing = _detach_descriptor(0, os.O_RDONLY), _detach_descriptor(1, os.O_WRONLY)
-    os.dup2(2, 1)  # what libraries print must not mix with the messages
+    os.dup2(2, 1)  # keep the output of libraries out of the messages
     NodeAgent(runner, incoming, outgoing).serve()
     return 0
 
 
 def _detach_descriptor(standard: int, flags: int) -> FileIO:
-    """Take over a standard descriptor and leave ``/dev/null`` in its place."""
+    """Duplicate a standard descriptor, and replace the original with ``/dev/null``."""
     detached = FileIO(os.dup(standard), "rb" if flags == os.O_RDONLY else "wb")
     null = os.open(os.devnull, flags)
     os.dup2(null, standard)

@@ -24,7 +24,7 @@ from benchtui.sessions.payloads import (
 from benchtui.sessions.stats.disturbance import disturbances, unwatched_marks
 
 _PROCESSES_PERIOD_S = 1.0
-"""Minimum interval between queries of the GPU's process list. They hold the driver's lock."""
+"""Minimum interval between queries of the GPU's process list, because each query locks the driver."""
 
 _MIG = "the GPU is divided by MIG, and the driver reports the whole device instead of the instance"
 
@@ -76,7 +76,7 @@ class CaseRun:
     def collect(self, now_s: float) -> Iterator[WorkerEvent]:
         """Yield pending events. The last one, ``CaseFinished``, gets the node's telemetry added."""
         for event in self._process.collect(now_s):
-            if not isinstance(event, Answered):  # the probe is no part of the memory that the case needs
+            if not isinstance(event, Answered):  # the probe isn't part of the memory that the case needs
                 self._read_processes()
             if isinstance(event, CasePrepared):
                 self._gpu_uuid, self._uuid_absent = event.gpu_uuid, event.gpu_absent
@@ -121,7 +121,7 @@ class CaseRun:
         )
 
     def _missing(self, begin_s: float, end_s: float) -> list[str]:
-        """Return the kinds of GPU readings of which none fell into a span; empty for a case on a CPU."""
+        """Return the kinds of GPU readings that are missing in a span; empty for a case on a CPU."""
         gpu, columns = self.gpu, {"clock": "sm_clock_mhz", "power": "power_w"}
         if gpu is None:
             return []
@@ -169,7 +169,7 @@ class CaseRun:
     def _others_percent(self, seen: Environment, beside: int, begin_s: float, end_s: float) -> float | None:
         """CPU use by processes outside the sweep, in percent of one processor.
 
-        None if it, or the part of concurrent cases, could not be read.
+        None if this or the part used by concurrent cases could not be read.
         """
         if seen.others_cpu_percent is None:
             return None
@@ -220,7 +220,7 @@ class CaseRun:
 
     @property
     def gpu(self) -> Gpu | None:
-        """Return the case's GPU. None if it is unknown, or if its readings are those of a whole MIG device."""
+        """GPU of the case. None if it is unknown, or if its readings are those of a whole MIG device."""
         gpus = (gpu for gpu in self._host.gpus if gpu.uuid is not None and not gpu.mig)
         known = (gpu for gpu in gpus if gpu.uuid == self._gpu_uuid)
         return next(known, None)

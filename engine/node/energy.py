@@ -36,7 +36,7 @@ def gpu_energy(readings: TelemetryWindow, index: int, begin_s: float, end_s: flo
 
 
 def _no_power(readings: TelemetryWindow, index: int, powers: Points[float]) -> str:
-    """Return why a GPU's readings give no energy."""
+    """Return why no energy can be computed from a GPU's readings."""
     if not powers and (reason := readings.gpu_absent(index, "power_w")):
         return reason
     if len(powers) > 1:
@@ -47,7 +47,7 @@ def _no_power(readings: TelemetryWindow, index: int, powers: Points[float]) -> s
 
 
 def processor_energy(readings: TelemetryWindow, begin_s: float, end_s: float) -> Energy:
-    """Compute energy and mean power of all processor packages, whichever process used them.
+    """Compute energy and mean power of all processor packages, over all processes.
 
     ``absent`` has the reason if they can't be computed.
     """
@@ -96,7 +96,7 @@ def sum_energy(parts: Iterable[Energy]) -> Energy:
 
 
 def _mean(powers: Points[float]) -> float:
-    """Mean over time of two or more readings of power."""
+    """Time-weighted mean of two or more power readings."""
     integral_j = sum((b - a) * (before + after) / 2 for (a, before), (b, after) in pairwise(powers))
     return integral_j / (powers[-1][0] - powers[0][0])
 

@@ -28,7 +28,7 @@ def server_pid() -> int | None:
 
 
 def begin() -> None:
-    """Start the server if it isn't running, without waiting for what it imports. Raises OSError if it can't."""
+    """Start the server if it isn't running, without waiting for its imports. Raises OSError if that fails."""
     _server.ensure_running()
 
 

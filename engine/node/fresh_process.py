@@ -1,6 +1,6 @@
-"""Fresh worker process: one whose environment variables its libraries see when they are imported.
+"""Fresh worker process, whose libraries see its environment variables on import.
 
-The fork server has imported them before, so a worker with variables of its own replaces its program.
+The fork server has already imported them, so a worker with additional variables replaces its program.
 """
 
 import os
@@ -31,7 +31,7 @@ def replace_process(
 
 
 def main() -> None:
-    """Run the job in the file of the first handle; the others are pipes for events and error output."""
+    """Run the job in the file of the first handle. The other handles are pipes for events and error output."""
     job, events, stderr = map(int, sys.argv[1:])
     os.dup2(stderr, 2)  # before the imports, which may fail
     from benchtui.engine.worker import (

@@ -30,10 +30,10 @@ class GpuSpans(Protocol):
     """Readings of GPUs between two times of the monotonic clock."""
 
     def power_w(self, uuid: str, begin_s: float, end_s: float) -> float | None:
-        """Return the mean power of the GPU with a UUID. None if unreadable."""
+        """Return the mean power of the GPU with this UUID. None if unreadable."""
 
     def note_load(self, uuid: str, begin_s: float, end_s: float) -> None:
-        """Record that the GPU was under load: its clock then is one to compare later ones with."""
+        """Record that the GPU was under load. Later clocks are compared with its clock in this span."""
 
 
 class IdleAndTorchTask:
@@ -46,7 +46,7 @@ class IdleAndTorchTask:
         node: str | None,
         cpu_limit: float | None = None,
     ) -> None:
-        """``cpu_limit`` is that of the control group, in processors."""
+        """``cpu_limit`` is the CPU limit of the control group, in processors."""
         self.ended = False
         self._cpu_limit = cpu_limit
         self._node = node
@@ -62,7 +62,7 @@ class IdleAndTorchTask:
 
     @property
     def left_s(self) -> float:
-        """Seconds until ``collect`` must be called in any case."""
+        """Seconds until ``collect`` must be called even if no source is readable."""
         return max(0.0, self._due_s - monotonic())
 
     def collect(self, now_s: float) -> Iterator[Idle | Runtime | Message]:
@@ -102,7 +102,7 @@ class IdleAndTorchTask:
 
 
 def thread_warning(runtime: Runtime, cpu_limit: float | None, now_s: float) -> Iterator[Message]:
-    """Yield a warning if torch starts more threads than the control group's CPU quota lets run."""
+    """Yield a warning if torch starts more threads than the control group's CPU quota can run."""
     if cpu_limit is None or runtime.threads is None or runtime.threads <= ceil(cpu_limit):
         return
     where = f" on {runtime.node}" if runtime.node else ""
@@ -129,7 +129,7 @@ class PeaksTask:
         self._processes = processes
         self._spans = spans
         self._idled: set[str] = set()
-        """Devices whose power with a context has been requested."""
+        """Devices whose power with an idle context has been requested."""
         self._left = deque(wanted)
         self._node = node
         self._current: tuple[PeakKey, PeaksQuery] | None = None
@@ -150,7 +150,7 @@ class PeaksTask:
 
     @property
     def left_s(self) -> float:
-        """Seconds until ``collect`` must be called in any case."""
+        """Seconds until ``collect`` must be called even if no source is readable."""
         return max(0.0, self._due_s - monotonic())
 
     def collect(self, now_s: float) -> Iterator[Peaks | Message]:
@@ -171,7 +171,7 @@ class PeaksTask:
         self._current = None
 
     def _peaks(self, answer: PeaksReport | str) -> Peaks | str:
-        """Return the peaks, with the power of the GPU while the process had nothing but a context."""
+        """Return the peaks, with the power of the GPU while the process only had an idle context."""
         if isinstance(answer, str) or not self._spans or not answer.idle_span_s or not answer.gpu_uuid:
             return answer if isinstance(answer, str) else answer.peaks
         if answer.busy_span_s:

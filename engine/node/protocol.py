@@ -1,4 +1,4 @@
-"""Node protocol: commands and events between the engine and a node agent, one line of JSON each.
+"""Node protocol: commands and events between the engine and a node agent, one JSON line each.
 
 The agent also sends session events. All times are on the node's clock.
 """
@@ -42,7 +42,7 @@ class OpenNode(NodeMessage, tag="open", frozen=True, kw_only=True):
     """Monotonic clock of the node at the session's start."""
     env: dict[str, str] = {}  # noqa: RUF012 msgspec copies a mutable default
     dataset: str
-    """Dataset that the texts of the cases are read from."""
+    """Dataset that the cases read their texts from."""
     node: str
     """Name of the node in the session."""
     folder: str

@@ -40,7 +40,7 @@ class NodeSettings(msgspec.Struct, frozen=True):
     env: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Environment variables of the measured processes."""
     dataset: str = SYNTHETIC
-    """Dataset that the texts of the cases are read from."""
+    """Dataset that the cases read their texts from."""
     node: str | None = None
     """Name of this machine in the session; None for the engine's machine."""
     report_s: float = REPORT_S
@@ -51,7 +51,7 @@ class NodeRunner:
     """One machine with its sampler and running cases. Each case gets the telemetry of its measured span."""
 
     def __init__(self, processes: WorkerProcesses | None = None) -> None:
-        """Describe the host. Nothing is sampled and no process started before ``open``."""
+        """Describe the host. Sampling and processes start only with ``open``."""
         gpus = open_nvml()
         self.host = describe_host(gpus)
         self._gpu_reader = None if isinstance(gpus, GpusUnavailable) else gpus
@@ -66,7 +66,7 @@ class NodeRunner:
 
     def open(self, settings: NodeSettings, emit: Callable[[Telemetry], None]) -> None:
         """Start sampling the machine. ``emit`` is called from another thread and must not raise."""
-        # libraries that ask on import whether CUDA is there must not initialize it in the fork server
+        # libraries that check for CUDA on import must not initialize it in the fork server
         os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
         os.environ.update(settings.env)  # for the fork server: libraries read them on import
         self._processes.preload_for(settings.dataset)
@@ -100,7 +100,7 @@ class NodeRunner:
         """Sample idle power if it is readable, and query torch about the machine."""
         begin_s = self.now_s()
         if "rapl" in self.host.absent:
-            self._processes.start_server()  # imports torch meanwhile, which only a processor's power would show
+            self._processes.start_server()  # imports torch in parallel, as processor power can't be read
         readable = self._gpu_reader is not None or "rapl" not in self.host.absent
         return IdleAndTorchTask(
             self._processes,
@@ -148,7 +148,7 @@ class NodeRunner:
             self._sampler.watch(run.pid for run in self._runs)
 
     def _measured_gpus(self) -> frozenset[int] | None:
-        """Return the indices of GPUs with a running case. None without a case, or if one may use any GPU."""
+        """Return the indices of GPUs with a running case. None if there is no case, or one may use any GPU."""
         runs = list(self._runs)
         unknown = not runs or any(run.on_gpu and run.gpu is None for run in runs)
         return None if unknown else frozenset(run.gpu.index for run in runs if run.gpu)

@@ -34,7 +34,7 @@ def _create(parent: Path) -> tuple[Path, int]:
     """Create a directory; return it with the descriptor that holds its lock. It is renamed once locked."""
     new = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=parent))
     fd = _open_dir(new)
-    with suppress(OSError):  # without locks on this file system no engine removes anything
+    with suppress(OSError):  # on a file system without locks, no engine removes anything
         fcntl.flock(fd, fcntl.LOCK_SH)
     return new.rename(parent / new.name[1:]), fd
 

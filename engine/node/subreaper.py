@@ -1,7 +1,7 @@
 """Subreaper: lets the fork server adopt the orphans of dead workers, and kills them when it exits.
 
 Imported by the fork server only, before anything else. A living worker adopts the orphans of its own
-descendants. What is left when the server exits is killed, however the engine ended.
+descendants. The remaining processes are killed when the server exits, however the engine ended.
 """
 
 import atexit

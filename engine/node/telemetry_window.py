@@ -27,7 +27,7 @@ class TelemetryWindow:
         self._workers: list[tuple[float, int]] = [(0.0, 0)]
         """Pairs of session time and the number of running workers from then on."""
         self._best_clocks: dict[int, float] = {}
-        """Highest mean SM clock of each GPU in the spans of its load so far, in MHz."""
+        """Highest mean SM clock of each GPU among its load spans so far, in MHz."""
         self._absent: dict[int, dict[str, str]] = {}
         """Reasons for missing readings by GPU index and name."""
         self.stops = StoppedWorkers(MIN_STOP_S)
@@ -35,7 +35,7 @@ class TelemetryWindow:
     def drop_before(self, before_s: float) -> None:
         """Drop readings from before this session time."""
         old = sum(event.t < before_s for event in self._events)
-        del self._events[:old]  # in place: the sampler's thread may append meanwhile
+        del self._events[:old]  # in place, because the sampler's thread may append at the same time
         begun = [at_s for at_s, _ in self._workers if at_s <= before_s]
         self._workers = self._workers[max(len(begun) - 1, 0) :]
 
@@ -85,7 +85,7 @@ class TelemetryWindow:
         return reasons.get("gpu") or reasons.get(name)
 
     def power_averaged(self, index: int) -> bool:
-        """Whether the driver averages the power of a GPU over a second, by the latest event."""
+        """Whether the driver averages the power of a GPU over a second, according to the latest event."""
         return next((gpu.power_averaged for _, gpu in reversed(self._of(index))), False)
 
     def stood_still_s(self, begin_s: float, end_s: float) -> float | None:

@@ -43,12 +43,12 @@ _PROBE_END_S = 1.0
 _NO_SERVER = "the fork server is gone"
 _SHORTAGES = (errno.EMFILE, errno.ENFILE)
 _CHECK_S = 2.0
-"""Seconds after a kill before checking that the fork server still runs. It reports the worker's exit."""
+"""Seconds after a kill before checking that the fork server, which reports the worker's exit, still runs."""
 _REPLACED = "the fork server was stopped and has been replaced"
 
 
 class Failure(Record, tag_field="event", tag="failure", frozen=True, kw_only=True):
-    """Reason why a probe has no answer."""
+    """Reason why a query has no answer."""
 
     error: str
 
@@ -70,7 +70,7 @@ class WorkerProcesses:
         self.preload_for(SYNTHETIC)
 
     def preload_for(self, dataset: str) -> None:
-        """Preload what this dataset needs in the fork server. Call it before the first process starts."""
+        """Preload the library for this dataset in the fork server. Call it before the first process starts."""
         library = () if dataset in (SAMPLE, SYNTHETIC) else ("datasets",)
         self._context.set_forkserver_preload(["benchtui.engine.node.subreaper", *self.preloaded, *library])
 
@@ -92,7 +92,7 @@ class WorkerProcesses:
         return case
 
     def measure_peaks(self, key: PeakKey, *, idle_first: bool = False) -> "PeaksQuery":
-        """Start measuring the peaks of a device; with ``idle_first`` after a pause with a context on a GPU."""
+        """Start measuring the peaks of a device. With ``idle_first``, first pause with a context on a GPU."""
         query = PeaksQuery(self._context, key, idle_first)
         self._queries.append(query)
         return query
@@ -106,14 +106,14 @@ class WorkerProcesses:
             self._kill_orphans(server, frozenset())
 
     def _ended(self, case: "CaseProcess") -> None:
-        """Kill what a dead worker has left behind."""
+        """Kill the orphans of a dead worker."""
         self._cases.remove(case)
         living = {each.pid for each in [*self._cases, *self._queries]}
         if None not in living:  # None: a child of the fork server whose pid isn't known yet
             self._kill_orphans(case.server, frozenset(pid for pid in living if pid is not None))
 
     def _kill_orphans(self, server: int | None, living: frozenset[int]) -> None:
-        """Kill orphans adopted by the fork server. Those of a dead server were adopted by this process."""
+        """Kill orphans adopted by the fork server. This process has adopted the orphans of a dead server."""
         adopters = [server] if server is not None else []
         kill_orphans([*adopters, os.getpid()] if adopts_orphans() else adopters, living)
 
@@ -137,7 +137,7 @@ class CaseProcess:
         self._killed_s: float | None = None
         """Monotonic clock at the kill; None before."""
         self._given_up: str | None = None
-        """Reason for no longer waiting for its exit."""
+        """Reason for no longer waiting for the worker's exit."""
         self._stderr_tail = b""
         self._oom_kills = _oom_kills()
         self._events, events_out = _pipe(context, "the worker")
@@ -162,7 +162,7 @@ class CaseProcess:
         self.pid = self._process.pid or 0
         """Process id of the worker, also valid after its exit."""
         self.server = fork_server.server_pid()
-        """Process id of the fork server that it was forked from."""
+        """Process id of the fork server that the worker was forked from."""
         self._lines = Lines(self._events)
 
     @property
@@ -206,7 +206,7 @@ class CaseProcess:
         _kill(self.pid)
 
     def _after_end_s(self, event: CaseFinished) -> float:
-        """Seconds that the worker may take for what follows the outcome that it reported."""
+        """Seconds that the worker may take to finish after it has reported its outcome."""
         answer_s = ANSWER_S if event.outcome == "ok" and self._answers else 0.0
         return answer_s + (STEP_COST_S if event.work else TEARDOWN_S)
 
@@ -248,7 +248,7 @@ class CaseProcess:
         code = self._release()
         self._read_stderr()
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)  # what the case left behind
+            os.killpg(self.pid, signal.SIGKILL)  # processes that the case left behind
         self._on_end(self)
         for pipe in (self._events, self._stderr):
             pipe.close()
@@ -280,7 +280,7 @@ class _Query(Generic[Answer]):
         self._answers = msgspec.json.Decoder(kind | Failure)
         self._answer, self._answer_out = _pipe(context, "the process")
         self._process: BaseProcess = context.Process(target=target, args=(self._answer_out, *arguments))
-        # in a thread: it blocks until the fork server has imported torch, and commands must be served meanwhile
+        # in a thread, so that commands are served while it blocks until the fork server has imported torch
         self._starting = threading.Thread(target=self._start, daemon=True)
         self._starting.start()
 
@@ -291,12 +291,12 @@ class _Query(Generic[Answer]):
 
     @property
     def source(self) -> int:
-        """File descriptor that becomes readable once an answer has arrived, or none will."""
+        """File descriptor that becomes readable once an answer has arrived or can no longer arrive."""
         return self._answer.fileno()
 
     @property
     def ended(self) -> bool:
-        """Whether an answer has arrived, or none will."""
+        """Whether an answer has arrived or can no longer arrive."""
         return self._answer.poll()
 
     def kill(self) -> None:
@@ -327,7 +327,7 @@ class _Query(Generic[Answer]):
 
 
 class TorchQuery(_Query[Runtime]):
-    """Query of torch about the machine. Starting it starts the fork server, which imports torch."""
+    """Query of torch about the machine. Starting it also starts the fork server, which imports torch."""
 
     def __init__(self, context: ForkServerContext) -> None:
         super().__init__(context, _run_torch_query, Runtime)
@@ -342,7 +342,7 @@ class TorchQuery(_Query[Runtime]):
 
 
 class PeaksQuery(_Query[PeaksReport]):
-    """Measurement of a device's peaks, in a process shared with no case."""
+    """Measurement of a device's peaks, in a separate process."""
 
     def __init__(self, context: ForkServerContext, key: PeakKey, idle_first: bool) -> None:
         super().__init__(context, _run_peaks, PeaksReport, *key, idle_first)
@@ -406,7 +406,7 @@ def _run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
 
 def _kill(pid: int) -> None:
     """Kill a process and its descendants."""
-    kill_descendants(pid)  # first: once the process has ended, they can't be traced to it
+    kill_descendants(pid)  # descendants first: once the process has ended, they can't be traced to it
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     with suppress(ProcessLookupError, PermissionError):  # it may not lead a process group yet

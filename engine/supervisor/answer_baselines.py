@@ -9,7 +9,7 @@ from benchtui.sessions.sweep import Config, Sweep
 
 
 class AnswerBaselines:
-    """Measured cases that are the baseline of others."""
+    """Measured cases that are the baseline of other cases."""
 
     def __init__(self, sweep: Sweep) -> None:
         self._named, self._task = sweep.measure.baseline, sweep.task

@@ -17,7 +17,7 @@ from benchtui.sessions.sweep import LARGEST
 GAIN = 1.05
 """Throughput ratio from which a larger batch size counts as a gain."""
 MIN_CERTAIN_FLAT_DOUBLINGS = 2
-"""Consecutive doublings without such a gain, noise considered, that end the search."""
+"""Consecutive doublings without such a gain, with noise taken into account, that end the search."""
 MAX_FLAT_DOUBLINGS = 3
 """Consecutive doublings without such a gain that end the search even if noise may hide one."""
 RESOLUTION = 16
@@ -31,7 +31,7 @@ TooLarge = Callable[[int], str | None]
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """Throughput in samples per second, with the bounds set by noise."""
+    """Throughput in samples per second, with bounds that allow for noise."""
 
     samples_per_s: float
     low: float = 0.0
@@ -45,7 +45,7 @@ class Trial(msgspec.Struct, frozen=True):
     outcome: Outcome
     rate: Rate | None = None
     reason: str | None = None
-    """Why it didn't succeed; of a successful one, why it leaves too little memory free."""
+    """Why the trial failed; for a successful trial, why it leaves too little memory free."""
 
     @property
     def fits(self) -> bool:
@@ -83,7 +83,7 @@ class SearchResult(msgspec.Struct, frozen=True):
 def next_step(trials: Sequence[Trial], too_large: TooLarge, most: int = LARGEST) -> NextSize | SearchResult:
     """Return the next batch size, at most ``most``, or the result.
 
-    ``trials`` has at least one entry, in the order in which they ran.
+    ``trials`` has at least one entry and is in the order of execution.
     """
     last = trials[-1]
     fits = [trial.size for trial in trials if trial.fits]
@@ -125,8 +125,8 @@ def _between(fits: int, limit: int | None, most: int) -> int | None:
 def flat_doublings(trials: Sequence[Trial]) -> int | None:
     """Return the number of doublings without a gain if it ends the search, else None.
 
-    Each is compared with the latest size that brought a gain, so that small gains add up. Two are enough if
-    noise can't hide a gain, three in any case.
+    Each is compared with the latest size that brought a gain, so that small gains add up. Two flat
+    doublings are enough if noise can't hide a gain, three are always enough.
     """
     doublings = (trial for trial in trials if trial.size.bit_count() == 1)
     rates = [trial.rate for trial in doublings if trial.rate is not None]

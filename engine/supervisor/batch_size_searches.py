@@ -56,7 +56,7 @@ class PendingSearchStep(msgspec.Struct, frozen=True):
 
 
 class BatchSizeSearches:
-    """Determines after each case of a search the next batch size, or the result."""
+    """Determines the next batch size, or the result, after each case of a search."""
 
     def __init__(self, sweep: Sweep, queue: Queue, hosts: Sequence[Host]) -> None:
         self._least_block = THROUGHPUT_BLOCK if sweep.measure.mode == "throughput" else 1
@@ -117,7 +117,7 @@ class BatchSizeSearches:
         return list(pending.values())
 
     def ended(self, end: CaseFinished) -> NextSize | SearchResult | None:
-        """Return the search step that follows a case's round; None if no search continues there."""
+        """Return the search step that follows a case's round; None if there is none."""
         case = self._cases.pop(end.case, None)
         if case is None:
             return self._correction(end)
@@ -138,7 +138,7 @@ class BatchSizeSearches:
         )
 
     def _correction(self, end: CaseFinished) -> SearchResult | None:
-        """Return what fits instead if the largest size that fitted ran out of memory in a later round."""
+        """Return the corrected result if the largest fitting size ran out of memory in a later round."""
         if end.outcome != "oom" or end.case not in self._members:
             return None
         config = self._members[end.case].config
@@ -160,7 +160,7 @@ class BatchSizeSearches:
         )
 
     def _restart(self, case: Case) -> None:
-        """Add a restarted case; forget how it ended before."""
+        """Add a restarted case, and discard its previous outcome."""
         trials = self._trials.get(case.config.family, [])
         trials[:] = [trial for trial in trials if trial.size != case.config.batch_size]
         self.add(case)
@@ -171,7 +171,7 @@ class BatchSizeSearches:
         return rate(case.times_ms, case.samples or case.config.batch_size, self._least_block)
 
     def _full(self, case: _Measured, memory: Memory | None) -> str | None:
-        """Return why a case that succeeded leaves too little memory free; None if enough, or if unknown."""
+        """Return why a successful case leaves too little memory free; None if it doesn't, or if unknown."""
         peak, capacity_mb = peak_mb(case.config, memory), self._capacity_mb(case)
         if not self._margin_percent or peak is None or capacity_mb is None or peak <= self._usable(capacity_mb):
             return None
@@ -194,7 +194,7 @@ class BatchSizeSearches:
         return f"predicted peak of {predicted.peak_mb:,.0f} MB exceeds {capacity_mb:,.0f} MB{margin}"
 
     def _capacity_mb(self, case: _Measured) -> float | None:
-        """Return the total memory in MB where a case keeps its tensors: an upper bound of what fits."""
+        """Return the total memory in MB of the GPU or host that holds a case's tensors, as an upper bound."""
         if case.config.device != "cpu":
             gpus = (gpu for host in self._hosts for gpu in host.gpus)
             return next((gpu.memory_mb for gpu in gpus if gpu.uuid and gpu.uuid == case.gpu_uuid), None)

@@ -1,6 +1,6 @@
 """Case queue: which case runs next, and on which node and device.
 
-It knows no processes and no clock: the scheduler reports what happens to cases.
+It depends on neither processes nor a clock. The scheduler reports the start and end of cases.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -79,7 +79,7 @@ class Queue:
         """Return the next case if it may start now, and mark it as running.
 
         A node runs one case at a time, unless the sweep is parallel: then one per GPU, while a case on the CPU
-        runs alone. No case overtakes one that waits for a node to itself.
+        runs alone. No case overtakes one that waits for exclusive use of a node.
         """
         busy = self._busy()
         free = [node for node in self.nodes if self._sweep.run.parallel or not busy[node.name]]
@@ -97,11 +97,11 @@ class Queue:
         return None
 
     def fits(self, case: Case, node: Node) -> bool:
-        """Return whether a node can run a case, as far as its torch runtime is known."""
+        """Return whether a node can run a case. An unknown torch runtime is assumed to have its device."""
         return node.matches(case.config.machine) and self._missing(case, node) is None
 
     def remove_node(self, name: str) -> None:
-        """Remove a lost node; nothing more starts there."""
+        """Remove a lost node. No further case starts there."""
         self.nodes = [node for node in self.nodes if node.name != name]
 
     def unplaceable_reason(self, case: Case) -> str | None:
@@ -158,7 +158,7 @@ class Queue:
         self._order.rearrange([*first, *rest], self._done)
 
     def as_large_as(self, index: int) -> list[Case]:
-        """Return pending, unmeasured cases with equal options and no size smaller than in this case."""
+        """Return pending, unmeasured cases with equal options and sizes no smaller than this case's."""
         fresh = (case for case in self.pending if not self._done(case.index))
         return [case for case in fresh if _is_no_larger(self.cases[index].config, case.config)]
 

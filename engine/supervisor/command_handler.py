@@ -1,4 +1,4 @@
-"""Command handler: user commands for a running sweep. Each is executed completely or refused in one line."""
+"""Command handler: user commands for a running sweep. Each is executed completely or rejected in one line."""
 
 from benchtui.engine.control import Command
 from benchtui.engine.supervisor.scheduler import Scheduler
@@ -9,7 +9,7 @@ from benchtui.sessions.sweep.toml_reader import validate_config
 
 
 def execute(command: Command, scheduler: Scheduler) -> tuple[int, ...]:
-    """Execute a command and return the numbers of new cases; raise BenchtuiError if it is refused."""
+    """Execute a command and return the numbers of new cases; raise BenchtuiError if it is rejected."""
     if scheduler.stopping and command.command not in ("status", "stop"):
         raise BenchtuiError(f"the sweep is stopping: {scheduler.stopping}")
     match command.command:

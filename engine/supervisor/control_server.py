@@ -1,6 +1,6 @@
 """Control server: the engine's end of the control socket, with limits on clients and their requests.
 
-Clients must not cost the engine an exception, many files or much CPU time: it is measuring.
+Clients must not cause exceptions in the engine or cost it many files or much CPU time, because it is measuring.
 """
 
 import errno
@@ -22,14 +22,14 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import shortened, visible
 
 MAX_CLIENTS = 16
-"""Maximum number of clients. A further one replaces the client that has been idle longest. It isn't rejected:
-otherwise sixteen silent clients would keep the user from stopping a sweep."""
+"""Maximum number of clients. One more replaces the client that has been idle longest. If it were rejected,
+sixteen silent clients could keep the user from stopping a sweep."""
 CLIENT_TIMEOUT_S = 5.0
-"""Seconds that a client may neither send nor receive anything."""
+"""Seconds without sending or receiving anything after which a client is dropped."""
 WINDOW_S = 0.1
 """Seconds in which at most ``MAX_CLIENTS`` are accepted; the others wait in the socket's queue."""
 PAUSE_S = 1.0
-"""Pause in seconds after accepting failed: a system that is short of files would refuse again at once."""
+"""Pause in seconds after a failed accept, because a system short of files would fail again at once."""
 SOCKET_CHECK_INTERVAL_S = 2.0
 """Interval in seconds at which to check that the socket still exists."""
 _CHUNK = 65536
@@ -74,7 +74,7 @@ class ControlServer:
         for client in tuple(self._clients):
             self._drop(client)
         self._pause_accepting(0.0)
-        # before the socket: one that refuses is taken for a dead engine's, and removed with its log
+        # unlink before closing: a socket that refuses counts as a dead engine's and is removed with its log
         if _identity(self._path) == self._socket_id:
             with suppress(OSError):
                 self._path.unlink()
@@ -96,7 +96,7 @@ class ControlServer:
         self._accepting = False
 
     def _on_timer(self) -> float:
-        """Do whatever is due; return the seconds until the next call."""
+        """Do any due work; return the seconds until the next call."""
         now_s = monotonic()
         for client in tuple(self._clients):
             if client.due_s <= now_s:
@@ -110,7 +110,7 @@ class ControlServer:
         return min(due_s if self._accepting else (*due_s, self._resume_s)) - now_s
 
     def _check_socket(self) -> None:
-        """Recreate the socket and its folder if they were removed: otherwise nobody could find the sweep."""
+        """Recreate the socket and its folder if they were removed, so that clients can find the sweep."""
         if _identity(self._path) == self._socket_id:
             return
         with suppress(BenchtuiError):  # it can't be created now; the next check retries
@@ -219,7 +219,8 @@ def _line(answer: Answer) -> bytes:
 def _open_socket(path: Path) -> socket.socket:
     """Return a socket that listens at a path.
 
-    It gets its name only once it listens: until then it refuses, and another engine would remove it as stale.
+    The socket gets its final name only once it listens. Before that it refuses connections, so another engine
+    would remove it as stale.
     """
     listening: socket.socket | None = None
     temporary = path.with_suffix(".new")

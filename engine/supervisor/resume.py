@@ -22,7 +22,7 @@ FAILED = ("failed", "timeout")
 
 
 class ResumableSession:
-    """A recorded session with work left. No other process writes its file as long as this one lives."""
+    """A recorded session with cases left to run. Its file is locked against writing by other processes."""
 
     def __init__(self, path: Path, options: ResumeOptions) -> None:
         """Read a session and lock its file for this process.
@@ -76,7 +76,7 @@ class ResumableSession:
         yield self.session.resumed[-1]
 
     def torch_changes(self, now: Runtime) -> list[str]:
-        """Return what torch reports differently than in the session; known only once torch has been queried."""
+        """Return a line for each property of torch that has changed. Call it once torch has been queried."""
         before = self.session.runtime
         if before is None:
             return []

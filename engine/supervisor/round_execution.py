@@ -29,7 +29,7 @@ class RoundRun:
     def __init__(
         self, scheduled: ScheduledRound, launch: Launch, rounds: Rounds, retry: Retry | None = None
     ) -> None:
-        """Prepare the round; the first ``collect`` starts it. ``retry`` says why it is repeated."""
+        """Prepare the round; the first ``collect`` starts it. ``retry`` is the reason for repeating it."""
         self.scheduled = scheduled
         self.ended: CaseFinished | None = None
         """End of the last attempt; None while another one may follow."""
@@ -42,7 +42,7 @@ class RoundRun:
         """End of the previous attempt. It counts unless another attempt follows."""
         self._attempt = 0
         self._shortages = 0
-        """How often in this round a process couldn't be started for lack of file descriptors."""
+        """Number of failures in this round to start a process for lack of file descriptors."""
         self._last = False
         """Whether this attempt is the last one, even if it is disturbed."""
         self._due_s = 0.0
@@ -69,7 +69,7 @@ class RoundRun:
                 yield event
 
     def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
-        """Kill the case. During a pause, it ends with the disturbed measurement, if there is one."""
+        """Kill the case. During a pause, end it with the disturbed measurement, if there is one."""
         self._last = True
         if self._run:
             self._run.end(outcome, reason, now_s)

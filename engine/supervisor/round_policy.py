@@ -45,7 +45,7 @@ class Rounds:
         return f"case-{case}-{self._processes}"
 
     def retry(self, ended: CaseFinished, attempt: int) -> Retry | None:
-        """Return why to measure again after this many retries; None if not. Retries are limited."""
+        """Return the next retry after ``attempt`` retries; None if the case isn't measured again."""
         if ended.outcome != "ok" or ended.environment is None or ended.measured_s is None:
             return None
         throttled = throttling(ended.environment)
@@ -68,7 +68,7 @@ class Rounds:
 
 
 def as_end(record: RoundFinished) -> CaseFinished:
-    """Return the end of a round as the worker reported it, as far as it was recorded."""
+    """Return the end of a round as the worker reported it, restored from the recorded fields."""
     fields = {name: getattr(record, name) for name in record.__struct_fields__ if name != "round"}
     return CaseFinished(**fields, outcome="ok")
 

@@ -21,7 +21,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Baseline, Case, Config, Sweep
 
 LOST_RETRIES = 2
-"""How often to rerun a case whose node was lost. Limited, since the case itself may bring nodes down."""
+"""Maximum reruns of a case whose node was lost. Limited because the case itself may bring nodes down."""
 
 
 class Scheduler:
@@ -45,9 +45,10 @@ class Scheduler:
         self._node_retries: dict[int, Retry] = {}
         """Reasons for repeating the round of cases that wait for another node."""
         self._pending_steps: list[PendingSearchStep] = []
-        """Search steps still to be taken; the interrupted session file lacks them."""
+        """Search steps still to be applied, because the interrupted session file lacks them."""
         self._pending_skips: list[tuple[Case, Case]] = []
-        """Cases still to be skipped, each with the smaller one that ran out of memory; missing there too."""
+        """Cases still to be skipped, each with the smaller case that ran out of memory, because the file lacks
+        these skips."""
 
     def restore(self, session: Session, record: Iterable[AnyRecord]) -> None:
         """Restore the state of a recorded session. Both arguments include the resume event."""
@@ -68,15 +69,15 @@ class Scheduler:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds until ``advance`` must be called in any case; None while nothing is running."""
+        """Seconds until ``advance`` must be called even if no source is readable; None while no case runs."""
         now_s = self.log.now_s()
         return min((run.left_s(now_s) for run in self._runs.values()), default=None)
 
     def begin(self, runtimes: Mapping[str | None, Runtime]) -> None:
-        """Prepare the queue before the first case runs, as far as the torch runtimes are known.
+        """Prepare the queue before the first case runs, based on the known torch runtimes.
 
-        Skip cases that no node can run, add the repeats on each node, and catch up on what an interrupted
-        session file lacks.
+        Skip cases that no node can run, add the repeats on each node, and apply the skips and search steps that
+        an interrupted session file lacks.
         """
         self.queue.set_runtimes(runtimes)
         self._skip_unrunnable(self.queue.pending)
@@ -108,7 +109,7 @@ class Scheduler:
             self.end(index, "interrupted", reason)
 
     def abandon(self) -> None:
-        """Kill running cases without recording it, since the session file can't be written any more."""
+        """Kill running cases without recording it, because the session file can no longer be written."""
         for index in self._runs:
             self.end(index, "interrupted", "the engine failed")
 
@@ -187,7 +188,7 @@ class Scheduler:
         return next((case for case in shared if baseline.matches(case.config)), next(iter(shared), None))
 
     def _handle_node_loss(self, end: CaseFinished) -> CaseFinished | None:
-        """Return the end of a case, or None if its node was lost and it is repeated on another one.
+        """Return the end of a case, or None if its node was lost and the case is repeated on another node.
 
         If there is no other node or the sweep is stopping, the case is interrupted and can be resumed.
         """

@@ -12,7 +12,7 @@ from benchtui.sessions.journal.writer import Journal
 
 
 class RecordError(OSError):
-    """The session file can't be written any more. Unlike other OS errors, this always ends the sweep."""
+    """The session file can no longer be written. Unlike other OS errors, this always ends the sweep."""
 
 
 class SessionLog:
@@ -40,7 +40,7 @@ class SessionLog:
         return round(monotonic() - self.zero_s, 6)
 
     def write(self, event: AnyEvent) -> None:
-        """Append an event with long texts cut; raise RecordError if the disk is full or gone."""
+        """Append an event with long texts truncated; raise RecordError if the disk is full or gone."""
         try:
             self._journal.append(cut_long_texts(event, self._log_in_full), self._damage_message)
         except OSError as error:
@@ -55,9 +55,9 @@ class SessionLog:
         self.write(Message(t=self.now_s(), level=level, text=text))
 
     def _log_in_full(self, text: str) -> str:
-        """Write a text to the engine's log and return a note on where it is.
+        """Write a text to the engine's log, and return a note with the location.
 
-        Its lines get a prefix, so that none is mistaken for one of the engine's own.
+        Each line gets a prefix, so that it isn't mistaken for a line of the engine itself.
         """
         self.engine_log_needed = True
         with suppress(OSError):  # its disk may be full while the session's isn't

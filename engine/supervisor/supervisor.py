@@ -69,7 +69,7 @@ class Supervisor:
         """Create or resume the session file and listen for commands.
 
         Raises:
-            BenchtuiError: if that fails. An existing file is unchanged then, and the executor is closed.
+            BenchtuiError: if that fails. The executor is closed and an existing file is left unchanged.
         """
         self._executor = executor
         self._resumable = resumable
@@ -81,7 +81,7 @@ class Supervisor:
             self._id = session_id
             self._loop = EventLoop()
             self._other_engines = client.running()
-            # before the file: otherwise a session could remain that nobody can reach
+            # create the socket before the file, so that no session is left that nobody can reach
             self._control = ControlServer(session_id, self._loop, self._on_command)
             on_error.callback(self._control.close)
             journal = resumable.journal if resumable else Journal(path, backup=True)
@@ -92,7 +92,7 @@ class Supervisor:
             self._scheduler = Scheduler(self._sweep, executor.nodes, self._log, self._launch, self._rounds)
             self._explanations = Explanations(self._launch_explanation)
             self._to_explain: list[int] = []
-            """Cases that the user wants explained, until all are measured."""
+            """Cases that the user has asked to explain. They are queued once all cases are measured."""
             self._all_measured = False
             if resumable:
                 self._scheduler.restore(resumable.session, resumable.record())
@@ -105,7 +105,7 @@ class Supervisor:
         """Run every case and complete the session; the session file records the outcome.
 
         Raises:
-            BenchtuiError: if the session file can't be written any more, or the system refuses a resource that
+            BenchtuiError: if the session file can no longer be written, or the system denies a resource that
                 the sweep needs. The file ends there and remains readable.
         """
         self._loop.catch_signals(self._scheduler.stop)
@@ -143,7 +143,7 @@ class Supervisor:
             self._executor.close()
 
     def _advance(self) -> bool:
-        """Run the cases, then explain some. A case starts only while none is explained."""
+        """Run the cases, then explain some. A case starts only while no case is being explained."""
         now_s = self._log.now_s()
         if self._explanations.running:
             if self._scheduler.stopping:
@@ -164,12 +164,12 @@ class Supervisor:
         return min(known, default=None)
 
     def _queue_explanations(self) -> None:
-        """Queue the cases that the sweep names, once all are measured, and those that the user names."""
+        """Queue the cases listed in the sweep, once all are measured, and those requested by the user."""
         named = () if self._all_measured else self._sweep.measure.explain
         self._all_measured = True
         if not named and not self._to_explain:
             return
-        from benchtui.sessions.explain.selection import selected  # imports statistics that no other sweep needs
+        from benchtui.sessions.explain.selection import selected  # imports statistics, unneeded elsewhere
 
         session = Session.load(self._log.path, keep_steps=False)
         indices = dict.fromkeys((*selected(session, named), *self._to_explain))
@@ -219,14 +219,14 @@ class Supervisor:
             self._log.write_message(warning, "warning")
 
     def _log_custom_code(self) -> None:
-        """Log the sweep's own code and environment variables before they apply: it may be someone else's."""
+        """Log the sweep's custom code and variables before they apply: the sweep may be someone else's."""
         if own := custom_task(self._sweep.task):
             self._log.write_message(f"running custom code: function {own[1]} in {own[0]}")
         if names := ", ".join(self._sweep.env):
             self._log.write_message(f"environment variables set by the sweep: {names}")
 
     def _prepare(self) -> None:
-        """Log what is known before the first case, and query the nodes for the rest."""
+        """Log warnings before the first case, query torch on the nodes, and measure peaks."""
         if absent := list(self._executor.host.absent):
             self._log.write_message(f"no readings of {listed(absent)}; `benchtui doctor` says why")
         if changed := self._resumable.session.resumed[-1].changed if self._resumable else ():
@@ -258,7 +258,7 @@ class Supervisor:
             self._log.write_message(warning, "warning")
 
     def _run_preflight(self, task: PreflightTask, kind: type[E]) -> list[E]:
-        """Run a preflight task and record its events, serving commands meanwhile; return those of one type."""
+        """Run a preflight task while serving commands. Record its events and return those of one type."""
         found = []
         while not self._scheduler.stopping:
             for event in task.collect(self._log.now_s()):

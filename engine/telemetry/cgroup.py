@@ -1,6 +1,6 @@
 """Control groups of this process: their limits on CPU time and memory, and how often the CPU quota was used up.
 
-Versions 1 and 2, nested groups included (cgroups(7); Linux's documentation of CFS bandwidth control).
+Versions 1 and 2, including nested groups (cgroups(7); Linux's documentation of CFS bandwidth control).
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ import msgspec
 SELF = Path("/proc/self")
 
 _NO_LIMIT = 2**60
-# cgroups v1 report "no limit" as the largest number of pages, in bytes
+# cgroups v1 reports "no limit" as the largest number of pages, in bytes
 
 
 class QuotaUse(msgspec.Struct, frozen=True):
@@ -90,7 +90,7 @@ class _Mount(msgspec.Struct, frozen=True):
         return controller in self.controllers
 
     def folders(self, path: str) -> tuple[Path, ...]:
-        """Return the folders of a control group and its ancestors, as far as they are mounted."""
+        """Return the mounted folders of a control group and its ancestors."""
         inside = Path(path)
         visible = ".." not in inside.parts and inside.is_relative_to(self.root)
         nested = self.at / inside.relative_to(self.root) if visible else self.at

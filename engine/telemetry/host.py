@@ -45,7 +45,7 @@ class ProcessorUse:
         last, self._last = self._last, None if busy_s is None else (at_s, busy_s)
         if last is None or busy_s is None or at_s <= last[0]:
             return None
-        # the kernel's totals may go back by a tick
+        # the kernel's totals may decrease by a tick
         return round(100 * max(0.0, busy_s - last[1]) / (at_s - last[0]), 1)
 
 
@@ -93,7 +93,7 @@ def _sum(values: Iterable[float | None]) -> float | None:
 
 
 def none_on_error(read: Callable[[], T]) -> T | None:
-    """Return a reading, or None if the system refuses it."""
+    """Return a reading, or None if the system denies it."""
     try:
         return read()
     except (psutil.Error, OSError):

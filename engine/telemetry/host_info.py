@@ -110,7 +110,7 @@ def _usable_processors() -> int | None:
 
 
 def package_versions(names: tuple[str, ...]) -> dict[str, str]:
-    """Return the version of each installed package. Others are left out."""
+    """Return the version of each installed package. Missing packages are omitted."""
     versions = {}
     for name in names:
         try:

@@ -1,4 +1,4 @@
-"""Counters of the processor through the kernel's perf_event_open(2)."""
+"""Processor counters through the kernel's perf_event_open(2)."""
 
 import ctypes
 import errno
@@ -16,11 +16,11 @@ _SYSCALLS = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "ppc64le": 319, "s39
 _ATTRIBUTES = struct.Struct("=IIQQQQQIIQ")
 """``perf_event_attr`` in its first version: type, size, config, sample period and type, read format, flags."""
 _COUNT = struct.Struct("=QQQ")
-"""Value, and the nanoseconds that the counter was wanted and was running."""
+"""Value, and the nanoseconds for which the counter was enabled and was running."""
 _TIMES = 1 | 2
 """Read format: both of these times."""
 _INHERIT, _USER_ONLY = 1 << 1, 1 << 5 | 1 << 6
-"""Flags: count threads and processes started later; leave out kernel and hypervisor."""
+"""Flags: count threads and processes started later; exclude kernel and hypervisor."""
 _CLOSE_ON_EXEC = 8
 _MISSING = (errno.ENOENT, errno.ENODEV, errno.EOPNOTSUPP, errno.EINVAL)
 _DENIED = (errno.EACCES, errno.EPERM)
@@ -38,7 +38,7 @@ class CounterUnavailable(Exception):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Something to count: a type of event and its configuration."""
+    """Countable event: its type and configuration."""
 
     kind: int
     config: int
@@ -52,21 +52,21 @@ class Counter:
 
     @classmethod
     def of_thread(cls, event: Event, thread: int) -> Self:
-        """Count in a thread, 0 for this one, and all that it starts from now on; in user mode alone."""
+        """Count in a thread (0 for this one) and everything that it starts from now on, in user mode only."""
         return cls(_open(event, thread, -1, _INHERIT | _USER_ONLY, paranoid=2))
 
     @classmethod
     def of_processor(cls, event: Event, processor: int) -> Self:
-        """Count what happens on a processor, or in the unit that the kernel assigned to it."""
+        """Count on a processor, or in the unit that the kernel assigned to it."""
         return cls(_open(event, -1, processor, 0, paranoid=0))
 
     def value(self) -> float | None:
-        """Return the count, extrapolated if the counter was shared. None if it can't be read or never ran."""
+        """Return the count, extrapolated if the counter was multiplexed. None if unreadable or never run."""
         try:
             data = os.read(self._descriptor, _COUNT.size)
         except OSError:
             return None
-        if len(data) < _COUNT.size:  # a counter that had to be pinned, and is lost
+        if len(data) < _COUNT.size:  # a pinned counter that the kernel has dropped
             return None
         value, wanted_ns, running_ns = _COUNT.unpack(data)
         if running_ns >= wanted_ns:

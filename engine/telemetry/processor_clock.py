@@ -13,14 +13,14 @@ from benchtui.engine.telemetry.processors import STAT, busy_ticks, usable_proces
 CPUS = Path("/sys/devices/system/cpu")
 DEVICES = Path("/sys/devices")
 MAX_READ = 8
-"""Number of processors whose frequency is read at a time, the busiest first."""
+"""Maximum number of processors whose frequency is read at a time, the busiest first."""
 _FREQUENCY = "cpufreq/scaling_cur_freq"
 _INTEL_TYPES = {"P": "cpu_core", "E": "cpu_atom", "LP E": "cpu_lowpower"}
 """Event source of each type of core, whose file ``cpus`` lists its processors."""
 
 
 class BusyClock:
-    """Frequency of the processors that this process may use, as far as they are busy."""
+    """Frequency of the busy processors among those that this process may use."""
 
     def __init__(self, processors: Collection[int] | None = None, cpus: Path = CPUS, stat: Path = STAT) -> None:
         """``processors`` defaults to those that this process may use."""
@@ -34,7 +34,7 @@ class BusyClock:
     def mhz(self) -> float | None:
         """Return the mean frequency since the last call, weighted by CPU time. None if unreadable or idle.
 
-        Frequencies are those of the moment; an idle processor's frequency says nothing about the work.
+        Frequencies are momentary. An idle processor is ignored, because its frequency is unrelated to the work.
         """
         if not self._readable:
             return None
@@ -50,10 +50,10 @@ class BusyClock:
 
 
 class ThrottleCounts:
-    """Kernel's counts of how often heat throttled cores and packages."""
+    """Kernel's counts of thermal throttling of cores and packages."""
 
     def __init__(self, processors: Collection[int] | None, cpus: Path = CPUS) -> None:
-        """``processors`` are those that count, with their packages; None for all."""
+        """``processors`` selects processors, with their packages; None selects all."""
         self._files: dict[tuple[str, ...], list[Path]] = defaultdict(list)
         for number in _numbers(cpus) if processors is None else processors:
             folder = cpus / f"cpu{number}"

@@ -1,4 +1,4 @@
-"""Activity of the processors: instructions per cycle of the workers, and traffic to the memory."""
+"""Activity of the processors: instructions per cycle of the workers, and memory traffic."""
 
 import re
 from collections.abc import Callable, Collection, Iterator
@@ -27,7 +27,7 @@ _CONTROLLERS = ("uncore_imc", "uncore_imc_[0-9]*", "amd_umc_[0-9]*")
 """Event sources of memory controllers."""
 _NO_CONTROLLERS = "the kernel exposes no counters of memory controllers ({}/uncore_imc*, amd_umc* not found)"
 INSTRUCTIONS_KEY, TRAFFIC_KEY = "instructions per cycle", "memory traffic"
-"""Keys of the reasons why they can't be read."""
+"""Keys of the reasons why these can't be read."""
 
 OpenThread = Callable[[Event, int], Counter]
 OpenProcessor = Callable[[Event, int], Counter]
@@ -69,7 +69,7 @@ class WorkerInstructions:
         return sum(each for each, _ in known), sum(other for _, other in known)
 
     def _open_all(self, pid: int) -> Iterator[tuple[Counter, Counter]]:
-        """Open the counters of all threads; those that they start later are counted with them."""
+        """Open the counters of all threads. Threads that they start later are included."""
         try:
             threads = [int(each.name) for each in (self._processes / str(pid) / "task").iterdir()]
         except OSError:  # it has ended

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 
 BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
-"""States of a processor that count as busy. Guest time is part of user time; a system has only some of them."""
+"""States of a processor that count as busy. Guest time is part of user time; systems may lack some states."""
 _COLUMNS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")  # proc_stat(5)
 
 STAT = Path("/proc/stat")
@@ -48,7 +48,10 @@ def busy_s(processors: Collection[int] | None, stat: Path = STAT) -> float:
 
 
 def busy_ticks(stat: Path) -> dict[int, int]:
-    """Busy time in clock ticks by processor. Psutil leaves out the numbers, and an offline one shifts them."""
+    """Busy time in clock ticks by processor.
+
+    Psutil omits the numbers of the processors, so that offline processors would shift the others.
+    """
     found = {}
     for line in stat.read_text("ascii", "replace").splitlines():
         name, *ticks = line.split()

@@ -18,7 +18,7 @@ class RaplSample(msgspec.Struct, frozen=True):
 
 
 class Rapl:
-    """Counters in a powercap folder. Unreadable ones are left out."""
+    """Counters in a powercap folder. Unreadable counters are omitted."""
 
     def __init__(self, powercap: Path = POWERCAP) -> None:
         # other kinds of folders, such as intel-rapl-mmio:0, count the same packages again
@@ -41,7 +41,7 @@ class _Counter:
         self._total_uj = 0
 
     def total_j(self) -> float | None:
-        """Return the energy in joules since the counter was opened. None if it can't be read any more.
+        """Return the energy in joules since the counter was opened. None if it can no longer be read.
 
         Correct if read at least once per wrap-around, which takes some minutes on the largest processors.
         """

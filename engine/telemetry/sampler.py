@@ -17,7 +17,7 @@ from benchtui.sessions.payloads import GPU_ACTIVITY, HOST_ACTIVITY, GpuReadings,
 PERIOD_S, BATCH = 0.25, 2
 """Seconds between two samples, and number of samples per event."""
 REST_TICKS = 8
-"""Least number of samples between two readings of a GPU without a case, each of which locks the driver."""
+"""Minimum number of samples between two readings of a GPU without a case. Each reading locks the driver."""
 _COLUMNS = (
     "power_w",
     "memory_used_mb",
@@ -28,7 +28,7 @@ _COLUMNS = (
     "energy_j",
 )
 _OPTIONAL_COLUMNS = ("memory_clock_mhz", "performance_state", *GPU_ACTIVITY)
-"""Columns that are left out if no sample has them."""
+"""Columns that are omitted if no sample has them."""
 _STOP_S = 5.0
 # a driver that hangs on a lost GPU must not keep the session from closing
 STOOD_STILL_S = 1.0
@@ -46,7 +46,7 @@ class _Sample(msgspec.Struct, frozen=True):
 
 
 class GpuSelection:
-    """GPUs to read for each sample: those with a running case, and now and then all.
+    """GPUs to read for each sample: those with a running case, and occasionally all.
 
     The others are read for the last sample of an event, so that the newest entry of each column is a reading.
     """
@@ -58,7 +58,7 @@ class GpuSelection:
         self._unread = 0
 
     def indices(self, *, first: bool, last: bool) -> frozenset[int] | None:
-        """Return the indices for the next sample, perhaps the first or last of its event. None for all."""
+        """Return the indices for the next sample, which may be first or last in its event. None for all."""
         measured = self._measured()
         if measured is None or (self._wanted is None and not first):
             self._wanted = None
@@ -142,7 +142,7 @@ class Sampler:
             due_s = next_due_s(due_s, self._clock(), self._period_s)
 
     def _wait(self, seconds: float) -> bool:
-        """Wait, and emit an event at once if that took much too long. Return whether sampling ends."""
+        """Wait, and emit an event at once if the wait was far too long. Return whether sampling ends."""
         began_s = time.clock_gettime(_CLOCK)
         ended = self._stopped.wait(seconds)
         still_s = time.clock_gettime(_CLOCK) - began_s - max(seconds, 0.0)
@@ -193,7 +193,7 @@ class Sampler:
         )
 
     def _new_reasons(self, index: int, column: Sequence[GpuSample]) -> dict[str, str]:
-        """Return the reasons for missing readings not emitted before. Each is emitted once."""
+        """Return the reasons for missing readings that haven't been emitted. Each is emitted once."""
         reported = self._reported.setdefault(index, {})
         reasons = {name: reason for sample in column for name, reason in sample.absent.items()}
         new = {name: reason for name, reason in reasons.items() if reported.get(name) != reason}

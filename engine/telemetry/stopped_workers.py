@@ -1,4 +1,4 @@
-"""Stopped workers: finds workers stopped while the engine ran, which their clocks see as a long step."""
+"""Stopped workers: detects workers stopped while the engine ran, which would look like a long step."""
 
 from collections.abc import Iterable
 
@@ -9,10 +9,10 @@ class StoppedWorkers:
     """Spans in which workers were found stopped, by polling them."""
 
     def __init__(self, longest_s: float) -> None:
-        """Two polls ``longest_s`` or more apart mean that not only the worker was stopped."""
+        """Two polls ``longest_s`` or more apart mean that the engine was stopped too."""
         self._longest_s = longest_s
         self._since_s: dict[int, float] = {}
-        """Workers that the last poll found stopped: its session time by pid."""
+        """Session time of the last poll, by pid of the workers that it found stopped."""
         self._spans: dict[int, list[tuple[float, float]]] = {}
 
     def poll(self, at_s: float, pids: Iterable[int]) -> None:

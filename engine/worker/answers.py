@@ -1,7 +1,7 @@
-"""Answers: the output of a case for the probe, kept in the scratch folder and compared with its baseline's.
+"""Answers: the output of a case for the probe, stored in the scratch folder and compared with its baseline's.
 
-Runs after the case's outcome has been reported: it can change no metric and fail no case. An error here
-becomes the reason why the answer or its comparison is absent.
+Runs after the case's outcome has been reported, so it can neither change a metric nor fail the case. An error
+here becomes the reason why the answer or its comparison is absent.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ from benchtui.sessions.payloads import Answer, AnswerComparison, AnswerKind
 from benchtui.sessions.stats.baseline import answer_baseline
 
 FOLDER = "answers"
-"""Name of the folder of kept answers, next to the scratch folders of the cases."""
+"""Name of the folder of stored answers, next to the scratch folders of the cases."""
 DIGEST_LENGTH = 16
 
 _DTYPES = {
@@ -36,16 +36,16 @@ _DTYPES = {
 
 
 class KeptAnswer(AnsweredCase, frozen=True, kw_only=True):
-    """Entry of the folder: a case that has answered in this engine, or has no answer."""
+    """Entry of the folder: a case that has answered under this engine, or has failed to answer."""
 
     kind: AnswerKind | None = None
     """None if it has no answer."""
 
 
 def answer(job: Job, workload: Workload, step_s: float, clock: Callable[[], float]) -> Answered | None:
-    """Answer the probe and compare; None if the case has done so in an earlier round.
+    """Answer the probe and compare the answer; None if the case has done so in an earlier round.
 
-    ``step_s`` is the mean time of a step, ``clock`` gives the session time.
+    ``step_s`` is the mean time of a step; ``clock`` returns the session time.
     """
     folder = Path(job.scratch).parent / FOLDER
     own = KeptAnswer(index=job.case, config=job.config)
@@ -55,7 +55,7 @@ def answer(job: Job, workload: Workload, step_s: float, clock: Callable[[], floa
         output = workload.answer(step_s)
         values = output.values.numpy().astype(_DTYPES[output.kind], copy=False)
         if not 0 < values.size <= MOST_VALUES:
-            raise BenchtuiError(f"an answer of {values.size:,} values; 1 to {MOST_VALUES:,} are compared")
+            raise BenchtuiError(f"the answer has {values.size:,} values; 1 to {MOST_VALUES:,} can be compared")
         own = msgspec.structs.replace(own, kind=output.kind)
         _keep(folder, own, values)
         found = Answer(kind=output.kind, amount=_amount(output.kind, values), digest=_digest(values))
@@ -118,7 +118,7 @@ def _compare(folder: Path, own: KeptAnswer, values: Values, baseline: AnsweredCa
 def _compare_waiting(
     folder: Path, other: KeptAnswer, own: KeptAnswer, values: Values
 ) -> Iterator[AnswerComparison]:
-    """Compare a case that answered before its baseline, unless it has been compared meanwhile."""
+    """Compare a case that answered before its baseline, unless it has already been compared."""
     path = _values(folder, other.index)
     if other.kind is None or own.kind is None or not path.exists():
         return
@@ -128,14 +128,14 @@ def _compare_waiting(
 
 
 def _keep(folder: Path, own: KeptAnswer, values: Values) -> None:
-    """Write the values, then the entry: who reads the entry finds the values."""
+    """Write the values before the entry, so that a reader of the entry finds the values."""
     folder.mkdir(parents=True, exist_ok=True)
     numpy.save(_values(folder, own.index), values)
     _note(folder, own)
 
 
 def _note(folder: Path, own: KeptAnswer) -> None:
-    """Write the entry in one piece: a case on another GPU may read it at any moment."""
+    """Write the entry atomically, because a case on another GPU may read it at any moment."""
     folder.mkdir(parents=True, exist_ok=True)
     whole = _entry(folder, own.index)
     whole.with_suffix(".new").write_bytes(msgspec.json.encode(own))

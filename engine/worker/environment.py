@@ -28,7 +28,7 @@ class _Moment(msgspec.Struct, frozen=True):
     """CPU time of all processes on the processors that the worker may use."""
     quota: QuotaUse | None
     throttled: int | None
-    """Number of times that heat throttled these processors."""
+    """Number of times that these processors were thermally throttled."""
 
     @classmethod
     def now(
@@ -48,7 +48,7 @@ class _Moment(msgspec.Struct, frozen=True):
 
 
 class EnvironmentProbe:
-    """Kernel counters, read on creation and once more in ``since``. Nothing runs in between."""
+    """Kernel counters, read on creation and once more in ``since``. The probe does nothing in between."""
 
     def __init__(self) -> None:
         self._processors = usable_processors()
@@ -75,7 +75,7 @@ class EnvironmentProbe:
 
 
 def _with_quota(environment: Environment, begin: QuotaUse, end: QuotaUse | None) -> Environment:
-    """Add what the CPU quota stopped between two readings."""
+    """Add the periods and the time in which the CPU quota stopped the group between two readings."""
     if end is None:
         return environment
     return replace(
@@ -87,7 +87,7 @@ def _with_quota(environment: Environment, begin: QuotaUse, end: QuotaUse | None)
 
 
 def _descendants_s() -> float:
-    """CPU time of running descendants, which count as the worker's own."""
+    """CPU time of running descendants, which counts as the worker's own."""
     found = none_on_error(lambda: psutil.Process().children(recursive=True)) or []
     times = [none_on_error(process.cpu_times) for process in found]
     return sum(each.user + each.system for each in times if each)

@@ -19,10 +19,10 @@ def isolate() -> None:
 
     Orphaned descendants become children, so that all are found when the process is killed.
     """
-    gc.enable()  # the fork server runs without it
+    gc.enable()  # the fork server runs without garbage collection
     os.setsid()
     leave_fork_server()
-    with suppress(OSError, AttributeError):  # Linux only; elsewhere the closed pipe ends it a step later
+    with suppress(OSError, AttributeError):  # Linux only; elsewhere a closed pipe ends it a step later
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     adopt_orphans()
     with suppress(OSError):

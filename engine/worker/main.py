@@ -83,7 +83,7 @@ class _Case:
                 self._emit(StepCostReport(work=self._step_cost(device, workload, typical)))
 
     def _report(self, work: Callable[[], T]) -> T | None:
-        """Return the result of work that sends its own outcome. If it raises, send the outcome instead."""
+        """Run work that sends its own outcome, and return its result. If it raises, send the outcome here."""
         try:
             return work()
         except CaseSkippedError as error:
@@ -101,7 +101,7 @@ class _Case:
         return device, workload, ended, typical
 
     def _explain(self) -> None:
-        """Prepare, warm up and profile the step. Nothing else of the case is reported."""
+        """Prepare, warm up and profile the step. Nothing else is reported for the case."""
         log = CompilerLog()
         log.attach()
         show_fused_kernels()
@@ -149,7 +149,7 @@ class _Case:
         limit_tokenizer_threads(self._job.config.tokenizer_threads or self._job.config.threads)
 
     def _with_variables(self, effective: Effective) -> Effective:
-        """Add the environment variables of the case, as this process has them."""
+        """Add the environment variables of the case, with their values in this process."""
         wanted = named_values.texts(self._job.config.env)
         if not wanted:
             return effective
@@ -195,14 +195,14 @@ class _Case:
         )
 
     def _answer(self, workload: Workload, typical: TypicalStep) -> None:
-        """Answer the probe, which changes nothing of what has been reported."""
+        """Answer the probe, which doesn't affect the results that have been reported."""
         if self._job.sweep.measure.answers and (
             answered := answers.answer(self._job, workload, typical.step_s, self._now_s)
         ):
             self._emit(answered)
 
     def _step_cost(self, device: Device, workload: Workload, typical: TypicalStep) -> StepCost:
-        """Return the cost of a step; in throughput mode with the number of its waits for the device."""
+        """Return the cost of a step, in throughput mode including the number of waits for the device."""
         work = measure_step_cost(workload, device, typical)
         if self._job.sweep.measure.mode == "latency":
             return work
@@ -243,7 +243,7 @@ class _Case:
         self._send(event)
 
     def _end_copy(self) -> NoReturn:
-        """Fail the case from a copy of the worker that the step forked and returned in."""
+        """Fail the case from a forked copy of the worker in which the step has returned."""
         failed = CaseFinished(
             t=self._now_s(), case=self._job.case, outcome="failed", reason=own.FORKED_STEP_REASON
         )

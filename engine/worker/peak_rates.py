@@ -18,14 +18,15 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks
 
 SETTLE_S, IDLE_S = 0.5, 1.25
-"""Pause in which power settles after a context was created, and the one in which it is read: five samples."""
+"""Seconds for the power to settle after a context is created, and seconds for reading it: five samples."""
 WARMUP_MS = {"cpu": 0.0, "cuda": 1000.0}
-"""Time of runs before those that count. A GPU starts at boost clock and comes down to what its power allows."""
+"""Time of the warm-up runs. A GPU starts at boost clock and slows down to what its power limit allows."""
 MEASURED_MS = {"cpu": 300.0, "cuda": 1000.0}
 BLOCK_MS, LEAST_RUNS = 50.0, 3
-"""Time of runs between two synchronizations, so that the device is never idle, and least number of runs."""
+"""Time of runs between two synchronizations, so that the device is never idle, and minimum number of runs."""
 SMALLEST, LARGEST = 256, 16_384
-"""Matrix rows. Doubled until a product is large enough for the device, or takes ``SLOW_MS``."""
+"""Limits for the number of matrix rows, which doubles until a product is large enough for the device or takes
+``SLOW_MS``."""
 LARGE = {"cpu": 2048, "cuda": 8192}
 QUICK_MS, SLOW_MS = 5.0, 250.0
 COPIED = {"cpu": 256_000_000, "cuda": 1_000_000_000}
@@ -39,13 +40,13 @@ class Measured(NamedTuple):
     sustained: float
     """Per second, by the median run."""
     burst: float
-    """The same by the fastest run."""
+    """Per second, by the fastest run."""
     how: str
     """How it was measured."""
 
 
 def main(device: str, kind: str, threads: int, idle_first: bool = False) -> PeaksReport:
-    """Measure both peaks, isolated as cases are; with ``idle_first`` after a pause with a context on a GPU."""
+    """Measure both peaks, isolated like a case. With ``idle_first``, first pause with a context on a GPU."""
     isolation.isolate()
     uuid, idle_span_s = idle_with_context(device) if idle_first and device != "cpu" else (None, None)
     begin_s = monotonic()
@@ -55,7 +56,7 @@ def main(device: str, kind: str, threads: int, idle_first: bool = False) -> Peak
 
 
 def idle_with_context(name: str) -> tuple[str | None, tuple[float, float] | None]:
-    """Create a context on a GPU and do nothing. Return the GPU's UUID, and begin and end of the pause."""
+    """Create a context on a GPU and stay idle. Return the GPU's UUID, and the start and end of the pause."""
     try:
         device = open_device(name)
         torch.zeros(1, device=device.torch_device).cpu()
@@ -133,7 +134,7 @@ def _rate(device: Device, run: Callable[[], object], amount: float, what: str) -
 
 
 def _times_ms(device: Device, run: Callable[[], object], steps: int, least_ms: float) -> list[float]:
-    """Return the times of runs in blocks of ``steps`` that take at least so long together."""
+    """Run blocks of ``steps`` runs for at least ``least_ms`` in total. Return the time of each run."""
     times_ms: list[float] = []
     while sum(times_ms) < least_ms or (least_ms and len(times_ms) < LEAST_RUNS):
         times_ms += [time.device_or_host_ms for time, _ in device.time_block(_step(run), steps)]

@@ -1,8 +1,8 @@
 """Preload: modules the fork server imports once, so that every worker starts with them.
 
-Nothing is computed here: a fork after OpenMP has started its threads would hang. Garbage collection is off
-during the imports, which saves a fifth of their time. The heap is then frozen, so that workers don't scan these
-objects (docs.python.org, gc.freeze). ``isolate`` turns collection on again.
+Nothing is computed here, because a fork after OpenMP has started its threads would hang. Garbage collection is
+off during the imports, which saves a fifth of their time. The heap is then frozen, so that workers don't scan
+these objects (docs.python.org, gc.freeze). ``isolate`` turns collection on again.
 """
 # ruff: noqa: E402
 

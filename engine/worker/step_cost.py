@@ -33,25 +33,26 @@ Step = Callable[[Lap], object]
 T = TypeVar("T")
 
 LONGEST_STEP_S = 12.0
-"""Longest step that is counted. An extra one beyond that would cost noticeable time."""
+"""Longest step that is counted. A longer extra step would take noticeable time."""
 BUSY_STEPS = 3
 LONGEST_BUSY_S = 1.0
 """Number of profiled steps, and the longest step that is profiled."""
 MAX_RUNS_S = 1.5
-"""Time of the partial steps that represent a long one, with one and two batches, over the longer one's."""
+"""Time of both partial steps that represent a long step, relative to that of the longer one: 1.5 because they
+have one and two batches."""
 EXIT_S = 2.0
 """Seconds left for the process to exit after counting and profiling."""
 _PROFILING_S = (PLAIN_STEPS + BUSY_STEPS) * LONGEST_BUSY_S * MAX_RUNS_S
 LONGEST_COUNTING_S = (STEP_COST_S - SEARCH_S - _PROFILING_S - LONGEST_BUSY_S - EXIT_S) / 2
-"""Time limit for counting one of two runs, which costs some microseconds per operator. Profiling precedes it; a
-step in which waits are counted and the exit follow it."""
+"""Time limit for counting one of two runs. Counting takes a few microseconds per operator. Profiling
+comes before it; a step that counts waits, and the exit, come after it."""
 LONGEST_WAITS_S = LONGEST_BUSY_S + _PROFILING_S
-"""Longest step whose waits are counted. One over ``LONGEST_BUSY_S`` isn't profiled, which leaves that time."""
+"""Longest step whose waits are counted. A step over ``LONGEST_BUSY_S`` isn't profiled, which leaves time."""
 
 _NO_KERNEL = "no GPU function is a known attention kernel"
 _NOT_PROFILED = "on a CPU, the kernel is known only for uncompiled code with fused attention"
 _NATIVE = ("aten", "prim", "prims", "profiler")
-"""Namespaces of torch's own operators. Those that compute are elementwise or known to the counter."""
+"""Namespaces of torch's own operators. Their compute operators are elementwise or known to the counter."""
 _GATHER_OPS = ("aten::embedding", "aten::index_select", "aten::index", "aten::gather")
 """Operators that read no more of their first input than they return."""
 
@@ -62,11 +63,11 @@ class TypicalStep(NamedTuple):
     step_s: float
     """Mean time of a step."""
     padded_tokens: int | None = None
-    """Median of their tokens, including padding. None if the task has none."""
+    """Median number of tokens per step, including padding. None if the task has none."""
 
 
 def count_waits(work: StepCost, workload: Workload, device: Device, step_s: float) -> StepCost:
-    """Add to the cost of a step how often the host waits for the device. Exceptions of the step are caught.
+    """Add the number of times the host waits for the device. Exceptions of the step are caught.
 
     A long step that accumulates batches is extrapolated, as in ``measure_step_cost``.
     """
@@ -101,7 +102,7 @@ def measure_step_cost(workload: Workload, device: Device, typical: TypicalStep) 
 
 
 def _runs(workload: Workload, step_s: float) -> list[tuple[Step, float]]:
-    """Return the step and its time, or for a long one steps with one of its batches and with two."""
+    """Return the step and its time; for a long step, partial steps with one and two of its batches."""
     if step_s <= LONGEST_BUSY_S or workload.accumulated <= 2:
         return [(workload.step, step_s)]
     batch_s = step_s / workload.accumulated
@@ -109,7 +110,7 @@ def _runs(workload: Workload, step_s: float) -> list[tuple[Step, float]]:
 
 
 def _whole(values: Sequence[float | None], batches: int) -> float | None:
-    """Return the value of a step with this many batches from those with one and with two, or its own."""
+    """Extrapolate the value of a step with this many batches from one and two; a single value is unchanged."""
     first, last = values[0], values[-1]
     return None if first is None or last is None else first + (batches - 1) * (last - first)
 

@@ -49,7 +49,7 @@ class RunningSpread(msgspec.Struct):
 
     @property
     def relative_std(self) -> float | None:
-        """Standard deviation divided by the mean. None below two values."""
+        """Standard deviation divided by the mean. None for fewer than two values."""
         n = len(self.ordered)
         return sqrt(self._squares / (n - 1)) / self.mean if n > 1 and self.mean > 0 else None
 

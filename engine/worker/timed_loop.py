@@ -150,6 +150,6 @@ def _steps(workload: Workload, device: Device, record: Recorder, amount: int) ->
 
 
 def _column(values: Iterable[Value | None]) -> list[Value] | None:
-    """Return the steps' values, or None if they have none."""
+    """Return the values of the steps, or None if there are none."""
     column = [value for value in values if value is not None]
     return column or None

@@ -6,11 +6,11 @@ from statistics import fmean, quantiles
 from benchtui.sessions.sweep import Measure
 
 WINDOW = 8
-"""Steps that must be stable. The rule is pyperf's, which uses 20; slow models can't afford that."""
+"""Number of steps that must be stable. The rule is pyperf's, which uses 20; slow models can't afford that."""
 MIN_STEPS = 3
 MAX_STEPS = 50
 MAX_MS = 15_000.0
-"""Caps on all steps, and on the time of all but the first, whose compilation alone may take longer."""
+"""Maximum number of steps, and maximum time of all steps but the first, which may take longer to compile."""
 
 QUARTILES_WITHIN = 0.05
 MEAN_FALLS, MEAN_RISES = -0.5, 0.1
@@ -20,7 +20,7 @@ MEAN_FALLS, MEAN_RISES = -0.5, 0.1
 def warmed_up(times_ms: Sequence[float], rules: Measure, missing_ms: float = 0.0) -> str | None:
     """Return the reason to end the warm-up after these steps, or None.
 
-    ``missing_ms`` is what the steps so far lack of the minimum time, at most 0 once they have taken it.
+    ``missing_ms`` is the rest of the minimum time after the steps so far; it is 0 or less once that has passed.
     """
     n = len(times_ms)
     if missing_ms > 0:
@@ -39,12 +39,12 @@ def warmed_up(times_ms: Sequence[float], rules: Measure, missing_ms: float = 0.0
 
 
 def steps_reason(planned: int, done: int, min_s: float | None) -> str:
-    """Return the reason to stop after a number of steps, of which a minimum time may have added some."""
+    """Return the reason to stop after a number of steps, including those added by a minimum time."""
     return f"{done} steps, for at least {min_s:g} s" if min_s and done > planned else f"{planned} steps"
 
 
 def stable(window_ms: Sequence[float]) -> bool:
-    """Whether a full window has no trend: its first value is no outlier and its halves agree."""
+    """Whether a full window has no trend: its first value isn't an outlier and its halves agree."""
     if len(window_ms) < WINDOW:
         return False
     low, _, high = _quartiles(window_ms[1:])

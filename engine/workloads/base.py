@@ -22,7 +22,7 @@ class StepCounts(msgspec.Struct, frozen=True):
 
 
 MOST_VALUES = 6_500_000
-"""Largest output that is kept: logits of 128 positions over GPT-2's vocabulary, 26 MB."""
+"""Maximum number of values in an output: logits of 128 positions over GPT-2's vocabulary, 26 MB."""
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -51,11 +51,11 @@ class Workload(Protocol):
     """Caveats that a reader of the results must know. Read again after ``end_measuring``."""
 
     def read_back(self) -> Effective:
-        """Return the applied options. Called again after measuring, once it shows whether torch compiled."""
+        """Return the applied options. Called again after measuring, once it is known whether torch compiled."""
         ...
 
     def begin_measuring(self) -> None:
-        """Prepare for the first measured step: every case measures the same batches, whatever its warm-up."""
+        """Prepare for the first measured step. Every case measures the same batches, whatever its warm-up."""
         ...
 
     def end_measuring(self) -> None:
@@ -67,23 +67,24 @@ class Workload(Protocol):
         ...
 
     def partial_step(self, lap: Lap, batches: int) -> Any:  # noqa: ANN401  (as above)
-        """Run a step that accumulates this many batches only."""
+        """Run a step that accumulates only this many batches."""
         ...
 
     def repeat_step(self, padded_tokens: int, *, one_batch: bool = False) -> int | None:
-        """Repeat the batches of a step with about this many tokens in all further ones.
+        """Repeat the batches of a step with about this many tokens in all further steps.
 
-        With ``one_batch`` they are all the same. Return its number of tokens, including padding. None if the
-        task doesn't choose its batches. Raises BenchtuiError if the operations of a step can't be counted.
+        With ``one_batch``, all batches of a step are the same. Return the number of tokens in a step, including
+        padding; None if the task doesn't choose its batches. Raises BenchtuiError if the operations of a step
+        can't be counted.
         """
         ...
 
     def count(self, done: Any) -> StepCounts:  # noqa: ANN401  (as above)
-        """Return the counts of a step from what it returned. Called outside the timed span."""
+        """Return the counts of a step from its return value. Called outside the timed span."""
         ...
 
     def answer(self, step_s: float) -> Output:
-        """Answer the probe: the same input for every case of this sequence length, whatever its batch size.
+        """Answer the probe, the same input for every case of this sequence length, whatever its batch size.
 
         Called after the last measured step, and possibly never. ``step_s`` is the mean time of a step.
         Raises BenchtuiError if the task has no answer, or if it would take too long.

@@ -19,7 +19,7 @@ from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.sweep import Config, Sweep
 
 POOLING_FILE = "1_Pooling/config.json"
-"""File in which models of the library sentence-transformers state their pooling."""
+"""File in which models of the library sentence-transformers declare their pooling."""
 _STATED = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_mean_tokens": "mean",
@@ -80,7 +80,7 @@ def pool(hidden: torch.Tensor, mask: torch.Tensor | None, pooling: str) -> torch
     """Return a vector per text, with shape (batch, dimensions), from hidden states (batch, length, dimensions).
 
     ``mean`` is over the tokens without padding, ``cls`` the first token and ``last`` the last one before any
-    padding. Without padding the mask, with shape (batch, length), is None.
+    padding. The mask has shape (batch, length); None without padding.
     """
     if pooling == "cls":
         return hidden[:, 0]
@@ -93,7 +93,7 @@ def pool(hidden: torch.Tensor, mask: torch.Tensor | None, pooling: str) -> torch
 
 
 def stated_pooling(location: ModelLocation) -> str:
-    """Return the pooling that the model states for sentence-transformers, or ``mean``."""
+    """Return the pooling that the model declares for sentence-transformers, or ``mean``."""
     offline = location.source != "hub" or not hub.reachable()
     try:
         path = cached_file(location.path, POOLING_FILE, local_files_only=offline)

@@ -20,7 +20,7 @@ from benchtui.sessions.payloads import Effective
 from benchtui.sessions.sweep import Config, Sweep
 
 Padding = dict[str, torch.Tensor]
-"""Inputs that describe the padding to the network: mask (batch, length) and, if it takes them, positions."""
+"""Inputs that describe the padding to the network: mask (batch, length) and, if accepted, positions."""
 LAST_LOGITS = ("logits_to_keep", "num_logits_to_keep")
 """Names, across transformers versions, of the option to compute only the last positions' logits."""
 
@@ -28,8 +28,8 @@ LAST_LOGITS = ("logits_to_keep", "num_logits_to_keep")
 class Generate(NetworkTask):
     """Generation of a fixed number of tokens per prompt. The loop is explicit, and nothing ends it early.
 
-    With a static cache only decoding is compiled, as in transformers' own ``generate``: its passes have one
-    shape, while prompts may differ in length.
+    With a static cache only decoding is compiled, as in transformers' own ``generate``: all its passes have the
+    same shape, while prompts may differ in length.
     """
 
     padding_side: Side = "left"
@@ -63,7 +63,7 @@ class Generate(NetworkTask):
         return StepOutput((mask,))
 
     def answer(self, step_s: float) -> Output:
-        """Return the tokens generated for the first rows, with the draft if any: (rows, new tokens)."""
+        """Return the tokens for the first rows, with shape (rows, new tokens), using the draft if any."""
         tokens = []
         for batch in self._probe(step_s):
             ids, mask = batch.inputs["input_ids"], batch.inputs.get("attention_mask")
@@ -98,7 +98,7 @@ class Generate(NetworkTask):
             self.marks = (*self.marks, f"the draft changes the output from new token {int(differ[0]) + 1} on")
 
     def read_back(self) -> Effective:
-        """Read the applied options back, with the share of drafted tokens that were accepted."""
+        """Read the applied options back, including the share of accepted draft tokens."""
         effective = super().read_back()
         return replace(effective, draft_acceptance=self._drafting.acceptance) if self._drafting else effective
 
@@ -127,7 +127,7 @@ class Generate(NetworkTask):
         return torch.cat(tokens, 1), output.past_key_values
 
     def _prefill(self, ids: torch.Tensor, padding: Padding) -> Any:  # noqa: ANN401  (classes of transformers)
-        """Pass the prompts through the network: through the uncompiled one with a static cache."""
+        """Pass the prompts through the network, which is uncompiled with a static cache."""
         inputs = {"input_ids": ids, **padding, **self._prefill_options}
         if self._static_cache is None:
             return self._forward(past_key_values=None, use_cache=True, **inputs)
@@ -170,7 +170,7 @@ class Generate(NetworkTask):
         return self._config.sequence_length + (self.new_tokens or 1) - 1
 
     def _make_static_cache(self) -> Any:  # noqa: ANN401
-        """Return the case's only static cache: a recorded CUDA graph reads and writes its addresses."""
+        """Return the only static cache of the case, because a recorded CUDA graph uses fixed addresses."""
         if int(transformers.__version__.partition(".")[0]) < 5:
             found = transformers.__version__
             raise CaseSkippedError(f"cache=static needs transformers 5 or later; {found} is installed")
@@ -202,7 +202,7 @@ class Generate(NetworkTask):
 
 def cache_mb(cache: Any) -> float:  # noqa: ANN401  (one of three layouts, by transformers version)
     """Size of all keys and values in a KV cache, in units of 10**6 bytes. Layers without any add nothing."""
-    if hasattr(cache, "layers"):  # of linear attention have neither, those that share another's have None
+    if hasattr(cache, "layers"):  # linear attention has neither; layers that share a cache have None
         columns = [getattr(layer, name, None) for layer in cache.layers for name in ("keys", "values")]
         tensors = [tensor for tensor in columns if tensor is not None]
     elif hasattr(cache, "key_cache"):

@@ -1,4 +1,4 @@
-"""Training of a causal language model: forward with labels, backward, one AdamW step."""
+"""Training of a causal language model: forward with labels, backward, one optimizer step."""
 
 from math import isfinite
 from typing import Any
@@ -15,7 +15,7 @@ from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep.options import SWITCH
 
 FIRST_STEPS = 10
-"""Number of first steps whose losses are the answer."""
+"""Number of initial steps whose losses are the answer."""
 IGNORED = -100
 """Label that the loss in transformers ignores. Used for padding."""
 
@@ -28,7 +28,7 @@ class LmTrain(NetworkTask):
     """
 
     _ready = False
-    """Whether there is an optimizer: the base class reads the options back before."""
+    """Whether there is an optimizer. The base class reads the options back before it is created."""
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
@@ -41,7 +41,7 @@ class LmTrain(NetworkTask):
             self._checkpoint_activations()
         self._keep_gradients = self.accumulated > 1 and config.uses_cuda_graphs
         if self._keep_gradients:
-            # otherwise the first ones would be in memory that the CUDA graph overwrites
+            # otherwise the first gradients would be in memory that the CUDA graph overwrites
             for parameter in self._network.parameters():
                 parameter.grad = torch.zeros_like(parameter)
         self._optimizer = optimizers.make(
@@ -58,7 +58,7 @@ class LmTrain(NetworkTask):
         self.effective = self.read_back()
 
     def _extend(self, network: Any) -> Any:  # noqa: ANN401  (a model of transformers)
-        """Add layers of Liger and adapters. Only the adapters are trained, if there are any."""
+        """Add Liger layers and adapters. If there are adapters, only they are trained."""
         if self._config.liger == "on":
             adapters.apply_liger(network)
         if self._config.lora == "off":
@@ -115,9 +115,9 @@ class LmTrain(NetworkTask):
             self.marks = (*self.marks, mark)
 
     def answer(self, step_s: float) -> Output:
-        """Return the losses of the first steps: from equal weights, over the first batches.
+        """Return the losses of the first steps, which start from equal weights and the first batches.
 
-        Those of the warm-up, as measured steps start again from the first batch with trained weights.
+        They are steps of the warm-up, because measured steps restart at the first batch with trained weights.
         """
         return Output("losses", torch.tensor(self._first_losses, dtype=torch.float64))
 

@@ -117,7 +117,7 @@ class CustomTask:
         """Do nothing: the marks are complete."""
 
     def step(self, lap: Lap) -> None:
-        """Run the user's step. What follows its last part is part ``rest``; without parts, all is ``step``."""
+        """Run the user's step. Time after its last part is part ``rest``; without parts, all is ``step``."""
         parts: list[str] = []
 
         def pass_on(part: str) -> None:
@@ -152,9 +152,9 @@ class CustomTask:
         return Effective(threads=torch.get_num_threads(), compiled=self._compiled(), others=others)
 
     def answer(self, step_s: float) -> Output:
-        """Return what ``answer()`` of the user's object returns: a tensor, or numbers, nested or not.
+        """Return the result of the user's ``answer()``: a tensor, or numbers, nested or not.
 
-        Raises BenchtuiError if it has no such method, or if that returns anything else.
+        Raises BenchtuiError if there is no such method, or if it returns anything else.
         """
         function = getattr(self._step, "answer", None)
         if function is None:

@@ -23,19 +23,19 @@ from benchtui.sessions.sweep import SYNTHETIC, Config, Sweep
 PAGE_TOKENS = 16
 """Tokens per page of the paged KV cache: the size that servers use, so that short requests waste little."""
 MOST_BATCH_TOKENS = 8192
-"""Most tokens in one pass; transformers' own default."""
+"""Maximum number of tokens in one pass; transformers' own default."""
 SHORTEST = 4
-"""Synthetic prompts have from one in this many of the sequence length to all of it."""
+"""Sequence length divided by the length of the shortest synthetic prompt. The longest has the full length."""
 MOST_TIMES = 1000
-"""Most times between tokens that are recorded per step: evenly spaced ranks of more."""
+"""Maximum number of times between tokens recorded per step. Of more, evenly spaced ranks are recorded."""
 WAIT_S = 1.0
 PAGED = "paged|"
-"""Prefix of transformers' name of an attention with a paged cache."""
+"""Prefix of transformers' names for attention with a paged cache."""
 UNCOUNTED = "continuous batching runs in a separate thread, which torch's counters don't see"
 
 
 class Served(msgspec.Struct, frozen=True):
-    """Result of a step: the tokens of each request, and when they came."""
+    """Result of a step: the tokens of each request, and their times."""
 
     prompts: list[list[int]]
     generated: list[list[int]]
@@ -43,16 +43,16 @@ class Served(msgspec.Struct, frozen=True):
 
 
 class ServeBatch(NetworkTask):
-    """Requests that are submitted together, and batched again in each pass.
+    """Requests that are submitted together, and rebatched in each pass.
 
-    The paged cache has room for all requests of a step, and shares no prefixes: all steps do the same work.
+    The paged cache has room for all requests of a step, and prefixes aren't shared: all steps do the same work.
     """
 
     _generated_tokens = 0
-    """Tokens that a request of the last step got."""
+    """Number of tokens generated for a request of the last step."""
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
-        """Load model and batches, and start transformers' manager. Raises BenchtuiError if it can't."""
+        """Load model and batches, and start transformers' manager. Raises BenchtuiError if that fails."""
         if _manager_config() is None:
             raise CaseSkippedError(
                 "serve-batch needs continuous batching, which requires transformers 5 or later"
@@ -87,19 +87,19 @@ class ServeBatch(NetworkTask):
         return Output("tokens", torch.tensor(self._serve(prompts[: self.probe_rows]).generated))
 
     def read_back(self) -> Effective:
-        """Read the applied options back; the paged attention by the name of its implementation."""
+        """Read the applied options back. Paged attention is reported by the name of its implementation."""
         found = super().read_back()
         return replace(found, attention=found.attention and found.attention.removeprefix(PAGED))
 
     def _prompts(self, lap: Lap) -> list[list[int]]:
-        """Return the next prompts without padding: texts as they are, synthetic ones cut to mixed lengths."""
+        """Return the next prompts without padding: texts unchanged, synthetic ones cut to mixed lengths."""
         batch = self._draw(lap)
         rows = zip(batch.inputs["input_ids"], batch.mask.bool(), strict=True)
         prompts: list[list[int]] = [row[mask].tolist() for row, mask in rows]
         return [prompt[: self._mixed_length(prompt)] for prompt in prompts] if self._mixes else prompts
 
     def _mixed_length(self, row: list[int]) -> int:
-        """Return the length of a synthetic prompt, which its first, random token decides."""
+        """Return the length of a synthetic prompt, derived from its first token, which is random."""
         longest = self._config.sequence_length
         shortest = max(1, longest // SHORTEST)
         return shortest + row[0] % (longest - shortest + 1)
@@ -132,7 +132,7 @@ class ServeBatch(NetworkTask):
             raise BenchtuiError("transformers' thread of continuous batching has ended")
 
     def _start(self) -> Any:  # noqa: ANN401  (a class of transformers)
-        """Start transformers' manager of requests, and serve one to see whether it can run the model."""
+        """Start transformers' request manager, and serve one request to check that it can run the model."""
         most = self._config.sequence_length + (self.new_tokens or 0)
         pages = self.samples * (-(-most // PAGE_TOKENS) + 1)
         settings = _manager_config()(
@@ -176,7 +176,7 @@ class ServeBatch(NetworkTask):
 
 
 def request_times(begin_s: float, arrivals_s: list[list[float]]) -> RequestTimes:
-    """Return the times of requests that were submitted at once, from when each of their tokens came."""
+    """Return the times of requests that were submitted together, from the arrival times of their tokens."""
     gaps = sorted(_ms(after - before) for arrived in arrivals_s for before, after in pairwise(arrived))
     if len(gaps) > MOST_TIMES:
         last = len(gaps) - 1
@@ -189,12 +189,12 @@ def request_times(begin_s: float, arrivals_s: list[list[float]]) -> RequestTimes
 
 
 def _ms(seconds: float) -> float:
-    """Return a time in milliseconds, in steps of 0.1 µs: more digits would only fill the session file."""
+    """Return a time in milliseconds, rounded to 0.1 µs. More digits would only enlarge the session file."""
     return max(round(1000 * seconds, 4), 0.0)
 
 
 def _manager_config() -> Any:  # noqa: ANN401  (a class of transformers)
-    """Return transformers' class of settings of continuous batching, or None before it had one."""
+    """Return transformers' settings class for continuous batching; None in versions without one."""
     try:
         from transformers import ContinuousBatchingConfig  # not in transformers 4
     except ImportError:
@@ -203,7 +203,7 @@ def _manager_config() -> Any:  # noqa: ANN401  (a class of transformers)
 
 
 def _stop_at_exit(manager: Any) -> None:  # noqa: ANN401
-    """Stop the manager's thread once the main one has ended: the process would wait for it forever."""
+    """Stop the manager's thread once the main thread has ended. The process would otherwise never exit."""
 
     def stop() -> None:
         threading.main_thread().join()
@@ -213,7 +213,7 @@ def _stop_at_exit(manager: Any) -> None:  # noqa: ANN401
 
 
 def _cache_mb(manager: Any) -> float | None:  # noqa: ANN401
-    """Return the size of the paged KV cache in units of 10**6 bytes; None if this version hides it."""
+    """Return the size of the paged KV cache in units of 10**6 bytes; None if this version doesn't expose it."""
     cache = getattr(getattr(manager, "batch_processor", None), "cache", None)
     stored = getattr(cache, "cache_tensor", None)
     return stored.numel() * stored.element_size() / 1e6 if isinstance(stored, torch.Tensor) else None

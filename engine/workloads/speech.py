@@ -1,4 +1,4 @@
-"""Speech recognition: features of audio clips, then the pass of a CTC model, or greedy decoding."""
+"""Speech recognition: features of audio clips, then one pass of a CTC model, or greedy decoding."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ class Speech(NetworkTask):
     """A transformers speech recognition model, fed with random audio.
 
     A CTC model classifies each frame. A model with a decoder generates a fixed number of tokens per clip, since
-    random audio has no words that would end it.
+    random audio has no words that would end generation.
     """
 
     _decodes = False

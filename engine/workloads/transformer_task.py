@@ -25,17 +25,17 @@ LONGEST_ANSWER_S = 15.0
 
 
 class ProbeBatch(msgspec.Struct, frozen=True):
-    """Batch of the probe on the device, shaped as the measured ones so that nothing is compiled again."""
+    """Batch of the probe on the device, shaped like the measured ones so that nothing is recompiled."""
 
     rows: int
-    """Number of its first samples that count: rows, unless the batch is packed."""
+    """Number of its first samples that belong to the probe: rows, unless the batch is packed."""
     mask: torch.Tensor
     """Attention mask on the host, with shape (batch, length)."""
     inputs: dict[str, torch.Tensor]
 
     @property
     def samples(self) -> list[tuple[int, torch.Tensor]]:
-        """Row of the output and mask over its positions, for each sample that counts."""
+        """Row of the output and mask over its positions, for each sample of the probe."""
         if "position_ids" not in self.inputs:
             return [(row, self.mask[row]) for row in range(self.rows)]
         number = (self.inputs["position_ids"][0].cpu() == 0).cumsum(0) - 1
@@ -58,7 +58,7 @@ class NetworkTask:
     kv_cache_mb: float | None = None
     accumulated = 1
     probe_rows = 4
-    """Rows of the data set that the probe consists of: the first ones."""
+    """Number of rows at the start of the data set that form the probe."""
 
     def __init__(self, sweep: Sweep, config: Config, device: Device, auto: Any) -> None:  # noqa: ANN401  (one of transformers' Auto classes)
         """Load network and batches. Raises BenchtuiError if either is unavailable.
@@ -122,9 +122,9 @@ class NetworkTask:
         raise AssertionError("the task doesn't accumulate batches")
 
     def count(self, done: StepOutput) -> StepCounts:
-        """Count a step's tokens by its attention masks, plus generated ones, and read its loss.
+        """Count a step's tokens by its attention masks, plus generated tokens, and read its loss.
 
-        Without masks its samples aren't texts.
+        Without masks, the samples aren't texts, and there is nothing to count.
         """
         if not done.masks:
             return StepCounts()
@@ -148,18 +148,18 @@ class NetworkTask:
         return copies * found + self._generated
 
     def answer(self, step_s: float) -> Output:
-        """Raise BenchtuiError: a task has an answer only if it defines one."""
+        """Raise BenchtuiError. Only subclasses that define an answer have one."""
         raise BenchtuiError("this task has no answer to compare")
 
     def _probe(self, step_s: float) -> Iterator[ProbeBatch]:
-        """Yield batches that contain the first rows of the data set. Raises BenchtuiError if it takes long."""
+        """Yield batches with the first rows of the data set. Raises BenchtuiError if that takes too long."""
         self._begin_probe(step_s)
         for done in range(0, self.probe_rows, self._config.batch_size):
             mask, inputs = self._next(lambda part: None)
             yield ProbeBatch(min(self.probe_rows - done, self._config.batch_size), mask, inputs)
 
     def _begin_probe(self, step_s: float) -> None:
-        """Return to the first batch. Raises BenchtuiError if passes over the rows of the probe take long."""
+        """Return to the first batch. Raises BenchtuiError if passes over the probe would take too long."""
         passes = ceil(self.probe_rows / self._config.batch_size)
         if passes * step_s > LONGEST_ANSWER_S:
             raise BenchtuiError(
@@ -169,7 +169,7 @@ class NetworkTask:
         self._draw = self._batches.draw
 
     def _extend(self, network: Any) -> Any:  # noqa: ANN401  (a model of transformers)
-        """Return the network with what the task adds to it before it is compiled."""
+        """Return the network with the layers that the task adds before compilation."""
         return network
 
     @property
@@ -208,7 +208,7 @@ class NetworkTask:
         return moved.to(dtype) if moved.is_floating_point() else moved
 
     def _to_host(self, result: torch.Tensor) -> None:
-        """Copy a result to the host, in throughput mode to one pinned buffer for all steps."""
+        """Copy a result to the host; in throughput mode on a GPU, to one pinned buffer for all steps."""
         if not self._pins:
             result.cpu()
             return
@@ -217,7 +217,7 @@ class NetworkTask:
         self._results.copy_(result, non_blocking=True)
 
     def _fill_pinned_pool(self) -> None:
-        """Pin the batches of a block and release them: pinning other memory while measuring would cost time."""
+        """Pin and release the batches of a block, because pinning new memory while measuring takes time."""
         count = THROUGHPUT_BLOCK * self.samples // self._config.batch_size
         batches = [self._batches.draw(lambda part: None) for _ in range(count)]
         pinned = [tensor.pin_memory() for batch in batches for tensor in batch.inputs.values()]
@@ -247,7 +247,7 @@ class NetworkTask:
         return "longest" if self._shorter else "max" if self._padded else None
 
     def _require_packing(self) -> None:
-        """Raise CaseSkippedError if the network mixes the samples of a row: if one changes another's logits."""
+        """Raise CaseSkippedError if one sample of a packed row changes the logits of another."""
         places = torch.arange(4, device=self._device)
         positions, second = places.repeat(2)[None], places + 5
         logits = []

@@ -1,1 +1,1 @@
-"""Explaining cases: the queue of profiled cases, and those of recorded sessions."""
+"""Explaining cases: the queue of cases to profile, and profiling for recorded sessions."""

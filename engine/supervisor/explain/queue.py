@@ -1,4 +1,4 @@
-"""Explanations: cases that are run again and profiled, one at a time while no case is measured."""
+"""Explanations: cases that are rerun and profiled, one at a time, while no case is measured."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,11 +35,11 @@ class Explanations:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds until ``advance`` must be called in any case; None while nothing runs."""
+        """Seconds until ``collect`` must be called even if no source is readable; None while no case runs."""
         return self._run.left_s if self._run else None
 
     def add(self, cases: Iterable[CaseState]) -> None:
-        """Add cases, unless they wait already."""
+        """Add cases that aren't queued yet."""
         known = {case.index for case in self._waiting}
         self._waiting.extend(case for case in cases if case.index not in known)
 

@@ -1,4 +1,4 @@
-"""Explanation of a recorded session's cases: the same machine is required, and profiles are appended."""
+"""Explanation of a recorded session's cases, on the same machine. Profiles are appended to the session."""
 
 from collections.abc import Callable
 from importlib import metadata
@@ -72,7 +72,7 @@ class RecordedExplanations:
         return self._queue.running is not None
 
     def _append(self, event: Explained) -> None:
-        """Append a profile at the end of the session's time, which doesn't go on."""
+        """Append a profile with the session's last time, because profiling doesn't extend the session time."""
         event = replace(event, t=self._session.now_s, changed=self._changed)
         if not self._stopped:
             self._journal.append(cut_long_texts(event, lambda text: "see the output of the profiled case"))
@@ -109,7 +109,7 @@ class RecordedExplanations:
                 )
 
     def _changes(self, path: Path) -> tuple[str, ...]:
-        """Return what has changed since. Raises BenchtuiError unless that is allowed."""
+        """Return the changes since the session was recorded. Raises BenchtuiError unless they are allowed."""
         changed = changes(self._session, self._executor.host, metadata.version("benchtui"))
         if changed and not self._options.anyway:
             raise BenchtuiError(

@@ -19,12 +19,12 @@ class CudaPresence(msgspec.Struct, frozen=True):
     """Number of CUDA devices that cases can use here."""
 
     count: int | None = None
-    """None if it can't be known without torch."""
+    """None if it can't be determined without torch."""
     reason: str = ""
     """Why there is none."""
 
     def missing_reason(self, config: Config) -> str:
-        """Return why a case's device isn't on this machine; empty if it is, or if that isn't known."""
+        """Return why a case's device isn't on this machine; empty if it is, or if that is unknown."""
         index = config.device.partition("cuda:")[2]
         if self.count is None or not index.isdecimal() or int(index) < self.count:
             return ""
@@ -34,7 +34,7 @@ class CudaPresence(msgspec.Struct, frozen=True):
 
 
 def find_cuda() -> CudaPresence:
-    """Count the CUDA devices by torch's build and the NVIDIA driver. Takes some milliseconds."""
+    """Count the CUDA devices, based on torch's build and the NVIDIA driver. Takes a few milliseconds."""
     build = _torch_build()
     if build is None or build.get("hip"):
         return CudaPresence()
@@ -51,7 +51,7 @@ def find_cuda() -> CudaPresence:
 
 
 def _torch_build() -> dict[str, bool] | None:
-    """Return whether torch was built for CUDA and for ROCm, as its files say; None if they don't."""
+    """Return whether torch was built for CUDA and for ROCm, according to its files; None if unknown."""
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
         return None

@@ -1,4 +1,4 @@
-"""GPM: how busy the units of a GPU are, from its hardware counters, on Hopper and newer.
+"""GPM: activity of the units of a GPU, from its hardware counters, on Hopper and newer.
 
 Each value is the mean between two samples of the counters. See "GPM Functions" in nvml.h.
 """
@@ -48,7 +48,7 @@ class GpmReading:
         self._lock = threading.Lock()
 
     def read(self, handle: object) -> dict[str, float]:
-        """Return the means since the last call by name. Empty at the first call, or if they can't be read.
+        """Return the means since the last call, by name. Empty for the first call, or if they can't be read.
 
         Raises NVMLError if the GPU is lost.
         """
@@ -99,7 +99,7 @@ class GpmReading:
         return query
 
     def _values(self, query: Any) -> dict[str, float]:  # noqa: ANN401
-        """Return the values of an answered query, and set the reasons for those that it refused."""
+        """Return the values of an answered query, and set the reasons for missing values."""
         found, absent = {}, {}
         for place, (name, (_, factor)) in enumerate(METRICS.items()):
             metric = query.metrics[place]

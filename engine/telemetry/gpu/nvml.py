@@ -90,7 +90,7 @@ class Nvml:
 
 
 class _Readable(Protocol[Value]):
-    """Something to read of one GPU."""
+    """A metric that can be read from one GPU."""
 
     def read(self, handle: object) -> Value | None:
         """Return the value, or None. Raises NVMLError if the GPU is lost."""
@@ -98,7 +98,7 @@ class _Readable(Protocol[Value]):
 
 
 class _Reading(Generic[T]):
-    """One metric of one GPU, with the functions still worth trying, best first."""
+    """One metric of one GPU, with the functions that may still work, best first."""
 
     def __init__(
         self, convert: Callable[[Any], T], *functions: Callable[..., Any], of: int | None = None
@@ -106,7 +106,7 @@ class _Reading(Generic[T]):
         self.reason: str | None = None
         """Reason why the last read failed. None if it succeeded."""
         self.answered_by: Callable[..., Any] | None = None
-        """Function that gave the latest value."""
+        """Function that returned the latest value."""
         self._convert = convert
         self._functions = functions
         self._arguments = () if of is None else (of,)
@@ -191,23 +191,23 @@ def _p_state(number: int) -> int | None:
 
 
 def _is_mig(modes: Sequence[int]) -> bool:
-    """Whether MIG is on now. The second mode is that after the next reset."""
+    """Whether MIG is on now. The second mode applies after the next reset."""
     return bool(modes[0] == pynvml.NVML_DEVICE_MIG_ENABLE)
 
 
 def _first(modes: Sequence[int]) -> bool:
-    """Whether a mode is on now. The second value is that after the next reset."""
+    """Whether a mode is on now. The second value applies after the next reset."""
     return bool(modes[0])
 
 
 def _pcie_link(handle: object) -> str:
-    """Fastest generation, as the link slows down while idle, and current width of the link."""
+    """Maximum generation, because the link slows down while idle, and current width of the link."""
     generation = pynvml.nvmlDeviceGetMaxPcieLinkGeneration(handle)
     return f"gen {generation} x{pynvml.nvmlDeviceGetCurrPcieLinkWidth(handle)}"
 
 
 def _application_clock(kind: int) -> _Reading[float]:
-    """Requested application clock, of SM or memory. NVML can't read locked clocks, another setting."""
+    """Requested application clock, of SM or memory. NVML can't read locked clocks, a different setting."""
     return _Reading(float, *_known("nvmlDeviceGetApplicationsClock"), of=kind)
 
 
@@ -224,7 +224,7 @@ def _slowdown_temperature() -> _Reading[float]:
 
 
 class _Readings:
-    """Metrics sampled of one GPU. The names are those of the journal's columns."""
+    """Metrics sampled from one GPU. Their names are the journal's column names."""
 
     def __init__(self) -> None:
         self.power_w = _Reading(_thousandth, _instant_power_mw, *_known("nvmlDeviceGetPowerUsage"))
@@ -288,7 +288,7 @@ class _Device:
 
         self.activity = GpmReading(self.gpu.mig)
         self._averages_power = self.read(_Reading(bool, _averages_power)) is not False
-        """Whether the older power query averages. Assumed of a GPU that doesn't report its generation."""
+        """Whether the older power query averages. Assumed for a GPU that doesn't report its generation."""
 
     def read(self, reading: "_Readable[T]") -> T | None:
         """Return a value, or None if it can't be read. A lost GPU isn't queried again."""

@@ -31,7 +31,7 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     performance_state: int | None
     """Number of the P-state, from 0 for the highest performance to 15."""
     throttle: str | None
-    """Reasons that hold the clock down, named as in ``payloads`` and joined by ``+``; empty without any."""
+    """Reasons for a reduced clock, named as in ``payloads`` and joined by ``+``; empty if there are none."""
     energy_j: float | None
     """Running total. Only differences are meaningful."""
     absent: dict[str, str]
@@ -49,7 +49,7 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
 class GpuReader(Protocol):
     """Open connection to a vendor's driver and its GPUs.
 
-    Thread-safe. Its methods don't raise: a failed reading is None, in samples with its reason.
+    Thread-safe. Its methods don't raise: a failed reading is None. Samples include the reason.
     """
 
     driver: str
@@ -68,7 +68,7 @@ class GpuReader(Protocol):
     def processes(self, uuid: str) -> dict[int, float | None] | None:
         """Return the compute processes on a GPU: memory in MB by pid. None if unavailable.
 
-        The engine calls this once a second at most, as drivers may hold a lock for long.
+        The engine calls this at most once per second, because drivers may hold a lock for a long time.
         """
         ...
 

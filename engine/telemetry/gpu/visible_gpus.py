@@ -14,10 +14,10 @@ def visible_devices_setting() -> str | None:
 
 
 def visible_gpus(gpus: Sequence[Gpu], setting: str | None) -> int:
-    """Count the GPUs visible with a value of ``CUDA_VISIBLE_DEVICES``; None means unset.
+    """Count the GPUs that a value of ``CUDA_VISIBLE_DEVICES`` makes visible; None means unset.
 
-    Entries are indices or UUID prefixes. Those from the first that names no GPU on are ignored (CUDA C++
-    Programming Guide, CUDA environment variables). A MIG device is assumed to exist.
+    Entries are indices or UUID prefixes. The first entry that matches no GPU and all later ones are ignored
+    (CUDA C++ Programming Guide, CUDA environment variables). A MIG device is assumed to exist.
     """
     if setting is None:
         return len(gpus)

@@ -13,21 +13,21 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.profiles import FamilyName, FamilyTime, KernelTime
 
 MOST_KERNELS = 40
-"""Most operators or kernels that are kept: more than a page shows, so that two cases can be compared."""
+"""Maximum number of operators or kernels to keep: more than a page shows, so that two cases can be compared."""
 LEAST_CHOSEN_FROM = 4
-"""Least number of blocks from which typical ones are chosen."""
+"""Minimum number of blocks for choosing typical ones."""
 LONG_GAP_NS = 200_000
-"""Shortest gap that may be a sleep. Those between operators are shorter."""
+"""Shortest gap that may be a sleep. Gaps between operators are shorter."""
 TOKENIZER_PART = "tokenize"
 _STREAMING: tuple[FamilyName, ...] = ("elementwise", "copy", "optimizer")
-"""Families whose operators read all of their inputs once. A lookup reads a part of them."""
+"""Families whose operators read all of their inputs once. A lookup reads only part of its inputs."""
 
 _LAUNCHES = ("cudaLaunch", "cuLaunch", "cudaMemcpy", "cudaMemset", "cudaGraphLaunch", "hipLaunch", "hipMemcpy")
 _RUNTIME = ("cuda", "cuLaunch", "cuMem", "cuStream", "cuCtx", "cuKernel", "cuLibrary", "hip")
 
 
 class Segment(NamedTuple):
-    """Time of the main thread in one event itself, outside of those that it calls."""
+    """Time of the main thread in one event itself, excluding the events that it calls."""
 
     begin_ns: int
     end_ns: int
@@ -36,9 +36,9 @@ class Segment(NamedTuple):
 
 
 def typical_blocks(blocks: Sequence[ProfiledEvent]) -> list[ProfiledEvent]:
-    """Return the half of the blocks nearest to the median in time, in order; all of a few.
+    """Return the half of the blocks whose times are closest to the median, in order, or all if there are few.
 
-    A step that something else disturbed says nothing about the case.
+    A step disturbed by other activity isn't representative of the case.
     """
     if len(blocks) < LEAST_CHOSEN_FROM:
         return list(blocks)
@@ -59,7 +59,7 @@ class HostTimeline:
         if not blocks:
             raise BenchtuiError("the profiler recorded no step")
         self.blocks = typical_blocks(blocks)
-        """Blocks that the breakdown is about."""
+        """Blocks that the breakdown covers."""
         thread = blocks[0].track
         main = [each for each in host if each.track == thread]
         self.steps = [each for each in main if each.name == STEP and self.covers(each)]
@@ -74,14 +74,14 @@ class HostTimeline:
             self._nest(block)
 
     def names_around(self, index: int) -> Iterator[str]:
-        """Yield the names of the events around one, the closest first."""
+        """Yield the names of the events that enclose an event, innermost first."""
         parent = self.parents[index]
         while parent is not None:
             yield self.events[parent].name
             parent = self.parents[parent]
 
     def is_called(self, index: int) -> bool:
-        """Return whether an event is an operator that no other one calls."""
+        """Return whether an event is an operator that isn't called by another operator."""
         return is_operator(self.events[index].name) and not any(map(is_operator, self._called_within(index)))
 
     def _called_within(self, index: int) -> Iterator[str]:
@@ -98,7 +98,7 @@ class HostTimeline:
 
     @property
     def span_ns(self) -> int:
-        """Time of all blocks."""
+        """Total time of all blocks."""
         return sum(block.end_ns - block.begin_ns for block in self.blocks)
 
     def _nest(self, block: ProfiledEvent) -> None:
@@ -120,7 +120,7 @@ class HostTimeline:
         self._add(reached_ns, block.end_ns, None)
 
     def _close(self, stack: list[int], until_ns: int, reached_ns: int) -> int:
-        """Leave the events that end by a moment; return the time that the segments reach."""
+        """Close the events that end by a moment; return the time up to which there are segments."""
         while stack and self.events[stack[-1]].end_ns <= until_ns:
             owner = stack.pop()
             reached_ns = self._add(reached_ns, self.events[owner].end_ns, owner)
@@ -136,7 +136,7 @@ class HostTimeline:
         return max(begin_ns, end_ns)
 
     def _part_ends_within(self, begin_ns: int, end_ns: int) -> Sequence[int]:
-        """Return the ends of parts between two moments: a gap is divided there."""
+        """Return the ends of parts between two moments, at which a gap is split."""
         ends = self._part_ends_ns
         return ends[bisect_right(ends, begin_ns) : bisect_left(ends, end_ns)]
 
@@ -181,7 +181,7 @@ class _Kernels:
         self._ns[key] += time_ns
 
     def longest(self) -> tuple[KernelTime, ...]:
-        """Return the most expensive ones."""
+        """Return the most expensive operators or kernels."""
         return tuple(self._time(key, ns) for key, ns in self._ns.most_common(MOST_KERNELS))
 
     def _time(self, key: "_Key", time_ns: int) -> KernelTime:
@@ -206,10 +206,10 @@ _Key = tuple[str, FamilyName, str | None, str | None]
 def break_down(
     events: Sequence[ProfiledEvent], host: HostTimeline, asleep_ms: float, *, on_gpu: bool
 ) -> Breakdown:
-    """Return where the time of the steps goes: of the GPU's work if the case runs on one, else of the host's.
+    """Break down the time of the steps: GPU work if the case runs on a GPU, else host work.
 
-    ``asleep_ms`` is the time per step in which the main thread slept, outside of the tokenizer.
-    Raises BenchtuiError if the profiler saw no work on the GPU.
+    ``asleep_ms`` is the time per step in which the main thread slept, outside the tokenizer.
+    Raises BenchtuiError if the profiler recorded no work on the GPU.
     """
     if on_gpu:
         return _of_gpu(events, host, asleep_ms)
@@ -259,7 +259,7 @@ def _of_gpu(events: Sequence[ProfiledEvent], host: HostTimeline, asleep_ms: floa
 
 
 class _Launchers:
-    """Operators of the host by the work that they launched on the GPU."""
+    """Host operators by the GPU work that they launched."""
 
     def __init__(self, events: Sequence[ProfiledEvent], host: HostTimeline) -> None:
         self._host = host
@@ -267,7 +267,7 @@ class _Launchers:
         self._others = {each.id: each for each in events if each.id and not each.on_gpu}
 
     def of(self, work: ProfiledEvent) -> tuple[FamilyName, ProfiledEvent | None]:
-        """Return the family of some work on the GPU, and the operator that launched it."""
+        """Return the family of a kernel or copy on the GPU, and the operator that launched it."""
         operator, place = self._others.get(work.launched_by), self._places.get(work.launched_by)
         around: tuple[str, ...] = (operator.name,) if operator else ()
         if place is not None:
@@ -276,7 +276,7 @@ class _Launchers:
 
 
 class _GpuTime:
-    """Times of the GPU: busy by family and kernel, and its idle spans. Overlapping work counts once."""
+    """GPU time: busy time by family and kernel, and idle spans. Overlapping work counts once."""
 
     def __init__(self, launchers: _Launchers, kernels: _Kernels) -> None:
         self._launchers = launchers
@@ -285,7 +285,7 @@ class _GpuTime:
         self.idle: list[tuple[int, int]] = []
 
     def add(self, work: Sequence[ProfiledEvent], block: ProfiledEvent) -> None:
-        """Add the work within a block of steps, ordered by its beginning."""
+        """Add the work within a block of steps. ``work`` is ordered by start time."""
         reached_ns = block.begin_ns
         for each in work:
             if each.end_ns <= block.begin_ns or each.begin_ns >= block.end_ns:
@@ -304,7 +304,7 @@ class _GpuTime:
 
 
 def _idle_causes(host: HostTimeline, idle: Sequence[tuple[int, int]]) -> tuple[Counter[FamilyName], int]:
-    """Return the idle time of the GPU by what the host did, and how much of it are long gaps of the host."""
+    """Return the GPU's idle time by host activity, and the part of it that falls into long gaps of the host."""
     causes, long_ns, place = Counter[FamilyName](), 0, 0
     segments = host.segments
     for begin_ns, end_ns in idle:
@@ -335,7 +335,7 @@ def _host_family(host: HostTimeline, owner: int) -> FamilyName:
 
 
 def _move_waiting(spent: Counter[FamilyName], long_ns: int, asleep_ms: float, steps: int) -> None:
-    """Take the time asleep out of the gaps: no more than that of long gaps, in which no operator ran."""
+    """Move the time asleep from Python to waiting, up to the time of long gaps, in which no operator ran."""
     asleep_ns = min(long_ns, round(asleep_ms * 1e6 * steps))
     if asleep_ns > 0:
         spent["wait"] += asleep_ns

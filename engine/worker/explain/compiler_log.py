@@ -1,4 +1,4 @@
-"""Compiler log: graph breaks and recompiles, with place and reason, from the log of torch's compiler."""
+"""Compiler log: graph breaks and recompiles, with location and reason, from the log of torch's compiler."""
 
 import logging
 import re
@@ -10,7 +10,7 @@ from torch._logging._internal import set_logs
 from benchtui.sessions.profiles import GraphBreak, Recompile
 
 MOST_ENTRIES = 20
-"""Most places of each kind that are kept."""
+"""Maximum number of entries of each kind to keep."""
 MOST_CHARS = 400
 
 _BREAK = re.compile(
@@ -22,7 +22,7 @@ _GUARD = re.compile(r"^\s*-\s*(?:\d+(?:/\d+)*:\s*)?(?P<guard>\S.*)$", re.M)
 
 
 class CompilerLog(logging.Handler):
-    """Log handler that keeps graph breaks and recompiles. Attach it before anything is compiled."""
+    """Log handler that collects graph breaks and recompiles. Attach it before anything is compiled."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class CompilerLog(logging.Handler):
         self._recompiles: Counter[tuple[str, str]] = Counter()
 
     def attach(self) -> None:
-        """Let torch log both kinds, and listen."""
+        """Make torch log both kinds, and add this handler to its loggers."""
         set_logs(graph_breaks=True, recompiles=True)
         logging.getLogger("torch._dynamo").addHandler(self)
         for name in list(logging.Logger.manager.loggerDict):
@@ -38,7 +38,7 @@ class CompilerLog(logging.Handler):
                 logging.getLogger(name).addHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a message about a graph break or a recompile, in whatever wording this release has."""
+        """Collect a message about a graph break or a recompile, in the wording of old and new releases."""
         text = record.getMessage()
         if found := _RECOMPILE.search(text):
             guard = _GUARD.search(found["rest"])
@@ -58,7 +58,7 @@ class CompilerLog(logging.Handler):
 
 
 def show_fused_kernels() -> None:
-    """Let compiled code of a CPU name its fused kernels. Call it before anything is compiled."""
+    """Make compiled CPU code report its fused kernels by name. Call it before anything is compiled."""
     inductor.cpp.enable_kernel_profile = True
 
 
@@ -67,7 +67,7 @@ def _function(found: re.Match[str]) -> str:
 
 
 def _reason(text: str) -> str:
-    """Return the explanation in torch's text; that of older releases is its first line."""
+    """Return the explanation in torch's text; in older releases it is the first line."""
     lines = [line.strip() for line in text.strip().splitlines()]
     explained = next((line for line in lines if line.startswith(_EXPLANATION)), None)
     return explained.removeprefix(_EXPLANATION).strip() if explained else lines[0] if lines else "unknown"

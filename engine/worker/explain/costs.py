@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 Shapes = Sequence[Sequence[int]]
-"""Shape of each input; empty for one that is no tensor, or a scalar."""
+"""Shape of each input; empty for a scalar, or an input that isn't a tensor."""
 
 ITEM_BYTES = {
     "double": 8,
@@ -29,7 +29,7 @@ def flops(operator: str, shapes: Shapes) -> float | None:
     formula = _FORMULAS.get(operator)
     try:
         return None if formula is None else float(formula([list(shape) for shape in shapes if shape]))
-    except (ValueError, IndexError):  # inputs of another kind than the formula's
+    except (ValueError, IndexError):  # the inputs don't match the formula
         return None
 
 
@@ -72,7 +72,7 @@ def _linear(inputs: Sequence[int], weight: Sequence[int]) -> int:
 
 
 def _attention(query: Sequence[int], key: Sequence[int], products: int) -> int:
-    """Products of (batch, heads, queries, width) with keys (batch, heads, keys, width), or their values."""
+    """Multiply (batch, heads, queries, width) by keys or values (batch, heads, keys, width)."""
     batch, heads, queries, width = query
     return products * 2 * batch * heads * queries * key[2] * width
 

@@ -1,4 +1,4 @@
-"""Families of operators and kernels, by their names and those of the operators around them."""
+"""Families of operators and kernels, by their names and those of the enclosing operators."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ _AROUND: tuple[tuple[str, FamilyName], ...] = (
     (r"^Optimizer\.(step|zero_grad)#", "optimizer"),
     (r"scaled_dot_product|ScaledDotProduct|flex_attention|FlexAttention|_efficient_attention", "attention"),
 )
-"""Families of everything within such an operator or annotation."""
+"""Families of everything within a matching operator or annotation."""
 
 _NAMES: tuple[tuple[str, FamilyName], ...] = (
     (r"nccl|c10d::|gloo|all_?reduce|all_?gather|reduce_?scatter|broadcast_(?:coalesced)?$", "collective"),
@@ -47,7 +47,7 @@ _NAMES: tuple[tuple[str, FamilyName], ...] = (
         "elementwise",
     ),
 )
-"""Families by the operator's or kernel's own name; the first match counts."""
+"""Families by the operator's or kernel's own name; the first match wins."""
 
 _ELEMENTWISE = re.compile(
     r"aten::(?:(?:add|sub|mul|div|pow|sqrt|rsqrt|exp|log|neg|abs|sum|mean|clamp|cumsum|cos|sin|erf|lerp|addcmul"
@@ -72,7 +72,7 @@ def is_operator(name: str) -> bool:
 
 
 def family_of(name: str, around: Iterable[str] = ()) -> FamilyName:
-    """Return the family of an operator or kernel within others, whose names are ``around``."""
+    """Return the family of an operator or kernel. ``around`` has the names of the enclosing operators."""
     for each in (name, *around):
         for pattern, family in _around:
             if pattern.search(each):

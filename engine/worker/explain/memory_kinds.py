@@ -1,4 +1,4 @@
-"""Memory by kind: weights, gradients, optimizer state and the rest of what a step holds at its peak."""
+"""Memory by kind: weights, gradients, optimizer state and the rest of a step's memory at its peak."""
 
 import gc
 from collections.abc import Callable, Iterable, Iterator
@@ -10,14 +10,14 @@ from torch.profiler import ProfilerActivity, profile
 from benchtui.sessions.profiles import MemoryKinds
 
 STEPS = 2
-"""Steps of which the memory is followed. The growth is that of the step that grew least."""
+"""Number of steps whose memory is tracked. The reported growth is the smallest among them."""
 
 
 def memory_kinds(step: Callable[[], object], device: torch.device, cache_mb: float | None) -> MemoryKinds:
     """Run steps and count their memory by kind.
 
     Parameters, gradients and optimizer state are those of all modules and optimizers of the process. The rest
-    is what the step allocates beyond them, from the allocator's history.
+    is the step's additional allocation, from the allocator's history.
     """
     weights, held_gradients, pending_gradients, state = _counted(device)
     follow = _follow_gpu if device.type == "cuda" else _follow_cpu
@@ -36,7 +36,7 @@ def memory_kinds(step: Callable[[], object], device: torch.device, cache_mb: flo
 
 
 def _counted(device: torch.device) -> tuple[int, int, int, int]:
-    """Return bytes of weights, gradients that exist, gradients that a step will allocate, optimizer state."""
+    """Return the bytes of weights, existing gradients, gradients that a step will allocate, optimizer state."""
     living = gc.get_objects()
     weights = [tensor for module in _of_type(living, torch.nn.Module) for tensor in _own_tensors(module)]
     tuned = list(_of_type(living, torch.optim.Optimizer))
@@ -63,7 +63,7 @@ def _tensors(entry: Any) -> Iterator[torch.Tensor]:  # noqa: ANN401
 
 
 def _bytes(tensors: Iterable[torch.Tensor], device: torch.device) -> int:
-    """Return the size of the tensors on a device. Those that share memory count once."""
+    """Return the size of the tensors on a device. Tensors that share memory count once."""
     sizes: dict[int, int] = {}
     for each in tensors:
         if each.device.type == device.type:
@@ -73,7 +73,7 @@ def _bytes(tensors: Iterable[torch.Tensor], device: torch.device) -> int:
 
 
 def _follow_gpu(step: Callable[[], object], device: torch.device) -> tuple[int, int, int | None]:
-    """Return the peak beyond the start, the growth per step, and what was reserved beyond the peak."""
+    """Return the peak above the start, the growth per step, and the memory reserved beyond the peak."""
     peaks, growths = [], []
     for _ in range(STEPS):
         before = torch.cuda.memory_allocated(device)
@@ -87,7 +87,7 @@ def _follow_gpu(step: Callable[[], object], device: torch.device) -> tuple[int, 
 
 
 def _follow_cpu(step: Callable[[], object], device: torch.device) -> tuple[int, int, int | None]:
-    """Return the peak beyond the start and the growth per step, from the profiler's record of the allocator."""
+    """Return the peak above the start and the growth per step, from the profiler's record of the allocator."""
     peaks, growths = [], []
     for _ in range(STEPS):
         with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:

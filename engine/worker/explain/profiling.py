@@ -24,11 +24,12 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.profiles import MemoryKinds, StepProfile
 
 STEPS = 6
-"""Plain steps, and profiled ones, at most. With warm-up, a trial and two steps for memory these are 20."""
+"""Maximum number of plain steps, and of profiled ones. With warm-up, a trial and two steps for memory, there
+are 20 steps."""
 STEPS_S = 8.0
-"""Longest time of the plain steps. Longer steps are fewer."""
+"""Maximum seconds for all plain steps. Fewer are run if they are long."""
 MOST_EVENTS = 60_000
-"""Most events that are read from the profiler, which takes about 50 microseconds each."""
+"""Maximum number of events to read from the profiler. Each takes about 50 microseconds."""
 
 
 class _Plain(msgspec.Struct, frozen=True):
@@ -40,7 +41,7 @@ class _Plain(msgspec.Struct, frozen=True):
 
 
 class _Sleep:
-    """Time that the main thread slept in each part of the steps, by its CPU clock."""
+    """Time that the main thread slept in each part of the steps, according to its CPU clock."""
 
     def __init__(self) -> None:
         self._parts: dict[tuple[str, int], list[float]] = defaultdict(list)
@@ -48,11 +49,11 @@ class _Sleep:
         self._clocks = (0, 0)
 
     def begin_step(self) -> None:
-        """Note the start of a step."""
+        """Record the start of a step."""
         self._place, self._clocks = 0, _clocks_ns()
 
     def end_part(self, part: str) -> None:
-        """Note the end of a part."""
+        """Record the end of a part."""
         now_ns = _clocks_ns()
         wall_ns, cpu_ns = (after - before for after, before in zip(now_ns, self._clocks, strict=True))
         self._parts[part, self._place].append(max(0.0, wall_ns - cpu_ns) / 1e6)
@@ -60,9 +61,9 @@ class _Sleep:
 
     @property
     def ms(self) -> float:
-        """Time asleep per step outside of the tokenizer: of each part, what every step slept at least.
+        """Time asleep per step outside the tokenizer: the sum over parts of the minimum over steps.
 
-        A thread that is preempted doesn't run either, but not in every step.
+        A preempted thread doesn't run either, but that doesn't happen in every step.
         """
         return sum(min(times) for (part, _), times in self._parts.items() if part != TOKENIZER_PART)
 
@@ -70,9 +71,9 @@ class _Sleep:
 def profile_step(
     workload: Workload, device: Device, log: CompilerLog, *, throughput: bool, trace: str
 ) -> StepProfile:
-    """Profile the step of a warmed-up case. ``trace`` is the file for the profiler's own trace; empty for none.
+    """Profile the step of a warmed-up case. ``trace`` is the file for the profiler's trace; empty for none.
 
-    Raises BenchtuiError if the profiler saw no work.
+    Raises BenchtuiError if the profiler recorded no work.
     """
     workload.begin_measuring()
     plain = _plain_steps(workload, device, throughput)
@@ -126,7 +127,7 @@ def _versions() -> dict[str, str]:
 
 
 def _plain_steps(workload: Workload, device: Device, throughput: bool) -> _Plain:
-    """Run steps as they are measured, fewer if they are long."""
+    """Run steps as in a measurement, fewer if they are long."""
     begin_s, begin_cpu_s = time.monotonic(), time.process_time()
     if throughput:
         first = device.time_block(workload.step, 1)
@@ -146,7 +147,7 @@ def _steps_left(step_ms: float) -> int:
 def _profiled(
     workload: Workload, device: Device, steps: int, *, throughput: bool, trace: str
 ) -> tuple[list[ProfiledEvent], _Sleep]:
-    """Run steps under the profiler, the device synchronized at both ends of each, or of all."""
+    """Run steps under the profiler. The device is synchronized at both ends of each step, or of all steps."""
     sleep = _Sleep()
     lap = _annotated(sleep)
     activities = [ProfilerActivity.CPU]
@@ -194,7 +195,7 @@ def _synchronizer(device: Device) -> Callable[[], object]:
 
 
 def _memory(workload: Workload, device: Device) -> tuple[MemoryKinds, str | None]:
-    """Return memory by kind, and why there is none."""
+    """Return memory by kind, and the reason if it is missing."""
     try:
         step = lambda: workload.step(_no_lap)  # noqa: E731
         return memory_kinds(step, device.torch_device, workload.kv_cache_mb), None

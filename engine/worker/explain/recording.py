@@ -1,4 +1,4 @@
-"""Profiler recording: the events of torch's profiler as records without torch."""
+"""Profiler recording: the events of torch's profiler as plain records."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -20,10 +20,10 @@ class ProfiledEvent(NamedTuple):
     """Thread of the host, or stream of the GPU."""
     on_gpu: bool = False
     shapes: tuple[tuple[int, ...], ...] = ()
-    """Shape of each input; empty for one that is no tensor."""
+    """Shape of each input; empty for an input that isn't a tensor."""
     dtypes: tuple[str, ...] = ()
     id: int = 0
-    """Number of an operator, by which its work on the GPU refers to it."""
+    """Number of an operator, referenced by its work on the GPU."""
     launched_by: int = 0
     """Number of the operator that launched this work; 0 if unknown."""
 
@@ -45,7 +45,7 @@ def _events(recorded: Any) -> Iterator[ProfiledEvent]:  # noqa: ANN401
             yield ProfiledEvent(name, begin_ns, end_ns, stream, True, launched_by=event.linked_correlation_id())
             continue
         thread, number = event.start_thread_id(), event.correlation_id()
-        is_operator = "::" in name  # reading the inputs of all events would take long
+        is_operator = "::" in name  # reading the inputs of all events would take a long time
         shapes = tuple(map(_shape, event.shapes())) if is_operator else ()
         dtypes = tuple(event.dtypes()) if is_operator else ()
         yield ProfiledEvent(name, begin_ns, end_ns, thread, False, shapes, dtypes, number)

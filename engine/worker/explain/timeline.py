@@ -8,7 +8,7 @@ from benchtui.sessions.profiles import MOST_SLICES, Timeline
 
 
 def timeline(events: Iterable[ProfiledEvent], host: HostTimeline) -> Timeline:
-    """Return the slices of the step in the middle."""
+    """Return the slices of the middle step."""
     step = host.steps[len(host.steps) // 2]
     main = step.track
     inside = [
@@ -35,7 +35,7 @@ def timeline(events: Iterable[ProfiledEvent], host: HostTimeline) -> Timeline:
 
 
 def _end_ns(step: ProfiledEvent, host: HostTimeline) -> int:
-    """Return the end of the step with its work on the GPU: the end of its block if that is one step."""
+    """Return the end of the step including its work on the GPU: the end of its block if that is one step."""
     block = next(each for each in host.blocks if each.begin_ns <= step.begin_ns <= each.end_ns)
     alone = len(host.blocks) == len(host.steps)
     return block.end_ns if alone else step.end_ns

@@ -25,7 +25,7 @@ Side = Literal["left", "right"]
 SEARCH_S = 1.0
 """Time limit for finding a step of a given size."""
 CHECKED_TEXTS = 256
-"""Number of texts from whose lengths the share of truncated ones is estimated."""
+"""Number of texts used to estimate the share of truncated texts."""
 _PADDINGS = {"max": "max_length", "longest": "longest", "packed": False}
 """Values of the tokenizer's argument ``padding``."""
 ROWS = 256
@@ -39,10 +39,10 @@ class Batch(msgspec.Struct, frozen=True):
     """A batch on the host."""
 
     inputs: dict[str, torch.Tensor]
-    """Inputs of the network, without an attention mask if no row is padded: torch has faster attention kernels
-    without one, and transformers would read the mask, for which the host waits for a GPU."""
+    """Inputs of the network, without an attention mask if no row is padded. Without a mask, torch has faster
+    attention kernels, and transformers doesn't read the mask, which would make the host wait for a GPU."""
     mask: torch.Tensor
-    """Attention mask with shape (batch, length), by which tokens are counted."""
+    """Attention mask with shape (batch, length), used to count tokens."""
 
 
 class Batches(Protocol):
@@ -96,7 +96,7 @@ class TextBatches:
     def draw(self, lap: Lap) -> Batch:
         """Tokenize the next texts. This is a timed part of the step.
 
-        A compiled network gets a mask with every batch if any may be padded, as it is recompiled without.
+        A compiled network gets a mask with every batch if any may be padded. Otherwise it would be recompiled.
         """
         inputs = dict(self._tokenizer(list(islice(self._next_texts, self._batch_size)), **self._options))
         if self._packed:
@@ -127,7 +127,7 @@ class TextBatches:
 
 
 def _pack(rows: list[list[int]]) -> Batch:
-    """Return the samples behind one another in one row, their positions starting again from 0."""
+    """Concatenate the samples into one row. The positions of each sample start from 0."""
     ids = torch.tensor([token for row in rows for token in row])[None]
     positions = torch.tensor([place for row in rows for place in range(len(row))])[None]
     return Batch({"input_ids": ids, "position_ids": positions}, torch.ones_like(ids))
@@ -159,7 +159,7 @@ class SyntheticBatches:
 
 
 def find_step(batches: Batches, count: int, padded_tokens: int) -> tuple[list[Batch], int]:
-    """Draw steps of ``count`` batches. Return the one nearest to this many tokens, and its number of tokens."""
+    """Draw steps of ``count`` batches. Return the one closest to this many tokens, and its number of tokens."""
     until_s = monotonic() + SEARCH_S
     found, tokens = _draw_step(batches, count)
     while tokens != padded_tokens and monotonic() < until_s:
@@ -196,7 +196,7 @@ def _tokenizer(location: loading.ModelLocation, side: Side) -> tuple[Any, int]:
     before = psutil.Process().num_threads()
     # transformers 5 creates an empty tokenizer if it finds no tokenizer files
     known = set(tokenizer("the", add_special_tokens=False)["input_ids"]) - {tokenizer.unk_token_id}
-    # the first text starts all threads that a Rust tokenizer will use; one in Python starts none
+    # the first text starts all threads that a Rust tokenizer will use; a Python tokenizer starts none
     threads = max(1, psutil.Process().num_threads() - before)
     if not known:
         raise _no_tokenizer(location)

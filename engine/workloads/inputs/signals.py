@@ -1,4 +1,4 @@
-"""Batches of synthetic images and audio, processed as the model's own processor does."""
+"""Batches of synthetic images and audio, processed by the model's own processor."""
 
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -17,11 +17,11 @@ from benchtui.sessions.payloads import Data
 from benchtui.sessions.sweep import SYNTHETIC
 
 KEPT = 16
-"""Images or clips that are drawn, or the batch size if that is larger. They are repeated."""
+"""Number of images or clips to draw, or the batch size if that is larger. They are repeated."""
 RAW_SIZE = (480, 640)
-"""Height and width of a synthetic image before processing: a usual size of photos in data sets."""
+"""Height and width of a synthetic image before processing: a common size of photos in data sets."""
 USUAL_SIZE = 224
-"""Height and width of an image if a configuration states none."""
+"""Height and width of an image if the configuration has no size."""
 CHANNELS = 3
 
 Samples = NDArray[Any]
@@ -36,7 +36,7 @@ class SignalBatches:
     def __init__(
         self, samples: Samples, batch_size: int, process: tuple[str, Process | None], data: Data
     ) -> None:
-        """Keep the samples, the first axis being theirs. Without a process they are inputs as they are."""
+        """Store the samples, which are along the first axis. Without a process they are inputs unchanged."""
         self._part, self._process = process
         self._samples = samples
         self._first = self._at = numpy.arange(batch_size)
@@ -60,7 +60,7 @@ class SignalBatches:
 
 
 def image_batches(location: loading.ModelLocation, config: Any, batch_size: int) -> SignalBatches:  # noqa: ANN401
-    """Return batches of random images in 8 bits, for the model's image processor.
+    """Return batches of random 8-bit images for the model's image processor.
 
     Without such a processor, or without Pillow and torchvision, they are random inputs of the model's size.
     """
@@ -95,7 +95,7 @@ def audio_batches(location: loading.ModelLocation, seconds: int, batch_size: int
 
     Raises:
         BenchtuiError: If the model has no feature extractor.
-        CaseSkippedError: If it cuts clips that long.
+        CaseSkippedError: If it truncates clips of this length.
     """
     extractor: Any = loading.load("feature extractor", location, AutoFeatureExtractor.from_pretrained)
     rate = getattr(extractor, "sampling_rate", None)
@@ -134,7 +134,7 @@ def _image_processor(location: loading.ModelLocation) -> tuple[Any, str]:
 
 
 def _image_shape(config: Any) -> tuple[int, int, int]:  # noqa: ANN401  (a configuration of transformers)
-    """Return height, width and channels of the images that a configuration states."""
+    """Return the height, width and channels of images according to a configuration."""
     size = getattr(config, "image_size", None) or USUAL_SIZE
     height, width = (size, size) if isinstance(size, int) else tuple(size)[:2]
     return height, width, getattr(config, "num_channels", CHANNELS)

@@ -35,7 +35,7 @@ STRING_TYPES = {"string", "large_string", "string_view"}
 HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?(:[\w.-]+){0,2}")
 ROWS = 1000
 UNREADABLE = (OSError, ValueError, TypeError, RuntimeError, DatasetsError)
-"""Base classes of what ``datasets``, pyarrow and pandas raise about data."""
+"""Base classes of the exceptions that ``datasets``, pyarrow and pandas raise about data."""
 
 
 def load(dataset: str) -> tuple[str, list[str]]:
@@ -72,7 +72,7 @@ def _silence() -> None:
 
 
 def _read_local(path: Path) -> list[str]:
-    """Stream the texts of a file or folder past the cache, so that concurrent readers share nothing."""
+    """Stream the texts of a file or folder, bypassing the cache so that concurrent readers share nothing."""
     try:
         files = [file for file in _files(path) if file.stat().st_size]
         if not files:

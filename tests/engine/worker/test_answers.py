@@ -113,7 +113,7 @@ def test_training_is_compared_within_a_batch_size(ask: Any) -> None:
     [
         (BenchtuiError("the step has no method answer()"), "the step has no method answer()"),
         (ZeroDivisionError("by zero"), "ZeroDivisionError: by zero"),
-        (torch.zeros(0), "an answer of 0 values; 1 to 6,500,000 are compared"),
+        (torch.zeros(0), "the answer has 0 values; 1 to 6,500,000 can be compared"),
     ],
 )
 def test_error_is_the_reason_of_an_absent_answer(ask: Any, answer: Any, absent: str) -> None:

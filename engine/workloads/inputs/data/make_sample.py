@@ -11,7 +11,7 @@ SEED = 20261121
 REVIEWS = 400
 
 LENGTHS = ((0, 27), (10, 94), (25, 126), (50, 170), (75, 274), (90, 442), (95, 584), (99, 905), (100, 1200))
-"""Pairs of percentile and word count, close to those of real film reviews. Linear in between."""
+"""Pairs of percentile and word count, close to those of real film reviews. Interpolated linearly."""
 
 MIDDLE = ("plot", "acting", "direction", "camera", "music", "pacing", "dialogue", "comparison", "anecdote")
 LATE = ("craft", "ending")
@@ -114,7 +114,7 @@ class Reviewer:
         return body
 
     def _paragraph(self, topic: str, words: int) -> str:
-        """Return sentences on a topic, at least one, until another would miss ``words`` by more."""
+        """Return at least one sentence on a topic, stopping where the length is closest to ``words``."""
         text = self._sentence(topic)
         while self._decks[topic]:
             sentence = self._sentence(topic)
