@@ -223,8 +223,8 @@ class Environment(Record, frozen=True, kw_only=True):
     sm_clock_default_is_highest: bool = False
     """Whether the driver reports no default, and ``sm_clock_default_mhz`` is the maximum clock."""
     sm_clock_best_mhz: Amount | None = None
-    """Highest mean GPU clock in this session so far: of the case itself, of earlier ones on this GPU, and while
-    its peaks were measured; null in sessions that didn't record it."""
+    """Highest mean GPU clock in this session so far, or since its last resume: of the case itself, of earlier
+    ones on this GPU, and while its peaks were measured; null in sessions that didn't record it."""
     memory_clock_mhz: Amount | None = None
     """Mean clock of the GPU's memory."""
     memory_clock_highest_mhz: Amount | None = None
