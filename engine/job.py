@@ -56,6 +56,7 @@ class PeaksReport(Record, tag_field="event", tag="peaks_report", frozen=True, kw
 
     peaks: Peaks
     gpu_uuid: str | None = None
+    """None on a CPU, and if torch doesn't report it."""
     idle_span_s: tuple[float, float] | None = None
     """Span in which the process was idle with a context on the GPU: start and end on this machine's monotonic
     clock. None on a CPU or if not requested."""

@@ -67,6 +67,9 @@ class Host(Record, frozen=True, kw_only=True):
     core_types: dict[str, str] | None = None
     """Logical CPUs of each type of core, such as ``{"P": "0-15", "E": "16-23"}``; empty if all are of one type,
     null if not recorded."""
+    numa_nodes: dict[str, str] | None = None
+    """Logical CPUs of each NUMA node, such as ``{"0": "0-15", "1": "16-31"}``; empty if there is only one,
+    null if not recorded."""
     container_cpus: Amount | None = None
     """Lowest CPU limit of the control group and those around it, in CPUs; null without a limit."""
     container_memory_mb: Amount | None = None
@@ -209,6 +212,8 @@ class Environment(Record, frozen=True, kw_only=True):
     full CPU. Older sessions: on all CPUs of the machine."""
     processors: Count | None = None
     """Logical CPUs that the worker may use. Older sessions: all CPUs of the machine."""
+    affinity: str | None = None
+    """Numbers of these CPUs, such as ``0-7,16``; null if unknown, or not recorded."""
     load_average: Amount | None = None
     """Load average of the last minute, at the end of measuring."""
     sm_clock_mhz: Amount | None = None
@@ -218,8 +223,8 @@ class Environment(Record, frozen=True, kw_only=True):
     sm_clock_default_is_highest: bool = False
     """Whether the driver reports no default, and ``sm_clock_default_mhz`` is the maximum clock."""
     sm_clock_best_mhz: Amount | None = None
-    """Highest mean GPU clock in this session so far: of the case itself, of earlier ones on this GPU, and while
-    its peaks were measured; null in sessions that didn't record it."""
+    """Highest mean GPU clock in this session so far, or since its last resume: of the case itself, of earlier
+    ones on this GPU, and while its peaks were measured; null in sessions that didn't record it."""
     memory_clock_mhz: Amount | None = None
     """Mean clock of the GPU's memory."""
     memory_clock_highest_mhz: Amount | None = None

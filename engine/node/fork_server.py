@@ -15,6 +15,9 @@ STOPPED_S = 3.0
 """Seconds before a stopped server is replaced. One stopped together with the engine is continued sooner."""
 START_S = 300.0
 """Seconds a new server may take to import torch and start the first process."""
+CUDA_CHECK = "PYTORCH_NVML_BASED_CUDA_CHECK"
+"""Variable that lets ``torch.cuda.is_available`` ask the driver's management library. Libraries that call it on
+import would otherwise initialize CUDA in the server, and no process forked from it could use a GPU."""
 _CHECK_S = 0.5
 _END_S = 1.0
 
@@ -29,6 +32,7 @@ def server_pid() -> int | None:
 
 def begin() -> None:
     """Start the server if it isn't running, without waiting for its imports. Raises OSError if that fails."""
+    os.environ.setdefault(CUDA_CHECK, "1")
     _server.ensure_running()
 
 
@@ -38,6 +42,7 @@ def start(process: BaseProcess) -> None:
     Raises:
         OSError, EOFError: if the server has exited.
     """
+    os.environ.setdefault(CUDA_CHECK, "1")  # it may start the server
     watch = _Watch()
     try:
         process.start()

@@ -171,11 +171,15 @@ class PeaksTask:
         self._current = None
 
     def _peaks(self, answer: PeaksReport | str) -> Peaks | str:
-        """Return the peaks, with the power of the GPU while the process only had an idle context."""
-        if isinstance(answer, str) or not self._spans or not answer.idle_span_s or not answer.gpu_uuid:
-            return answer if isinstance(answer, str) else answer.peaks
+        """Note the GPU's load. Return the peaks, with the power of a GPU with an idle context."""
+        if isinstance(answer, str):
+            return answer
+        if not self._spans or not answer.gpu_uuid:
+            return answer.peaks
         if answer.busy_span_s:
             self._spans.note_load(answer.gpu_uuid, *answer.busy_span_s)
+        if not answer.idle_span_s:
+            return answer.peaks
         power_w = self._spans.power_w(answer.gpu_uuid, *answer.idle_span_s)
         return replace(answer.peaks, context_power_w=power_w)
 

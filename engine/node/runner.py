@@ -66,8 +66,6 @@ class NodeRunner:
 
     def open(self, settings: NodeSettings, emit: Callable[[Telemetry], None]) -> None:
         """Start sampling the machine. ``emit`` is called from another thread and must not raise."""
-        # libraries that check for CUDA on import must not initialize it in the fork server
-        os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
         os.environ.update(settings.env)  # for the fork server: libraries read them on import
         self._processes.preload_for(settings.dataset)
         self._settings, self._emit = settings, emit

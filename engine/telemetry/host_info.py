@@ -12,7 +12,7 @@ from benchtui.engine.telemetry.cgroup import cpu_limit, group_folders, memory_li
 from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
 from benchtui.engine.telemetry.processor_clock import CPUS, clock_absences, core_types
 from benchtui.engine.telemetry.processor_counters import counter_absences
-from benchtui.engine.telemetry.processors import usable_processors
+from benchtui.engine.telemetry.processors import numa_nodes, usable_processors
 from benchtui.engine.telemetry.rapl import POWERCAP
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sanitize import LONGEST_MESSAGE, visible
@@ -21,9 +21,12 @@ PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "nvidia-
 """Packages whose version affects a measurement."""
 
 VARIABLES = (
+    "ATEN_CPU_CAPABILITY",
     "CUBLAS_",
     "CUDA_",
     "CUDNN_",
+    "DNNL_",
+    "GLIBC_TUNABLES",
     "GOMP_",
     "HF_HUB_OFFLINE",
     "HIP_",
@@ -34,6 +37,7 @@ VARIABLES = (
     "NCCL_",
     "NVIDIA_TF32_OVERRIDE",
     "OMP_",
+    "ONEDNN_",
     "OPENBLAS_",
     "PYTORCH_",
     "RAYON_",
@@ -60,6 +64,7 @@ def describe_host(gpus: GpuReader | GpusUnavailable) -> Host:
         memory_mb=round(psutil.virtual_memory().total / 1e6, 1),
         governor=governor(CPUS),
         core_types=core_types(),
+        numa_nodes=numa_nodes(),
         container_cpus=cpu_limit(group_folders("cpu")),
         container_memory_mb=memory_limit_mb(group_folders("memory")),
         gpus=() if isinstance(gpus, GpusUnavailable) else gpus.gpus(),

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from pathlib import Path
 
-from benchtui.engine.telemetry.processors import STAT, busy_ticks, usable_processors
+from benchtui.engine.telemetry.processors import STAT, busy_ticks, ranges, usable_processors
 
 CPUS = Path("/sys/devices/system/cpu")
 DEVICES = Path("/sys/devices")
@@ -96,18 +96,7 @@ def core_types(devices: Path = DEVICES) -> dict[str, str]:
             by_capacity[capacity].append(number)
     if len(by_capacity) < 2:
         return {}
-    return {f"capacity {capacity}": _ranges(by_capacity[capacity]) for capacity in sorted(by_capacity)[::-1]}
-
-
-def _ranges(numbers: list[int]) -> str:
-    """Return sorted numbers as in the kernel's lists: ``0-3,8``."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+    return {f"capacity {capacity}": ranges(by_capacity[capacity]) for capacity in sorted(by_capacity)[::-1]}
 
 
 def _numbers(cpus: Path) -> list[int]:

@@ -1,7 +1,7 @@
-"""Processors: which ones this process may use, and the CPU time spent on them."""
+"""Processors: which ones this process may use, their NUMA nodes, and the CPU time spent on them."""
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,6 +13,7 @@ _COLUMNS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal
 
 STAT = Path("/proc/stat")
 THREADS = Path("/proc/self/task")
+NUMA_NODES = Path("/sys/devices/system/node")
 
 
 def usable_processors() -> frozenset[int] | None:
@@ -28,6 +29,31 @@ def usable_processors() -> frozenset[int] | None:
             with suppress(OSError):  # the thread has ended
                 usable |= os.sched_getaffinity(int(thread))
     return frozenset(usable)
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Return numbers as in the kernel's lists: ``0-3,8``."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def numa_nodes(nodes: Path = NUMA_NODES) -> dict[str, str]:
+    """Return the processors of each NUMA node by its number. Empty if there is only one.
+
+    See the kernel's Documentation/ABI/stable/sysfs-devices-node. A node may have memory alone.
+    """
+    folders = [folder for folder in nodes.glob("node[0-9]*") if folder.name.removeprefix("node").isdecimal()]
+    found = {}
+    for number in sorted(int(folder.name.removeprefix("node")) for folder in folders):
+        with suppress(OSError):
+            found[str(number)] = (nodes / f"node{number}" / "cpulist").read_text("ascii", "replace").strip()
+    with_processors = {number: processors for number, processors in found.items() if processors}
+    return with_processors if len(with_processors) > 1 else {}
 
 
 def busy_s(processors: Collection[int] | None, stat: Path = STAT) -> float:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from benchtui.engine.telemetry.cgroup import QuotaUse, group_folders, quota_use
 from benchtui.engine.telemetry.host import none_on_error
 from benchtui.engine.telemetry.processor_clock import ThrottleCounts
-from benchtui.engine.telemetry.processors import busy_s, usable_processors
+from benchtui.engine.telemetry.processors import busy_s, ranges, usable_processors
 from benchtui.sessions.payloads import Environment
 
 MIN_SPAN_S = 0.2
@@ -65,6 +65,7 @@ class EnvironmentProbe:
             involuntary_switches=end.switches - begin.switches,
             others_cpu_percent=_others_percent(begin, end, own_s, span_s),
             processors=psutil.cpu_count() if self._processors is None else len(self._processors),
+            affinity=None if self._processors is None else ranges(self._processors),
             load_average=_load(),
             processor_throttled=_increase(begin.throttled, end.throttled),
         )

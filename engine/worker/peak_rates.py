@@ -48,24 +48,33 @@ class Measured(NamedTuple):
 def main(device: str, kind: str, threads: int, idle_first: bool = False) -> PeaksReport:
     """Measure both peaks, isolated like a case. With ``idle_first``, first pause with a context on a GPU."""
     isolation.isolate()
-    uuid, idle_span_s = idle_with_context(device) if idle_first and device != "cpu" else (None, None)
+    on_gpu = device != "cpu"
+    uuid = open_gpu(device) if on_gpu else None
+    idle_span_s = idle_with_context(device) if on_gpu and idle_first else None
     begin_s = monotonic()
     peaks = measure(device, kind, threads)
     busy_span_s = (begin_s, monotonic())
     return PeaksReport(peaks=peaks, gpu_uuid=uuid, idle_span_s=idle_span_s, busy_span_s=busy_span_s)
 
 
-def idle_with_context(name: str) -> tuple[str | None, tuple[float, float] | None]:
-    """Create a context on a GPU and stay idle. Return the GPU's UUID, and the start and end of the pause."""
+def open_gpu(name: str) -> str | None:
+    """Open a GPU and return its UUID; None if that fails."""
     try:
-        device = open_device(name)
-        torch.zeros(1, device=device.torch_device).cpu()
+        return open_device(name).uuid
     except Exception:  # noqa: BLE001  (measuring the peaks fails in the same way, and reports it)
-        return None, None
+        return None
+
+
+def idle_with_context(name: str) -> tuple[float, float] | None:
+    """Create a context on a GPU and stay idle. Return start and end of the pause; None if that fails."""
+    try:
+        torch.zeros(1, device=open_device(name).torch_device).cpu()
+    except Exception:  # noqa: BLE001  (as above)
+        return None
     sleep(SETTLE_S)
     begin_s = monotonic()
     sleep(IDLE_S)
-    return device.uuid, (begin_s, monotonic())
+    return begin_s, monotonic()
 
 
 def measure(name: str, kind: str, threads: int) -> Peaks:

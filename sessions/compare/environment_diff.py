@@ -34,6 +34,7 @@ READABLE = (
     "memory_mb",
     "governor",
     "core_types",
+    "numa_nodes",
     "driver",
     "environment",
 )

@@ -1,10 +1,11 @@
 """System facts: model, machine and software of a session as pairs of label and text."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from benchtui.sessions.events import Runtime
 from benchtui.sessions.payloads import Gpu, Host, Model
+from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.formatting import capitalized, memory, number
@@ -32,12 +33,20 @@ def models(session: Session) -> list[tuple[Fact, ...]]:
 
 def system(session: Session) -> tuple[Fact, ...]:
     """Return the facts of machine, GPUs and software. What couldn't be read is listed with its reason."""
-    return machine_facts(session.start.host, session.runtime)
+    own = (case for case in session.cases if case.node is None)
+    return (*machine_facts(session.start.host, session.runtime), *affinity_facts(own))
 
 
 def machine_facts(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
     """Return the facts of a machine, its GPUs and its software."""
     return (*_machine(host), *_gpus(host, runtime), *_software(host, runtime), *_absent(host))
+
+
+def affinity_facts(cases: Iterable[CaseState]) -> tuple[Fact, ...]:
+    """Return the CPUs that the workers of these cases could use. Empty if no case recorded them."""
+    around = (case.finished.environment for case in cases if case.finished)
+    found = dict.fromkeys(each.affinity for each in around if each and each.affinity)
+    return facts(("CPU affinity", " or ".join(found) or None))
 
 
 def _model(model: Model) -> tuple[Fact, ...]:
@@ -62,10 +71,15 @@ def _machine(host: Host) -> tuple[Fact, ...]:
         ("Virtual machine", "yes" if host.virtual else None),
         ("Memory", memory(host.memory_mb)),
         ("Governor", host.governor),
-        ("Core types", "; ".join(f"{name}: {cpus}" for name, cpus in (host.core_types or {}).items()) or None),
+        ("Core types", _cpus_by_name(host.core_types)),
+        ("NUMA nodes", _cpus_by_name(host.numa_nodes)),
         ("Container CPU limit", number(host.container_cpus, 2)),
         ("Container memory limit", memory(host.container_memory_mb)),
     )
+
+
+def _cpus_by_name(cpus: Mapping[str, str] | None) -> str | None:
+    return "; ".join(f"{name}: {numbers}" for name, numbers in (cpus or {}).items()) or None
 
 
 def _gpus(host: Host, runtime: Runtime | None) -> Iterator[Fact]:

@@ -304,6 +304,7 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
         ("user time of a step", _unit(around.user_ms, "ms")),
         ("system time of a step", _unit(around.system_ms, "ms")),
         ("involuntary context switches", _unit(around.involuntary_switches, "", 0)),
+        ("CPU affinity", around.affinity),
         ("other processes", _unit(around.others_cpu_percent, f"% CPU{of_all}", 0)),
         ("stopped by the CPU quota", _stopped(around)),
         ("load average", _unit(around.load_average, "")),

@@ -1,13 +1,12 @@
 """CUDA devices of this machine, found without importing torch."""
 
-import ctypes
 import importlib.util
 import re
 from pathlib import Path
 
 import msgspec
 
-from benchtui.engine.telemetry.gpu.nvml import open_nvml
+from benchtui.engine.telemetry.gpu.nvml import has_cuda_driver, open_nvml
 from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
 from benchtui.engine.telemetry.gpu.visible_gpus import visible_devices_setting, visible_gpus
 from benchtui.sessions.sweep import Config
@@ -42,7 +41,7 @@ def find_cuda() -> CudaPresence:
         return CudaPresence(0, "torch was built without CUDA")
     nvml = open_nvml()
     if isinstance(nvml, GpusUnavailable):
-        return CudaPresence() if _has_driver() else CudaPresence(0, nvml.reason)
+        return CudaPresence() if has_cuda_driver() else CudaPresence(0, nvml.reason)
     try:
         count = visible_gpus(nvml.gpus(), visible_devices_setting())
     finally:
@@ -61,12 +60,3 @@ def _torch_build() -> dict[str, bool] | None:
         return None
     found = {name: value != "None" for name, value in _BUILD.findall(text)}
     return found if "cuda" in found else None
-
-
-def _has_driver() -> bool:
-    """Return whether CUDA's driver library can be loaded, as on boards without NVML."""
-    try:
-        ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return False
-    return True

@@ -1,5 +1,6 @@
 """NVIDIA GPU readings through the driver's management library (NVML), without using CUDA."""
 
+import ctypes
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Generic, Protocol, TypeVar
@@ -29,6 +30,11 @@ THROTTLES = {
 _GA100 = (8, 0)
 """Compute capability of the newest chip whose power the driver doesn't average."""
 
+_NO_LIBRARY = (
+    "CUDA's driver is there without its management library (libnvidia-ml.so.1), as on some Jetson boards;"
+    " in a container, add the capability utility (NVIDIA_DRIVER_CAPABILITIES=compute,utility)"
+)
+
 T = TypeVar("T")
 Value = TypeVar("Value", covariant=True)
 
@@ -40,12 +46,22 @@ def open_nvml() -> "Nvml | GpusUnavailable":
         driver = pynvml.nvmlSystemGetDriverVersion()
         count = pynvml.nvmlDeviceGetCount()
     except pynvml.NVMLError as error:
-        return GpusUnavailable(nvml_errors.reason(error))
+        no_library = error.value == pynvml.NVML_ERROR_LIBRARY_NOT_FOUND
+        return GpusUnavailable(_NO_LIBRARY if no_library and has_cuda_driver() else nvml_errors.reason(error))
     if count == 0:
         return GpusUnavailable(
             f"the NVIDIA driver {driver} finds no GPU; check which GPUs this container can access"
         )
     return Nvml(driver, count)
+
+
+def has_cuda_driver() -> bool:
+    """Return whether CUDA's driver library can be loaded, as on boards without NVML."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
 
 
 class Nvml:

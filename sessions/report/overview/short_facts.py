@@ -10,7 +10,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import custom_task
 
 SOFTWARE = ("GPU driver", "CUDA", "HIP (ROCm)", "cuDNN", "Python", "PyTorch", "Transformers", "Torch threads")
-ELSEWHERE = ("Environment variables", "Other packages")
+ELSEWHERE = ("Environment variables", "Other packages", "NUMA nodes", "CPU affinity")
 """Facts of the system that the short form leaves out or has in another place."""
 METHOD = (
     "Imported from",

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from benchtui.sessions.analysis.roofline import context_power_w
-from benchtui.sessions.compare.system_facts import Fact, facts, machine_facts
+from benchtui.sessions.compare.system_facts import Fact, affinity_facts, facts, machine_facts
 from benchtui.sessions.state.machine import NodeState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.text.formatting import count, number
@@ -66,4 +66,5 @@ def _facts(session: Session, node: NodeState) -> tuple[Fact, ...]:
         ("Idle power", _powers(idle)),
         ("Idle power with a CUDA context", _powers(context_power_w(session.peaks, joined.node).items())),
         *machine_facts(node.host, node.runtime),
+        *affinity_facts(cases),
     )

@@ -33,13 +33,21 @@ def test_host_without_gpus_records_why() -> None:
 def test_variables_that_affect_a_measurement_are_recorded_and_no_others() -> None:
     environment = {
         "OMP_NUM_THREADS": "4",
+        "ATEN_CPU_CAPABILITY": "avx2",
+        "ONEDNN_DEFAULT_FPMATH_MODE": "BF16",
         "CUDA_LAUNCH_BLOCKING": "1",
         "PYTORCH_CUDA_ALLOC_CONF": "a\x1b[2J" + "b" * 9999,
         "HF_TOKEN": "secret",
         "HOME": "/root",
     }
     recorded = recorded_variables(environment)
-    assert list(recorded) == ["CUDA_LAUNCH_BLOCKING", "OMP_NUM_THREADS", "PYTORCH_CUDA_ALLOC_CONF"]
+    assert list(recorded) == [
+        "ATEN_CPU_CAPABILITY",
+        "CUDA_LAUNCH_BLOCKING",
+        "OMP_NUM_THREADS",
+        "ONEDNN_DEFAULT_FPMATH_MODE",
+        "PYTORCH_CUDA_ALLOC_CONF",
+    ]
     assert "\x1b" not in recorded["PYTORCH_CUDA_ALLOC_CONF"]
     assert len(recorded["PYTORCH_CUDA_ALLOC_CONF"]) < 1000
 

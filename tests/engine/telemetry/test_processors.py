@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchtui.engine.telemetry.processors import busy_s, usable_processors
+from benchtui.engine.telemetry.processors import busy_s, numa_nodes, ranges, usable_processors
 
 TICKS = os.sysconf("SC_CLK_TCK")
 STAT = f"""cpu  999 999 999 999 999 999 999 999 0 0
@@ -39,6 +39,21 @@ def test_unlisted_processor_makes_the_busy_time_unknown(stat: Path, tmp_path: Pa
     (tmp_path / "stat").write_text("cpu 1 2 3 4\n")
     with pytest.raises(OSError, match="doesn't list every processor"):
         busy_s({0}, stat)
+
+
+def test_processors_are_listed_as_the_kernel_does() -> None:
+    assert ranges({16, 0, 2, 1, 3, 18, 17, 9}) == "0-3,9,16-18"
+    assert ranges(()) == ""
+
+
+def test_numa_nodes_with_processors_are_listed_if_there_are_several(tmp_path: Path) -> None:
+    assert numa_nodes(tmp_path) == {}
+    for number, processors in ((0, "0-15,32-47"), (10, ""), (2, "48-63"), (1, "16-31")):
+        (tmp_path / f"node{number}").mkdir()
+        (tmp_path / f"node{number}" / "cpulist").write_text(f"{processors}\n")
+        if not number:
+            assert numa_nodes(tmp_path) == {}, "all processors are on one node"
+    assert numa_nodes(tmp_path) == {"0": "0-15,32-47", "1": "16-31", "2": "48-63"}
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes aren't bound to processors here")

@@ -50,10 +50,15 @@ def test_work_on_processors_that_the_worker_may_not_use_is_no_disturbance(
     surroundings = EnvironmentProbe()
     file.write_text(stat(90_000_000, 100, 100, 90_000_000))
     elsewhere = surroundings.since()
-    assert (elsewhere.others_cpu_percent, elsewhere.processors) == (0.0, 2)
+    assert (elsewhere.others_cpu_percent, elsewhere.processors, elsewhere.affinity) == (0.0, 2, "1-2")
     file.write_text(stat(100, 100, 90_000_000, 100))
     here = surroundings.since()
     assert here.others_cpu_percent is not None and here.others_cpu_percent > 100.0
+
+
+def test_affinity_is_unknown_where_the_system_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchtui.engine.worker.environment.usable_processors", lambda: None)
+    assert EnvironmentProbe().since().affinity is None
 
 
 def test_stops_by_the_cpu_quota_are_counted_over_the_span(monkeypatch: pytest.MonkeyPatch) -> None:

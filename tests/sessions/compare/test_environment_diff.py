@@ -5,7 +5,8 @@ from msgspec.structs import replace
 
 from benchtui.sessions.compare.environment_diff import Difference, changes, differences
 from benchtui.sessions.events import Resumed, Runtime
-from benchtui.sessions.payloads import Gpu, Host
+from benchtui.sessions.payloads import Environment, Gpu, Host
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.sweep import Measure, Sweep, Train
 
 BOX = Host(hostname="box", platform="Linux", packages={"torch": "2.9", "numpy": "2.1"})
@@ -50,6 +51,28 @@ def test_clocks_and_types_of_cores_are_compared(bench: Any) -> None:
     )
     hybrid = found(bench, Host(), Host(core_types={"P": "0-15", "E": "16-23"}))
     assert hybrid["Core types"].values == (None, "P: 0-15; E: 16-23")
+
+
+def test_affinity_of_the_workers_and_numa_nodes_are_compared(bench: Any) -> None:
+    sockets = Host(numa_nodes={"0": "0-15", "1": "16-31"})
+
+    def bound(*affinities: str | None) -> Any:
+        ends = [{"environment": Environment(affinity=affinity)} for affinity in affinities]
+        return bench.session(*(bench.case(1, 1.0, end=end) for end in ends), host=sockets)
+
+    rows = {row.what: row.values for row in differences([bound("0-15"), bound("16-31", None, "0-31")])}
+    assert rows == {"CPU affinity": ("0-15", "16-31 or 0-31")}
+    assert found(bench, Host(), sockets)["NUMA nodes"].values == (None, "0: 0-15; 1: 16-31")
+    assert differences([bound(None), bound(None)]) == (), "sessions that didn't record it"
+    full, short = (markdown(bound("0-15"), full=full) for full in (True, False))
+    assert "- **CPU affinity**: 0-15" in full and "- **NUMA nodes**: 0: 0-15; 1: 16-31" in full
+    assert "affinity" not in short and "NUMA" not in short
+
+
+def test_another_affinity_is_no_change_of_the_machine(bench: Any) -> None:
+    end = {"environment": Environment(affinity="0-3")}
+    session = bench.session(bench.case(1, 1.0, end=end), host=LARGE)
+    assert changes(session, LARGE, None) == (), "a job may get other CPUs of the same machine"
 
 
 def test_unread_clock_of_the_processors_is_no_difference(bench: Any) -> None:

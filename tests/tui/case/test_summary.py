@@ -115,6 +115,7 @@ def test_compiler_section_counts_cuda_graphs_and_skips() -> None:
 
 def test_environment_shows_clocks_performance_states_and_throttling() -> None:
     around = Environment(
+        affinity="0-7,16",
         memory_clock_mhz=2533.3,
         memory_clock_highest_mhz=2619.0,
         performance_states=(0, 2),
@@ -122,6 +123,7 @@ def test_environment_shows_clocks_performance_states_and_throttling() -> None:
         processor_throttled=12,
     )
     assert section("Environment", CONFIG, environment=around) == [
+        "CPU affinity 0-7,16",
         "processor clock 3,050 MHz, mean of the busy processors",
         "processor throttled by heat 12 times",
         "memory clock mean 2,533 MHz, highest 2,619 MHz",

@@ -42,7 +42,7 @@ def test_without_nvml_the_driver_library_decides(
 ) -> None:
     torch_build(CUDA)
     monkeypatch.setattr(cuda_presence, "open_nvml", lambda: GpusUnavailable("no NVIDIA driver"))
-    monkeypatch.setattr(cuda_presence, "_has_driver", lambda: driver)
+    monkeypatch.setattr(cuda_presence, "has_cuda_driver", lambda: driver)
     assert find_cuda().count == count
 
 

@@ -1,3 +1,4 @@
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -253,9 +254,19 @@ def test_driver_without_gpus_says_what_to_check(
 
 def test_missing_driver_is_reported(tmp_path: Path, with_library: Callable[..., Any]) -> None:
     # an empty file hides the driver of a machine that has one: the loader stops at it
-    (tmp_path / "libnvidia-ml.so.1").touch()
+    for name in ("libnvidia-ml.so.1", "libcuda.so.1"):
+        (tmp_path / name).touch()
     got = with_library(tmp_path, "result = open_nvml()")
     assert got["reason"].startswith("no NVIDIA driver on this machine (libnvidia-ml.so.1 not found); install")
+
+
+def test_driver_without_its_management_library_is_told_from_none(
+    tmp_path: Path, fake_nvml: Path, with_library: Callable[..., Any]
+) -> None:
+    (tmp_path / "libnvidia-ml.so.1").touch()
+    shutil.copy(fake_nvml / "libnvidia-ml.so.1", tmp_path / "libcuda.so.1")  # any library that can be loaded
+    reason = with_library(tmp_path, "result = open_nvml()")["reason"]
+    assert "Jetson" in reason and "utility" in reason and "install" not in reason
 
 
 def test_every_throttle_reason_has_a_name() -> None:

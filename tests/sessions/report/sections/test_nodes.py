@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from benchtui.sessions.events import CaseStarted, NodeJoined, NodeLost, Runtime
-from benchtui.sessions.payloads import Host
+from benchtui.sessions.payloads import Environment, Host
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 
@@ -23,7 +23,8 @@ def joined(node: str, **host: Any) -> NodeJoined:
 @pytest.fixture
 def shared(bench: Any) -> Session:
     """The same case on two nodes, the second of which takes a tenth longer and is lost at the end."""
-    made = [bench.case(1, ms=10.0, machine="one"), bench.case(1, ms=11.0, machine="two")]
+    bound = {"environment": Environment(affinity="0-7")}
+    made = [bench.case(1, ms=10.0, machine="one", end=bound), bench.case(1, ms=11.0, machine="two")]
     session, nodes = Session(), iter(("one", "two"))
     first, *rest = bench.events(*made)
     session.apply_all([first, joined("one"), joined("two", cpu_count=8)])
@@ -38,6 +39,7 @@ def test_every_node_is_described(shared: Session) -> None:
     text = full_report(shared)
     one, two = text.partition("### Node one")[2].split("### Node two")
     assert "- **CPU count**: 16" in one and "- **Lost**" not in one
+    assert text.count("- **CPU affinity**") == 1 and "- **CPU affinity**: 0-7" in one
     assert "- **CPU count**: 8" in two and "- **PyTorch**: 2.9" in two
     assert "- **Lost**: its raylet died" in two and "- **Clock ahead of the engine's**: 0.250000 s" in two
 
