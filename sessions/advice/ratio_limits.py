@@ -155,8 +155,8 @@ class RatioLimits:
 
     def _estimates(self, own: bool) -> _Estimates:
         if own not in self._sets:
-            rows = [_estimates(row, own) for row in self._results]
-            parts = np.array(rows, dtype=float).reshape(len(rows), 3, 3)
+            rows = (value for row in self._results for each in _estimates(row, own) for value in each)
+            parts = np.fromiter(rows, dtype=float).reshape(len(self._results), 3, 3)
             self._sets[own] = _Estimates(*(np.ascontiguousarray(parts[:, :, field].T) for field in range(3)))
         return self._sets[own]
 

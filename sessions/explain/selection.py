@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 
 from benchtui.sessions.advice.objectives import Objective
-from benchtui.sessions.advice.optimal import decide, works
+from benchtui.sessions.advice.optimal import decide
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import NOT_MEASURED, baselines
-from benchtui.sessions.stats.results import Result, measured
+from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.sweep import Explain
 
 
@@ -29,7 +29,7 @@ def _named(session: Session, results: tuple[Result, ...], name: Explain) -> list
     cases = [each.case for each in results]
     if name == "baseline":
         return list(baselines(cases, session.start.sweep.measure.baseline).values())
-    decisions = (decide(session, Objective(work=work), results) for work in works(session))
+    decisions = (decide(session, Objective(work=work), results) for work in by_work(results))
     return [each.best.case for each in decisions if each.best]
 
 

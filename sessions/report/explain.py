@@ -75,6 +75,8 @@ def explain(session: Session, varied: Collection[str], *, full: bool) -> Explain
 
 def _chosen(session: Session, known: Sequence[ExplainedCase]) -> Sequence[ExplainedCase]:
     """Return the cases of a short report in plan order: baselines and best cases before others."""
+    if len(known) <= MOST_CASES:
+        return known
     first = selected(session, ("baseline", "best"))
     chosen = sorted(known, key=lambda each: each.case.index not in first)[:MOST_CASES]
     return sorted(chosen, key=lambda each: each.case.index)

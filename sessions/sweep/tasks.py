@@ -4,6 +4,7 @@ A new task is a row of ``BUILT_IN`` here, its workload in ``engine/workloads/``,
 that are its own. Parsers, the editor, units of rates, and which entries and options apply are derived from it.
 """
 
+from functools import cache
 from typing import Literal
 
 import msgspec
@@ -70,6 +71,7 @@ SERVE = Task("serve", "requests", headline="tokens")
 _BY_NAME = {task.name: task for task in (*BUILT_IN, SERVE)}
 
 
+@cache
 def task_named(name: str) -> Task:
     """Return the row of a task; of a user-defined step, or one of another tool, that of a task with samples."""
     return _BY_NAME.get(name) or Task(name)
