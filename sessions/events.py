@@ -1,8 +1,8 @@
 """Session events: the schema shared by the engine, the screen and the report.
 
-The events form a tagged union, discriminated by the field ``event``. Fields are added freely; renaming one
-needs a new ``SCHEMA``. Suffixes of names are units: ``_ms``, ``_s``, ``_mb`` (10**6 bytes), ``_w``, ``_j``. A
-missing value is null or left out, never 0. ``t`` is seconds since the session started, on a monotonic clock.
+The events form a tagged union, discriminated by the field ``event``. Fields can be added at any time; renaming
+one requires a new ``SCHEMA``. Name suffixes are units: ``_ms``, ``_s``, ``_mb`` (10**6 bytes), ``_w``, ``_j``.
+A missing value is null or left out, never 0. ``t`` is seconds since the session started, on a monotonic clock.
 """
 
 from typing import Annotated, Any, Literal
@@ -65,12 +65,12 @@ class SessionStarted(Event, tag="session_started", frozen=True, kw_only=True, om
     source: str | None = None
     """Tool and file of an imported session; null for a session measured here."""
     measured: str | None = None
-    """Measurement time of an imported session, in its source's own words; ``created`` is the import time."""
+    """Measurement time of an imported session, as its source writes it; ``created`` is the import time."""
     simulated: str | None = None
     """Model that computed a simulated session, in words; null for a measured or imported one."""
     process_spread: dict[str, ProcessSpread] = {}
     """Process-to-process variation in earlier sessions on this machine, by device kind (``cpu``, ``cuda``).
-    Verdicts on cases with fewer than three rounds rest on it."""
+    Verdicts on cases with fewer than three rounds depend on it."""
 
 
 class Runtime(Event, tag="runtime", frozen=True, kw_only=True):
@@ -80,7 +80,7 @@ class Runtime(Event, tag="runtime", frozen=True, kw_only=True):
     transformers: str | None = None
     cuda: str | None = None
     hip: str | None = None
-    """Version of HIP if torch was built for ROCm, whose devices torch calls ``cuda`` as well."""
+    """Version of HIP if torch was built for ROCm. Torch calls its devices ``cuda``, too."""
     cudnn: Count | None = None
     threads: Count | None = None
     cuda_devices: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ class Runtime(Event, tag="runtime", frozen=True, kw_only=True):
 
 
 class Idle(Event, tag="idle", frozen=True, kw_only=True):
-    """Mean power before the first case, with none of our work running; never subtracted."""
+    """Mean power before the first case, while no case is running; never subtracted."""
 
     window_s: Seconds
     power_w: dict[str, Amount] = {}
@@ -158,10 +158,10 @@ class Peaks(Event, tag="peaks", frozen=True, kw_only=True):
     threads: Count = 0
     """Requested torch threads; 0 is torch's default."""
     flops_per_s: Amount | None = None
-    """FLOP/s of large matrix products, sustained: their median, on a GPU after a second of them. In sessions
-    without a burst rate, of the fastest."""
+    """Sustained FLOP/s of large matrix products: the median, on a GPU after running them for a second. In
+    sessions without a burst rate, the fastest."""
     bytes_per_s: Amount | None = None
-    """Bytes read plus bytes written, per second, by large copies; sustained in the same way."""
+    """Bytes read plus bytes written per second by large copies, sustained in the same way."""
     flops_burst_per_s: Amount | None = None
     """FLOP/s of the fastest of these products."""
     bytes_burst_per_s: Amount | None = None
@@ -169,7 +169,7 @@ class Peaks(Event, tag="peaks", frozen=True, kw_only=True):
     how: dict[str, str] = {}
     """Description of how each peak (``flops``, ``bytes``) was measured."""
     context_power_w: Amount | None = None
-    """Mean power of an idle GPU on which a process has a CUDA context; with a GPU's first peaks only."""
+    """Mean power of an idle GPU on which a process has a CUDA context; only in the first peaks of a GPU."""
     absent: dict[str, str] = {}
     """Peaks that couldn't be measured, with the reason."""
     node: str | None = None
@@ -206,7 +206,7 @@ class CasePrepared(Event, tag="case_prepared", frozen=True, kw_only=True):
     """Tokens generated per sample; null for a task that generates none."""
     gpu_uuid: str | None = None
     gpu_absent: str | None = None
-    """Why the driver's readings can't be matched to the GPU, as far as torch knows."""
+    """Why torch can't match the driver's readings to the GPU."""
 
 
 class Steps(Event, tag="steps", frozen=True, kw_only=True, omit_defaults=False):
@@ -216,15 +216,15 @@ class Steps(Event, tag="steps", frozen=True, kw_only=True, omit_defaults=False):
     phase: Phase
     round: Count = 0
     wall_ms: list[Milliseconds]
-    """Host time of a step, the device synchronized at both ends: the sum of all parts, tokenizing included."""
+    """Host time of a step between device synchronizations: the sum of all parts, including tokenizing."""
     device_ms: list[Milliseconds] | None = None
     """Time between device events around the step, if the device has events."""
     host_ms: list[Milliseconds] | None = None
-    """Host time until the step has enqueued its work and returned, waits inside it included. For the rest of
+    """Host time until the step has enqueued its work and returned, including waits inside it. For the rest of
     the time, the host waits for the device. Null if the host is the device, or if unknown."""
     parts_ms: dict[str, list[Milliseconds]] = {}
     tokens: list[Count] | None = None
-    """Real tokens per step: the sum of the attention mask, without padding, with generated tokens."""
+    """Real tokens per step: the sum of the attention mask plus generated tokens; padding doesn't count."""
     padded_tokens: list[Count] | None = None
     """Tokens per step with padding and generated tokens; null if unknown."""
     loss: list[float | None] | None = None
@@ -280,18 +280,19 @@ class Answered(Event, tag="answered", frozen=True, kw_only=True):
     absent: str | None = None
     """Why it has no answer."""
     comparisons: tuple[AnswerComparison, ...] = ()
-    """Its own comparison, if its baseline has answered; if it is the baseline, those of cases that waited."""
+    """Its own comparison, if its baseline has answered; for a baseline, those of the waiting cases."""
 
 
 class Explained(Event, tag="explained", frozen=True, kw_only=True):
-    """A case ran again in a process of its own, for a profile of its step; comes after all measured cases.
+    """A case ran again in a separate process to profile its step; comes after all measured cases.
 
-    It may follow ``session_finished``, with the time of the event before it: the session isn't resumed.
+    It may follow ``session_finished`` and then has the time of the previous event, because the session isn't
+    resumed.
     """
 
     case: Count
     created: str
-    """Time in UTC, ISO 8601; days after the session perhaps."""
+    """Time in UTC, ISO 8601; possibly days after the session."""
     profile: StepProfile | None = None
     absent: str | None = None
     """Why there is no profile."""
@@ -320,7 +321,7 @@ class CaseFinished(Event, tag="case_finished", frozen=True, kw_only=True):
     warmup_stop: str | None = None
     """Why warm-up ended."""
     effective: Effective | None = None
-    """Applied options, read back again after measuring: only then is it known what was compiled."""
+    """Applied options, read back again after measuring, because compilation is complete only then."""
     memory: Memory | None = None
     energy: Energy | None = None
     environment: Environment | None = None
@@ -338,7 +339,7 @@ class Resumed(Event, tag="resumed", frozen=True, kw_only=True, omit_defaults=Fal
     """
 
     schema: int = SCHEMA
-    """Lets a version that doesn't know this event say so, whichever version started the file."""
+    """Allows a version that doesn't know this event to report it, whichever version started the file."""
     created: str
     """Time of the resume in UTC, ISO 8601."""
     version: str | None = None

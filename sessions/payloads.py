@@ -1,6 +1,6 @@
 """Event payloads: records of the machine, the model and the results of a case.
 
-Units and the rules for missing values are those of ``events``.
+Units and rules for missing values are the same as in ``events``.
 """
 
 from typing import Annotated, Literal
@@ -31,7 +31,7 @@ class Gpu(Record, frozen=True, kw_only=True):
     persistence: bool | None = None
     """Whether the driver stays loaded while nothing uses the GPU; otherwise its settings are lost."""
     ecc: bool | None = None
-    """Whether memory corrects errors, which costs bandwidth on some GPUs."""
+    """Whether the memory corrects errors, which costs bandwidth on some GPUs."""
     pcie: str | None = None
     """Fastest generation and current width of the link to the host, such as ``gen 5 x16``."""
     numa_node: Count | None = None
@@ -71,9 +71,9 @@ class Host(Record, frozen=True, kw_only=True):
     """Logical CPUs of each NUMA node, such as ``{"0": "0-15", "1": "16-31"}``; empty if there is only one,
     null if not recorded."""
     container_cpus: Amount | None = None
-    """Lowest CPU limit of the control group and those around it, in CPUs; null without a limit."""
+    """Lowest CPU limit of the control group and its parents, in CPUs; null without a limit."""
     container_memory_mb: Amount | None = None
-    """Lowest memory limit of the control group and those around it; null without a limit."""
+    """Lowest memory limit of the control group and its parents; null without a limit."""
     gpus: tuple[Gpu, ...] = ()
     driver: str | None = None
     """Version of the GPU driver."""
@@ -123,7 +123,7 @@ class Data(Record, frozen=True, kw_only=True):
     shape: str | None = None
     """Shape of an image or length of a clip, such as ``224 x 224 x 3``; null for texts."""
     truncated: Count | None = None
-    """Number of these that are longer than the case's sequence length and therefore truncated."""
+    """Number of checked texts that are longer than the case's sequence length and therefore truncated."""
 
 
 class Effective(Record, frozen=True, kw_only=True):
@@ -160,29 +160,29 @@ class Memory(Record, frozen=True, kw_only=True):
     peak_allocated_mb: Amount | None = None
     """Allocated by tensors in the framework's device allocator, which doesn't see tensors of CUDA graphs."""
     peak_reserved_mb: Amount | None = None
-    """Reserved by the framework's device allocator, with its cache of earlier phases."""
+    """Reserved by the framework's device allocator, including memory cached from earlier phases."""
     peak_device_mb: Amount | None = None
     """Device memory used by this process, as seen by the driver."""
     peak_rss_mb: Amount | None = None
-    """Resident memory of the worker alone."""
+    """Resident memory of the worker only."""
     kv_cache_mb: Amount | None = None
-    """Keys and values in all layers at the end of generating a batch. A static cache always has its full size,
-    that of ``sequence_length + new_tokens - 1`` positions."""
+    """Keys and values in all layers at the end of generating a batch. A static cache always has its full size
+    of ``sequence_length + new_tokens - 1`` positions."""
 
 
 class RequestTimes(Record, frozen=True, kw_only=True):
-    """Times of the requests of one step, from when the step submitted all of them."""
+    """Times of the requests of one step, starting when the step submitted all of them."""
 
     first_token_ms: list[Milliseconds]
-    """Time to the first token of each request, its wait in the queue included."""
+    """Time to the first token of each request, including its wait in the queue."""
     between_tokens_ms: list[Milliseconds]
-    """Times between two tokens of a request, of all requests; evenly spaced ranks of them if they are many."""
+    """Times between consecutive tokens, over all requests; evenly spaced ranks of them if there are many."""
     request_ms: list[Milliseconds]
     """Time to the last token of each request."""
 
 
 EnergySource = Literal["counter", "sampled power", "averaged power"]
-"""Origin of an energy, best first; averaged power is sampled from the driver's average over a second."""
+"""Source of an energy value, best first; averaged power is sampled from the driver's average over a second."""
 
 
 class Energy(Record, frozen=True, kw_only=True):
@@ -204,7 +204,7 @@ class Environment(Record, frozen=True, kw_only=True):
     user_ms: Milliseconds | None = None
     """Mean CPU time of a step in user mode, as an imported tool reports it; null for measured cases."""
     system_ms: Milliseconds | None = None
-    """Mean CPU time of a step in the kernel, likewise."""
+    """Mean CPU time of a step in the kernel, as an imported tool reports it; null for measured cases."""
     involuntary_switches: Count | None = None
     """Number of involuntary context switches of the worker."""
     others_cpu_percent: Amount | None = None
@@ -232,29 +232,29 @@ class Environment(Record, frozen=True, kw_only=True):
     performance_states: tuple[Count, ...] = ()
     """Numbers of the GPU's P-states, from 0 for the highest performance to 15; empty if unknown."""
     throttle: tuple[str, ...] = ()
-    """Every reason for which the GPU's clock was throttled at any moment."""
+    """Every reason for which the GPU's clock was throttled at any time."""
     temperature_c: Amount | None = None
     """Highest GPU temperature."""
     power_limit_w: Amount | None = None
     beside: Count = 0
-    """Most other cases of the same sweep running at the same time."""
+    """Maximum number of other cases of the same sweep running at the same time."""
     stood_still_s: Amount | None = None
-    """Time for which engine and case couldn't run (machine suspended, or both stopped), plus that for which
+    """Time for which engine and case couldn't run (machine suspended, or both stopped), plus the time for which
     only the worker was stopped."""
     quota_periods: Count | None = None
     """Periods of the control group's CPU quota, usually of 100 ms; null without a quota."""
     quota_stopped_periods: Count | None = None
     """Periods in which the control group used up its quota and was stopped until the next one."""
     quota_stopped_s: Amount | None = None
-    """Time that the quota stopped the control group, summed over the CPUs it ran on."""
+    """Time for which the quota stopped the control group, summed over the CPUs it ran on."""
     processor_mhz: Amount | None = None
     """Mean clock of the busy CPUs among those that the worker may use."""
     processor_throttled: Count | None = None
     """Number of times that heat throttled a core or package of these CPUs; null if not counted."""
     gpu_processes: Count | None = None
-    """Most other processes on the GPU at any moment; null if the driver doesn't list them."""
+    """Maximum number of other processes on the GPU at any time; null if the driver doesn't list them."""
     sm_active_percent: Amount | None = None
-    """Mean of this and the following readings of the GPU; null where its counters can't be read."""
+    """Mean of the reading, as for the following ones of the GPU; null if its counters can't be read."""
     sm_occupancy_percent: Amount | None = None
     tensor_active_percent: Amount | None = None
     dram_active_percent: Amount | None = None
@@ -263,9 +263,9 @@ class Environment(Record, frozen=True, kw_only=True):
     nvlink_rx_mb_per_s: Amount | None = None
     nvlink_tx_mb_per_s: Amount | None = None
     instructions_per_cycle: Amount | None = None
-    """Mean of the workers' instructions per cycle of a processor; null where they can't be counted."""
+    """Mean instructions per CPU cycle of the workers; null if they can't be counted."""
     memory_mb_per_s: Amount | None = None
-    """Mean traffic between the processors and their memory; null where it can't be counted."""
+    """Mean traffic between the processors and their memory; null if it can't be counted."""
 
 
 class Compiling(Record, frozen=True, kw_only=True):
@@ -300,21 +300,21 @@ class StepCost(Record, frozen=True, kw_only=True):
     busy_ms: Milliseconds | None = None
     """Time per step in which the device was busy; null on a CPU, where host and device are the same."""
     waits: Count | None = None
-    """Least number of times that the host waits for the GPU in a step; null in latency mode and on a CPU."""
+    """Minimum number of times that the host waits for the GPU in a step; null in latency mode and on a CPU."""
     padded_tokens: Count | None = None
-    """Tokens of the counted step, including padding; null if it was any step."""
+    """Tokens of the counted step, including padding; null if the step wasn't chosen by its tokens."""
     typical_padded_tokens: Count | None = None
-    """Median of the same over the measured steps."""
+    """Median number of tokens, including padding, over the measured steps."""
     attention: tuple[str, ...] = ()
     """Attention kernels that ran: ``flash``, ``flash3``, ``efficient`` (memory-efficient), ``cudnn``, ``flex``
-    or ``math`` (not fused). From torch's dispatcher; of compiled code, from a profiler's GPU functions."""
+    or ``math`` (not fused). Taken from torch's dispatcher, or from a profile for compiled code."""
     absent: dict[str, str] = {}
-    """Reasons for figures that weren't counted: ``flops``, ``bytes``, ``busy``, ``attention``, ``waits``."""
+    """Reasons for metrics that weren't counted: ``flops``, ``bytes``, ``busy``, ``attention``, ``waits``."""
 
 
 AnswerKind = Literal["logits", "tokens", "losses", "embeddings", "values"]
-"""Logits at sampled positions, generated tokens, losses of first training steps, embeddings of texts, or values
-of an own step."""
+"""Logits at sampled positions, generated tokens, losses of the first training steps, embeddings of texts, or
+values of a user-defined step."""
 AnswerVerdict = Literal["identical", "close", "different", "broken"]
 
 
@@ -325,11 +325,11 @@ class Answer(Record, frozen=True, kw_only=True):
     amount: Count
     """Positions (logits), tokens, losses or values in the output."""
     digest: str
-    """SHA-256 of the values, as far as it distinguishes outputs of the same kind; equal for equal bits."""
+    """SHA-256 of the values, truncated to what distinguishes outputs of the same kind; equal for equal bits."""
 
 
 class AnswerComparison(Record, frozen=True, kw_only=True):
-    """Answer of a case compared with its baseline's. Figures that its kind doesn't have are null."""
+    """Answer of a case compared with its baseline's. Metrics that don't apply to its kind are null."""
 
     case: Count
     baseline: Count
@@ -337,15 +337,15 @@ class AnswerComparison(Record, frozen=True, kw_only=True):
     kl_mean: Amount | None = None
     """Mean over the positions of KL(baseline ‖ case) over the whole vocabulary, in nats."""
     kl_p99: Amount | None = None
-    """99th percentile of the same; null below 100 positions."""
+    """99th percentile of the KL divergence over the positions; null for fewer than 100 positions."""
     top1_agreement: Amount | None = None
-    """Share of positions at which both have the same likeliest token or class."""
+    """Share of positions at which both have the same most likely token or class."""
     sqnr_db: Amount | None = None
     """Power of the baseline's values over that of the differences, in dB; null if there are none."""
     largest_difference: Amount | None = None
-    """Largest absolute difference of two values: logits, losses or own values."""
+    """Largest absolute difference between two values: logits, losses or values of a user-defined step."""
     cosine: Amount | None = None
-    """Cosine similarity of the values of an own step; null if one of the two is all zero."""
+    """Cosine similarity of the values of a user-defined step; null if one of the two is all zero."""
     equal_tokens: Amount | None = None
     """Share of generated tokens that are equal, position by position."""
     first_difference: Count | None = None
@@ -357,7 +357,7 @@ class AnswerComparison(Record, frozen=True, kw_only=True):
 
 
 class ReportedTimes(Record, frozen=True, kw_only=True):
-    """Distribution of times as an imported source reports it, without the single values."""
+    """Distribution of times as an imported source reports it, without the individual values."""
 
     n: Count | None = None
     mean_ms: Milliseconds | None = None
@@ -385,18 +385,18 @@ class Reported(Record, frozen=True, kw_only=True):
     padded_tokens_per_s: Amount | None = None
     new_tokens_per_s: Amount | None = None
     first_token: ReportedTimes | None = None
-    """Time to the first token of each request, of a source that times requests; the same for the next two."""
+    """Time to the first token of each request. This and the next two are null without timed requests."""
     per_token: ReportedTimes | None = None
     """Time per token after the first."""
     request: ReportedTimes | None = None
     """Time to the last token of each request."""
     mean_power_w: Amount | None = None
     energy_j: Amount | None = None
-    """Energy over the source's own window, which may differ from the measured steps."""
+    """Energy over the source's window, which may differ from the measured steps."""
     gpu_utilization_percent: Amount | None = None
     """Mean GPU utilization, as the source sampled it."""
     compile_call_s: Amount | None = None
-    """Time of calling ``torch.compile``, which compiles nothing yet: not the cost of compilation."""
+    """Time of the call to ``torch.compile``, which doesn't compile yet. It isn't the cost of compilation."""
     repeats_mean_ms: tuple[Milliseconds, ...] = ()
     """Mean step time of each repeat, if the source has several; the other metrics cover all of them."""
 
@@ -418,16 +418,16 @@ class GpuReadings(Record, frozen=True, kw_only=True):
     performance_state: list[Count | None] = []
     """Number of the P-state, from 0 for the highest performance to 15."""
     throttle: list[str | None] = []
-    """Reasons that hold the clock down, joined by ``+``; empty if there are none."""
+    """Reasons that limit the clock, joined by ``+``; empty if there are none."""
     energy_j: list[Amount | None] = []
     """Cumulative counter of the driver; only differences are meaningful."""
     sm_active_percent: list[Amount | None] = []
-    """SMs that had work, in percent of all, since the previous reading. This and the following readings come
-    from counters that Hopper and newer GPUs have; empty elsewhere."""
+    """SMs that had work since the previous reading, in percent of all SMs. This and the following readings come
+    from counters of Hopper and newer GPUs; empty on other GPUs."""
     sm_occupancy_percent: list[Amount | None] = []
-    """Active warps, in percent of the most that the SMs can hold."""
+    """Active warps, in percent of the maximum of the SMs."""
     tensor_active_percent: list[Amount | None] = []
-    """Percent of the time in which the tensor cores computed."""
+    """Percentage of time in which the tensor cores computed."""
     dram_active_percent: list[Amount | None] = []
     """Bandwidth of the GPU's memory in use, in percent of the theoretical maximum."""
     pcie_rx_mb_per_s: list[Amount | None] = []
@@ -437,7 +437,7 @@ class GpuReadings(Record, frozen=True, kw_only=True):
     """The same over all NVLinks."""
     nvlink_tx_mb_per_s: list[Amount | None] = []
     absent: dict[str, str] = {}
-    """Readings that this GPU doesn't provide, with the reason; ``activity`` is ``GPU_ACTIVITY``."""
+    """Readings that this GPU doesn't provide, with the reason; ``activity`` covers all of ``GPU_ACTIVITY``."""
 
 
 class HostReadings(Record, frozen=True, kw_only=True):
@@ -449,7 +449,7 @@ class HostReadings(Record, frozen=True, kw_only=True):
     worker_cpu_percent: list[Amount | None] = []
     worker_rss_mb: list[Amount | None] = []
     engine_cpu_percent: list[Amount | None] = []
-    """CPU use of the supervisor with its samplers: the cost of measuring."""
+    """CPU use of the supervisor, including its samplers: the cost of measuring."""
     package_energy_j: list[Amount | None] = []
     """Energy of all CPU packages since sampling started; empty if unreadable."""
     processor_mhz: list[Amount | None] = []
@@ -457,16 +457,16 @@ class HostReadings(Record, frozen=True, kw_only=True):
     dram_energy_j: list[Amount | None] = []
     """Energy of the memory modules since sampling started, if the CPU counts it separately."""
     instructions_per_cycle: list[Amount | None] = []
-    """Instructions of the workers in user mode per cycle of a processor, since the previous sample; empty if
-    they can't be counted."""
+    """Instructions per CPU cycle of the workers in user mode, since the previous sample; empty if not
+    counted."""
     memory_mb_per_s: list[Amount | None] = []
     """Traffic between all processors and their memory, in 10**6 bytes per second; empty if not counted."""
 
 
 HARDWARE_THROTTLE_REASONS = ("hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake")
-"""Reasons caused by heat or the power supply. A power cap is normal operation and not among them."""
+"""Reasons caused by heat or the power supply. A power cap isn't one of them, because it is normal operation."""
 CLOCK_LIMITS = ("app_clocks", "sw_power_cap", "sync_boost", "display_clocks", "board_limit", "reliability")
-"""Reasons that hold the clock down as configured or designed: power cap, locked clocks, limits of the board."""
+"""Reasons that limit the clock as configured or designed: power cap, locked clocks, limits of the board."""
 GPU_ACTIVITY = {
     "sm_active_percent": ("SM active", "%"),
     "sm_occupancy_percent": ("SM occupancy", "%"),
@@ -482,4 +482,4 @@ HOST_ACTIVITY = {
     "instructions_per_cycle": ("instructions per cycle", ""),
     "memory_mb_per_s": ("memory traffic", "MB/s"),
 }
-"""The same of the processors."""
+"""Label and unit of the readings that come from the CPUs' hardware counters."""

@@ -1,7 +1,7 @@
 """Profile records: where the time and the memory of a case's step go, from a separate profiled run.
 
-Units and the rules for missing values are those of ``events``. All times, counts and amounts are means per step
-of the profiled steps, unless a field says otherwise.
+Units and rules for missing values are the same as in ``events``. All times, counts and amounts are means per
+profiled step, unless a field says otherwise.
 """
 
 from typing import Annotated, Literal
@@ -26,10 +26,10 @@ FamilyName = Literal[
 ]
 """Families of work: matrix products and convolutions; attention; normalization, elementwise and fused code;
 embedding and gather; copies and casts; the optimizer; collectives; the tokenizer; other operators; Python and
-launch gaps, with no operator at work; waiting, with the thread asleep."""
+launch gaps, with no operator running; waiting, with the thread asleep."""
 
 MOST_SLICES = 4000
-"""Most slices of a timeline."""
+"""Maximum number of slices in a timeline."""
 
 
 class FamilyTime(Record, frozen=True, kw_only=True):
@@ -37,33 +37,33 @@ class FamilyTime(Record, frozen=True, kw_only=True):
 
     family: FamilyName
     ms: Milliseconds
-    """On a CPU, the time of the main thread in its operators; on a GPU, the time of its kernels and copies, of
-    which overlaps count once. ``tokenizer``, ``python`` and ``wait`` are times without either."""
+    """On a CPU, the time of the main thread in its operators; on a GPU, the time of its kernels and copies,
+    with overlaps counted once. ``tokenizer``, ``python`` and ``wait`` are times without either."""
     launches: Amount = 0.0
     """Operators on a CPU, kernels and copies on a GPU."""
 
 
 class KernelTime(Record, frozen=True, kw_only=True):
-    """Time of one operator of the CPU, or kernel or copy of a GPU, with inputs of one shape."""
+    """Time of one CPU operator, GPU kernel or GPU copy, with inputs of one shape."""
 
     name: str
     family: FamilyName
     count: Amount
     ms: Milliseconds
-    """Without the time of operators that it calls."""
+    """Time, excluding operators that it calls."""
     shape: str | None = None
     """Shapes and types of the inputs, such as ``32x128x768 float, 768x768 float``; null if not recorded."""
     operator: str | None = None
-    """Operator that launched a kernel, if it is known."""
+    """Operator that launched a kernel; null if unknown."""
     flops: Amount | None = None
-    """Floating-point operations by the shapes; null if they can't be counted."""
+    """Floating-point operations computed from the shapes; null if they can't be counted."""
     bytes: Amount | None = None
-    """Bytes of the inputs, plus one output as large as the largest input, of copies and elementwise operators;
+    """Bytes of the inputs plus one output as large as the largest input, for copies and elementwise operators;
     null if they can't be counted."""
 
 
 class GraphBreak(Record, frozen=True, kw_only=True):
-    """Place where torch's compiler fell back to Python, with all that it says about it."""
+    """Place where torch's compiler fell back to Python, with everything it reports about that."""
 
     reason: str
     where: str | None = None
@@ -93,17 +93,17 @@ class MemoryKinds(Record, frozen=True, kw_only=True):
     cache_mb: Amount | None = None
     """Keys and values at the end of a generated batch."""
     activations_mb: Amount | None = None
-    """Most that a step held at one moment beyond what existed before it, gradients and cache subtracted."""
+    """Peak memory of a step beyond what existed before it, minus gradients and cache."""
     workspace_mb: Amount | None = None
     """Reserved by the GPU's allocator and not in use at the peak; null on a CPU."""
     growth_mb: Amount | None = None
     """Memory that a step allocates and doesn't free, per step."""
     absent: dict[str, str] = {}
-    """Kinds that couldn't be counted, by their field without unit, with the reason."""
+    """Kinds that couldn't be counted, by the field's name without its unit, with the reason."""
 
 
 class Timeline(Record, frozen=True, kw_only=True):
-    """Slices of one profiled step, as columns with one entry per slice, in the order of their start."""
+    """Slices of one profiled step, as columns with one entry per slice, ordered by start time."""
 
     names: tuple[str, ...]
     """Names of operators and kernels; slices refer to them by number."""
@@ -114,7 +114,7 @@ class Timeline(Record, frozen=True, kw_only=True):
     track: tuple[Count, ...]
     """Number of each slice's track."""
     start_ms: tuple[Milliseconds, ...]
-    """Start since the start of the step."""
+    """Start time relative to the start of the step."""
     duration_ms: tuple[Milliseconds, ...]
     step_ms: Milliseconds
     """Time of this step."""
@@ -123,10 +123,10 @@ class Timeline(Record, frozen=True, kw_only=True):
 
 
 class StepProfile(Record, frozen=True, kw_only=True):
-    """Profile of a case's step, in a process of its own after a warm-up."""
+    """Profile of a case's step, recorded in a separate process after a warm-up."""
 
     steps: Annotated[int, msgspec.Meta(ge=1)]
-    """Profiled steps that the figures are about: of those that ran, the half with the most typical times."""
+    """Number of profiled steps behind the metrics: of those that ran, the half with the most typical times."""
     step_ms: Milliseconds
     """Mean time of a profiled step; the sum of the families."""
     plain_steps: Count
@@ -143,9 +143,9 @@ class StepProfile(Record, frozen=True, kw_only=True):
     busy_ms: Milliseconds | None = None
     """Time in which the GPU was busy; null on a CPU."""
     idle_ms: dict[str, Milliseconds] = {}
-    """Time in which the GPU was idle, by what the host did: ``tokenizer``, ``python`` or ``wait``."""
+    """Time in which the GPU was idle, by activity of the host: ``tokenizer``, ``python`` or ``wait``."""
     launching_ms: Milliseconds | None = None
-    """Time of the host in calls that launch kernels and copies; null on a CPU."""
+    """Host time in calls that launch kernels and copies; null on a CPU."""
     threads: Count | None = None
     """Threads within one operator."""
     processors: Count | None = None
@@ -159,4 +159,4 @@ class StepProfile(Record, frozen=True, kw_only=True):
     versions: dict[str, str] = {}
     """Versions of the libraries that ran."""
     absent: dict[str, str] = {}
-    """Figures that couldn't be profiled, by the field's name, with the reason."""
+    """Metrics that couldn't be profiled, by the field's name, with the reason."""

@@ -1,4 +1,4 @@
-"""Constraints: upper limits on the needs of a case, and which cases meet them."""
+"""Constraints: upper limits on the metrics of a case, and the cases that meet them."""
 
 from collections.abc import Callable, Sequence
 from math import inf
@@ -19,27 +19,27 @@ class Constraints(msgspec.Struct, frozen=True):
     """Peak memory on the device: the highest reading of driver, allocator and tensors."""
     p99_ms: float | None = None
     latency_ms: float | None = None
-    """Median step, or the mean if the source kept no steps."""
+    """Median step, or the mean if the source has no steps."""
     power_w: float | None = None
     """Mean power of the device during measuring."""
     kl: float | None = None
     """Mean KL divergence of the case's answer from its baseline's, in nats."""
     answer: AnswerVerdict | None = None
-    """Verdict on that answer, which may be better."""
+    """Worst acceptable verdict on that answer."""
 
 
 NONE = Constraints()
 
 
 class Relaxation(msgspec.Struct, frozen=True):
-    """A constraint that would admit a case if only this one were relaxed."""
+    """A constraint whose relaxation alone would admit a case."""
 
     field: str
     """Field of ``Constraints``."""
     value: float | None
     """Smallest value that admits a case, in the unit of the field; None if no case has the metric."""
     result: Result
-    """The case it admits; without a value, one that would pass without the constraint."""
+    """Admitted case. Without a value, a case that would pass without the constraint."""
 
 
 class _Kind(msgspec.Struct, frozen=True):
@@ -56,18 +56,18 @@ class _Kind(msgspec.Struct, frozen=True):
 
 
 VERDICTS: tuple[AnswerVerdict, ...] = get_args(AnswerVerdict)
-"""Verdicts on an answer, best first; their places are the values that ``answer`` limits."""
+"""Verdicts on an answer, best first. The ``answer`` constraint limits their index."""
 
 
 def violations(result: Result, constraints: Constraints) -> list[str]:
     """Return a reason for each constraint that a case violates. A missing metric is a violation."""
     if constraints is NONE:
-        return []  # spares each of very many cases the look at each kind
+        return []  # saves time for very many cases
     return [reason for field in KINDS if (reason := _violation(result, constraints, field))]
 
 
 def nearest_relaxations(rows: Sequence[Result], constraints: Constraints) -> tuple[Relaxation, ...]:
-    """Return each constraint that alone excludes all of these cases, the nearest to admitting one first."""
+    """Return each constraint that alone excludes all of these cases, the nearest miss first."""
     found = (_relaxation(rows, constraints, field) for field in KINDS)
     return tuple(sorted((each for each in found if each), key=lambda each: _distance(each, constraints)))
 

@@ -1,4 +1,4 @@
-"""Deciding sweep: the cases of a session's open questions with their baselines, and nothing else."""
+"""Deciding sweep: only the cases of a session's open questions and their baselines."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
@@ -14,14 +14,14 @@ from benchtui.sessions.sweep import Axes, Config, Measure, Sweep
 from benchtui.sessions.sweep.options import AXES, BY_NAME, Baseline, Exclusion
 
 DISTURBED_RETRIES = 2
-"""Repeats of a disturbed round, as the engine does by default for a throttled one."""
+"""Number of repeats of a disturbed round: the engine's default for a throttled one."""
 
 
 def deciding_sweep(session: Session, questions: Sequence[OpenQuestion]) -> Sweep | None:
-    """Return the sweep that decides what can be decided; None if nothing can.
+    """Return the sweep that answers the questions with a remedy; None if there are none.
 
     Raises:
-        BenchtuiError: If the cases are from another tool, whose options aren't all known.
+        BenchtuiError: If the cases were imported from another tool, because not all of their options are known.
     """
     asked = [each for each in questions if each.remedy]
     if not asked:
@@ -44,7 +44,7 @@ def deciding_sweep(session: Session, questions: Sequence[OpenQuestion]) -> Sweep
 
 
 def _configs(session: Session, asked: Sequence[OpenQuestion]) -> set[Config]:
-    """Return the cases of the questions, and the baselines that they are compared with."""
+    """Return the configurations of the questions' cases and of their baselines."""
     found = {case.config for each in asked for case in each.cases}
     bases = baselines(measured(session), session.start.sweep.measure.baseline)
     found |= {bases[work].config for work in {config.work for config in found} if work in bases}
@@ -52,9 +52,10 @@ def _configs(session: Session, asked: Sequence[OpenQuestion]) -> set[Config]:
 
 
 def _axes(planned: Axes, wanted: Collection[Config]) -> Axes:
-    """Return the axes that span these cases, each with its values in the order of the plan.
+    """Return the axes that span these cases, with values in plan order.
 
-    An axis of named values is written as one list per name, so that it keeps all of them.
+    A sweep file stores an axis of named values as one list per name, which can't leave out single combinations.
+    Such an axis therefore keeps all of its planned values if it needs several.
     """
     found: dict[str, Any] = {}
     for axis in AXES:
@@ -67,7 +68,7 @@ def _axes(planned: Axes, wanted: Collection[Config]) -> Axes:
 
 
 def _rules(rules: Measure, remedies: Sequence[Remedy], axes: Axes) -> Measure:
-    """Return the sweep's rules with what the remedies need: of each, the most."""
+    """Return the sweep's rules, adjusted to the largest value that any remedy needs."""
     times = {
         name: max((value for each in remedies if (value := getattr(each, name))), default=getattr(rules, name))
         for name in ("rounds", "max_time_s", "timeout_s")
@@ -86,7 +87,7 @@ def _rules(rules: Measure, remedies: Sequence[Remedy], axes: Axes) -> Measure:
 
 
 def _baseline(named: Baseline | None, axes: Axes) -> Baseline | None:
-    """Return the baseline without the options that all cases share, which the axes don't span any more."""
+    """Return the baseline without the options that all cases share, because the axes no longer span them."""
     if named is None:
         return None
     shared = {axis: None for axis in named.named if len(getattr(axes, axis)) == 1}
@@ -95,7 +96,7 @@ def _baseline(named: Baseline | None, axes: Axes) -> Baseline | None:
 
 
 def _exclusions(axes: Axes, wanted: Collection[Config]) -> Iterator[Exclusion]:
-    """Yield what to exclude from the product of the axes, so that these cases remain."""
+    """Yield the exclusions that reduce the product of the axes to these cases."""
     several = [axis for axis in AXES if len(getattr(axes, axis)) > 1]
 
     def without(depth: int, named: dict[str, Any], left: Collection[Config]) -> Iterator[Exclusion]:

@@ -1,4 +1,4 @@
-"""Objectives: what to optimize a configuration for, as costs to minimize."""
+"""Objectives of a recommendation, as costs to minimize."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -30,9 +30,9 @@ class Objective(msgspec.Struct, frozen=True):
     need: Need = "throughput"
     constraints: Constraints = NONE
     steps: int | None = None
-    """Length of the job in steps, with the cost of compiling once; None for an endless job."""
+    """Length of the job in steps, to which the cold cost is added once; None for an endless job."""
     work: Work | None = None
-    """Work of the cases to choose from; None for all, which then must share one."""
+    """Work of the cases to choose from. None selects all cases, which must then share their work."""
 
 
 class CostMetric(msgspec.Struct, frozen=True):
@@ -49,7 +49,7 @@ class CostMetric(msgspec.Struct, frozen=True):
 def job_ms(result: Result, steps: int) -> float | None:
     """Return the time of a job with this many steps, in milliseconds.
 
-    All steps count as steady ones, plus the cold cost. None if the latter is unknown.
+    The cold cost is added to the typical time of every step. None if the cold cost is unknown.
     """
     cold_ms = result.metrics.cold_cost_ms
     return None if cold_ms is None else cold_ms + steps * result.typical_ms
@@ -75,9 +75,10 @@ def cost_metrics(objective: Objective, results: Sequence[Result]) -> tuple[CostM
 
 
 def is_need_of(need: Need, results: Sequence[Result]) -> bool:
-    """Return whether a need differs from the others: a balance needs more than the step time.
+    """Return whether a need applies to these cases and differs from the other needs.
 
-    The step of a load on a server is a whole run, whose length is not a latency.
+    ``balanced`` needs more than one metric. For a server under load, a step is a whole run, whose time is not a
+    latency.
     """
     if need in ("latency", "steadiness", "balanced") and any(row.metrics.task is SERVE for row in results):
         return False
@@ -135,7 +136,7 @@ def _job_sample(steps: int) -> CostMetric:
 
 
 def _job_ratio(base: Result, new: Result, steps: int, samples: float) -> Ratio | None:
-    """Compare two jobs, with the bounds of their steps. The cold cost was observed only once."""
+    """Compare two jobs. Only their steps have bounds, because the cold cost was observed once."""
     totals = job_ms(base, steps), job_ms(new, steps)
     if not totals[0] or not totals[1]:
         return None

@@ -1,4 +1,4 @@
-"""Open questions of a session, and for each the measurement that would decide it."""
+"""Open questions of a session, each with the measurement that would decide it."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -29,28 +29,28 @@ from benchtui.sessions.stats.sampling import LEAST_ROUNDS
 from benchtui.sessions.stats.verdicts import FIRST_ROUNDS, Doubt, Ratio, Verdict
 
 ROUNDS_WORTH = 30
-"""Maximum number of rounds worth measuring. A ratio that needs more lies next to the limit of a verdict."""
+"""Maximum number of rounds worth measuring. A ratio that needs more is too close to the limit of a verdict."""
 MOST_STEPS_FACTOR = 16
-"""Maximum by which the measured steps of a round are multiplied."""
+"""Maximum factor on the measured steps of a round."""
 MOST_MEASURING_S = 3600.0
-"""Maximum measuring time of a round to recommend, in seconds."""
+"""Maximum measuring time of a round in a recommendation, in seconds."""
 SPARE = 1.5
-"""Factor between the expected time of a case and its new time limit."""
+"""Ratio of a case's new time limit to its expected time."""
 UNKNOWN_LIMIT = 2.0
-"""Factor on a time limit if nothing says how much longer the case would have run."""
+"""Factor on a time limit if the remaining time of the case is unknown."""
 NEEDS: tuple[Need, ...] = ("throughput", "latency")
 """Objectives whose best case the report names first."""
 
 About = Literal[
     "verdict", "best throughput", "best latency", "front", "noise", "interval", "time limit", "not measured"
 ]
-"""What is open: a verdict on the baseline, which case is best, whether a case is on the Pareto front, the noise
-of the machine, a case whose interval is wider than the sweep asked for, one that ran into its time limit, and
+"""Subject of a question: a verdict against the baseline, the best case for an objective, a case's place on the
+Pareto front, the noise of the machine, an interval wider than the sweep requests, a case that timed out, or
 cases that were never measured."""
 Obstacle = Literal["close", "many rounds", "steps", "totals", "no interval", "long", "resume"]
-"""Why no new sweep decides it: no number of rounds would; too many would be needed; typical and fast steps
-disagree; they disagree with the total time; the source kept no steps; measuring takes over an hour; the session
-itself has to be resumed."""
+"""Reason that no new sweep decides a question: no number of rounds would; it needs too many rounds; typical and
+fast steps disagree; typical steps and the total time disagree; the source has no steps; measuring takes over an
+hour; the session itself must be resumed."""
 
 
 _CONTESTED: dict[Doubt, Obstacle] = {Doubt.STEPS: "steps", Doubt.TOTALS: "totals"}
@@ -60,24 +60,24 @@ class Remedy(msgspec.Struct, frozen=True):
     """Measurement that would decide a question."""
 
     rounds: int | None = None
-    """Rounds of each case; None for as many as the sweep has."""
+    """Rounds of each case; None keeps the sweep's number."""
     steps: int | None = None
-    """Measured steps per round; None for as many as the sweep has."""
+    """Measured steps per round; None keeps the sweep's number."""
     repeat_disturbed: bool = False
-    """Whether disturbed rounds have to be repeated."""
+    """Whether to repeat disturbed rounds."""
     aa: bool = False
-    """Whether the baseline has to run twice."""
+    """Whether to run the baseline twice."""
     max_time_s: float | None = None
     timeout_s: float | None = None
-    """New limits on measuring a case, and on the whole case, in seconds; None for those of the sweep."""
+    """New limits on the measuring time and on the total time of a case, in seconds; None keeps the sweep's."""
 
 
 class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that the session can't tell."""
+    """A question that the measurements of a session leave open."""
 
     about: tuple[About, ...]
     cases: tuple[CaseState, ...]
-    """The cases that it is about; of a pair, the base comes first."""
+    """Cases in question; in a pair, the base comes first."""
     ratio: Ratio | None = None
     """Speed of the second case relative to the first."""
     remedy: Remedy | None = None
@@ -86,7 +86,7 @@ class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def open_questions(session: Session) -> tuple[OpenQuestion, ...]:
-    """Return what is open in a session: pairs of cases first, in the order of the plan."""
+    """Return the open questions of a session: pairs of cases first, in plan order."""
     results = measured(session)
     pairs = _merged([*_verdicts(session, results), *_choices(session, results), *_fronts(results)])
     return (
@@ -136,8 +136,8 @@ def _may_be_better(ratio: Ratio) -> bool:
 def _fronts(results: Sequence[Result]) -> Iterator[_Pair]:
     """Yield neighbors on a Pareto front that may not both belong there.
 
-    One has the throughput, the other a shorter step or less memory. If the difference by which either belongs
-    there is unsure, so is the front.
+    One has the higher throughput, the other a shorter step or less memory. If either of these differences is
+    unsure, so is the front.
     """
     for rows in by_work(results).values():
         for fast, other in pairwise(front(rows)):
@@ -155,7 +155,7 @@ def _less_memory(one: Result, other: Result) -> bool:
 
 
 def _merged(pairs: Sequence[_Pair]) -> list[OpenQuestion]:
-    """Return one question per pair of cases, about all that depends on it."""
+    """Return one question per pair of cases, with all of its subjects."""
     found: dict[frozenset[int], list[_Pair]] = {}
     for each in pairs:
         found.setdefault(frozenset((each[1].case.index, each[2].case.index)), []).append(each)
@@ -177,11 +177,11 @@ def _about_pair(same: Sequence[_Pair]) -> OpenQuestion:
 
 
 def _remedy(base: Result, new: Result, ratio: Ratio) -> Remedy | Obstacle:
-    """Return the measurement that decides an unsure ratio, or why none does.
+    """Return the measurement that would decide an unsure ratio, or the obstacle to deciding it.
 
     With fewer than three rounds, the spread between processes is mostly an assumption, and a disturbance or a
-    disagreement of the steps may be that of one process: a few rounds come first. A disturbance in each of
-    several rounds isn't: rounds are then repeated until they are undisturbed, up to a limit.
+    disagreement between steps may come from a single process. The remedy is then a few rounds. If each of
+    several rounds was disturbed, the remedy is to repeat rounds until they are undisturbed, up to a limit.
     """
     steps, ratio = _with_more_steps(base, new, ratio)
     if ratio.rounds < LEAST_ROUNDS:
@@ -197,10 +197,10 @@ def _remedy(base: Result, new: Result, ratio: Ratio) -> Remedy | Obstacle:
 
 
 def _with_more_steps(base: Result, new: Result, ratio: Ratio) -> tuple[int | None, Ratio]:
-    """Return the steps per round that make the steps' own noise small, and the ratio with as many.
+    """Return the steps per round that make their own noise small, and the ratio expected with that number.
 
-    None for the steps if there are enough: if they account for less than half of the variance between rounds,
-    only more rounds help.
+    The number is None if there are already enough steps: if they account for less than half of the variance
+    between rounds, only more rounds help.
     """
     rounds = [each for row in (base, new) for each in row.rounds]
     errors = [each.median.error for each in rounds if each.median.error is not None]
@@ -216,7 +216,7 @@ def _with_more_steps(base: Result, new: Result, ratio: Ratio) -> tuple[int | Non
 
 
 def _noise(session: Session, results: Sequence[Result]) -> Iterator[OpenQuestion]:
-    """Yield the baseline of each work whose verdicts rest on an assumption about the machine's noise."""
+    """Yield a question about the first baseline whose verdicts rely on an assumed noise of the machine."""
     named = session.start.sweep.measure.baseline
     for work, base in baselines(results, named).items():
         others = [row for row in results if row.config.work == work and row.config != base.config]
@@ -226,7 +226,7 @@ def _noise(session: Session, results: Sequence[Result]) -> Iterator[OpenQuestion
 
 
 def _wide_intervals(session: Session, results: Sequence[Result]) -> Iterator[OpenQuestion]:
-    """Yield the cases that their time limit ended before their interval was as narrow as the sweep asks for."""
+    """Yield the cases that reached their time limit with an interval wider than the sweep requests."""
     for row in results:
         rules = session.start.sweep.measure.for_device(row.config.device)
         latency, stop = row.metrics.latency_ms, row.case.finished.stop if row.case.finished else None
@@ -248,13 +248,13 @@ def _wide_intervals(session: Session, results: Sequence[Result]) -> Iterator[Ope
 
 
 def _longer(timeout_s: float, limit_s: float, measuring_s: float) -> Remedy:
-    """Return new limits for a case that has to be measured for this long."""
+    """Return new limits for a case that needs this much measuring time."""
     most_s = float(ceil(SPARE * measuring_s))
     return Remedy(max_time_s=most_s, timeout_s=max(timeout_s, float(ceil(timeout_s - limit_s + most_s))))
 
 
 def _timeouts(session: Session) -> Iterator[OpenQuestion]:
-    """Yield the cases that ran into their time limit, with the limit that they would have needed."""
+    """Yield the cases that timed out, with the time limit that they would have needed."""
     rules = replace(session.start.sweep.measure, rounds=1)
     known = StepTimeModel(session.cases)
     for case in session.cases:

@@ -1,6 +1,6 @@
-"""Optimal case: which one to run for an objective, and whether it clearly beats the next."""
+"""Optimal case: the one to run for an objective, and whether it clearly beats the runner-up."""
 
-from __future__ import annotations  # the module of Limits imports numpy
+from __future__ import annotations  # importing Limits would import numpy
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from benchtui.sessions.advice.ratio_limits import Limits, RatioLimits
 
 NEAR = 0.1
-"""Largest lead, as a share, that is given up for a simpler case while it isn't established."""
+"""Largest lead, as a share, to give up for a simpler case if the lead isn't established."""
 MOST_TRIES = 20
-"""Maximum number of simpler cases compared with all others before taking the one with the best metric."""
+"""Maximum number of simpler cases to compare with all others before choosing the one with the best metric."""
 
 TAILED: tuple[Need, ...] = ("throughput", "latency")
 """Needs for which slow steps matter."""
@@ -68,14 +68,14 @@ class Decision(msgspec.Struct, frozen=True):
     ahead: Ratio | None = None
     """Ratio of the best case to the runner-up; above 1."""
     ties: tuple[Result, ...] = ()
-    """Other cases that can't be distinguished from the best, nearest first: the same, or a small lead that
-    isn't established."""
+    """Other cases that can't be distinguished from the best, nearest first: SAME, or behind by a small
+    lead that isn't established."""
     leader: Result | None = None
     """The case with the best metric, if a simpler one was chosen instead; else None."""
     unsure: int = 0
     """Number of further cases whose difference from the best is uncertain."""
     tail: Tail | None = None
-    """Percentile at which the best case's slow steps are longer than the runner-up's, if they are."""
+    """Percentile at which the best case's slow steps are longer than the runner-up's; None if there is none."""
     fit: tuple[Result, ...] = ()
     """Cases that meet the constraints."""
     rejected: tuple[RejectedCase, ...] = ()
@@ -89,12 +89,12 @@ class Decision(msgspec.Struct, frozen=True):
 
     @property
     def front(self) -> tuple[Result, ...]:
-        """Cases that fit and that no other beats in all of samples/s, step and peak memory."""
+        """Pareto front of the fitting cases: samples/s, step time and peak memory."""
         return front(self.fit)
 
     @property
     def clear(self) -> bool:
-        """Whether the best case clearly beats every other, slow steps included."""
+        """Whether the best case clearly beats every other, including in its slow steps."""
         sure = self.verdict is Verdict.FASTER and not self.ties and not self.unsure
         return sure and self.tail is None
 
@@ -105,10 +105,10 @@ def decide(
     results: Sequence[Result] | None = None,
     limits: RatioLimits | None = None,
 ) -> Decision:
-    """Choose the best measured case for an objective; ``results`` are the session's, if already computed.
+    """Choose the best measured case for an objective. If several are indistinguishable, choose the simplest.
 
-    ``limits`` are those of these results, which several decisions may share. If several cases can't be
-    distinguished, choose the simplest: see ``simplest``.
+    ``results`` are the session's, if already computed. ``limits`` belong to these results; several decisions
+    can share them.
     """
     from benchtui.sessions.advice import ratio_limits  # imports numpy, which screens shouldn't wait for
 
@@ -125,7 +125,7 @@ def decide(
 
 
 class _Contest:
-    """Comparisons of cases by some metrics, with limits that spare most of the exact ratios."""
+    """Comparisons of cases by the given metrics. Limits make most exact ratios unnecessary."""
 
     def __init__(self, metrics: Sequence[CostMetric], limits: RatioLimits) -> None:
         self.metrics = metrics
@@ -133,23 +133,23 @@ class _Contest:
         self._kinds = [each.limits for each in metrics if each.limits]
 
     def limits(self, base: Sequence[Result], new: Sequence[Result]) -> Limits | None:
-        """Return the limits of ratios; None if there are none, or no cases. One side is a single case."""
+        """Return the limits of ratios; None without limits or cases. One side must be a single case."""
         known = base and new and len(self._kinds) == len(self.metrics)
         return self._limits.product(self._kinds, base, new) if known else None
 
     def surely_faster(self, base: Sequence[Result], new: Sequence[Result]) -> list[bool]:
-        """Return whether limits suffice for FASTER. Others may be FASTER, too. One side is a single case."""
+        """Return whether the limits imply FASTER. Others may be FASTER, too. One side must be a single case."""
         found = self.limits(base, new)
         return found.faster.tolist() if found else [False] * (len(base) * len(new))
 
     def surely_not_faster(self, base: Sequence[Result], new: Sequence[Result]) -> list[bool]:
-        """Return whether ratios with bounds are themselves too small for FASTER. One side is a single case."""
+        """Return whether the limits rule out FASTER. If not, it is open. One side must be a single case."""
         found = self.limits(base, new)
         return found.not_faster.tolist() if found else [False] * (len(base) * len(new))
 
 
 def _choose(fit: Sequence[Result], objective: Objective, contest: _Contest) -> Decision:
-    """Choose from the cases that meet the constraints, of which there is at least one."""
+    """Choose from the cases that meet the constraints. There must be at least one."""
     metrics = contest.metrics
     costs = sorted(((total_cost(row, metrics), row) for row in fit), key=lambda each: each[0])
     ranked = [row for _, row in costs]
@@ -170,7 +170,7 @@ def _choose(fit: Sequence[Result], objective: Objective, contest: _Contest) -> D
 
 
 def _near_the_leader(costs: Sequence[tuple[float, Result]], contest: _Contest) -> list[Result]:
-    """Return the leader of cases in order of cost, and those that may be indistinguishable from it."""
+    """Return the leader of cases sorted by cost, and the cases that may be indistinguishable from it."""
     least, leader = costs[0]
     others = [(cost, row) for cost, row in costs[1:] if cost < (1 + NEAR) * least]
     limits = contest.limits([row for _, row in others], [leader])
@@ -184,7 +184,7 @@ def _near_the_leader(costs: Sequence[tuple[float, Result]], contest: _Contest) -
 
 
 def _unsure(ranked: Iterable[Result], near: Iterable[Result], best: Result, contest: _Contest) -> int:
-    """Count the cases, besides those near the leader, that can't be distinguished from the best."""
+    """Count the cases, other than ``near``, that can't be distinguished from the best."""
     tied = {row.case.index for row in near}
     apart = [row for row in ranked if row.case.index not in tied]
     limits = contest.limits(apart, [best])
@@ -200,8 +200,8 @@ def _unsure(ranked: Iterable[Result], near: Iterable[Result], best: Result, cont
 def _undecided(near: list[Result], contest: _Contest) -> list[Result]:
     """Return the cases to choose the simplest from: the leader, and those indistinguishable from it.
 
-    Simplest cases that another clearly beats are dropped: two cases that can't be distinguished from a noisy
-    leader may well be distinguishable from each other.
+    Simplest cases that another one clearly beats are dropped. Two cases that can't be distinguished from a
+    noisy leader may still be distinguishable from each other.
     """
     left = list(near)
     for _ in range(MOST_TRIES):
@@ -215,10 +215,10 @@ def _undecided(near: list[Result], contest: _Contest) -> list[Result]:
 
 
 def simplest(rows: Sequence[Result]) -> Result:
-    """Return the simplest of several indistinguishable cases, the first if there is a tie.
+    """Return the simplest of several indistinguishable cases, or the first of several equally simple ones.
 
-    In this order: no compilation, least memory, shortest step, fewest options that aren't defaults. Values
-    within the margin of equivalence count as equal.
+    The criteria are, in this order: no compilation, least memory, shortest step, fewest non-default options.
+    Values within the margin of equivalence count as equal.
     """
     left = list(rows)
     for cost in (_compiled, memory_mb, step_ms, _options):
@@ -243,9 +243,10 @@ def _near(cost: float, row: Result, least: float, leader: Result, metrics: Seque
 
 
 def longer_tail(best: Result, other: Result, need: Need) -> Tail | None:
-    """Return the percentile at which the best case's slow steps are longer, if they are.
+    """Return the percentile at which the best case's slow steps are longer; None if there is none.
 
-    Per step for latency; per sample for throughput, because larger batches take longer steps.
+    Times are compared per step for latency, and per sample for throughput, because steps of larger batches take
+    longer.
     """
     if need not in TAILED:
         return None
@@ -258,17 +259,17 @@ def _compiled(result: Result) -> float:
 
 
 def _options(result: Result) -> float:
-    """Count the options of a case that aren't the defaults of a sweep."""
+    """Count the options of a case whose values aren't a sweep's defaults."""
     return float(sum(map(ne, _options_of(result.config), _PLAIN)))
 
 
 _options_of = attrgetter(*(option for option in CHOICES if option != "device"))
-"""Options that make a case less simple if they differ from the default."""
+"""Reads the options that make a case less simple if they differ from their defaults."""
 _PLAIN = _options_of(Config(device="cpu"))
 
 
 def works(session: Session) -> tuple[Work, ...]:
-    """Return the work of the measured cases, such as their sequence lengths."""
+    """Return the distinct works of the measured cases."""
     return tuple(by_work(measured(session)))
 
 
@@ -287,7 +288,7 @@ def front(results: Sequence[Result]) -> tuple[Result, ...]:
 
 
 def ahead_by(base: Result, new: Result, metrics: Sequence[CostMetric]) -> Ratio:
-    """Return how many times as good the new case is by its metrics, bounded if every metric is."""
+    """Return how many times as good the new case is by these metrics, with bounds if every metric has them."""
     parts = [metric.ratio(base, new) or Ratio(1.0) for metric in metrics]
     if len(parts) == 1:
         return parts[0]
@@ -320,7 +321,7 @@ def _unfit(reasons: Iterable[tuple[Result, list[str]]]) -> Iterator[RejectedCase
 
 
 def _reasons(row: Result, objective: Objective, needed: Sequence[CostMetric]) -> list[str]:
-    """Return why a case is ruled out: a metric that it lacks, or the constraints that it violates."""
+    """Return the reasons to rule out a case: a missing metric, or the violated constraints."""
     lack = _missing_metric(row, objective, needed)
     return [lack] if lack else violations(row, objective.constraints)
 
@@ -333,12 +334,12 @@ def _relaxations(
 
 
 def _needed(objective: Objective) -> tuple[CostMetric, ...]:
-    """Return the metrics without which a case can't be ranked. A balance takes those that all cases have."""
+    """Return the metrics required to rank a case. ``balanced`` requires none: it uses the common ones."""
     return () if objective.need == "balanced" else cost_metrics(objective, ())
 
 
 def _missing_metric(result: Result, objective: Objective, needed: Sequence[CostMetric]) -> str | None:
-    """Return which metric a case lacks to be ranked, or None. A diverged training is no choice at all."""
+    """Return why a case can't be ranked: diverged training, or a missing metric. None if it can."""
     if result.metrics.diverged:
         return "loss not finite: the steps train nothing"
     if objective.steps is not None and job_ms(result, objective.steps) is None:
@@ -363,7 +364,7 @@ def single_case_sweep(sweep: Sweep, config: Config) -> Sweep:
     """Return the sweep with this one configuration in place of its axes, and without a baseline.
 
     Raises:
-        BenchtuiError: if the case is from another tool, whose options aren't all known.
+        BenchtuiError: if the case was imported from another tool, because not all of its options are known.
     """
     if config.label:
         name = visible(config.name, LONGEST_VALUE)

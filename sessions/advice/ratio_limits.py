@@ -1,11 +1,11 @@
-"""Ratio limits: limits to the bounds of very many ratios at once, which suffice for most verdicts.
+"""Ratio limits: limits on the bounds of very many ratios at once, sufficient for most verdicts.
 
 An exact ratio takes tens of microseconds, and recommendations compare each case with the best one for each
-need. No exact bounds exceed these limits, so a verdict that follows from them is the exact one; where none
-follows, the exact ratio decides.
+need. Exact bounds never exceed these limits, so a verdict that the limits imply is the exact verdict. If they
+imply none, the exact ratio decides.
 """
 
-from __future__ import annotations  # numpy.ndarray as a type, without its cost
+from __future__ import annotations  # numpy.ndarray isn't evaluated as a type
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, reduce
@@ -29,25 +29,25 @@ from benchtui.sessions.stats.sampling import LEAST_ROUNDS, VERDICT_CONFIDENCE, S
 from benchtui.sessions.stats.verdicts import MIN_EFFECT, Verdict
 
 ROUNDING = 1e-9
-"""Distance in log units that is left for rounding, here and in exact ratios."""
+"""Allowance for rounding, here and in exact ratios, in log units."""
 LEAST_LOG = log(1 + MIN_EFFECT)
-"""Logarithm that all of an interval must exceed for FASTER."""
+"""Logarithm that the whole interval must exceed for FASTER."""
 
 LEAST_REACH = 0.999 * student_t_quantile((1 + VERDICT_CONFIDENCE) / 2, inf)
-"""Least half of a 99% interval over its standard error, with room for approximations."""
+"""Smallest half-width of a 99% interval over its standard error, with an allowance for approximations."""
 
 Kind = Literal["throughput", "latency", "memory"]
 """Ratios that have limits."""
 
 
 class Limits(NamedTuple):
-    """Natural logarithms of ratios, and of limits to all of their 99% bounds; NaN where unknown."""
+    """Natural logarithms of ratios, and of limits on all of their 99% bounds; NaN where unknown."""
 
     value: np.ndarray
     low: np.ndarray
     high: np.ndarray
     most_low: np.ndarray
-    """Limit that the lower end of the interval of typical steps doesn't exceed."""
+    """Upper limit on the lower end of the interval of typical steps."""
 
     def times(self, other: Limits) -> Limits:
         """Return the limits of products."""
@@ -55,17 +55,17 @@ class Limits(NamedTuple):
 
     @property
     def faster(self) -> np.ndarray:
-        """Whether each verdict is FASTER. Where this is false, it may still be."""
+        """Whether each verdict is known to be FASTER. Others may be FASTER, too."""
         return self.low > LEAST_LOG + ROUNDING
 
     @property
     def slower(self) -> np.ndarray:
-        """Whether each verdict is SLOWER. Where this is false, it may still be."""
+        """Whether each verdict is known to be SLOWER. Others may be SLOWER, too."""
         return self.high < -LEAST_LOG - ROUNDING
 
     @property
     def not_faster(self) -> np.ndarray:
-        """Whether each verdict is known not to be FASTER. Where this is false, it may still not be."""
+        """Whether each verdict is known not to be FASTER. Others may not be FASTER, either."""
         return (self.value <= LEAST_LOG - ROUNDING) | (self.most_low <= LEAST_LOG - ROUNDING)
 
     def unsure(self, margin: float) -> np.ndarray:
@@ -78,22 +78,22 @@ class Limits(NamedTuple):
         return self.value < log(1 + share) - ROUNDING
 
     def verdicts(self) -> list[Verdict | None]:
-        """Return each verdict that follows; None for the others."""
+        """Return the verdict on each ratio; None where the limits imply none."""
         words = {1: Verdict.FASTER, -1: Verdict.SLOWER}
         return [words.get(sign) for sign in (self.faster.astype(int) - self.slower.astype(int)).tolist()]
 
 
 class _Estimates(NamedTuple):
-    """Logarithms of medians, first quartiles and means: an array (3, cases) each."""
+    """Estimated logarithms of medians, first quartiles and means. Each array is ``(3, cases)``."""
 
     centers: np.ndarray
     variances: np.ndarray
     reach: np.ndarray
-    """Half of a 99% interval over its standard error, by the case's degrees of freedom."""
+    """Half-width of a 99% interval over its standard error, from the case's degrees of freedom."""
 
 
 class RatioLimits:
-    """Statistics of all measured cases that bound their ratios, in arrays."""
+    """Limits on the ratios of measured cases, from arrays of their statistics."""
 
     def __init__(self, results: Sequence[Result]) -> None:
         self._results = results
@@ -108,7 +108,7 @@ class RatioLimits:
         self._memory: tuple[np.ndarray, np.ndarray] | None = None
 
     def product(self, kinds: Iterable[Kind], base: Sequence[Result], new: Sequence[Result]) -> Limits:
-        """Return the limits of the products of some ratios. One side may be a single case."""
+        """Return the limits of the products of these kinds of ratios. One side may be a single case."""
         places = [np.array([self._places[row.case.index] for row in side]) for side in (base, new)]
         return reduce(Limits.times, (self._of_kind[kind](*places) for kind in kinds))
 
@@ -139,7 +139,7 @@ class RatioLimits:
     def _steps(self, base: np.ndarray, new: np.ndarray, *, own: bool) -> Limits:
         known = self._estimates(own)
         centers = known.centers[:, base] - known.centers[:, new]
-        # the fewest degrees of freedom of the two have the wider interval
+        # fewer degrees of freedom give a wider interval
         widest = np.maximum(known.reach[:, base], known.reach[:, new])
         errors = np.sqrt(known.variances[:, base] + known.variances[:, new])
         half = widest * errors
@@ -161,7 +161,7 @@ class RatioLimits:
         return self._sets[own]
 
     def _outside(self, base: np.ndarray, new: np.ndarray, *, few: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return by how much disturbances and clocks widen ratios, down and up, in log units."""
+        """Return the widening of ratios by disturbances and clocks, down and up, in log units."""
         slowed = self._slowdown(throughout=not few)
         one, other = slowed[base], slowed[new]
         rest = np.where(few & (one > 1) & (other > 1), log(BOTH_DISTURBED), 0.0)
@@ -205,7 +205,7 @@ def _estimate(figures: Sequence[Statistic], row: Result, own: bool) -> tuple[flo
 
 @cache
 def _reach(freedom: float) -> float:
-    """Return a limit to the quantile for these degrees of freedom or more, with room for approximations."""
+    """Return an upper limit on the quantile for at least these degrees of freedom, including an allowance."""
     return 1.001 * student_t_quantile((1 + VERDICT_CONFIDENCE) / 2, freedom)
 
 

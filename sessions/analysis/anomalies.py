@@ -1,7 +1,7 @@
 """Anomaly detection: off-trend batch sizes, drift, two modes, and steps bound by tokenizing or the host.
 
-Every rule works on metrics alone and returns the size of the effect with its bounds. An effect within the noise
-is not an anomaly.
+Every rule uses only metrics and returns the size of the effect with its bounds. An effect within the noise is
+not an anomaly.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,13 +33,13 @@ LEAST_WITHOUT_BOUNDS = 0.1
 """Smallest relative difference worth reporting without bounds, that is, if a source kept no steps."""
 
 EQUAL_MB = 0.01
-"""Difference in peak memory, in MB, that counts as none. An applied precision would change it by more."""
+"""Largest difference in peak memory, in MB, that counts as equal. An applied precision changes it by more."""
 LEAST_PAIRS = 2
-"""Minimum number of batch sizes at which a precision had no effect, to report it."""
+"""Minimum number of batch sizes at which a precision must have no effect to be reported."""
 LEAST_SHORTER = 1 + MIN_EFFECT / 2
 """Ratio of two steps up to which the verdict is never FASTER, with room for rounding."""
 MOST_ODD = 8
-"""Maximum number of odd batch sizes in a series; with more, there is no trend to be off."""
+"""Maximum number of off-trend batch sizes in a series. With more, the series has no trend."""
 
 
 class Anomaly(msgspec.Struct, frozen=True):
@@ -48,10 +48,10 @@ class Anomaly(msgspec.Struct, frozen=True):
     kind: Kind
     result: Result
     share: float
-    """Size of the effect. Off the trend: the step over what its neighbors suggest, minus 1. Shorter step: over
-    the step of the next smaller batch size, minus 1. Drift and two modes: see ``Unsteady``. Tokenizing: its
-    share of a step. Host-bound: the share of a step in which the device is busy. No effect: the largest
-    relative change in step time that the precision made, at any batch size."""
+    """Size of the effect. Off the trend: the step over the one that its neighbors predict, minus 1. Shorter
+    step: the step over that of the next smaller batch size, minus 1. Drift and two modes: see ``Unsteady``.
+    Tokenizing: its share of a step. Host-bound: the share of a step in which the device is busy. No effect: the
+    largest relative change in step time due to the precision, over all batch sizes."""
     bounds: Bounds | None = None
     """Bounds of ``share``; None without an interval, and for the kinds in ``COUNTED``."""
     beside: tuple[Result, ...] = ()
@@ -81,9 +81,9 @@ def anomalies(results: Sequence[Result], peaks: Sequence[Peaks]) -> tuple[Anomal
 
 
 def _off_the_trend(rows: Sequence[Result]) -> list[Anomaly]:
-    """Find batch sizes whose step differs from what its neighbors suggest, whichever of them are used.
+    """Find batch sizes whose step differs from every prediction by its neighbors.
 
-    The worst one is removed before the others are judged again, since it was their neighbor.
+    The worst one is removed before the others are checked again, because it affects their predictions.
     """
     found: list[Anomaly] = []
     points = [_point(row) for row in rows]
@@ -101,7 +101,8 @@ def _off_the_trend(rows: Sequence[Result]) -> list[Anomaly]:
 def _odd_size(rows: Sequence[Result], points: Sequence[Point], place: int) -> Anomaly | None:
     """Compare a batch size with power laws through two neighbors: around it, before it and after it.
 
-    A bend in the curve, as where a device is full, agrees with one side. An odd size agrees with none.
+    A bend in the curve, such as where the device becomes saturated, agrees with one side. An odd size agrees
+    with none.
     """
     sides = ((place - 2, place - 1), (place - 1, place + 1), (place + 1, place + 2))
     asked = [pair for pair in sides if pair[0] >= 0 and pair[1] < len(rows)]
@@ -155,7 +156,7 @@ def _shorter_steps(rows: Sequence[Result]) -> Iterator[Anomaly]:
     for before, row in pairwise(rows):
         kept = before.case.steps_measured and row.case.steps_measured
         if kept and before.typical_ms <= LEAST_SHORTER * row.typical_ms:
-            continue  # rules out most sizes without their ratio, which is a hundred times as slow
+            continue  # rules out most sizes without computing the ratio, which is a hundred times as slow
         ratio = latency_ratio(before, row)
         if ratio and ratio.bounds and ratio.verdict is Verdict.FASTER:
             times = ratio.bounds.over()
@@ -199,7 +200,7 @@ def _without_effect(results: Sequence[Result]) -> Iterator[Anomaly]:
 
 
 def _unmoved(pair: Pair) -> bool:
-    """Return whether both cases need the same device memory and the precision isn't verified."""
+    """Return whether both cases use the same device memory and the precision isn't verified as applied."""
     base, new = pair
     one, other = base.case.device_memory_mb, new.case.device_memory_mb
     verified = was_applied(new.case, "precision")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # importing numpy would delay the first frame
 
 
 class Distance(NamedTuple):
-    """A figure of comparisons that is 0 for equal answers."""
+    """Metric of an answer comparison that is 0 for equal answers."""
 
     name: str
     unit: str
@@ -22,7 +22,7 @@ class Distance(NamedTuple):
 
 
 def _lacking(share: float | None) -> float | None:
-    """Return what a share or a cosine lacks to 1."""
+    """Return 1 minus a share or cosine."""
     return None if share is None else 1 - share
 
 
@@ -36,16 +36,17 @@ DISTANCES = (
     Distance("largest difference of a loss", "%", lambda found: _percent(found.loss_difference)),
     Distance("1 - cosine", "", lambda found: _lacking(found.cosine)),
 )
-"""Figure of each kind of answer: logits, tokens, losses, values."""
+"""Distance of each kind of answer: logits, tokens, losses, values."""
 
 LEAST = 1e-15
-"""Distances below it are 0: they are rounding errors of doubles, which may be negative, too."""
+"""Smaller distances count as 0. They are rounding errors of doubles, and may even be negative."""
 
 
 def answer_distance(cases: Iterable[CaseState], baselines: Collection[int]) -> PlotMetric | None:
-    """Return the distance that the answers of these cases have; None if no answer was compared.
+    """Return the distance that applies to the answers of these cases; None if no answer was compared.
 
-    ``baselines`` are the cases that others were compared with (``Session.answer_baselines``): 0 by definition.
+    ``baselines`` are the cases that others were compared with (``Session.answer_baselines``). Their distance is
+    0 by definition.
     """
     compared = [case.comparison for case in cases if case.comparison and case.comparison.verdict]
     found = next((each for each in DISTANCES if any(each.of(one) is not None for one in compared)), None)

@@ -1,6 +1,6 @@
-"""Answers: figures and verdict of a case's output for the probe, compared with its baseline's.
+"""Answer comparison: metrics and verdict of a case's output for the probe, relative to its baseline's.
 
-Computed once, in the worker that answers; sessions and reports hold the results. See docs/answers.md.
+Computed once, in the worker that answers; sessions and reports contain the results. See docs/answers.md.
 """
 
 from math import log10, sqrt
@@ -27,7 +27,7 @@ class Tolerance(msgspec.Struct, frozen=True):
     kl: float
     """Highest mean KL divergence, in nats."""
     sqnr_db: float
-    """Lowest signal-to-noise ratio; holds for logits, embeddings and values of an own step."""
+    """Lowest signal-to-noise ratio; applies to logits, embeddings and values of a user-defined step."""
     equal_tokens: float
     """Lowest share of equal tokens. Greedy decoding diverges for good after the first near tie."""
     loss: float
@@ -35,20 +35,20 @@ class Tolerance(msgspec.Struct, frozen=True):
 
 
 EXACT = Tolerance(kl=1e-6, sqnr_db=60.0, equal_tokens=0.9, loss=0.01)
-"""fp32 on both sides: another order of summation, at about 1e-7 of a value per operation."""
+"""fp32 on both sides: only the order of summation differs, by about 1e-7 of a value per operation."""
 REDUCED = Tolerance(kl=0.01, sqnr_db=20.0, equal_tokens=0.5, loss=0.02)
 """16-bit numbers or TF32 on either side: 8 to 11 significant bits per operation."""
 QUANTIZED = Tolerance(kl=0.05, sqnr_db=10.0, equal_tokens=0.25, loss=0.05)
-"""Weights of 8 bits on either side, or of as many as a checkpoint has."""
+"""8-bit weights on either side, or a checkpoint with quantized weights."""
 FOUR_BIT = Tolerance(kl=0.1, sqnr_db=6.0, equal_tokens=0.1, loss=0.1)
-"""Weights of 4 bits on either side."""
+"""4-bit weights on either side."""
 
 CHANCE_CORRELATION = 0.1
 CHANCE_ERRORS = 2.0
-"""Outputs are unrelated if their correlation is below the first, or below this many of its standard errors,
-1/√n, which unrelated ones exceed in 2% of cases."""
+"""Outputs are unrelated if their correlation is below ``CHANCE_CORRELATION``, or below ``CHANCE_ERRORS``
+standard errors of 1/√n. Unrelated outputs exceed the latter in 2% of cases."""
 LEAST_CORRELATED = 8
-"""Minimum number of values, and of tokens, to call an answer unrelated."""
+"""Minimum number of values or tokens for an answer to be called unrelated."""
 
 
 def tolerance(*configs: Config) -> Tolerance:
@@ -63,10 +63,10 @@ def tolerance(*configs: Config) -> Tolerance:
 
 
 def compare(kind: AnswerKind, base: Values, mine: Values, limits: Tolerance) -> dict[str, Any]:
-    """Return verdict and figures of an answer, as fields of ``AnswerComparison``.
+    """Return the verdict and metrics of an answer, as fields of ``AnswerComparison``.
 
     Raises:
-        BenchtuiError: If the two can't be compared because their shapes differ.
+        BenchtuiError: If the shapes differ, or the baseline's answer isn't finite.
     """
     base, mine = _common_part(kind, base, mine)
     if base.shape != mine.shape:
@@ -80,7 +80,7 @@ def compare(kind: AnswerKind, base: Values, mine: Values, limits: Tolerance) -> 
 
 
 def _common_part(kind: AnswerKind, base: Values, mine: Values) -> tuple[Values, Values]:
-    """Cut tokens and losses to the length that both have: what follows doesn't change what precedes."""
+    """Truncate tokens and losses to their common length, because later ones don't affect earlier ones."""
     if kind not in ("tokens", "losses"):
         return base, mine
     length = min(base.shape[-1], mine.shape[-1])
@@ -101,7 +101,7 @@ def _logits(base: Values, mine: Values) -> dict[str, Any]:
 def kl_divergence(base: Values, mine: Values) -> float:
     """Return KL(base ‖ mine) in nats of two distributions, given by their logits over the same classes.
 
-    Never below 0: rounding could make it so for two that are almost equal.
+    Clamped at 0, because rounding could make it negative for almost equal distributions.
     """
     ours, theirs = _log_softmax(base), _log_softmax(mine)
     return max(0.0, float((numpy.exp(ours) * (ours - theirs)).sum()))
@@ -175,8 +175,8 @@ _FIGURES = {
 
 
 _MEAN_AXIS = {"logits": -1, "embeddings": 0}
-"""Axis along which a kind's values are taken about their mean: softmax ignores that of a position's logits, and
-that of all texts is the same direction in any embedding, whatever the text."""
+"""Axis along which the mean is subtracted from a kind's values. Softmax ignores the mean of a position's
+logits, and the mean over all texts is a direction that every embedding shares."""
 
 
 def _verdict(
@@ -195,12 +195,12 @@ def _is_close(kind: AnswerKind, figures: dict[str, Any], limits: Tolerance) -> b
     if kind == "losses":
         return bool(figures["loss_difference"] <= limits.loss)
     sqnr = figures["sqnr_db"]
-    # without a ratio the baseline's values are all 0, and these aren't
+    # a missing ratio means that the baseline's values are all 0, but these aren't
     return sqnr is not None and sqnr >= limits.sqnr_db and figures.get("kl_mean", 0.0) <= limits.kl
 
 
 def _unrelated(kind: AnswerKind, base: Values, mine: Values) -> bool:
-    """Return whether an answer is no nearer to the baseline's than chance would make it."""
+    """Return whether chance alone would bring an answer as close to the baseline's."""
     if base.size < LEAST_CORRELATED or kind == "losses":
         return False
     if kind == "tokens":
@@ -210,9 +210,9 @@ def _unrelated(kind: AnswerKind, base: Values, mine: Values) -> bool:
 
 
 def _correlation(base: Values, mine: Values, axis: int | None) -> float:
-    """Return the correlation of two outputs about their means along an axis.
+    """Return the correlation of two outputs, each minus its mean along an axis.
 
-    1 if the baseline's values are all equal, and none can be told.
+    1 if the baseline's values are all equal, because the correlation is then undefined.
     """
     one, other = (each - each.mean(axis, keepdims=True, dtype=numpy.float64) for each in (base, mine))
     if not _power(one):

@@ -1,4 +1,4 @@
-"""Applied options: what a case really ran with, as read back from the model and its output."""
+"""Applied options: the values that a case actually ran with, read back from the model and its output."""
 
 import re
 from collections.abc import Callable
@@ -11,8 +11,8 @@ from benchtui.sessions.sweep.options import BY_NAME, KERNEL, READ_BACK
 
 _FLASH = re.compile(r"flash[-_]att(?:ention|n)[-_]?(\d?)")
 _FLASH_VERSIONS = {"flash": ("2", ""), "flash3": ("3",)}
-"""Versions in names of FlashAttention, such as ``flash_attention_2`` or ``kernels-community/flash-attn2``.
-The build for ROCm, ``aiter-flash-attn``, has none."""
+"""Versions in FlashAttention names, such as ``flash_attention_2`` or ``kernels-community/flash-attn2``. The
+name of the ROCm build, ``aiter-flash-attn``, has no version."""
 AUTOCAST = "amp-"
 DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "int8": "qint8"}
 
@@ -30,7 +30,7 @@ def unapplied_options(config: Config, effective: Effective) -> tuple[str, ...]:
 
 
 def has_no_part(case: CaseState, option: str) -> bool:
-    """Return whether an option is neither requested nor read back: one of another task, or a newer one."""
+    """Return whether an option is neither requested nor read back: it is for another task, or is newer."""
     row, read_back = BY_NAME[option], case.effective.others if case.effective else {}
     optional = row.tasks or not (row.own_fields or row.free)
     return bool(optional) and option not in read_back and getattr(case.config, option) == row.default
@@ -62,7 +62,7 @@ def _precision(requested: str, effective: Effective) -> bool | None:
 def _autocast(dtype: str | None, effective: Effective) -> bool | None:
     if effective.autocast_dtype is not None:
         return _bare(effective.autocast_dtype) == dtype
-    # None means no autocast, or that nothing was read back: then there is no output dtype either.
+    # None means no autocast, or nothing read back. In the latter case the output dtype is None as well.
     return None if effective.output_dtype is None else False
 
 
@@ -99,7 +99,7 @@ _CHECKS: dict[str, Callable[[Any, Effective], bool | None]] = {
     "threads": _threads,
     "padding": _padding,
 }
-"""Checks of options whose actual value has a field of its own in ``Effective``."""
+"""Checks of options whose actual value has a separate field in ``Effective``."""
 
 
 def _bare(dtype: str) -> str:

@@ -1,4 +1,4 @@
-"""Chart data: a metric over one axis of a sweep, with a line per combination of other options."""
+"""Chart data: a metric over one axis of a sweep, with one line per combination of the other options."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ class PlotMetric(msgspec.Struct, frozen=True):
 
     @property
     def unit_words(self) -> str:
-        """Unit as it follows a value: the name of a rate, and of what has no unit."""
+        """Unit to show after a value; the metric's name for rates and metrics without a unit."""
         return self.name if self.unit in ("1/s", "") else self.unit
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether more is better: rates. Of times, energy and memory, less is."""
+        """Whether higher is better, as for rates. For times, energy and memory, lower is better."""
         return self.unit == "1/s"
 
 
 def _rate(name: Literal["samples_per_s", "tokens_per_s", "new_tokens_per_s"]) -> PlotMetric:
-    """Build the metric of a rate, total over total, with the interval of the throughput."""
+    """Build the metric for a rate, total over total, with the interval of the throughput."""
 
     def of(_case: CaseState, metrics: Metrics) -> Value | None:
         rate, samples = getattr(metrics, name), metrics.samples_per_s
@@ -133,7 +133,7 @@ def axes_of(plan: Iterable[Config]) -> tuple[str, ...]:
 
 
 def available_metrics(cases: Sequence[CaseState], known: MetricsLookup) -> tuple[PlotMetric, ...]:
-    """Return the metrics that any of the cases has, and the throughput always."""
+    """Return the metrics that any of the cases has. Throughput is always included."""
     measured = [(case, metrics) for case in cases if (metrics := known(case))]
     others = (metric for metric in PLOT_METRICS if metric is not SAMPLES)
     known_ones = (metric for metric in others if any(metric.of(case, metrics) for case, metrics in measured))
@@ -141,7 +141,7 @@ def available_metrics(cases: Sequence[CaseState], known: MetricsLookup) -> tuple
 
 
 def throughput(cases: Iterable[CaseState]) -> PlotMetric:
-    """Return the metric of the throughput, named by the unit of the cases' task."""
+    """Return the throughput metric, named after the unit of the cases' task."""
     task = next((case.task for case in cases if case.prepared), task_named(""))
     return replace(SAMPLES, name=task.unit)
 
@@ -169,7 +169,7 @@ def _point(case: CaseState, known: MetricsLookup, metric: PlotMetric, axis: str)
 
 
 def _points(found: Iterable[Point]) -> tuple[Point, ...]:
-    """Return one point per x, smallest first. Of a case that was rerun, keep the newest with a value."""
+    """Return one point per x, smallest first. For a rerun case, keep the newest point with a value."""
     kept: dict[int, Point] = {}
     for point in found:
         if point.x not in kept or point.value or not kept[point.x].value:

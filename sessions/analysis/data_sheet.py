@@ -1,4 +1,4 @@
-"""Peak rates by NVIDIA's data sheets, the denominator of model FLOPs utilization (MFU) in publications.
+"""Peak rates from NVIDIA's data sheets, the denominator of model FLOPs utilization (MFU) in publications.
 
 Dense rates without sparsity, with float32 accumulation, at boost clock. Sources: NVIDIA data sheets of V100,
 T4, A10, A30, A40, A100, RTX A6000, L4, L40, L40S, H100, H200, GH200 and DGX B200, and NVIDIA's whitepapers on
@@ -11,7 +11,7 @@ TERA = 1e12
 
 
 class DataSheet(msgspec.Struct, frozen=True):
-    """Peaks of a GPU model, in 10**12 operations per second; None where it has no such arithmetic."""
+    """Peak rates of a GPU model, in 10**12 operations per second; None if it doesn't support the precision."""
 
     fp32: float
     tf32: float | None
@@ -19,7 +19,7 @@ class DataSheet(msgspec.Struct, frozen=True):
     bf16: float | None
 
     def flops_per_s(self, precision: str) -> float | None:
-        """Return the peak of a precision (one of ``PEAK_PRECISIONS``) in operations per second."""
+        """Return the peak rate of a precision (one of ``PEAK_PRECISIONS``) in operations per second."""
         rate: float | None = getattr(self, precision)
         return None if rate is None else rate * TERA
 
@@ -59,9 +59,9 @@ DATA_SHEETS = {
     "NVIDIA B200": DataSheet(75.0, 1125.0, 2250.0, 2250.0),
     "NVIDIA GeForce RTX 5090": DataSheet(104.8, 104.8, 209.5, 209.5),
 }
-"""Data sheets by the name that the driver gives a GPU."""
+"""Data sheets by the driver's name of the GPU."""
 
 
 def data_sheet(name: str | None) -> DataSheet | None:
-    """Return the data sheet of a GPU by the driver's name; None for any other. A MIG slice has none."""
+    """Return the data sheet of a GPU by the driver's name; None if it isn't listed, as for a MIG slice."""
     return DATA_SHEETS.get(name or "")

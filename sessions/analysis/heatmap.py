@@ -1,4 +1,4 @@
-"""Heatmap data: a metric over two options of a sweep, with a grid per combination of the others."""
+"""Heatmap data: a metric over two options of a sweep, with one grid per combination of the others."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,7 +15,7 @@ from benchtui.sessions.sweep import Config, Work
 from benchtui.sessions.sweep.options import CHOICES, NUMERIC, SHOWN
 
 FIRST_AXES = (*reversed(NUMERIC), *CHOICES)
-"""Options in the order in which they become axes: batch size, sequence length, then how the work is done."""
+"""Options in the order in which they become axes: those with numbers, batch size first, then the others."""
 
 
 class HeatValue(msgspec.Struct, frozen=True):
@@ -64,7 +64,7 @@ class HeatmapData(msgspec.Struct, frozen=True):
 def axis_pairs(plan: Iterable[Config]) -> tuple[tuple[str, str], ...]:
     """Return the pairs of options that can be the columns and rows, the most useful first.
 
-    Empty if fewer than two options have several values, or if the options of an imported session mean nothing.
+    Empty if fewer than two options have several values, or if an imported case has a label instead of options.
     """
     configs = tuple(plan)
     if any(config.label for config in configs):
@@ -97,7 +97,7 @@ def _values(found: Sequence[object]) -> tuple[object, ...]:
 def _cells(
     members: Iterable[CaseState], known: MetricsLookup, metric: PlotMetric, axes: tuple[str, str]
 ) -> dict[tuple[object, object], HeatValue]:
-    """Return one cell per combination. Of a case that was rerun, keep the newest with a value."""
+    """Return one cell per combination. For a rerun case, keep the newest cell with a value."""
     kept: dict[tuple[object, object], HeatValue] = {}
     for case in members:
         at = (getattr(case.config, axes[0]), getattr(case.config, axes[1]))

@@ -18,7 +18,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Work, distinct_works
 
 COSTS: tuple[PlotMetric, ...] = (LATENCY, ENERGY, MEMORY)
-"""Metrics that throughput is traded off against in any session."""
+"""Metrics that throughput is traded off against in every session."""
 
 
 class ParetoPoint(msgspec.Struct, frozen=True):
@@ -32,7 +32,7 @@ class ParetoPoint(msgspec.Struct, frozen=True):
 
 
 def costs(cases: Iterable[CaseState], answer_baselines: Collection[int]) -> tuple[PlotMetric, ...]:
-    """Return the metrics that throughput is traded off against, the distance of answers if any was compared."""
+    """Return the metrics that throughput is traded off against, with answer distance if any was compared."""
     distance = answer_distance(cases, answer_baselines)
     return (*COSTS, distance) if distance else COSTS
 
@@ -46,7 +46,7 @@ def pareto_points(
 
 
 def front(choices: Iterable[ParetoPoint]) -> tuple[ParetoPoint, ...]:
-    """Return the choices that no other beats, cheapest first; ties are all kept."""
+    """Return the choices that no other choice beats, cheapest first. All ties are kept."""
     best: list[ParetoPoint] = []
     for point in sorted(choices, key=lambda each: (each.cost.middle, -each.gain.middle)):
         if not best or point.gain.middle > best[-1].gain.middle or _same(point, best[-1]):
@@ -55,7 +55,7 @@ def front(choices: Iterable[ParetoPoint]) -> tuple[ParetoPoint, ...]:
 
 
 def fronts(choices: Sequence[ParetoPoint]) -> dict[Work, tuple[ParetoPoint, ...]]:
-    """Return the front of each work: cases of other work aren't alternatives."""
+    """Return one front per work, because cases of different work aren't alternatives."""
     works = distinct_works(point.case.config.work for point in choices)
     return {work: front(point for point in choices if point.case.config.work == work) for work in works}
 

@@ -23,18 +23,18 @@ Bound = Literal["arithmetic", "memory", "host"]
 PEAK_PRECISIONS = ("fp32", "tf32", "fp16", "bf16")
 """Precisions with a measured peak. Autocast computes in one of them, int8 in none."""
 LEAST_BUSY = 0.8
-"""Share of a step in which the device must be busy; below it, the case is host-bound."""
+"""Minimum busy share of the device in a step. Below it, the case is host-bound."""
 LEAST_HOST = 0.9
-"""Share of a step that launching it must take for the case to be host-bound where busy time is unknown."""
+"""Minimum share of launching in a step for the case to be host-bound, if busy time is unknown."""
 LONGEST_LAUNCH_MS = 30.0
-"""Longest step for that rule. A longer one may hold so many operations that the host waits for a full queue."""
+"""Longest step for that rule. In a longer one, the host may wait because the launch queue is full."""
 LEAST_SHARE = 0.25
 """Share of a limit below which something else dominates, such as launching many small operations."""
 
 OVER = "exceeded by a case: measured on a disturbed machine or at a lower clock, so it isn't a peak"
 UNTYPICAL = "batches differ in width, and the counted one isn't typical"
 MOST_WIDTH_DIFFERENCE = 0.05
-"""Largest difference in tokens at which the counted step still represents the median one."""
+"""Largest relative difference in tokens at which the counted step still represents the median one."""
 UNCOUNTED = "step cost not counted"
 UNMEASURED = "peaks not measured"
 NEITHER = f"below {LEAST_SHARE:.0%} of both: something else takes most of a step"
@@ -55,11 +55,11 @@ class Shares(msgspec.Struct, frozen=True):
     """Fractions of a step; None if an input is missing."""
 
     arithmetic: float | None
-    """Time of its operations at the measured peak rate of matrix products."""
+    """Time of the step's operations at the measured peak rate of matrix products."""
     memory: float | None
-    """Time of its bytes at the peak rate of copies. An upper bound, above 1 where caches help."""
+    """Time of the step's bytes at the peak rate of copies. An upper bound, which exceeds 1 if caches help."""
     weights: float | None
-    """The same for the weights alone, which only the largest caches hold. A lower bound."""
+    """The same for the weights only. A lower bound, because only the largest caches can store all weights."""
     busy: float | None
     """Time in which the device was busy; None on a CPU."""
 
@@ -70,13 +70,13 @@ class Limit(msgspec.Struct, frozen=True):
     work: StepCost
     peaks: Peaks | None
     step_ms: float
-    """Median step, by the device's own clock if it has one."""
+    """Median step, timed by the device's clock if it has one."""
     flops_per_s: float | None
     bytes_per_s: float | None
     """Operations and bytes of a step over its time. Bytes are an upper bound, see ``StepCost.bytes_moved``."""
     shares: Shares
     bound: Bound | None
-    """Limit of the case; None if that isn't clear."""
+    """Limit of the case; None if unclear."""
     reason: str | None
     """Why ``bound`` is None."""
 
@@ -114,8 +114,8 @@ def limit(case: CaseState, peaks: Iterable[Peaks]) -> Limit | None:
 def sound_peaks(cases: Iterable[CaseState], peaks: Sequence[Peaks]) -> tuple[Peaks, ...]:
     """Return the peaks of a session without the rates that one of its cases exceeded.
 
-    Such a rate is no peak. The burst rate stands for it, unless a case exceeded that too. Bytes are those of
-    the weights alone, a lower bound, so that a cache can't be why the peak was exceeded.
+    Such a rate isn't a peak. The burst rate replaces it, unless a case exceeded that too. Only the bytes of the
+    weights are compared, a lower bound, so that a cache can't explain the excess.
     """
     shares: dict[int, dict[str, float]] = {}
     for case in cases:
@@ -129,7 +129,7 @@ def sound_peaks(cases: Iterable[CaseState], peaks: Sequence[Peaks]) -> tuple[Pea
 
 
 def _sound(peaks: Peaks, shares: dict[str, float]) -> Peaks:
-    """Replace the rates that a case exceeded, by these largest shares of each."""
+    """Replace the exceeded rates; ``shares`` has the largest share of each rate that a case reached."""
     for name in (name for name, share in shares.items() if share > 1):
         rate, burst = getattr(peaks, f"{name}_per_s"), getattr(peaks, f"{name}_burst_per_s")
         found: dict[str, float | None] = {f"{name}_per_s": None}
@@ -148,9 +148,9 @@ def _step_ms(case: CaseState) -> float | None:
 
 
 def _launch_bound(case: CaseState, work: StepCost, step_ms: float) -> bool:
-    """Whether even the fastest launch of a step takes about as long as a step, seen without a profiler.
+    """Return whether even the fastest launch of a step takes about as long as a step, without a profiler.
 
-    Only in steps known not to wait for the device: the host's time would include that.
+    Applies only to steps known not to wait for the device, because host time would include the waits.
     """
     if work.busy_ms is not None or work.waits != 0 or step_ms > LONGEST_LAUNCH_MS:
         return False
@@ -177,7 +177,7 @@ def context_power_w(peaks: Iterable[Peaks], node: str | None) -> dict[str, float
 def model_flops_utilization(known: Limit, config: Config, gpu: str | None) -> float | None:
     """Return the share of the data sheet's peak; None for a GPU or precision without one.
 
-    With activation checkpointing, recomputed operations count too: then it is hardware FLOPs utilization (HFU).
+    With activation checkpointing, recomputed operations count too, so it is hardware FLOPs utilization (HFU).
     See PaLM (arXiv 2204.02311, appendix B).
     """
     sheet, key = data_sheet(gpu), peak_key(config)
@@ -185,7 +185,7 @@ def model_flops_utilization(known: Limit, config: Config, gpu: str | None) -> fl
 
 
 def _is_typical(work: StepCost) -> bool:
-    """Whether the counted step is about as wide as the median one. A step of unknown width is taken for it."""
+    """Return whether the counted step has about as many tokens as the median one; True if unknown."""
     counted, typical = work.padded_tokens, work.typical_padded_tokens
     if counted is None or typical is None:
         return True
@@ -197,7 +197,7 @@ def _share(rate: float | None, peak: float | None) -> float | None:
 
 
 def _bound(shares: Shares) -> Bound | None:
-    """Return the limit that a step is nearest to, if the counts leave no doubt."""
+    """Return the limit that a step is closest to; None if the counts are ambiguous."""
     if shares.busy is not None and shares.busy < LEAST_BUSY:
         return "host"
     arithmetic, memory, weights = shares.arithmetic, shares.memory, shares.weights

@@ -10,7 +10,7 @@ from benchtui.sessions.stats.results import Result, Series
 from benchtui.sessions.stats.verdicts import Ratio
 
 LEAST_DOUBLINGS = 0.25
-"""Minimum distance of two batch sizes, in doublings. Closer ones would raise their noise to a high power."""
+"""Minimum distance between two batch sizes, in doublings. Closer ones would amplify their noise."""
 
 
 class Step:
@@ -25,13 +25,13 @@ class Step:
         self.per_item_relative = self.per_item / _per_item(first)
         """Throughput per item over that of the first batch size, also called scaling efficiency."""
         self.against_linear = _rate(result) / _rate(first)
-        """Throughput over that of the first batch size, which a step proportional to the batch would keep."""
+        """Throughput over that of the first batch size; 1 if step time is proportional to batch size."""
         self._before = before
         self._gain: tuple[Ratio | None] | None = None
 
     @property
     def gain(self) -> Ratio | None:
-        """Throughput over that of the previous batch size, computed on demand: reports show few of many."""
+        """Throughput over that of the previous batch size, computed on demand: reports show only a few."""
         if self._gain is None:
             self._gain = (throughput_ratio(self._before, self.result) if self._before else None,)
         return self._gain[0]

@@ -25,11 +25,11 @@ from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep.options import CHOICES, OPTIONS
 
 SAME_WORK = ("task", *(option.name for option in OPTIONS if option.work and option.name != "model"), "label")
-"""Options that corresponding cases always share. Another value is different work."""
+"""Options that corresponding cases always share. A different value is different work."""
 MAY_DIFFER = ("model", "weights", *CHOICES)
-"""Options they share as well, unless no case would match and each session has a single value."""
+"""Options that they also share, unless no case would match and each session has a single value."""
 MOST_MACHINE_SPEEDUP = 1000.0
-"""Ratio of peaks beyond which they say nothing about a machine."""
+"""Largest plausible ratio of peaks, in either direction. Others are ignored."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 Key = tuple[object, ...]
@@ -48,12 +48,12 @@ class ComparedSession(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, name: str, session: Session) -> "ComparedSession":
-        """Build from a session and a name. This computes its metrics, once."""
+        """Build from a session and a name, and compute the metrics."""
         return cls(labeled(name, session.start), session, measured(session), name)
 
 
 class AlignedCase(msgspec.Struct, frozen=True):
-    """A case of the base and the corresponding new one; None if a plan lacks it."""
+    """A case of the base and its counterpart in the new session; None if a plan lacks it."""
 
     base: CaseState | None
     new: CaseState | None
@@ -61,7 +61,7 @@ class AlignedCase(msgspec.Struct, frozen=True):
     """Their ratios, if both succeeded."""
     machine_speedup: tuple[float, float] | None = None
     """Smallest and largest factor by which the machine itself was faster for the new case, by its peaks. The
-    ratios are widened accordingly. None between different machines, or if either case has no peaks."""
+    ratios are widened accordingly. None for different machines, or if either case has no peaks."""
 
     @property
     def case(self) -> CaseState:
@@ -83,7 +83,7 @@ class AlignedCase(msgspec.Struct, frozen=True):
 
     @property
     def same_answer(self) -> bool | None:
-        """Whether both cases answered the probe with equal bits; None if either didn't, or read other data."""
+        """Whether both answers are identical, bit for bit; None if one is missing or used other data."""
         if self.pair is None:
             return None
         mine, theirs = _answer(self.pair.base), _answer(self.pair.new)
@@ -131,9 +131,9 @@ class PairwiseComparison(msgspec.Struct, frozen=True):
         return min(self._of(Verdict.SLOWER), key=_value, default=None)
 
     def regressions(self, threshold: float) -> tuple[AlignedCase, ...]:
-        """Return the rows that are slower by more than a share (0.05 is 5%), and those that were lost.
+        """Return the lost rows, and the rows that are slower by more than the threshold (0.05 is 5%).
 
-        The whole 99% interval has to lie beyond the threshold, not just its center.
+        The whole 99% interval must lie beyond the threshold, not just its center.
         """
         return tuple(row for row in self.rows if row.lost or _slower_by(row.ratio) > threshold)
 
@@ -142,7 +142,7 @@ class PairwiseComparison(msgspec.Struct, frozen=True):
 
 
 class SessionComparison(msgspec.Struct, frozen=True):
-    """Comparison of two or more sessions, the first of which is the base."""
+    """Comparison of two or more sessions. The first one is the base."""
 
     sides: tuple[ComparedSession, ...]
     differences: tuple[Difference, ...]
@@ -150,7 +150,7 @@ class SessionComparison(msgspec.Struct, frozen=True):
 
     @property
     def comparable(self) -> bool:
-        """Whether any corresponding cases succeeded."""
+        """Whether any case was measured in both sessions of a pair."""
         return any(each.compared for each in self.against)
 
 
@@ -173,7 +173,7 @@ def load_sessions(
 
 
 def nothing_in_common(against: "PairwiseComparison") -> str:
-    """Explain why two sessions can't be compared: how far each got."""
+    """Explain why two sessions can't be compared, with the progress of each."""
     sides = (_progress(side) for side in (against.base, against.new))
     return f"{against.base.name} and {against.new.name}: no case was measured in both ({'; '.join(sides)})"
 
@@ -188,7 +188,7 @@ def compare_sessions(sides: Sequence[ComparedSession]) -> SessionComparison:
     """Compare every session with the first.
 
     Raises:
-        BenchtuiError: for fewer than two sessions, or more than there are letters for.
+        BenchtuiError: for fewer than two sessions, or more than there are letters.
     """
     if not 2 <= len(sides) <= len(LETTERS):
         raise BenchtuiError(f"2 to {len(LETTERS)} sessions can be compared, not {len(sides)}")
@@ -207,7 +207,7 @@ def compare_sessions(sides: Sequence[ComparedSession]) -> SessionComparison:
 
 
 def _ignored_option(option: str, sides: Sequence[ComparedSession]) -> Difference:
-    """Return an option that was ignored to match the cases, as a difference."""
+    """Return an option that was ignored to match cases as a difference."""
     values = (sorted(map(str, _values(side, option))) for side in sides)
     return Difference("settings", option, tuple(", ".join(each) for each in values))
 
@@ -258,9 +258,9 @@ def _rows(
 
 
 def widened_between_sessions(ratio: Ratio, base: Result, new: Result) -> Ratio:
-    """Widen the ratio of two cases of different sessions as those of corresponding cases are.
+    """Widen the ratio of two cases of different sessions in the same way as those of corresponding cases.
 
-    If machine and software are the same, it is widened by the change in the machine's own peaks.
+    If machine and software are the same, the ratio is widened by the change in the machine's own peaks.
     """
     if base.session is None or new.session is None or not _same_environment(base.session, new.session):
         return ratio
@@ -269,7 +269,7 @@ def widened_between_sessions(ratio: Ratio, base: Result, new: Result) -> Ratio:
 
 
 def _machine_speedup(base: Result, new: Result) -> tuple[float, float] | None:
-    """Return the smallest and the largest ratio of the new session's peaks to the base's."""
+    """Return the smallest and the largest ratio of the new session's peaks to the base's; None if unknown."""
     if base.session is None or new.session is None or peak_key(base.config) != peak_key(new.config):
         return None
     before, after = peaks_of(base.case, base.session.peaks), peaks_of(new.case, new.session.peaks)
@@ -285,16 +285,16 @@ def _machine_speedup(base: Result, new: Result) -> tuple[float, float] | None:
 
 
 def _like(peaks: Peaks, other: Peaks, name: str) -> float | None:
-    """Return a peak rate, the fastest if the other session has no sustained one. Older sessions have none."""
+    """Return the sustained peak rate, or the fastest one if an older session recorded only that."""
     sustained: float | None = getattr(peaks, f"{name}_per_s")
     burst: float | None = getattr(peaks, f"{name}_burst_per_s")
     return sustained if burst is None or getattr(other, f"{name}_burst_per_s") is not None else burst
 
 
 def _planned(side: ComparedSession, options: Iterable[str]) -> dict[Key, CaseState]:
-    """Return the cases of a plan by the options that they must share. The second of an A/A pair is left out.
+    """Return the cases of a plan by the options that they must share, without the second of an A/A pair.
 
-    Of a case that was rerun, the newest successful run is kept.
+    If a case was rerun, the newest successful run is returned.
     """
     found: dict[Key, CaseState] = {}
     for case in side.session.cases:
@@ -309,7 +309,7 @@ def _measured(side: ComparedSession) -> dict[int, Result]:
 
 
 def _constant_options(base: ComparedSession, new: ComparedSession) -> tuple[str, ...]:
-    """Return the options that have a single value in each session, but not the same one."""
+    """Return the options that have a single value in each session, but a different one."""
     values = {option: (_values(base, option), _values(new, option)) for option in MAY_DIFFER}
     return tuple(
         option for option, (mine, theirs) in values.items() if len(mine) == len(theirs) == 1 and mine != theirs
@@ -326,7 +326,7 @@ def _value_of(side: ComparedSession, case: CaseState, option: str) -> object:
 
 
 def _answer(result: Result) -> tuple[object, ...] | None:
-    """Return what an answer was given to, its kind and size, and its digest; None without one."""
+    """Return the dataset of an answer, its kind, size and digest; None without an answer."""
     answer = result.case.answered.answer if result.case.answered else None
     if answer is None or result.session is None:
         return None

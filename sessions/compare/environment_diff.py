@@ -18,7 +18,7 @@ SOFTWARE = ("GPU driver", "CUDA", "cuDNN", "Python", "PyTorch", "Transformers", 
 LISTS = ("Other packages", "Environment variables")
 """System facts that list many values, which are compared one by one here."""
 UNCOMPARED = ("Processor clock", "Processor throttling", "Instructions per cycle", "Memory traffic")
-"""Reasons for missing readings, which only newer sessions record."""
+"""System facts that give the reason for a missing reading. Only newer sessions record them."""
 GROUPS = ("machine", "software", "work", "settings")
 
 MEMORY_SHARE = 0.01
@@ -71,7 +71,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 def differences(sessions: Sequence[Session]) -> tuple[Difference, ...]:
-    """Return everything that differs, the machine first.
+    """Return the differing facts, those about the machine first.
 
     Raises:
         BenchtuiError: if a session has no start event.
@@ -84,16 +84,16 @@ def differences(sessions: Sequence[Session]) -> tuple[Difference, ...]:
 
 
 def missing_groups(session: Session) -> tuple[str, ...]:
-    """Return which of machine and software a session doesn't record, as an imported one may not."""
+    """Return which of machine and software a session doesn't record. Imported sessions may lack both."""
     recorded = {group for group, _ in _facts(session)}
     return tuple(group for group in ("machine", "software") if group not in recorded)
 
 
 def changes(session: Session, host: Host, version: str | None) -> tuple[str, ...]:
-    """Return what changed in machine and software since a session was started or last resumed.
+    """Return the changes in machine and software since a session was started or last resumed.
 
-    A value that can't be read on one side is no evidence of a change: the last one that was read counts. A
-    memory size that differs by less than ``MEMORY_SHARE`` doesn't count either.
+    A value that is unreadable on one side isn't a change: the last readable value replaces it. A difference in
+    memory size below ``MEMORY_SHARE`` isn't a change, either.
     """
     newest = session.resumed[-1] if session.resumed else session.start
     earlier = (*(each.host for each in reversed(session.resumed)), session.start.host)
@@ -101,7 +101,7 @@ def changes(session: Session, host: Host, version: str | None) -> tuple[str, ...
 
 
 def node_changes(session: Session, name: str, host: Host) -> tuple[str, ...]:
-    """Return what changed since a node last joined; empty for one that never did."""
+    """Return the changes since a node last joined; empty if it never joined."""
     node = session.nodes.get(name)
     changed = _changed((node.host, None), (host, None), session.start) if node else ()
     return tuple(f"{name}: {each}" for each in changed)
@@ -110,7 +110,7 @@ def node_changes(session: Session, name: str, host: Host) -> tuple[str, ...]:
 def _changed(
     was: tuple[Host, str | None], now: tuple[Host, str | None], start: SessionStarted
 ) -> tuple[str, ...]:
-    """Return what differs between two states of one machine and its version of benchtui."""
+    """Return the differences between two states of the same machine, including its version of benchtui."""
     (old, old_version), (new, version) = was, now
     if old.memory_mb and new.memory_mb and abs(new.memory_mb / old.memory_mb - 1) < MEMORY_SHARE:
         new = structs.replace(new, memory_mb=old.memory_mb)
@@ -120,20 +120,20 @@ def _changed(
 
 
 def _with_readable(host: Host, other: Host) -> Host:
-    """Return a host with its unreadable values taken from another state of the same machine."""
+    """Return a host whose unreadable values are replaced by those from another state of the same machine."""
     others = {(gpu.index, gpu.name): gpu for gpu in other.gpus}
     gpus = (_filled(gpu, others.get((gpu.index, gpu.name), gpu), GPU_READABLE) for gpu in host.gpus)
     return structs.replace(_filled(host, other, READABLE), gpus=tuple(gpus))
 
 
 def _filled(record: R, other: R, fields: Sequence[str]) -> R:
-    """Return a record with its null fields among these taken from another record."""
+    """Return a record in which null values of the given fields are replaced by those of another record."""
     missing = [name for name in fields if getattr(record, name) is None]
     return structs.replace(record, **{name: getattr(other, name) for name in missing})
 
 
 def _started_on(host: Host, version: str | None, start: SessionStarted) -> Session:
-    """Build a session that has only started, on this machine."""
+    """Build a session on this machine with only a start event."""
     session = Session()
     session.apply(structs.replace(start, plan=(), host=structs.replace(host, absent={}), version=version))
     return session

@@ -13,7 +13,7 @@ from benchtui.sessions.text.formatting import capitalized, memory, number
 Fact = tuple[str, str]
 
 NAMED_ELSEWHERE = ("torch", "transformers")
-"""Packages that have a line of their own."""
+"""Packages with a separate line."""
 
 
 def facts(*pairs: tuple[str, object]) -> tuple[Fact, ...]:
@@ -23,16 +23,16 @@ def facts(*pairs: tuple[str, object]) -> tuple[Fact, ...]:
 
 
 def models(session: Session) -> list[tuple[Fact, ...]]:
-    """Return the facts of every distinct model that was loaded; usually there is just one.
+    """Return the facts of every distinct loaded model; usually there is just one.
 
-    A model of which an imported session knows nothing is left out.
+    Models without known facts, as in some imported sessions, are left out.
     """
     found = dict.fromkeys(case.prepared.model for case in session.cases if case.prepared)
     return [known for model in found if (known := _model(model))]
 
 
 def system(session: Session) -> tuple[Fact, ...]:
-    """Return the facts of machine, GPUs and software. What couldn't be read is listed with its reason."""
+    """Return the facts of machine, GPUs and software. Unreadable values are listed with the reason."""
     own = (case for case in session.cases if case.node is None)
     return (*machine_facts(session.start.host, session.runtime), *affinity_facts(own))
 

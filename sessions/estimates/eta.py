@@ -23,7 +23,7 @@ MOST_ESTIMATED = 2000
 NEWEST = 1000
 """Number of newest steps of a running case whose mean predicts the remaining ones."""
 SETTLING_STEPS = 260
-"""Steps after which the deviation of normal noise has stayed within 5% over 64 estimates, approximately."""
+"""Approximate number of steps after which the deviation of normal noise stays within 5% over 64 estimates."""
 
 Group = tuple[object, ...]
 
@@ -35,7 +35,7 @@ class Estimate(msgspec.Struct, frozen=True):
 
     seconds: float
     rough: bool = False
-    """Whether it rests on cases with other options, or on how noise usually behaves."""
+    """Whether it is based on cases with other options, or on typical noise."""
 
 
 class StepTimeModel:
@@ -78,7 +78,7 @@ class StepTimeModel:
         return Estimate(_scaled(known, work(config)), rough=True) if known else None
 
     def case(self, config: Config, measure: Measure) -> Estimate | None:
-        """Return the time of one whole round of a case, preparation included; None if nothing is known."""
+        """Return the time of one whole round of a case, including preparation; None if unknown."""
         step = self.step(config)
         if step is None:
             return None
@@ -91,7 +91,7 @@ class StepTimeModel:
         return Estimate(min(preparation_s + steps_s, measure.timeout_s), step.rough)
 
     def steps_per_round(self, measure: Measure) -> float:
-        """Return the measured steps of a round: as planned, or the mean so far if the spread decides."""
+        """Return the measured steps of a round: as planned, or the mean so far if the spread ends a round."""
         if not measure.until_auto and measure.until_percent is None:
             return measure.iterations
         return max(least_steps(measure), self._measured / max(self._rounds, 1))
@@ -104,11 +104,11 @@ class StepsLeft(msgspec.Struct, frozen=True):
     percent: float | None = None
     """Target half-width of the interval over the median, in percent; None if a step count ends the round."""
     rough: bool = False
-    """Whether it rests on how noise usually behaves."""
+    """Whether it is based on typical noise."""
     limited: bool = False
     """Whether the time limit ends the round before it reaches its target."""
     min_time_s: float | None = None
-    """Minimum measured time that asks for these steps; None if another rule asks for as many."""
+    """Minimum measured time that requires these steps; None if another rule requires as many."""
 
 
 class RoundSoFar(msgspec.Struct, frozen=True):
@@ -120,7 +120,7 @@ class RoundSoFar(msgspec.Struct, frozen=True):
     interval_percent: float | None
     """Half-width of the 95% interval of the median over the median, in percent."""
     on_host: bool
-    """Whether only the host's clock times the steps."""
+    """Whether the steps are timed by the host's clock only."""
 
 
 def steps_left(done: RoundSoFar, measure: Measure) -> StepsLeft:
@@ -163,9 +163,9 @@ def work(config: Config) -> int:
 def case_left(
     case: CaseState, measure: Measure, step_times: StepTimeModel, now_s: float, needed: StepsLeft | None = None
 ) -> Estimate | None:
-    """Estimate the time until a started case ends, later rounds included; None if nothing is known.
+    """Estimate the time until a started case ends, including later rounds; None if unknown.
 
-    ``needed`` is what its round still needs, if more is known than the planned number of steps.
+    ``needed`` is an estimate for the current round; without one, the planned number of steps is used.
     """
     measure = measure.for_device(case.config.device)
     whole = step_times.case(case.config, measure)
@@ -199,13 +199,13 @@ def _steps_time_s(needed: StepsLeft, step_s: float, measured: int, measure: Meas
 
 
 def _capped_s(steps_s: float, measured_s: float, measure: Measure) -> float:
-    """Cap a time of measuring at what the time limit leaves of it."""
+    """Cap the time of the needed steps at the rest of the time limit."""
     most_s = longest_s(measure)
     return steps_s if most_s is None else max(0.0, min(steps_s, most_s - measured_s))
 
 
 def queue_left(cases: Sequence[CaseState], measure: Measure, step_times: StepTimeModel) -> Estimate | None:
-    """Estimate the time of all cases that wait for their first or next round; None if nothing is known."""
+    """Estimate the time of all cases that wait for their first or next round; None if unknown."""
     queued = [case for case in cases if _waits(case) or (case.started is None and case.finished is None)]
     stride = len(queued) // MOST_ESTIMATED + 1
     sample = queued[::stride]
@@ -234,7 +234,7 @@ def remaining_time(running: Sequence[Estimate | None], queue: Estimate | None) -
 
 
 def _mean_step_s(case: CaseState, newest: int = 0) -> float | None:
-    """Return the mean of all steps, or of the newest ones: millions can't be summed for every frame."""
+    """Return the mean of all steps, or of the newest ones, because summing millions per frame is too slow."""
     if case.metrics:
         return case.metrics.latency_ms.mean / 1000
     steps = (case.measured.wall_ms or case.warmup.wall_ms[1:])[-newest:]
@@ -272,14 +272,14 @@ def _min_measuring_s(measure: Measure) -> float:
 
 
 def _groups(config: Config) -> tuple[Group, ...]:
-    """Return the groups in which step time is assumed to grow with work alone, from narrow to wide."""
+    """Return the groups in which step time is assumed to depend only on work, from narrow to wide."""
     device = (config.machine, config.device)
     alike = (*device, config.model, config.precision, config.quantization, config.compile, config.attention)
     return (same_options(config), alike, (*device, config.model), device, ())
 
 
 def same_options(config: Config) -> Group:
-    """Return all options but the two sizes: quantization, draft and adapters cost what only they cost."""
+    """Return all options except the two sizes. Step time can't be scaled across the others."""
     options: Group = _other_options(config)
     return options
 

@@ -37,7 +37,7 @@ CHUNK_BYTES = 1 << 16
 """Size of one read. Other threads can run between two chunks."""
 
 ASSUMED_PARAMETERS = 100_000_000
-"""For a model that no session has loaded and whose weights aren't on this machine."""
+"""Assumed size of a model that no session has loaded and whose weights aren't on this machine."""
 FLOP_PER_S = {"cpu": 100e9, "cuda": 10e12}
 """Assumed speed of a device."""
 ASSUMED_OVERHEAD_S = 5.0
@@ -48,16 +48,16 @@ RUNTIME_MB = 500.0
 FLOP_PER_TOKEN = 2
 """Per parameter, for a forward pass. Training takes three times that (Kaplan et al. 2020, table 1)."""
 TRAINING_COPIES = {"sgd": 2.0, "adamw-8bit": 2.5}
-"""Weights, gradients and the optimizer's state, over the weights. The two moments of AdamW make it 4."""
+"""Memory of weights, gradients and optimizer state, relative to the weights. AdamW's two moments make it 4."""
 ADAMW_COPIES = 4.0
 
 Basis = Literal["measured", "near", "guess"]
-"""The same case, cases with other options on the same device, or just the assumptions above."""
+"""Basis of a prediction: the same case, cases with other options on the same device, or assumptions."""
 Group = tuple[object, ...]
 
 
 class Prediction(msgspec.Struct, frozen=True):
-    """Expected needs of a case. Without history, None for a user-defined step."""
+    """Expected time and memory of a case. Without history, both are None for a user-defined step."""
 
     seconds: float | None
     """For all rounds, including worker start, loading and warm-up."""
@@ -66,7 +66,7 @@ class Prediction(msgspec.Struct, frozen=True):
     """Peak on the device; for a case on the CPU, the worker's resident memory."""
     memory_basis: Basis
     ran_out: bool = False
-    """Whether a case with these options that was no larger ran out of memory."""
+    """Whether a case with the same options and at most this size ran out of memory."""
 
 
 class HistoryEstimator:
@@ -80,7 +80,7 @@ class HistoryEstimator:
         self._step_times = StepTimeModel()
         self._measured: set[tuple[Group, int]] = set()
         self._overhead_s: dict[Group, list[float]] = {}
-        """By group and by device: time of a round outside its steady steps, compile time included."""
+        """By group and by device: time of a round outside its steady steps, including compile time."""
         self._peaks_mb: dict[Group, list[tuple[int, float]]] = {}
         """By group and by device: work per step and peak memory, sorted by work."""
         self._ran_out: dict[Group, int] = {}
@@ -162,7 +162,7 @@ def load_history(entries: Iterable[SessionFile], sweep: Sweep, hostname: str) ->
 
 
 def workload_key(sweep: Sweep) -> tuple[object, ...]:
-    """Return what two sweeps must share for one to predict the other."""
+    """Return the properties that two sweeps must share for one to predict the other."""
     entries = task_named(sweep.task).entries
     task = getattr(sweep, entries) if entries else None
     return (sweep.model, sweep.task, task, sweep.run.executor)
@@ -198,7 +198,7 @@ def _parameters(session: Session | None) -> int | None:
 
 
 def _group(config: Config) -> Group:
-    """Return the group in which time and memory are assumed to grow with work alone."""
+    """Return the group in which time and memory are assumed to depend only on work."""
     return same_options(config)
 
 
@@ -208,7 +208,7 @@ def _device(config: Config) -> Group:
 
 
 def _overhead_s(case: CaseState) -> float | None:
-    """Return the time of the last round beyond its steps at their mean."""
+    """Return the time of the last round minus the number of its steps times their mean."""
     if case.started is None or case.finished is None or not case.measured.wall_ms:
         return None
     last = case.started.round
@@ -253,7 +253,8 @@ def _guess_s(config: Config, sweep: Sweep, parameters: int) -> float | None:
 def _guess_mb(config: Config, sweep: Sweep, parameters: int) -> float | None:
     """Guess memory from weights (with gradients and moments in training) and libraries, without the batch.
 
-    Adapters are too small to count; the weights under them have no gradients. A draft's model isn't known.
+    Adapters are too small to count; the weights under them have no gradients. The size of a draft model is
+    unknown.
     """
     if custom_task(sweep.task):
         return None
@@ -263,7 +264,7 @@ def _guess_mb(config: Config, sweep: Sweep, parameters: int) -> float | None:
 
 
 def _bytes_per_weight(config: Config) -> float:
-    """Return the bytes of a weight. On a CPU, quantizing doesn't give back what the weights took before."""
+    """Return the bytes of a weight. On a CPU, quantizing doesn't free the memory of the original weights."""
     plain = 2.0 if config.precision in ("fp16", "bf16") else 4.0
     if config.device == "cpu" or config.quantization in ("off", "checkpoint"):
         return plain

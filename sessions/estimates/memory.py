@@ -17,8 +17,8 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
 
 Quantity = Literal["allocated", "reserved", "RSS"]
-"""Memory that the peak refers to. On a GPU, the framework's allocator: by tensors, or reserved with CUDA
-graphs. On a CPU, the worker's resident memory."""
+"""Memory that the peak refers to. On a GPU, memory in the framework's allocator: allocated by tensors, or
+reserved if CUDA graphs are used. On a CPU, the worker's resident memory."""
 
 
 class Prediction(msgspec.Struct, frozen=True):

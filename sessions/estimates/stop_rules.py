@@ -9,12 +9,12 @@ AUTO_MOST_STEPS = 10_000
 AUTO_MOST_S = 60.0
 """Limits of ``until = "auto"``; ``max_time`` replaces the time limit."""
 AUTO_DEVICE_PERCENT = 0.5
-"""Standard deviation over the mean that is narrow enough on a device with its own clock."""
+"""Standard deviation over the mean, in percent, that is narrow enough on a device with its own clock."""
 AUTO_HOST_PERCENT = 1.0
-"""Half-width of the 95% interval over the median that is narrow enough on the host."""
+"""Half-width of the 95% interval over the median, in percent, that is narrow enough on the host."""
 
 TIME_LIMIT = "time limit"
-"""Beginning of the recorded reason of a measurement that its time limit ended."""
+"""Prefix of the recorded reason if the time limit ended a measurement."""
 
 
 def longest_s(rules: Measure) -> float | None:

@@ -1,4 +1,4 @@
-"""Parameters of a model that is stored on this machine, from the headers of its safetensors files."""
+"""Number of parameters of a model stored on this machine, from the headers of its safetensors files."""
 
 import json
 from math import prod
@@ -12,7 +12,7 @@ LENGTH_BYTES = 8
 
 
 def stored_parameters(folder: Path) -> int | None:
-    """Return the number of parameters in a folder's safetensors files; None if it has none that can be read.
+    """Return the number of parameters in a folder's safetensors files; None if none can be read.
 
     Format: https://huggingface.co/docs/safetensors: the header's length as a little-endian number of 8 bytes,
     then the header as JSON.

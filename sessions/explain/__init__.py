@@ -1,1 +1,1 @@
-"""Explanations: what the profiles of cases say about the time and memory of their steps."""
+"""Explanations of the time and memory of steps, from the profiles of cases."""

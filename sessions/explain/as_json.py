@@ -24,11 +24,11 @@ class CaseJson(msgspec.Struct, frozen=True, kw_only=True):
     absent: str | None = None
     """Why there is no profile."""
     simulated: bool = False
-    """Whether a model computed its profile, and nothing was run."""
+    """Whether the profile was computed by a model, without running the case."""
 
 
 class DifferenceJson(msgspec.Struct, frozen=True, kw_only=True):
-    """Difference of two cases. Families and remainder sum to the measured difference."""
+    """Difference between two cases. Families and remainder sum to the measured difference."""
 
     base: int
     new: int

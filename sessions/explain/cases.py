@@ -1,4 +1,4 @@
-"""Explained cases: a profile together with what was measured, and figures that follow from both."""
+"""Explained cases: a profile with the case's measured step, and metrics derived from both."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -24,10 +24,10 @@ FAMILIES: dict[FamilyName, str] = {
     "python": "Python and launch gaps",
     "wait": "waiting",
 }
-"""Names of the families, in the order in which they are shown where none is longer."""
+"""Names of the families, in the order in which families of equal time are shown."""
 SHOWN_KERNELS = 10
 SLOWED = 0.15
-"""Difference between two times of a step that is pointed out."""
+"""Relative difference between two times of a step above which it is reported."""
 
 
 class KernelRate(msgspec.Struct, frozen=True):
@@ -46,9 +46,9 @@ class ExplainedCase(msgspec.Struct, frozen=True):
     case: CaseState
     profile: StepProfile
     measured_ms: float | None
-    """Median of the recorded steps; None if they aren't in the record."""
+    """Median of the recorded steps; None if there are none."""
     peaks: Peaks | None = None
-    """Peaks of its device; without rates that a case of the session exceeded."""
+    """Peaks of its device, except rates that a case of the session exceeded."""
     changed: tuple[str, ...] = ()
     """Changes of machine or software since the case was measured."""
 
@@ -64,20 +64,20 @@ class ExplainedCase(msgspec.Struct, frozen=True):
 
     @property
     def drift(self) -> float | None:
-        """Extra time of the plain step of this run over the measured one, as a share of that."""
+        """Extra time of this run's plain step over the measured step, as a share of the latter."""
         return self.profile.plain_ms / self.measured_ms - 1 if self.measured_ms else None
 
     @property
     def apart(self) -> float | None:
-        """Extra time of the profiled step over the measured one, as a share of that."""
+        """Extra time of the profiled step over the measured step, as a share of the latter."""
         return self.profile.step_ms / self.measured_ms - 1 if self.measured_ms else None
 
     def ms(self, *families: FamilyName) -> float:
-        """Return the time of some families."""
+        """Return the total time of these families per step, in milliseconds."""
         return sum(each.ms for each in self.profile.families if each.family in families)
 
     def share(self, *families: FamilyName) -> float:
-        """Return the share of some families in the profiled step."""
+        """Return the share of these families in the profiled step."""
         return self.ms(*families) / self.profile.step_ms if self.profile.step_ms else 0.0
 
     def rate(self, kernel: KernelTime) -> KernelRate | None:

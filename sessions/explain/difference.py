@@ -1,4 +1,4 @@
-"""Difference of two explained cases: which families and operators make up the gap between their steps."""
+"""Difference between the steps of two explained cases, broken down by family and by operator."""
 
 from collections import defaultdict
 
@@ -8,7 +8,7 @@ from benchtui.sessions.explain.cases import FAMILIES, ExplainedCase
 from benchtui.sessions.profiles import FamilyName
 
 DIGITS = 6
-"""Decimals of a difference in milliseconds, beyond which it is the rounding of its sum."""
+"""Decimals of a difference in milliseconds. Further ones are rounding errors of the sum."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -16,7 +16,7 @@ class Part(msgspec.Struct, frozen=True):
 
     name: str
     base_ms: float | None
-    """None if it isn't listed there."""
+    """None if the case doesn't list it."""
     new_ms: float | None
 
     @property
@@ -31,7 +31,7 @@ class CaseDifference(msgspec.Struct, frozen=True):
     base: ExplainedCase
     new: ExplainedCase
     measured_gap_ms: float
-    """Difference of the measured steps, new minus base; that of the plain steps if one wasn't recorded."""
+    """Difference between the measured steps, new minus base; between the plain steps if one wasn't recorded."""
     families: tuple[Part, ...]
     """The largest difference first. Together with the remainder they sum to the measured difference."""
     kernels: tuple[Part, ...]

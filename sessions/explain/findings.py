@@ -1,7 +1,7 @@
-"""Findings: sentences about what takes the time and memory of a step, from one table of rules.
+"""Findings: sentences about the time and memory of a step, from one table of rules.
 
-A rule looks at one explained case and returns a finding or None. It has no opinion without data. To add one,
-write a function and list it in ``RULES``; its test plants the cause.
+A rule takes one explained case and returns a finding, or None if it finds nothing or lacks data. To add a rule,
+write a function, list it in ``RULES``, and test it on a case with the cause.
 """
 
 from collections.abc import Callable
@@ -19,14 +19,14 @@ Confidence = Literal["high", "medium", "low"]
 SHARE = 0.1
 """Smallest share of a step that is worth a sentence."""
 SMALL_KERNEL_US = 50.0
-"""Longest operator for which calling it may take longer than its work."""
+"""Maximum time of an operator whose call may take longer than its work."""
 MANY_CALLS = 50
-"""Calls of one operator with one shape that look like a loop."""
+"""Minimum number of calls of an operator with the same shape that suggests a loop."""
 SMALL_FLOPS = 2e6
-"""Most operations of a small product."""
+"""Maximum number of operations of a small matrix product."""
 LEAST_GROWTH_MB = 0.05
 LEAST_MEMORY_MB = 100.0
-"""Least memory of a kind that is worth reducing."""
+"""Minimum memory of a kind that is worth reducing."""
 MEMORY_SHARE = 0.35
 """Smallest share of a step's memory that is worth a sentence."""
 NEAR_PEAK = 0.7
@@ -43,7 +43,7 @@ class Finding(msgspec.Struct, frozen=True):
     confidence: Confidence
     """``high`` if measured directly, ``medium`` if another cause is possible, ``low`` for a hint."""
     ms: float | None = None
-    """Time per step that it is about; None if it isn't about time."""
+    """Time per step that the finding concerns; None if it isn't about time."""
 
 
 Rule = Callable[[ExplainedCase], Finding | None]
@@ -52,7 +52,7 @@ FamilySentence = Callable[[ExplainedCase, str], str | None]
 
 
 def findings(case: ExplainedCase) -> tuple[Finding, ...]:
-    """Return what all rules find, those about the most time first, then those about none."""
+    """Return the findings of all rules, those about the most time first, those not about time last."""
     found = [finding for rule in RULES if (finding := rule(case))]
     return tuple(sorted(found, key=lambda each: -1.0 if each.ms is None else each.ms, reverse=True))
 
@@ -60,7 +60,7 @@ def findings(case: ExplainedCase) -> tuple[Finding, ...]:
 def _of_family(
     name: str, family: FamilyName, least: float, confidence: Confidence = "high"
 ) -> Callable[[FamilySentence], Rule]:
-    """Make a rule about a family that takes at least this share of a step, from its sentence."""
+    """Turn a function that returns a sentence into a rule about a family with at least this share of a step."""
 
     def make(sentence: FamilySentence) -> Rule:
         @wraps(sentence)
@@ -179,7 +179,7 @@ def few_threads(case: ExplainedCase) -> Finding | None:
 
 
 def double_precision(case: ExplainedCase) -> Finding | None:
-    """Find operators that compute in float64, which no precision of a case asks for."""
+    """Find operators that compute in float64, which no precision option requests."""
     doubles = [each for each in case.profile.kernels if each.shape and " double" in each.shape]
     ms = sum(each.ms for each in doubles)
     if not doubles or ms < 0.05 * case.profile.step_ms:
@@ -205,7 +205,7 @@ def graph_breaks(case: ExplainedCase) -> Finding | None:
 
 
 def recompiles(case: ExplainedCase) -> Finding | None:
-    """Find functions that were compiled again, with the guard that failed."""
+    """Find recompiled functions, with the guard that failed."""
     known = case.profile.recompiles
     if not known:
         return None
@@ -220,7 +220,7 @@ def recompiles(case: ExplainedCase) -> Finding | None:
 
 
 def growing(case: ExplainedCase) -> Finding | None:
-    """Find a step that keeps memory that it allocated."""
+    """Find a step that doesn't free all of the memory that it allocates."""
     growth_mb = case.profile.memory.growth_mb
     if growth_mb is None or growth_mb < LEAST_GROWTH_MB:
         return None
@@ -287,7 +287,7 @@ def optimizing(case: ExplainedCase, taken: str) -> str:
 
 
 def near_peak(case: ExplainedCase) -> Finding | None:
-    """Find matrix products that run near the device's peak, so that only less work would be faster."""
+    """Find matrix products near the device's peak, which only less work or a lower precision makes faster."""
     share = case.share("matmul")
     flops = sum(each.flops or 0.0 for each in case.profile.kernels if each.family == "matmul" and each.flops)
     ms = sum(each.ms for each in case.profile.kernels if each.family == "matmul" and each.flops)
@@ -336,7 +336,7 @@ def _longest(case: ExplainedCase, family: FamilyName) -> KernelTime | None:
 def _of_memory(
     case: ExplainedCase, name: str, subject: str, size_mb: float | None, advice: str
 ) -> Finding | None:
-    """Return a finding about a kind of memory that takes much of a step's."""
+    """Return a finding about a kind of memory that is a large part of a step's memory."""
     kinds = case.profile.memory
     parts = (kinds.weights_mb, kinds.gradients_mb, kinds.optimizer_mb, kinds.activations_mb, kinds.cache_mb)
     total_mb = sum(each or 0.0 for each in parts)

@@ -13,9 +13,9 @@ from benchtui.sessions.sweep import Explain
 
 
 def selected(session: Session, wanted: Iterable[Explain]) -> tuple[int, ...]:
-    """Return the measured cases that ``measure.explain`` names, in plan order.
+    """Return the indices of the measured cases that ``measure.explain`` selects, in plan order.
 
-    Each work has a baseline and a best case, the one with the highest throughput, of its own.
+    Each work has a separate baseline, and a separate best case: the one with the highest throughput.
     """
     results, found = measured(session), set[int]()
     for name in wanted:

@@ -1,4 +1,4 @@
-"""Sentences about explained cases and about the difference of two of them."""
+"""Sentences about explained cases and about the difference between two of them."""
 
 from collections.abc import Iterator
 
@@ -7,15 +7,15 @@ from benchtui.sessions.explain.difference import CaseDifference
 from benchtui.sessions.text.formatting import count, listed, number, percent
 
 SAME_SHARE = 0.02
-"""Largest difference of two steps that isn't worth explaining."""
+"""Relative difference between two steps below which it isn't worth explaining."""
 MOST_NAMED, LEAST_NAMED = 3, 0.05
-"""Most families that are named, and the least share of a difference for which one is."""
+"""Maximum number of families to name, and the minimum share of a difference for naming one."""
 _WAITED_FOR = {"python": "Python", "tokenizer": "the tokenizer", "wait": "a sleeping thread"}
-"""What a GPU waits for, by the family that its idle time belongs to."""
+"""Cause of a GPU's idle time in words, by family."""
 
 
 def step_sentence(case: ExplainedCase) -> str:
-    """Say how long a step takes measured, plain and profiled."""
+    """Describe the time of a step: as measured, without the profiler, and with it."""
     profile = case.profile
     measured = f"{number(case.measured_ms)} ms measured, " if case.measured_ms is not None else ""
     return (
@@ -25,7 +25,7 @@ def step_sentence(case: ExplainedCase) -> str:
 
 
 def device_sentence(case: ExplainedCase) -> str:
-    """Say how busy the device is, what a GPU waits for, and how much a step launches."""
+    """Describe how busy the device is, what a GPU waits for, and the launches per step."""
     profile = case.profile
     if profile.busy_ms is None:
         threads = f" on {count(profile.threads, 'thread')}" if profile.threads else ""
@@ -43,7 +43,7 @@ def device_sentence(case: ExplainedCase) -> str:
 
 
 def profiling_notes(case: ExplainedCase) -> Iterator[str]:
-    """Yield what a reader must know about a profile before trusting it."""
+    """Yield the caveats of a profile."""
     profile = case.profile
     if case.slowdown > SLOWED:
         yield (
@@ -67,9 +67,9 @@ def profiling_notes(case: ExplainedCase) -> Iterator[str]:
 
 
 def gap_sentences(found: CaseDifference, names: tuple[str, str] | None = None) -> Iterator[str]:
-    """Yield the difference of two cases in words: how large it is, and what makes it up.
+    """Yield sentences about the difference between two cases: its size, and its largest parts.
 
-    ``names`` are those of the base and the new case, if numbers don't say which they are.
+    ``names`` label the base and the new case, if case numbers alone would be ambiguous.
     """
     base, new = found.base, found.new
     of_base, of_new = names or (base.label, new.label)

@@ -1,4 +1,4 @@
-"""Tables of explained cases: families, operators, memory by kind, and the difference of two cases."""
+"""Tables of explained cases: families, operators, memory by kind, and the difference between two cases."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -63,7 +63,7 @@ _KERNEL_COLUMNS = (
 
 
 def peak_text(rate: KernelRate | None) -> str | None:
-    """Format the share of the measured peak. Bytes beyond it come from caches."""
+    """Format the share of the measured peak. A byte rate above the peak is due to caches."""
     if rate is None or rate.share is None:
         return None
     return "cached" if rate.share > 1 and rate.text_unit == "B/s" else percent(rate.share, 0)
@@ -97,9 +97,9 @@ def memory_table(case: ExplainedCase) -> Table | None:
 def difference_tables(
     found: CaseDifference, most: int = SHOWN_KERNELS, names: Sequence[str] = ()
 ) -> tuple[Table | None, Table | None]:
-    """Return the families and the operators that make up the difference of two cases.
+    """Return tables of the difference between two cases, by family and by operator.
 
-    ``names`` are those of the base and the new case, if numbers don't say which they are.
+    ``names`` label the base and the new case, if case numbers alone would be ambiguous.
     """
     names = names or (found.base.label, found.new.label)
     remainder = Part("remainder: not in the profiles", None, found.remainder_ms)

@@ -43,7 +43,7 @@ class Case(CaseRow, frozen=True, kw_only=True):
     parts_ms: A[
         dict[str, LatencyFields], Meta(description="The parts of a step, by name; empty without parts.")
     ]
-    rounds_p50_ms: A[tuple[float, ...], Meta(description="Median of each round; empty where there was one.")]
+    rounds_p50_ms: A[tuple[float, ...], Meta(description="Median of each round; empty for a single round.")]
     outlier_steps: A[tuple[int, ...], Meta(description="Measured steps that are far off, counted from 0.")]
 
 

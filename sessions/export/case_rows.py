@@ -53,7 +53,7 @@ def rows(session: Session) -> list[tuple[CaseRow, Metrics | None]]:
 def case_row(case: CaseState, result: Result | None = None) -> CaseRow:
     """Return the row of one case, without the baseline of its session.
 
-    ``result`` holds the metrics of the case if they are known already.
+    ``result`` contains the metrics of the case if they have already been computed.
     """
     if result is None and case.state == "ok" and (found := metrics(case)):
         result = Result(case, found)

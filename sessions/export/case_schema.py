@@ -46,7 +46,7 @@ def actual_column(option: str) -> str:
 ACTUAL = tuple(option for option in OPTIONS if option.read_back and not option.own_fields)
 """Options whose actual value has a column named after the option."""
 if TYPE_CHECKING:
-    _Options = _Identity  # a type checker can't know the fields of a table
+    _Options = _Identity  # a type checker can't infer fields from a table
 else:
     _Options = msgspec.defstruct(
         "_Options",

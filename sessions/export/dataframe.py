@@ -18,7 +18,7 @@ _NUMBERS = [name for name, kind in _TYPES.items() if kind == float | None]
 
 
 def frame(session: Session) -> "DataFrame":
-    """Return the table. Units end the names; unknown values are missing (None, NaN).
+    """Return the table. Column names end in their units; unknown values are missing (None, NaN).
 
     If the session is simulated, all ``marks`` and the table's attribute ``simulated`` say so.
     """

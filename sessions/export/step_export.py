@@ -1,7 +1,7 @@
 """Export of every recorded step as a row, streamed from the session file.
 
-Steps that were later measured again, for whatever reason, are left out, as everywhere. A row identifies its
-case by number; the options of the case are in the results.
+Steps that were later measured again, for whatever reason, are left out, as in every output. A row identifies
+its case by number; the options of the case are in the results.
 """
 
 import json
@@ -30,17 +30,17 @@ ROWS_PER_GROUP = 1 << 18
 """Approximate number of rows that are compressed together in a Parquet file."""
 
 Events = Callable[[], Iterable[reader.AnyRecord]]
-"""Read the session from its beginning, again at each call."""
+"""Reads the session from its beginning at each call."""
 
 
 class StepRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One step. In CSV and Parquet, each part is a column of its own, ``part_NAME_ms``."""
+    """One step. In CSV and Parquet, each part has a separate column, ``part_NAME_ms``."""
 
     case: A[int, Meta(description="Number of the case in the session's plan, counted from 0.")]
     round: A[int, Meta(description="Counted from 0.")]
     phase: A[str, Meta(description="warmup or measure.")]
     step: A[int, Meta(description="Within case, round and phase, counted from 0.")]
-    wall_ms: A[float, Meta(description="Host time, the device synchronized at both ends.")]
+    wall_ms: A[float, Meta(description="Host time, with the device synchronized at both ends.")]
     device_ms: A[float | None, Meta(description="Between device events around the step.")]
     host_ms: A[float | None, Meta(description="Host time until the step returned, including waits inside it.")]
     tokens: A[int | None, Meta(description="Real tokens, without padding.")]
@@ -62,7 +62,7 @@ BASE_COLUMNS = StepRow.__struct_fields__[:-2]
 
 
 class StepIndex(msgspec.Struct):
-    """Facts needed before the first row is written: part names, and which steps don't count."""
+    """Facts required before the first row is written: part names, and steps that don't count."""
 
     parts: dict[str, None] = msgspec.field(default_factory=dict)
     """Names of all parts, in order of appearance."""
@@ -71,11 +71,11 @@ class StepIndex(msgspec.Struct):
     rounds: Counter[int] = msgspec.field(default_factory=Counter)
     """By case: number of finished rounds, except the last one."""
     simulated: bool = False
-    """Whether the session is simulated: its rows have one more column, which says so."""
+    """Whether the session is simulated, which an additional column then states."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns of the session's rows before those of the parts."""
+        """Columns of the session's rows that precede those of the parts."""
         return (*BASE_COLUMNS, "simulated") if self.simulated else BASE_COLUMNS
 
     def counts(self, position: int, steps: Steps) -> bool:
@@ -147,7 +147,7 @@ def load_steps(path: Path) -> RecordedSteps:
 
     try:
         return RecordedSteps(read_events, _index_steps(read_events(), path))
-    except BenchtuiError:  # torn, broken or reformatted by another program: read the whole file
+    except BenchtuiError:  # incomplete, broken or reformatted by another program: read the whole file
         whole = reader.read(path).events
         return RecordedSteps(lambda: whole, _index_steps(whole, path))
 
@@ -280,7 +280,7 @@ def _json_cell(column: Values) -> str:
 
 
 def _members(names: Iterable[str], cells: Iterable[str]) -> str:
-    """Return the members of a JSON object. Percent signs in names are doubled, as rows use % formatting."""
+    """Return the members of a JSON object. Percent signs in names are doubled because rows use % formatting."""
     return ",".join(
         f"{json.dumps(name).replace('%', '%%')}:{cell}" for name, cell in zip(names, cells, strict=False)
     )

@@ -74,7 +74,7 @@ def as_gab_throughput(session: Session) -> str:
 
 
 def _measured(session: Session) -> Iterator[tuple[str, CaseRow]]:
-    """Yield the measured cases, each with a name of its own that is the same in the next session."""
+    """Yield the measured cases, each with a unique name that stays the same across sessions."""
     seen = Counter[str]()
     for row, found in rows(session):
         if found is not None:
@@ -115,7 +115,7 @@ def _entry(figure: tuple[str, str, float | None], bounds: Bounds, row: CaseRow) 
 
 
 def _interval(value: float, bounds: Bounds) -> Bounds:
-    """Return an interval that holds the value; none if it is unknown or about another one, such as a mean."""
+    """Return an interval that contains the value; none if unknown, or if it is that of another statistic."""
     low, high = bounds
     return bounds if low is not None and high is not None and low <= value <= high else (None, None)
 

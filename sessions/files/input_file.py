@@ -66,7 +66,7 @@ def read_at_most(file: IO[bytes], most_bytes: int) -> bytes:
     room = min(max(os.fstat(file.fileno()).st_size, 1), most_bytes)
     while room and (more := file.read(room)):
         data += more
-        room = min(most_bytes - len(data), _MORE_BYTES)  # it is growing, or in /proc, where sizes are 0
+        room = min(most_bytes - len(data), _MORE_BYTES)  # the file is growing, or in /proc, where sizes are 0
     return data
 
 
@@ -75,6 +75,6 @@ def read_text(path: Path, most_bytes: int = SMALL_BYTES) -> str:
 
     Raises:
         OSError: As ``read_plain`` does.
-        ValueError: If the path contains NUL; as UnicodeDecodeError, if the text isn't UTF-8.
+        ValueError: If the path contains NUL, or (as UnicodeDecodeError) if the text isn't UTF-8.
     """
     return read_plain(path, most_bytes).decode("utf-8-sig").replace("\r\n", "\n")

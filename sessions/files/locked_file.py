@@ -1,4 +1,4 @@
-"""Locked session files: other writers are kept out as long as the writer lives."""
+"""Locked session files: no other process can write them while the writer is alive."""
 
 import fcntl
 import os

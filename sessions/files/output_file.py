@@ -1,7 +1,7 @@
-"""Output files: reports, tables, plots, sweeps, notes, caches; never over a session.
+"""Output files: reports, tables, plots, sweeps, notes, caches. Sessions are never overwritten.
 
 Each is written completely or not at all: to a temporary file in the same folder, which is then renamed. If that
-fails, for a full disk or broken input, the previous file is still there and nothing is left behind.
+fails, such as on a full disk, the previous file is kept and no temporary file remains.
 """
 
 import errno
@@ -22,14 +22,14 @@ SESSION_PREFIX = b'{"event":"session_started"'
 _PARTIAL = ".benchtui-"
 """Name prefix of a file that isn't complete yet."""
 _UNCHANGEABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
-"""Errors of a folder that accepts no new file, though a file in it may be writable."""
+"""Errors of a folder in which no file can be created, although an existing file may be writable."""
 
 
 def check_output(path: Path, inputs: Collection[Path]) -> None:
     """Refuse a path whose file is a session: one of the ``inputs`` of the command, or any other.
 
     Raises:
-        BenchtuiError: If the file is an input, through whatever links, or begins like a session.
+        BenchtuiError: If the file is an input, also through links, or begins like a session.
     """
     if any(_is_same(path, each) for each in inputs) or _begins_as_session(path):
         raise BenchtuiError(f"{path}: is a session; sessions are never overwritten")
@@ -39,10 +39,10 @@ def check_output(path: Path, inputs: Collection[Path]) -> None:
 def output_file(
     path: Path, inputs: Collection[Path] = (), *, over: bool = True, private: bool = False
 ) -> Iterator[IO[bytes]]:
-    """Write a file; the previous one is replaced once all is written, and only if ``over`` is True.
+    """Write a file; the previous one is replaced once the new one is complete, and only if ``over`` is True.
 
-    A ``private`` file is for the user only, and a link in its place is replaced instead of followed. Anything
-    but a regular file, such as a pipe or a terminal, is written directly.
+    A ``private`` file is readable by its owner only, and a link in its place is replaced instead of followed.
+    Anything but a regular file, such as a pipe or a terminal, is written directly.
 
     Raises:
         BenchtuiError: If it is a session (see ``check_output``), exists and mustn't be overwritten, or can't be
@@ -53,7 +53,7 @@ def output_file(
         with _open_output(path, over, private) as file:
             yield file
             file.flush()
-            check_output(path, inputs)  # a session may have been started there meanwhile
+            check_output(path, inputs)  # a session may have been started there in the meantime
     except FileExistsError as error:
         raise BenchtuiError(f"{path}: already exists and won't be overwritten") from error
     except (OSError, ValueError) as error:

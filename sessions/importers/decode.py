@@ -27,7 +27,7 @@ UnixTime = Annotated[float, msgspec.Meta(ge=0, lt=253_402_300_800)]
 Whole = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST)]
 
 MOST_IGNORED = 60
-"""Most ignored fields to list in a note."""
+"""Maximum number of ignored fields to list in a note."""
 
 _PLACE = re.compile(r" - at `(\$[^`]*)`$")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
@@ -65,7 +65,7 @@ def parse_json(text: str, where: str) -> object:
 
 
 def object_keys(value: object) -> set[str]:
-    """Return the keys of an object. Empty for another value."""
+    """Return the keys of an object. Empty for any other value."""
     return set(value) if isinstance(value, dict) else set()
 
 

@@ -1,4 +1,4 @@
-"""Result of an importer: measurements of cases, and what is known of their source."""
+"""Result of an importer: measurements of cases, and facts about their source."""
 
 from collections.abc import Iterable, Iterator
 from math import sqrt
@@ -57,7 +57,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     measured: str | None = None
     """When it was measured, as the source writes it; the earliest of several times. None if unknown."""
     grid: bool = False
-    """Whether the file is a table over options, so that missing combinations are worth naming."""
+    """Whether the file is a table over options, so that missing combinations are worth reporting."""
     notes: tuple[str, ...] = ()
     """Ignored fields, and other caveats about the file as a whole."""
 
@@ -68,7 +68,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def labeled_case(label: str, *, group: str = "", device: str = UNKNOWN, threads: int = 0) -> Config:
-    """Return the configuration of a case of which only its name, and perhaps device and threads, are known."""
+    """Return the configuration of a case with a known name, and possibly a known device and threads."""
     return Config(
         device=device,
         precision=UNKNOWN,
@@ -86,7 +86,7 @@ def sample_deviation(std: float | None, n: int | None) -> float | None:
 
 
 def loops_note(loops: Iterable[int]) -> Iterator[str]:
-    """Yield that steps are means over loops, so that slow runs of single loops can't be seen."""
+    """Yield a note if steps are means over loops, which hide slow individual runs."""
     counts = sorted(set(loops))
     if counts and counts[-1] > 1:
         span = f"{counts[-1]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"

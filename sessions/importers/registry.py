@@ -1,4 +1,4 @@
-"""Importer registry: the supported tools, and detection of the one that wrote a file."""
+"""Importer registry: the supported tools, and detection of the tool that wrote a file."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +29,7 @@ class _Kind(msgspec.Struct, frozen=True):
     """One tool's format: how to recognize a file, and how to parse it."""
 
     matches: Callable[[str, object], bool]
-    """Called with the text and its JSON: of the whole, else of the first line, None if neither is JSON."""
+    """Called with the text and its JSON: of the whole text, or of its first line; None if neither is JSON."""
     parse: Callable[[str, Path], Imported]
     key_check: Callable[[str, object], tuple[set[str], tuple[str, ...]]]
     """Returns the keys that a file has and the required keys. Same arguments as ``matches``."""
@@ -41,7 +41,7 @@ def _json(
     parse: Callable[[str, Path], Imported],
     matches: Callable[[object], bool] | None = None,
 ) -> _Kind:
-    """Return a JSON format, which a file has if it passes a check or, without one, has the required keys."""
+    """Return a JSON format. A file matches it by a check or, without one, by the required keys."""
     return _Kind(
         lambda _, value: matches(value) if matches else keys(value) >= set(required),
         parse,
@@ -83,7 +83,7 @@ MIN_KEY_SHARE = 0.5
 
 
 def read(path: Path, kind: str | None = None) -> Imported:
-    """Read the results in a file of this tool, or of the tool detected from its content.
+    """Read the results in a file written by a tool, which is detected from the content unless specified.
 
     Raises:
         BenchtuiError: if it can't be read, its format is unknown, or it has an invalid value or no measurement.
@@ -117,7 +117,7 @@ def _detect_format(text: str, path: Path) -> str:
 
 
 def _nearest(text: str, value: object) -> str:
-    """Name the format that a file comes nearest to, with the keys it lacks."""
+    """Name the format that a file resembles most, with the keys that it lacks."""
     shares = {}
     for name, kind in IMPORTERS.items():
         there, needed = kind.key_check(text, value)

@@ -40,11 +40,11 @@ from benchtui.sessions.sweep.options import AXES
 
 CONTRADICTION = "throughput doesn't agree with batch size over latency"
 AGREES_WITHIN = 0.1
-"""Allowed relative difference. A last batch may be short, and a mean of rates is high."""
+"""Allowed relative difference. The last batch may be short, and a mean of rates is biased upward."""
 MAX_NAMED_SERIES, MAX_NAMED_SIZES = 6, 8
-"""Most series with missing combinations to name, and batch sizes of each. The rest are only counted."""
+"""Maximum number of series with missing combinations to name, and of batch sizes each. Others are counted."""
 MAX_NAMED_REPEATS = 3
-"""Most repeated cases to name. The rest are only counted."""
+"""Maximum number of repeated cases to name. Others are counted."""
 
 _events_of_sessions: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
@@ -54,7 +54,7 @@ def write(found: Imported, path: Path) -> None:
 
     Raises:
         BenchtuiError: if the file already exists, there are too many cases, or a value is out of range for a
-            session. Whatever is written can be read back.
+            session. A written session can always be read back.
     """
     events = [_validated(event, found.kind) for event in _events(found, path)]
     journal = Journal(path)
@@ -109,7 +109,7 @@ def _by_case(found: Imported) -> dict[Config, list[Measurement]]:
 
 
 def _repeats(found: Imported) -> Iterator[str]:
-    """Name the cases with several mean step times in the file, and how far those are apart."""
+    """Yield a note on cases with several mean step times in the file, and the range of those times."""
     apart = []
     for config, rows in _by_case(found).items():
         means_ms = [row.reported.latency_mean_ms for row in rows if row.reported]
@@ -124,7 +124,7 @@ def _repeats(found: Imported) -> Iterator[str]:
 
 
 def _missing_combinations(found: Imported) -> Iterator[str]:
-    """Name the batch sizes that a series lacks and another one has. The file doesn't say why."""
+    """Yield a note on batch sizes that one series has and another lacks. The file doesn't say why."""
     if not found.grid:
         return
     sweep, there = _sweep(found, ""), set(found.cases)
@@ -218,7 +218,7 @@ def _marks(row: Measurement) -> tuple[str, ...]:
 
 
 def _contradicts(row: Measurement) -> bool:
-    """Return whether a reported rate contradicts samples or most tokens per step over step time."""
+    """Return whether a reported rate contradicts the samples, or maximum tokens, per step over step time."""
     reported = row.reported
     samples = row.config.batch_size if row.samples_per_step is None else row.samples_per_step
     if reported is None or not reported.latency_mean_ms or reported.samples_per_s is None or not samples:
@@ -314,7 +314,7 @@ _RATES = (
 
 
 def _rate(rates: Sequence[float | None], spans: Sequence[float]) -> float | None:
-    """Return the rate over all time spans together, their weighted mean. None if one of them has no rate."""
+    """Return the rate over all time spans: the mean weighted by span. None if one of them has no rate."""
     known = [rate for rate in rates if rate is not None]
     if len(known) < len(rates):
         return None

@@ -1,7 +1,7 @@
 """Session backup: an unnamed copy of a session file, in case other processes damage the file.
 
 The copy is in the same folder and disappears with its process. It is restored to NAME.rescued.json, byte for
-byte the session as it was written, so that a reader of the old file continues there at the same offset.
+byte as the session was written, so a reader of the old file can continue there at the same offset.
 """
 
 import os
@@ -22,7 +22,7 @@ _REPLACED = "the file was replaced"
 
 
 class FileDamage(msgspec.Struct, frozen=True):
-    """Damage that others did to a session file, and where the session continues."""
+    """Damage to a session file by other processes, and the file in which the session continues."""
 
     what: str
     path: Path
@@ -31,10 +31,10 @@ class FileDamage(msgspec.Struct, frozen=True):
 
 
 class BackupCopy:
-    """Unnamed backup copy. If there is no room for it, the session is written without one."""
+    """Unnamed backup copy. If the disk has no space for it, the session is written without one."""
 
     def __init__(self, folder: Path) -> None:
-        """Create nothing before the first bytes arrive."""
+        """Store the folder; ``begin`` creates the copy."""
         self._folder = folder
         self._file: IO[bytes] | None = None
 
@@ -66,7 +66,7 @@ class BackupCopy:
         """Write the copy to a new file next to the damaged one; return its path and its descriptor, at the end.
 
         Raises:
-            OSError: If there is no copy, or no room for a file.
+            OSError: If there is no copy, or no disk space for the new file.
         """
         if self._file is None:
             raise OSError("no backup copy")
@@ -85,7 +85,7 @@ class BackupCopy:
 
 
 def find_damage(fd: int, path: Path | None, size: int) -> str | None:
-    """Describe how others changed a file of which this process wrote all ``size`` bytes; None if it is intact.
+    """Describe how other processes changed a file of ``size`` bytes; None if it is intact.
 
     A moved file is intact. Without ``path``, names aren't checked.
     """
@@ -125,7 +125,7 @@ def rescue_file_of(path: Path, begins: bytes) -> Path | None:
 
 
 def current_path(path: Path, session_id: str) -> Path:
-    """Return where a session is now: in its original file, or in its newest rescue file."""
+    """Return the current file of a session: the original, or its newest rescue file."""
     found = path
     for name in _rescue_paths(path):
         try:

@@ -1,7 +1,7 @@
 """Session file reader: a JSON array with one event per line, appended while the sweep runs.
 
-Every line but the last ends in a comma; the closing bracket comes with ``session_finished``. A file that was
-cut off lacks that bracket and perhaps the end of its last line, and is read all the same.
+Every line but the last ends in a comma; the closing bracket comes with ``session_finished``. A truncated file
+lacks that bracket and possibly the end of its last line, but can still be read.
 """
 
 import os
@@ -35,7 +35,7 @@ LONGEST_LINE = 100_000_000
 _LEAST_OF_A_CASE = 50
 """Minimum bytes that a case adds to a file."""
 _TOO_MANY = re.compile(rb'"event":"case_added","t":[-+.\de]+,"case":[1-9]\d{5}')
-"""Line that adds case 100,000 or a later one, in the engine's layout; other layouts are found later."""
+"""Line that adds case 100,000 or a later one, in the engine's layout; other layouts are detected later."""
 _PLAN, _CASE = b'"plan":[', b'{"machine":"'
 """Beginning of the plan in the first event, and of each case in it, in the engine's layout."""
 _HEAD_BYTES = 64
@@ -94,7 +94,7 @@ class Tail:
         self._broken: BenchtuiError | None = None
         self._head = head(self._file.fileno())
         self._rescue_file = rescue_file_of(path, self._head)
-        """Rescue file of the session that existed already when this reader was opened."""
+        """Rescue file of the session that already existed when this reader was opened."""
         self.seek(position or FilePosition())
 
     @property
@@ -147,7 +147,7 @@ class Tail:
         return events
 
     def follow(self) -> bool:
-        """Continue in the rescue file, if the session was restored to one because others damaged this file."""
+        """Continue in the rescue file, if the session was restored to one after damage by another process."""
         self._head = self._head or head(self._file.fileno())
         saved = rescue_file_of(self._path, self._head)
         if saved is None or saved in (self._rescue_file, self._path):
@@ -327,7 +327,7 @@ def _reject_too_many_cases(file: IO[bytes], path: Path) -> None:
     found = _count_planned(file) > MOST_CASES
     file.seek(0)
     kept, offset, line_bytes = _LEAST_OF_A_CASE * 2, 0, 0
-    piece = bytearray(kept + SCAN_BYTES)  # used again: fresh memory would take longer than the search
+    piece = bytearray(kept + SCAN_BYTES)  # reused, because allocating memory would take longer than the search
     read = memoryview(piece)[kept:]
     while not found and line_bytes <= LONGEST_LINE and (size := os.preadv(file.fileno(), (read,), offset)):
         found = bool(_TOO_MANY.search(piece, 0, kept + size))

@@ -19,7 +19,7 @@ _REFUSED = (msgspec.MsgspecError, ValueError, TypeError, KeyError, AttributeErro
 
 
 def decode_steps(line: bytes) -> Steps | None:
-    """Decode a ``steps`` line; None if it isn't in the engine's layout and is left to msgspec."""
+    """Decode a ``steps`` line; None if it isn't in the engine's layout, so that msgspec must decode it."""
     try:
         steps = _steps(_parser.parse(line))
     except _REFUSED:

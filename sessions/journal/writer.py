@@ -64,7 +64,7 @@ class Journal:
         """Create the file, readable by its owner only, or open an existing one to resume it.
 
         An existing file stays as it is until the first event is appended. With a backup copy, the session
-        continues in another file if others damage this one.
+        continues in another file if other processes damage this one.
 
         Raises:
             BenchtuiError: If a new file exists already or can't be created, or if an existing one can't be
@@ -77,7 +77,7 @@ class Journal:
         """Whether this journal has written an event."""
         self.bytes_written = os.fstat(self._fd).st_size
         self.path = path.absolute()
-        """Path of the session file, which changes if others damage the file."""
+        """Path of the session file, which changes if other processes damage the file."""
         self._path_reliable = is_at(self._fd, self.path) is not False
         """Whether the file system identifies files correctly."""
         self._backup = BackupCopy(self.path.parent) if backup else None
@@ -85,12 +85,12 @@ class Journal:
     def append(self, event: AnyEvent, on_damage: Callable[[FileDamage], AnyEvent] | None = None) -> None:
         """Append one event as a whole line. A finished case or a resume is on disk before this returns.
 
-        If the session had to be restored to another file, ``on_damage`` makes an event about the damage by
-        others. It is appended first: the other one may be the last.
+        If the session had to be restored to another file, ``on_damage`` creates an event about the damage. That
+        event is appended first, because ``event`` may be the last one.
 
         Raises:
-            OSError: If the disk is full or gone, or if others damaged the file and it can't be restored. No
-                part of the line is left in the file.
+            OSError: If the disk is full or gone, or if other processes damaged the file and it can't be
+                restored. No part of the line is left in the file.
         """
         last = isinstance(event, SessionFinished)
         with self._lock:
@@ -111,7 +111,7 @@ class Journal:
                 os.fsync(self._fd)
 
     def close(self) -> None:
-        """Close the file. The closing bracket came with the last event, or is missing.
+        """Close the file. The closing bracket was written with the last event, or is missing.
 
         A file that was created here and has no event is removed.
         """
@@ -122,7 +122,7 @@ class Journal:
             self._backup.drop()
 
     def _check_damage(self) -> FileDamage | None:
-        """Continue in another file if others damaged this one, which is not touched any more."""
+        """Continue in another file if other processes damaged this one, which is then left as it is."""
         what = find_damage(self._fd, self.path if self._path_reliable else None, self.bytes_written)
         if what is None:
             return None
@@ -141,7 +141,7 @@ class Journal:
         return found
 
     def _prefix(self) -> bytes:
-        """Return what has to precede the next line."""
+        """Return the bytes that must precede the next line."""
         if self._started:
             return b""
         lead = repair(self._fd) if self.bytes_written else b"[\n"

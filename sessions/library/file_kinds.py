@@ -1,4 +1,4 @@
-"""Kinds of files: a benchtui session, the results of another tool, or something else. Names don't count."""
+"""Kinds of files by content: a benchtui session, the results of another tool, or something else."""
 
 from pathlib import Path
 
@@ -16,8 +16,8 @@ def holds_events(path: Path) -> bool:
 
 
 def tool_of(path: Path) -> str | None:
-    """Return the tool whose results a file holds; None if it isn't a supported one."""
-    from benchtui.sessions.importers import registry  # knows all formats; not needed for the first paint
+    """Return the tool whose results a file contains; None if it isn't supported."""
+    from benchtui.sessions.importers import registry  # imports all formats, which the first paint doesn't need
 
     try:
         return registry.detect(path)

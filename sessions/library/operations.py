@@ -1,7 +1,7 @@
 """Library operations: rename, annotate, delete and import sessions.
 
-A note is a text file next to the session, with the same name (``NAME.note``): only the engine writes session
-files, and an index can be lost.
+A note is a text file next to the session, with the same name (``NAME.note``), because only the engine writes
+session files, and an index can be lost.
 """
 
 import shutil

@@ -14,7 +14,7 @@ from benchtui.sessions.files.input_file import open_plain
 from benchtui.sessions.sweep.ranges import nearest
 
 LATEST = "latest"
-"""Name of the newest session of the library, wherever a session is requested."""
+"""Name that refers to the newest session of the library, wherever a session can be named."""
 
 DEMO = "demo"
 CPU_DEMO = "demo-cpu"
@@ -61,7 +61,7 @@ def new_path(name: str, now: datetime) -> Path:
 
 
 def safe_name(text: str) -> str:
-    """Return a file name without extension, of letters, digits and ``-_.`` only; it may be empty."""
+    """Return a file name without extension that has only letters, digits and ``-_.``; it may be empty."""
     safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in text)
     return safe.encode()[:_NAME_BYTES].decode(errors="ignore").strip(".")
 

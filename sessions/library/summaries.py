@@ -86,7 +86,7 @@ class Summary(Record, frozen=True, kw_only=True):
 
 
 class CachedSummary(Record, frozen=True, kw_only=True):
-    """Summary, with size and modification time of the file it was made from."""
+    """Summary, with size and modification time of the summarized file."""
 
     size: int
     mtime_ns: int
@@ -122,7 +122,7 @@ class SummaryCache:
         """
         found = self.known(session)
         if found is None:
-            before = fingerprint(session)  # taken first: a file that grows meanwhile has another one afterwards
+            before = fingerprint(session)  # taken first: it changes if the file grows meanwhile
             found = summary(session, wanted)
             if before is not None:
                 size, mtime_ns = before
@@ -262,7 +262,7 @@ def _read(path: Path) -> dict[str, CachedSummary]:
 
 
 def _key(path: Path) -> str:
-    """Encode a path as text, since its bytes need not be valid text."""
+    """Encode a path as text, since its bytes may not be valid text."""
     return quote_from_bytes(os.fsencode(path), safe="/ ")
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SECTION = "What the speed costs"
 HEIGHT_IN = 3.9
 MOST_NAMED = 12
-"""Most cases with a marker of their own and a place in the legend: those of the fronts."""
+"""Maximum number of cases on the fronts with a distinct marker and an entry in the legend."""
 WIDE = 10
 """Largest over smallest positive distance above which the axis is logarithmic."""
 
@@ -96,7 +96,7 @@ def _coordinates(points: Iterable[ParetoPoint]) -> tuple[list[float], list[float
 
 
 def _draw_point(axes: "Axes", point: ParetoPoint, place: int | None, label: str) -> None:
-    """Draw a case: one of the front with a marker of its own, any other as a gray dot."""
+    """Draw a case of the legend with a distinct marker, any other case as a gray dot."""
     color, marker = (style.FAINT, "o") if place is None else (style.color(place), style.MARKERS[place % 7])
     axes.plot(
         *_coordinates([point]),

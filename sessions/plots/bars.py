@@ -87,7 +87,7 @@ def compiling(data: PlotData) -> Plan | SkippedPlot:
 
 
 def compiled_and_not(data: PlotData) -> list[Result]:
-    """Return each compiled case that kept its steps, preceded by its uncompiled counterpart if there is one."""
+    """Return each compiled case with recorded steps, preceded by its uncompiled counterpart if there is one."""
     known = [result for result in data.results if result.metrics.cold_cost_ms is not None]
     bases = {pair.new.case.index: pair.base for pair in pairs(known, "compile", "off")}
     found: dict[int, Result] = {}
@@ -157,7 +157,7 @@ def _rows(axes: "Axes", labels: Sequence[str]) -> None:
 
 
 def draw_ratios(figure: "Figure", ratios: Sequence[Ratio], labels: Sequence[str], title: str) -> list[Value]:
-    """Draw a row for each ratio, with its interval; hollow unless it is certainly faster or slower."""
+    """Draw a row for each ratio, with its interval. Markers are hollow unless it is FASTER or SLOWER."""
     axes = figure.subplots()
     axes.axvline(1, color=style.FAINT, linewidth=1, linestyle="--")
     for row, ratio in enumerate(ratios):

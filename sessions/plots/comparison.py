@@ -65,7 +65,7 @@ def _ratios(compared: SessionComparison, results: list[Result]) -> Plan | Skippe
 
 
 def _names(compared: SessionComparison) -> str:
-    """Name the session behind each letter: a plot is also shown on its own."""
+    """Name the session of each letter, because a plot may be viewed without its report."""
     pairs = zip(LETTERS, compared.sides, strict=False)
     return f"{', '.join(f'{letter}: {style.label(side.name)}' for letter, side in pairs)}."
 

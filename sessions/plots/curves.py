@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 HEIGHT_IN = 3.7
 MOST_LINES = 24
 MOST_MARKS = 50
-"""Most batch sizes per line with a marker and a bar. More would overlap."""
+"""Maximum number of batch sizes per line with a marker and a bar. More would overlap."""
 MOST_TICKS = 14
 LANE, MOST_LANES = 0.06, 8
 """Height of a lane of out-of-memory marks, as a share of the axis, and the number of lanes."""
@@ -65,7 +65,7 @@ class Quantity(msgspec.Struct, frozen=True):
     missing_reason: str
     """Why the plot is skipped if no case has a value."""
     best: Literal["highest", "lowest"]
-    """Better direction of values. If there are too many series, those with the best values are drawn."""
+    """Direction of better values. If there are too many series, those with the best values are drawn."""
     bars: str = ""
     """Meaning of the bars, shown after the caption if there are any."""
 

@@ -26,7 +26,7 @@ MOST_NUMBERS = 40
 MOST_POINTS = 2000
 MOST_CURVES = 12
 MOST_WINDOWS = 500
-"""Most measured windows and out-of-memory moments to draw one by one."""
+"""Maximum number of measured windows and out-of-memory moments to draw individually."""
 LEGEND_COLUMNS, FEW_LEGEND_ROWS, LEGEND_ROW_IN = 4, 2, 0.18
 """Columns of the legend, rows that every plot has room for, and the height in inches of each further row."""
 
@@ -78,14 +78,14 @@ def curves(session: Session) -> list[Power]:
 
 
 def strongest(found: list[Power]) -> list[Power]:
-    """Return the ``MOST_CURVES`` curves with the highest mean power, in order. More can't be distinguished."""
+    """Return the ``MOST_CURVES`` curves with the highest mean power, in order. More would look alike."""
     means = [fmean(value for value in curve.power_w if isfinite(value)) for curve in found]
     kept = sorted(range(len(found)), key=lambda place: -means[place])[:MOST_CURVES]
     return [found[place] for place in sorted(kept)]
 
 
 def merged(spans: Sequence[Span]) -> list[Span]:
-    """Merge windows whose gap is too small to be seen, if there are more than ``MOST_WINDOWS``."""
+    """Merge windows with a gap too small to see, if there are more than ``MOST_WINDOWS``."""
     if len(spans) <= MOST_WINDOWS:
         return list(spans)
     gap_s = (max(span.end_s for span in spans) - spans[0].start_s) / MOST_WINDOWS

@@ -33,12 +33,12 @@ PLOTS = (
     bars.parts,
     power_trace.power,
 )
-"""All plots, in the order of the report. None: the session has nothing of that kind."""
+"""All plots, in the order of the report. A function returns None if the plot doesn't apply to the session."""
 DOTS_PER_INCH = 150
 CAPTION_WIDTH = 125
 """Width of a caption line in characters."""
 CAPTION_IN = 0.45
-"""Height of a title and a caption of one line in inches."""
+"""Height of a title and a one-line caption, in inches."""
 
 
 class RenderedPlot(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ def render_plots(
 ) -> tuple[list[RenderedPlot], list[SkippedPlot]]:
     """Render the plots of a session. Also return those that are skipped for lack of data.
 
-    A page sets titles and captions itself; ``captioned`` draws them in the picture.
+    ``captioned`` draws title and caption in the image. An HTML page sets them itself.
 
     Raises:
         BenchtuiError: if the session has no first event.
@@ -86,11 +86,11 @@ def _rendered(
 
 
 def write(found: list[RenderedPlot], folder: Path, inputs: Collection[Path]) -> None:
-    """Write all plots to a folder, which is created if needed.
+    """Write all plots to a folder, creating it if needed.
 
     Raises:
-        BenchtuiError: if that fails. Nothing is written if one of the files is a session file, such as those of
-            ``inputs``.
+        BenchtuiError: if writing fails, or if a plot would replace a session file, such as one of ``inputs``.
+            In the latter case, nothing is written.
     """
     files = list(_files(found, folder))
     for path, _ in files:
@@ -112,7 +112,7 @@ def _files(found: list[RenderedPlot], folder: Path) -> Iterator[tuple[Path, byte
 
 
 def _labeled(plan: Plan | SkippedPlot, session: Session) -> Plan | SkippedPlot:
-    """Label the title if the session is simulated: a plot is also shown on its own."""
+    """Label the title if the session is simulated, because a plot may be viewed without its report."""
     return replace(plan, title=labeled(plan.title, session.start)) if isinstance(plan, Plan) else plan
 
 

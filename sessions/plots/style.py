@@ -56,7 +56,7 @@ STYLE: dict[str, Any] = {
 
 
 def label(text: str, longest: int = LONGEST_LABEL) -> str:
-    """Return session text as a one-line label. Matplotlib hides labels with a leading underscore."""
+    """Return session text as a one-line label. Matplotlib would hide a label with a leading underscore."""
     shown = visible(text, longest)
     return f" {shown}" if shown.startswith("_") else shown
 
@@ -84,7 +84,7 @@ def hatch(place: int) -> str:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Apply ``STYLE`` within this context, whatever the user's matplotlib settings."""
+    """Apply ``STYLE`` within this context, regardless of the user's matplotlib settings."""
     import logging
     import warnings
 

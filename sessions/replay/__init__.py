@@ -1,1 +1,1 @@
-"""Replay of a recorded session: its state at any moment, and the moments to jump to."""
+"""Replay of a recorded session: its state at any moment, and markers to jump to."""

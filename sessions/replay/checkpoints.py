@@ -1,6 +1,6 @@
 """Replay checkpoints: past states of a session, cheap to keep and restored from the whole session.
 
-Columns and lists that only grow are stored as lengths, events never change, and finished cases are shared.
+Append-only columns and lists are stored as lengths. Events, which never change, and finished cases are shared.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from benchtui.sessions.state.session import Session
 
 
 class RecordedSession(Session):
-    """Session that is being read for a replay; it doesn't change what its checkpoints share with it."""
+    """Session that is being read for a replay. It doesn't change objects that its checkpoints share."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class RestoredSession(Session):
                 self._own.discard(event.case)
 
     def replace_case(self, case: CaseState) -> None:
-        """Replace a case by one that isn't shared."""
+        """Replace a case with one that isn't shared."""
         self.cases[case.index] = case
         self._own.add(case.index)
 
@@ -77,7 +77,7 @@ class RestoredSession(Session):
 
 
 def _late(case: CaseState) -> tuple[object, ...]:
-    """Return what events may still change once a case has ended."""
+    """Return the fields that events may still change after a case has ended."""
     return case.finished, case.comparison, case.explained
 
 
@@ -116,7 +116,7 @@ class CaseNumber(msgspec.Struct, frozen=True):
 
 
 class EndedCases(msgspec.Struct, frozen=True):
-    """First cases of a list that keeps growing."""
+    """Beginning of a growing list of cases."""
 
     growing: list[CaseState]
     count: int

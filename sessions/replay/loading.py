@@ -1,4 +1,4 @@
-"""Loading of session files in slices, so that other threads can run meanwhile."""
+"""Loading of session files in slices, so that other threads can run in between."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -18,7 +18,7 @@ SLICE_BYTES = 2**18
 
 
 class AbandonedError(BenchtuiError):
-    """Raised when reading was abandoned because nobody waits for the result."""
+    """Raised when reading is abandoned because the result is no longer wanted."""
 
 
 def load(
@@ -26,7 +26,7 @@ def load(
     apply: Callable[[Session, AnyRecord], None] = Session.apply,
     wanted: Callable[[], bool] = lambda: True,
 ) -> Session:
-    """Load a whole session file as ``Session.load`` does, and let other threads run meanwhile.
+    """Load a whole session file as ``Session.load`` does, and let other threads run in between.
 
     ``apply`` replaces ``Session.apply``; ``wanted`` is called for every slice.
 
@@ -57,13 +57,13 @@ def reload_case(
     position: FilePosition,
     wanted: Callable[[], bool] = lambda: True,
 ) -> tuple[CaseState, MachineState]:
-    """Reload an ended case with all its steps, and its machine with the readings meanwhile, as copies.
+    """Reload an ended case with all its steps, and its machine with the readings of that time, as copies.
 
     Both are read from ``position`` on. ``wanted`` is called for every slice; once it returns False, the rest of
     the file isn't read.
 
     Raises:
-        BenchtuiError: If the file can't be read any more.
+        BenchtuiError: If the file can no longer be read.
     """
     whole, there = copy(case), machine.without_readings()
     whole.drop_steps()

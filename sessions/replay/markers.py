@@ -39,7 +39,7 @@ class TimelineEvent(msgspec.Struct, frozen=True):
     kind: Kind
     case: int | None = None
     text: str = ""
-    """More text on it, as recorded."""
+    """Additional text, as recorded."""
 
 
 class Markers:
@@ -110,7 +110,7 @@ class Markers:
         return next((mark for mark in self.all if mark.kind == "begin" and mark.case == case), None)
 
     def end_of(self, case: int, t: float) -> TimelineEvent | None:
-        """Return the first marker after a moment at which a case or its round ends."""
+        """Return the first marker after a moment that ends a case or its round."""
         place = bisect_right(self.all, t, key=_t)
         later = (self.all[at] for at in range(place, len(self.all)))
         return next((mark for mark in later if mark.case == case and mark.kind in ENDS), None)
@@ -159,11 +159,11 @@ def marker_text(
 
 
 def _outliers(case: CaseState, progress: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Return the number of outliers and the time of each moment whose new steps include any."""
+    """Return the number and time of outliers, for each moment whose new steps include any."""
     if not progress:
         return []
     from benchtui.sessions.stats.outliers import (
-        outliers,  # imports numpy, which the first paint of a screen doesn't wait for
+        outliers,  # imports numpy, which would delay the first paint of a screen
     )
 
     counts: dict[float, int] = {}

@@ -26,7 +26,7 @@ CASE_BYTES = 8
 
 
 class Timeline:
-    """Session file that is read once and can be restored at any moment read so far."""
+    """Session file that is read once and can be restored to any moment read so far."""
 
     def __init__(self, path: Path) -> None:
         """Open the file; raises BenchtuiError if it can't be read."""
@@ -44,7 +44,7 @@ class Timeline:
         self._read_all = False
         self._checkpoints = [Checkpoint.of(self.whole, FilePosition(), self.ended)]
         self._snapshots: dict[int, list[tuple[int, CaseSnapshot]]] = {}
-        """Each case at the checkpoints before which it had changed, with the checkpoints' numbers."""
+        """Snapshots of each case with their checkpoints' numbers, one per checkpoint that followed a change."""
         self._open_cases: dict[int, None] = {}
         """Numbers of the cases that had started and not ended at the last checkpoint."""
 
@@ -88,7 +88,7 @@ class Timeline:
         return checkpoint.restore(self.whole, cuts), checkpoint.ended.cases
 
     def moment(self, t: float, steps: int) -> float:
-        """Return the recorded moment this many after ``t``, or before it if negative; clamped to the record."""
+        """Return the moment ``steps`` recorded moments after ``t``, or before it if negative; clamped."""
         place = bisect_right(self.moments, t) - 1 if steps > 0 else bisect_left(self.moments, t)
         return self.moments[min(max(place + steps, 0), len(self.moments) - 1)] if self.moments else t
 
@@ -142,7 +142,7 @@ class ReplayCursor:
         """Events that were read and not applied yet."""
 
     def seek(self, t: float) -> None:
-        """Prepare a move to a moment: restore a checkpoint to go back, or if that is shorter."""
+        """Prepare a move to a moment: restore a checkpoint to go back, or if that is faster."""
         number = self._timeline.nearest(t)
         ahead = self._timeline.position(number).offset - self._tail.position.offset
         if t < self.session.now_s or ahead > CHECKPOINT_BYTES:

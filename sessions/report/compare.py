@@ -1,4 +1,4 @@
-"""Comparison report: which setup to run, why, and how sure; then every case, each system and what differs."""
+"""Comparison report: the setup to run, with reasons and certainty; then cases, systems and differences."""
 
 import shlex
 from collections.abc import Callable, Iterable
@@ -37,7 +37,7 @@ class Block(msgspec.Struct, frozen=True):
     same: str
     """Columns that are equal in all rows, with their value."""
     explained: list[ExplainedBlock]
-    """What makes up the difference of cases with a profile in both sessions."""
+    """Differences between cases with a profile in both sessions, broken down by family."""
 
 
 class Setup(msgspec.Struct, frozen=True):
@@ -111,7 +111,7 @@ def row_markdown(against: PairwiseComparison, row: AlignedCase) -> str:
 def _table(
     against: PairwiseComparison, columns: Callable[[str], Columns], rows: Iterable[AlignedCase]
 ) -> Table | None:
-    """Return the table of the rows that have a pair, with samples named as the cases' task does."""
+    """Return the table of the rows with a pair. Its titles use the task's word for samples."""
     pairs = pair_rows(against, rows)
     task = task_of([each.pair.base for each in pairs])
     return table(in_unit(columns(against.new_letter), task), pairs)
@@ -135,7 +135,7 @@ def _block(against: PairwiseComparison, columns: Callable[[str], Columns]) -> Bl
 
 
 def _setups(compared: SessionComparison) -> list[Setup]:
-    """Return how to run each sweep again; sessions of the same sweep share one."""
+    """Return instructions to rerun each sweep. Sessions with the same sweep share them."""
     found: dict[Markdown | None, tuple[list[str], tuple[Fact, ...]]] = {}
     foreign = []
     for letter, side in lettered(compared.sides):

@@ -79,7 +79,7 @@ def full_columns(letter: str) -> Columns:
 
 
 def latency(result: Result) -> str | None:
-    """Format the typical step in milliseconds: the median, or the mean if the source kept no steps."""
+    """Format the typical step in milliseconds: the median, or the mean if the source has no steps."""
     return time_ms(result.typical_ms)
 
 
@@ -132,7 +132,7 @@ def _ratio_columns() -> Columns:
 
 
 def _token_rates(letter: str) -> Columns:
-    """Return the columns of the rate that describes a task about tokens, in each unit."""
+    """Return the columns of token rates, a pair for each unit."""
 
     def in_unit(result: Result, unit: str) -> str | None:
         rate, own = headline_rate(result)
@@ -143,7 +143,7 @@ def _token_rates(letter: str) -> Columns:
 
 
 def _step_ratio(each: PairRow) -> str | None:
-    """Return the ratio of steps if a source's own throughput makes it another one."""
+    """Return the ratio of steps if it differs from the ratio of throughputs, such as imported ones."""
     shown = value(each.pair.latency)
     return shown if shown != value(each.row.ratio) else None
 

@@ -75,7 +75,7 @@ class RowJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     machine_pace: tuple[float, float] | None
     """Smallest and largest ratio of peaks, new over base. Null unless machine and software are the same."""
     same_answer: bool | None
-    """Whether both answered the probe with equal bits. Null if either has no answer, or read other data."""
+    """Whether both answers are identical, bit for bit. Null if one is missing or used other data."""
 
 
 class PairwiseJson(Record, frozen=True, kw_only=True, omit_defaults=False):

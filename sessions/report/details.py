@@ -1,4 +1,4 @@
-"""Details of the full report: every case, and tables that the short report folds into few columns."""
+"""Details of the full report: every case, and tables that the short report condenses into few columns."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ class Details(msgspec.Struct, frozen=True):
 
     choices: list[Finding]
     models: list[tuple[Fact, ...]] | None
-    """None for own steps, which choose their own."""
+    """None for a custom task, which chooses its own model."""
     system: tuple[Fact, ...]
     nodes: list[System]
     unlike: Table | None
@@ -94,14 +94,14 @@ def details(
 
 
 def _models(session: Session) -> list[tuple[Fact, ...]] | None:
-    """Return the facts of each model. None for own steps, and for a source that names no model."""
+    """Return the facts of each model. None for a custom task, or for a source that names no model."""
     found = models(session)
     unnamed = session.start.source is not None and not found
     return None if unnamed or custom_task(session.start.sweep.task) else found
 
 
 def left_out(session: Session, results: Sequence[Result]) -> str:
-    """Name what only the full report has."""
+    """List the contents that only the full report has."""
     amount = sum(message.level != "info" for message in session.messages)
     paired = len(results) > 1 and not any(result.config.label for result in results)
     found = (

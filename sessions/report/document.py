@@ -38,7 +38,7 @@ from benchtui.sessions.text.tables import Table
 from benchtui.sessions.text.wording import Finding
 
 MOST_ANOMALIES = 10
-"""Anomalies in a report that isn't the full one."""
+"""Maximum number of anomalies in a short report."""
 
 
 OPEN_SECTIONS = ("Decision", "Caveats", "Results")
@@ -66,15 +66,15 @@ class Report(msgspec.Struct, frozen=True):
     """Why an imported session has no instructions to rerun its sweep; empty for any other."""
     results: list[Group]
     remarks: list[str]
-    """Where larger batches stop paying off, tokenizing, what limits the cases, and what wasn't measured."""
+    """Sentences about scaling with batch size, tokenizing, limits of the cases, and unmeasured cases."""
     tasks: list[TaskSection]
-    """Metrics of the session's task alone."""
+    """Metrics specific to the session's task."""
     ranking: str | None
     effects: Table | None
     answers: AnswersSection | None
     """Comparison of the outputs; None if no answers were compared."""
     explained: ExplainSection | None
-    """Where the time of explained cases goes; None if there are none."""
+    """Time of explained cases by family, with findings; None if there are none."""
     memory_limits: list[Finding]
     frontier: Table | None
     anomalies: Table | None
@@ -82,14 +82,14 @@ class Report(msgspec.Struct, frozen=True):
     details: Details | None
     """Everything else; only in a full report."""
     left_out: str
-    """Sections of the full report."""
+    """Sentence that lists the contents of a full report; empty in one."""
 
 
 def markdown(session: Session, per_hour: float | None = None, *, full: bool = False) -> str:
-    """Render the report of a finished or cut-off session in GitHub's Markdown.
+    """Render the report of a finished or incomplete session in GitHub's Markdown.
 
     ``per_hour`` is the price of an hour. With it, the report gives the cost of a million samples, in the same
-    currency. A full report has a row for every case in tables of their own.
+    currency. A full report also has tables with a row for every case.
 
     Raises:
         BenchtuiError: if the session has no first event.
@@ -98,7 +98,7 @@ def markdown(session: Session, per_hour: float | None = None, *, full: bool = Fa
 
 
 def markdown_pieces(session: Session, per_hour: float | None = None, *, full: bool = False) -> Iterator[str]:
-    """Render the same in pieces. The whole report of 100,000 cases would be in memory several times."""
+    """Render the report in pieces. The whole text for 100,000 cases would be in memory several times."""
     return template("report.md.j2").generate(report=report(session, per_hour, full=full), table=tables.markdown)
 
 
@@ -164,7 +164,7 @@ def _remarks(
 
 
 def _subject(sweep: Sweep) -> str:
-    """Return what was measured: the model, the function that makes an own step, or else the sweep's name."""
+    """Return the subject of the report: the model, the function of a custom task, or the sweep's name."""
     if custom_task(sweep.task):
         return sweep.task
     return sweep.name if sweep.model == UNKNOWN else sweep.model

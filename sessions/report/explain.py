@@ -1,4 +1,4 @@
-"""Explained cases: where the time of their steps goes, and what makes up the difference between them."""
+"""Explained cases: the time of their steps by family, findings about it, and differences between cases."""
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
@@ -20,9 +20,9 @@ from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import Finding
 
 MOST_CASES = 3
-"""Explained cases in a report that isn't the full one."""
+"""Maximum number of explained cases in a short report."""
 MOST_SENTENCES = 2
-"""Findings per case there."""
+"""Maximum number of findings per case in a short report."""
 INTRODUCTION = (
     "These cases were rerun in separate processes, for a few steps under torch's profiler. On a CPU, the"
     " times are those of the main thread in its operators, on a GPU those of kernels and copies; they sum to"
@@ -31,7 +31,7 @@ INTRODUCTION = (
 
 
 class ExplainedBlock(msgspec.Struct, frozen=True):
-    """Operators of an explained case, or the difference of two."""
+    """Operators of an explained case, or the difference between two cases."""
 
     title: str
     text: str
@@ -47,11 +47,11 @@ class ExplainSection(msgspec.Struct, frozen=True):
     cases: list[Finding]
     """Findings, each after the label of its case."""
     blocks: list[ExplainedBlock]
-    """Operators of each case, and differences, in a full report."""
+    """Operators of each case in a full report, and differences between cases."""
 
 
 def explain(session: Session, varied: Collection[str], *, full: bool) -> ExplainSection | None:
-    """Return the section; None unless some case was explained."""
+    """Return the section; None unless profiling was attempted for some case."""
     known = explained_cases(session)
     shown = known if full else _chosen(session, known)
     missing = [case for case in session.cases if case.explained and case.explained.absent]
@@ -124,7 +124,7 @@ def _blocks(cases: Sequence[ExplainedCase], varied: Collection[str], *, full: bo
 def difference_block(
     title: str, base: ExplainedCase, new: ExplainedCase, names: tuple[str, str]
 ) -> ExplainedBlock:
-    """Return the difference of two cases: sentences, and the table of families that make it up."""
+    """Return the difference between two cases: sentences, and a table by family."""
     found = difference(base, new)
     return ExplainedBlock(
         title, " ".join(gap_sentences(found, names)), difference_tables(found, names=names)[0]

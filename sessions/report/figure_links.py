@@ -16,9 +16,9 @@ REST = "Figures"
 def with_plots(
     report: str, found: Sequence[RenderedPlot], folder: str, skipped: Sequence[SkippedPlot] = ()
 ) -> str:
-    """Add links to plots at the end of their sections in a Markdown report. Say which are left out, and why.
+    """Add links to plots at the end of their sections in a Markdown report, and list the skipped plots.
 
-    Text from a session can't begin a heading, so every heading is the report's own.
+    Text from a session can't begin a heading, so the report can be split at its headings.
     """
     sections = report.split("\n## ")
     titles = [section.partition("\n")[0] for section in sections]

@@ -1,7 +1,7 @@
 """A document as one HTML file without network requests: rendered Markdown with inline plots.
 
-Tables are rendered here, not by markdown-it. It needs five objects per cell, and a report of 20,000 cases has a
-million cells.
+Tables are rendered here rather than by markdown-it, which needs five objects per cell. A report of 20,000 cases
+has a million cells.
 """
 
 import re
@@ -40,7 +40,7 @@ _VARIABLES = {
 }
 _COLOR = re.compile("|".join(_VARIABLES))
 _STYLE = re.compile(r'(<[^<>]* style=")([^"]*)')
-"""A tag up to its style, and the style."""
+"""Matches a tag up to the value of its style attribute, and that value."""
 _GROUP_ID = re.compile(r'<g id="[^"]*"')
 SECTION_START, SUMMARY_END, SECTION_END = '<details class="section"><summary>', "</summary>\n", "</details>\n"
 GROUP_START, GROUP_END = '<div class="figures">\n', "</div>\n"
@@ -52,7 +52,7 @@ def report_page(
     skipped: Sequence[SkippedPlot] = (),
     per_hour: float | None = None,
 ) -> Iterator[str]:
-    """Render a report with its plots as HTML, in pieces. ``per_hour`` is the first price on the page."""
+    """Render a report with its plots as HTML, in pieces. ``per_hour`` is the initial price on the page."""
     return page(partial(render, report), plots, skipped, open_sections=OPEN_SECTIONS, per_hour=per_hour)
 
 
@@ -67,7 +67,7 @@ def page(
     """Render a document with its plots as HTML, in pieces. A whole page would be in memory several times.
 
     ``text`` renders the document, whose first heading becomes the title. ``open_sections`` are the headings of
-    the sections that aren't collapsed; None for all. ``per_hour`` is the first price on the page.
+    the sections that aren't collapsed; None for all. ``per_hour`` is the initial price on the page.
     """
     tables: list[Table] = []
 
@@ -149,7 +149,7 @@ def _render(tokens: Sequence[Token]) -> str:
 
 
 def _collapse(tokens: Sequence[Token], open_sections: Collection[str] | None) -> list[Token]:
-    """Put each section that isn't open into a ``details`` element, whose summary is its heading."""
+    """Wrap each section that isn't open in a ``details`` element, with its heading as the summary."""
     found: list[Token] = []
     inside = False
     for place, token in enumerate(tokens):
@@ -194,7 +194,7 @@ def _source(token: Token) -> str:
 
 
 def _with_variables(style: str) -> str:
-    """Replace the colors of a style. Elsewhere in a plot the same text may be a case's name."""
+    """Replace the colors in a style attribute. Elsewhere in a plot, the same text may be a case's name."""
     return _COLOR.sub(lambda color: f"var(--{_VARIABLES[color[0]]})", style)
 
 

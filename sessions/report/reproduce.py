@@ -20,13 +20,13 @@ class Recipe(msgspec.Struct, frozen=True):
 
     facts: tuple[Fact, ...]
     sweep: Markdown | None
-    """The sweep as TOML in a fenced block. None if it can't be written, which a fact explains."""
+    """The sweep as TOML in a fenced block. None if it can't be written; a fact gives the reason."""
 
 
 def recipe(session: Session) -> Recipe | None:
     """Return instructions to rerun the session's sweep.
 
-    None for an imported or simulated session: it wasn't run here, or not at all.
+    None for an imported session, which wasn't run here, or a simulated one, which wasn't run at all.
     """
     start = session.start
     if start.source or session.simulated:
@@ -67,7 +67,7 @@ def _sweep(session: Session) -> tuple[Markdown | None, str | None]:
 
 
 def no_recipe_reason(session: Session) -> str:
-    """Say why an imported session has no instructions; empty for any other."""
+    """Explain why an imported session has no instructions; empty for any other."""
     source = session.start.source
     return f"Measured by another tool and imported ({source}); benchtui can't rerun it." if source else ""
 

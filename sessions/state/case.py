@@ -124,15 +124,15 @@ class CaseState(msgspec.Struct):
             columns.drop_from_round(round_index)
 
     def copy_columns(self) -> None:
-        """Replace the columns by copies, because others may share them."""
+        """Replace the columns with copies, because other objects may share them."""
         self._columns = self.prefix(self.sizes())._columns
 
     def drop_steps(self) -> None:
-        """Drop all steps once they aren't needed any more."""
+        """Drop all steps, which are no longer needed."""
         self._columns = None
 
     def replace_steps_with_metrics(self, metrics: Metrics | None) -> None:
-        """Replace the steps by their metrics."""
+        """Replace the steps with their metrics."""
         self.metrics = metrics
         self.drop_steps()
 
@@ -182,7 +182,7 @@ class CaseState(msgspec.Struct):
 
     @property
     def task(self) -> Task:
-        """Row of its task, which names its samples; that of unnamed samples before the case is prepared."""
+        """Task, which names the samples; one with unnamed samples before the case is prepared."""
         return task_named((self.prepared and self.prepared.task) or "")
 
     @property
@@ -194,7 +194,7 @@ class CaseState(msgspec.Struct):
 
     @property
     def answer_absent(self) -> str | None:
-        """Recorded reason why the case has no answer, or why that wasn't compared."""
+        """Recorded reason why the case has no answer, or why the answer wasn't compared."""
         reason = self.comparison.absent if self.comparison else None
         return reason or (self.answered.absent if self.answered else None)
 
@@ -205,7 +205,7 @@ class CaseState(msgspec.Struct):
 
     @property
     def device_memory_mb(self) -> float | None:
-        """Peak memory of a GPU case; None on the CPU, which has no memory of its own."""
+        """Peak memory of a GPU case; None on the CPU, which has no separate memory."""
         return None if self.config.device == "cpu" else self.peak_memory_mb
 
     @property

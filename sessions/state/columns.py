@@ -1,4 +1,4 @@
-"""Columns of steps and readings, which are most of a session's memory."""
+"""Columns of steps and readings, which use most of a session's memory."""
 
 from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
 
@@ -103,7 +103,7 @@ class Columns(msgspec.Struct):
         return whole, {part: len(times) for part, times in self.parts_ms.items()}
 
     def prefix(self, sizes: Sizes) -> Columns:
-        """Return a copy as of these sizes; none of its steps may have been dropped since."""
+        """Return a copy as of these earlier sizes. No steps may have been dropped since."""
         whole, parts = sizes
         columns = {name: getattr(self, name)[:size] for name, size in whole.items()}
         return Columns(**columns, parts_ms={part: self.parts_ms[part][:size] for part, size in parts.items()})
@@ -185,7 +185,7 @@ class Trace(msgspec.Struct):
 
     @property
     def numbers(self) -> int:
-        """Number of stored values, times included."""
+        """Number of stored values, including times."""
         return len(self.at_s) * (1 + len(self.columns))
 
     def latest(self, name: str) -> float | None:

@@ -1,4 +1,4 @@
-"""Verdict settings of a reader: baseline and margin of equivalence."""
+"""Verdict settings that a reader can change: baseline and margin of equivalence."""
 
 import msgspec
 

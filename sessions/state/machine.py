@@ -92,7 +92,7 @@ class NodeState(MachineState):
     joined: NodeJoined
     """Newest join, if the session was resumed."""
     lost: NodeLost | None = None
-    """Reason why the node was lost; None once it has rejoined."""
+    """Event with the reason why the node was lost; None once it has rejoined."""
 
     @property
     def host(self) -> Host:

@@ -97,7 +97,7 @@ class Session:
         """Load a whole session file; raises BenchtuiError if it can't be read.
 
         Without ``keep_steps``, the steps of a successful case are replaced by their metrics as soon as it ends.
-        All metrics are available, in the memory of the longest case.
+        All metrics are available, and memory use is that of the longest case.
         """
         try:
             return cls.by_line(path, keep_steps)
@@ -118,7 +118,7 @@ class Session:
         with closing(reader.slices(path)) as slices:
             for events, torn in slices:
                 if session.started is None and events and isinstance(events[0], SessionStarted):
-                    session._shared.plan(events[0].plan)  # takes too long while somebody waits for a screen
+                    session._shared.plan(events[0].plan)  # too slow while a user is waiting for a screen
                 session.apply_all(events)
                 session.torn = torn
         session.start  # noqa: B018 - raises if it is missing
@@ -202,7 +202,7 @@ class Session:
     def gpu_name(self, case: CaseState) -> str | None:
         """Return the driver's name of a case's GPU by its UUID.
 
-        None on the CPU, with MIG, if unknown, or if the GPU is simulated: no data sheet applies to it.
+        None on the CPU, with MIG, if unknown, or if the GPU is simulated, because no data sheet applies to it.
         """
         if self.simulated:
             return None
@@ -320,7 +320,7 @@ class Session:
             self.nodes[event.node] = NodeState(joined=event)
 
     def _requeue(self, case: CaseState) -> None:
-        """Set a case back to waiting because its node was lost."""
+        """Return a case to the queue because its node was lost."""
         case.lost = case.between_rounds = True
         self._remove_running(case)
 
@@ -380,7 +380,7 @@ class Session:
                 self._remove_running(case)
                 if event.outcome == "ok" and len(case.measured) and not self._keep_steps:
                     from benchtui.sessions.stats.case_metrics import (
-                        metrics,  # imports numpy, which is avoided where steps are kept
+                        metrics,  # imports numpy, which is avoided if steps are kept
                     )
 
                     case.replace_steps_with_metrics(metrics(case))
@@ -401,7 +401,7 @@ class Session:
             self._changeable(each.case).comparison = each
 
     def _changeable(self, index: int) -> CaseState:
-        """Return a case that an event after its end changes: checkpoints of a replay share it as it was."""
+        """Return a case to change. An ended case is copied first, because replay checkpoints share it."""
         case = self._case(index)
         if case.finished:
             case = self.cases[index] = copy(case)

@@ -1,4 +1,4 @@
-"""Shared values: one object for equal values of many cases, of which decoding makes a new one for each."""
+"""Shared values: one object for equal values of many cases, instead of one per case as decoded."""
 
 from collections.abc import Iterable
 
@@ -12,36 +12,36 @@ _TEXTS = tuple(name for name, value in structs.asdict(Config(device="cpu")).item
 
 
 class SharedValues:
-    """Values seen so far. In a session of 100,000 cases, sharing them halves what its events take."""
+    """Values seen so far. In a session of 100,000 cases, sharing them halves the memory of its events."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
         self._prepared: CasePrepared | None = None
-        """The event before."""
+        """Previous event."""
 
     def __eq__(self, other: object) -> bool:
-        """Return True for all others: what they share makes no difference to the state of a session."""
+        """Return True for any other instance: shared values make no difference to the state of a session."""
         return isinstance(other, SharedValues)
 
     def plan(self, configs: Iterable[Config]) -> None:
-        """Share the texts of a whole plan at once, so that the memory of their copies can be used again."""
+        """Share the texts of a whole plan at once, so that the memory of their copies can be reused."""
         for config in configs:
             self._share_texts(config)
 
     def started(self, event: CaseStarted, planned: Config) -> CaseStarted:
-        """Return the start of a case with the planned configuration in place of an equal one of its own."""
+        """Return the start of a case, with its configuration replaced by the planned one if they are equal."""
         self._share_texts(planned)
         return structs.replace(event, config=planned) if event.config == planned else event
 
     def prepared(self, event: CasePrepared) -> CasePrepared:
-        """Return the event with model and marks of the one before, if they are equal."""
+        """Return the event, sharing model and marks with the previous one if they are equal."""
         last, self._prepared = self._prepared, event
         if last is not None and (last.model, last.marks) == (event.model, event.marks):
             self._prepared = structs.replace(event, model=last.model, marks=last.marks)
         return self._prepared
 
     def _share_texts(self, config: Config) -> None:
-        """Replace the texts of a configuration by equal ones seen before, which changes nothing else."""
+        """Replace the texts of a configuration with equal ones seen before. Nothing else changes."""
         known = self._texts
         for name in _TEXTS:
             text = getattr(config, name)

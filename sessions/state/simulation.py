@@ -17,6 +17,6 @@ def simulation_source(start: SessionStarted) -> str | None:
 
 
 def simulation_note(start: SessionStarted) -> str | None:
-    """Return the same as a line of its own, with the label."""
+    """Return a whole line: the label, then ``simulation_source``; None for a measured session."""
     source = simulation_source(start)
     return None if source is None else f"{SIMULATED}: {source}"

@@ -24,7 +24,7 @@ NOT_MEASURED = {
 
 
 class HasConfig(Protocol):
-    """Any object that has the options of its case."""
+    """Any object with the options of a case."""
 
     @property
     def config(self) -> Config:
@@ -37,9 +37,9 @@ T = TypeVar("T", bound=HasConfig)
 def baseline_of(config: Config, cases: Iterable[T], named: Baseline | None) -> T | None:
     """Return the baseline that a case is compared with, or None if there is none.
 
-    It is the first case of the same work (model, sequence length and new tokens) that the sweep's baseline
-    matches, or simply the first one if the sweep names no baseline. ``cases`` are those that were
-    measured, in plan order, without the second case of an A/A pair.
+    It is the first case of the same work (``Config.work``) that matches the sweep's baseline, or the first one
+    of all if the sweep names no baseline. ``cases`` are the measured cases, in plan order, without the second
+    case of an A/A pair.
     """
     return next((case for case in cases if _fits(case.config, config, named)), None)
 
@@ -59,7 +59,7 @@ def baselines(cases: Iterable[T], named: Baseline | None) -> dict[Work, T]:
 def answer_baseline(config: Config, cases: Iterable[T], named: Baseline | None, task: str) -> T | None:
     """Return the case whose answer this one's is compared with: its baseline.
 
-    Trained steps of another batch size or accumulation see other samples, so each has a baseline of its own.
+    Training steps with another batch size or accumulation see other samples, so these have separate baselines.
     """
     if task != "lm-train":
         return baseline_of(config, cases, named)

@@ -49,7 +49,7 @@ class Distribution(msgspec.Struct, frozen=True, gc=False):
     only. Two rounds: spans both of their intervals. Three or more: the interval of their medians."""
     least: float | None = None
     q3: float | None = None
-    """Third quartile; None where there is no interval either."""
+    """Third quartile; None if there is no interval either."""
     most: float | None = None
 
     @property
@@ -68,13 +68,13 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Metrics of one case. Times are in milliseconds, rates in 1/s; None means unknown."""
 
     latency_ms: Distribution
-    """Whole step, tokenization included."""
+    """Whole step, including tokenization."""
     device_ms: Distribution | None
     parts_ms: dict[str, Distribution]
     samples_per_s: float | None = None
     """All samples over the time of all steps."""
     task: Task = task_named("")
-    """Row of its task, which names its samples."""
+    """Task, which names the samples."""
     tokens_per_s: float | None = None
     """Real tokens only, by the attention mask."""
     padded_tokens_per_s: float | None = None
@@ -82,9 +82,10 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     first_step_ms: float | None
     """First step of the worker, even if it is a warm-up step. With ``compile`` it includes compilation."""
     cold_cost_ms: float | None
-    """Time that the first step and the warm-up steps in which the compiler ran took above steady state.
+    """Extra time over steady state of the first step and of the warm-up steps in which the compiler ran.
 
-    With ``compile``, that is the compile time. Of the first round: a shared cache may shorten it in later ones.
+    With ``compile``, that is the compile time. It is that of the first round, because a shared cache may
+    shorten it in later ones.
     """
     rounds_ms: tuple[float, ...]
     """Median step of each round, or its mean if no steps were kept; empty for a single round."""
@@ -101,26 +102,26 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     samples_per_step: int
     samples_per_s_low: float | None = None
     samples_per_s_high: float | None = None
-    """95% interval of the throughput, by the mean step. It always contains the throughput."""
+    """95% interval of the throughput, from the mean step. It always contains the throughput."""
     energy_per_sample_low_j: float | None = None
     energy_per_sample_high_j: float | None = None
     """95% interval of the energy per sample over the rounds; needs at least three."""
     time_to_first_token_ms: Distribution | None = None
-    """Prefill of a generation: one pass over the prompts, up to the first new token of each. Of requests: one
-    value per request, its wait in the queue included."""
+    """Prefill of a generation: one pass over the prompts, up to the first new token of each. For requests: one
+    value per request, including its wait in the queue."""
     time_per_output_token_ms: Distribution | None = None
-    """Decode time per new token after the first. Every sample of a batch gets its token at the same time. Of
-    requests: one value per token, the time since the one before it."""
+    """Decode time per new token after the first. Every sample of a batch gets its token at the same time. For
+    requests: one value per token, the time since the previous one."""
     request_ms: Distribution | None = None
     """Time of a request, from its submission to its last token; None for a task without requests."""
     new_tokens_per_s: float | None = None
     """Generated tokens only, over the time of whole steps."""
     prompt_tokens_per_s: float | None = None
-    """Tokens of the prompts, padding not counted, over the time of the prefills."""
+    """Tokens of the prompts, without padding, over the time of the prefills."""
     loss: float | None = None
     """Loss of the last measured training step; None if it wasn't finite."""
     diverged: bool = False
-    """Whether that loss wasn't finite, after which a step trains nothing."""
+    """Whether that loss wasn't finite. From then on, steps train nothing."""
     loss_halves: tuple[float, float] | None = None
     """Mean loss of the first and of the second half of the training steps; None if one wasn't finite."""
     loss_error: float | None = None
@@ -129,7 +130,7 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     unsteady: Unsteady | None = None
     """Drift within a round, or two modes of step time; None if the steps are steady."""
     host_ms: Distribution | None = None
-    """Host time until a step had returned, waits inside it included; None if the host is the device."""
+    """Host time until a step had returned, including waits inside it; None if the host is the device."""
 
     @property
     def wait_mean_ms(self) -> float | None:
@@ -165,7 +166,7 @@ def _distribution(ordered: np.ndarray) -> Distribution:
 
 
 def _deviation(values: np.ndarray, mean: np.floating) -> float | None:
-    """Return the sample standard deviation, by the operations of ``numpy.std`` in a third of its time."""
+    """Return the sample standard deviation. Same operations as ``numpy.std``, in a third of its time."""
     if len(values) < 2:
         return None
     apart = values - mean
@@ -187,7 +188,7 @@ def _measured(case: CaseState) -> Metrics:
 
 
 def _with_times(case: CaseState) -> Metrics:
-    """Compute what follows from the times of the steps alone."""
+    """Compute the metrics that depend only on the recorded steps."""
     steps, rounds = case.measured, rounds_of(case)
     ordered = _ordered(steps.wall_ms)
     latency = with_round_interval(_distribution(ordered), rounds)
@@ -279,9 +280,10 @@ def _power_and_energy(case: CaseState) -> tuple[float | None, float | None]:
 
 
 def _cold_cost_ms(case: CaseState, steady_ms: float | None) -> float | None:
-    """Return the time of the first round's cold steps above steady state.
+    """Return the extra time over steady state of the first round's cold steps.
 
-    Without a warm-up, the cold steps are among the measured ones. A record without ``cold`` has only the first.
+    Without a warm-up, the cold steps are among the measured ones. In a session without ``cold``, only the first
+    step is cold.
     """
     if steady_ms is None:
         return None
@@ -302,7 +304,7 @@ LARGEST_LOSS = 1e100
 
 
 def _loss_halves(steps: Columns) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the losses of the first and of the second half of the steps, which must be at least four."""
+    """Return the losses of both halves of the steps; None below four steps, or if a loss isn't usable."""
     losses = np.asarray(steps.loss, dtype=float)
     if len(losses) < 4 or not np.isfinite(losses).all() or np.abs(losses).max() > LARGEST_LOSS:
         return None
@@ -324,7 +326,7 @@ def _total(counts: Sequence[int], steps: int) -> float | None:
 
 
 def _padded_tokens(case: CaseState, samples: int) -> float | None:
-    """Return the tokens including padding, by the count of each step.
+    """Return the tokens including padding, as counted in each step.
 
     Without such counts, a case padded to ``max`` has the full sequence length per sample.
     """
@@ -390,7 +392,7 @@ def _told_if_known(times: ReportedTimes | None) -> Distribution | None:
 def _told(times: ReportedTimes, mean_ms: float) -> Distribution:
     """Build a distribution from reported numbers.
 
-    A percentile needs as many values here as in a measured sample.
+    Percentiles require as many values as in a measured sample.
     """
     n = times.n or 0
     return Distribution(
@@ -415,7 +417,7 @@ def with_round_interval(found: Distribution, rounds: Sequence[Sample]) -> Distri
 def _rate_interval(
     rate: float | None, rounds: Sequence[Sample], samples: int
 ) -> tuple[float | None, float | None]:
-    """Return the 95% interval of a throughput, by the mean steps of the rounds."""
+    """Return the 95% interval of a throughput, from the mean steps of the rounds."""
     bounds = interval([each.mean for each in rounds])
     if bounds is None or rate is None or not bounds.low > 0:
         return None, None
@@ -425,7 +427,7 @@ def _rate_interval(
 def _energy_by_round(case: CaseState) -> tuple[float, ...]:
     """Return the energy per sample in each round, in joules.
 
-    The last round gets what the others leave of the total.
+    The energy of the last round is the total minus that of the others.
     """
     whole, ended = case.finished.energy if case.finished else None, case.rounds
     known = [each.energy.energy_j for each in ended if each.energy and each.energy.energy_j is not None]

@@ -1,6 +1,6 @@
 """Disturbance detection: whether something other than the case affected its times.
 
-Pure rules over the environment recorded around the case.
+Pure rules over the recorded environment of the case.
 """
 
 from __future__ import annotations  # CaseState is only a type here: its module imports this one
@@ -23,9 +23,9 @@ SWITCHES_PER_S = 100.0
 """Involuntary context switches per second from which a case counts as disturbed. A few are normal; a process on
 the same core causes hundreds."""
 LEAST_INTERRUPTING = 1.0
-"""CPU use of other processes, in percent, below which the worker's own threads caused the switches."""
+"""CPU use of other processes, in percent, below which switches are attributed to the worker's own threads."""
 LEAST_S = 0.2
-"""Measured span in seconds below which a rate of such events means nothing."""
+"""Measured span, in seconds, below which a rate of context switches is meaningless."""
 LEAST_CLOCK = 0.75
 """Share of the usual clock below which an unexplained GPU clock is marked (NVBench's threshold)."""
 INTERRUPTED = 1.25
@@ -36,7 +36,7 @@ SHARED_GPU_SLOWDOWN = 2.0
 LEAST_PROCESSOR = 0.9
 """CPU time over wall time of a CPU worker, below which it must have waited for a processor."""
 QUOTA_SHARE = 0.01
-"""Share of the periods of a CPU quota with a stop, from which a case counts as disturbed."""
+"""Share of stopped periods of a CPU quota from which a case counts as disturbed."""
 THROTTLED_PROCESSOR = "throttled: the processor,"
 SHARED_PROCESSOR = "the worker waited for a processor"
 KINDS = ("disturbed", "throttled", "clock", "shared GPU", "in parallel", "unwatched")
@@ -53,20 +53,21 @@ _CAUSES = {
     "stalled": "the machine stalled",
     "CPU quota": "the CPU quota of the control group stopped the worker",
 }
-"""Causes by a word that occurs in the mark."""
+"""Causes by a phrase that occurs in the mark."""
 
 
 class Slowdown(msgspec.Struct, frozen=True):
-    """Possible slowdown of a case by its surroundings: a factor on step time, and the causes."""
+    """Possible slowdown of a case by its environment: a factor on step time, and the causes."""
 
     by: float = 1.0
     why: tuple[str, ...] = ()
 
 
 def estimate_slowdown(case: CaseState, *, throughout: bool) -> Slowdown:
-    """Return how much its surroundings may have slowed a case.
+    """Return how much the environment may have slowed down a case.
 
-    Taken from the worst round, or with ``throughout`` from the best one, so that it applies to all rounds.
+    The estimate is that of the worst round, or with ``throughout`` of the best one, so that it applies to all
+    rounds.
     """
     if all(end.environment is None for end in case.ends):
         return Slowdown()
@@ -90,7 +91,7 @@ def throttling(environment: Environment) -> tuple[str, ...]:
 
 
 def clock_marks(environment: Environment) -> tuple[str, ...]:
-    """Return a mark for a low GPU clock that no configured limit explains. Measuring again is no remedy."""
+    """Return a mark for a low GPU clock that no configured limit explains. Measuring again doesn't help."""
     clock, usual = environment.sm_clock_mhz, _usual_clock_mhz(environment)
     # a power cap, locked clocks or a board's limit are how this GPU works
     limited = any(reason in CLOCK_LIMITS for reason in environment.throttle)
@@ -106,17 +107,17 @@ def clock_marks(environment: Environment) -> tuple[str, ...]:
 def _usual_clock_mhz(environment: Environment) -> float | None:
     """Return the clock that a GPU should have: the session's best, or the driver's default if none is recorded.
 
-    Few GPUs keep the driver's clock under load, and locked clocks don't change it.
+    Few GPUs sustain the driver's default clock under load, and locked clocks don't change that default.
     """
     return environment.sm_clock_best_mhz or environment.sm_clock_default_mhz
 
 
 def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]:
-    """Return a mark for each way in which others interfered with a case, measured over ``span_s`` seconds."""
+    """Return a mark for each kind of interference with a case, measured over ``span_s`` seconds."""
     found = []
     if (others := environment.others_cpu_percent) is not None and is_noisy(others, environment.processors):
         found.append(f"disturbed: other processes used {others:.0f}% CPU")
-    # with other cases of the sweep running, one of them may have taken the processor
+    # while other cases of the sweep run, one of them may have caused the switches
     switches = None if environment.beside else environment.involuntary_switches
     idle = others is not None and others < LEAST_INTERRUPTING
     if switches is not None and not idle and span_s >= LEAST_S and switches / span_s >= SWITCHES_PER_S:
@@ -129,7 +130,7 @@ def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]
 
 
 def quota_marks(environment: Environment) -> tuple[str, ...]:
-    """Return a mark if the control group's CPU quota stopped the worker. Measuring again is no remedy."""
+    """Return a mark if the control group's CPU quota stopped the worker. Measuring again doesn't help."""
     periods, stopped = environment.quota_periods, environment.quota_stopped_periods
     if not periods or not stopped or stopped < QUOTA_SHARE * periods:
         return ()
@@ -139,14 +140,14 @@ def quota_marks(environment: Environment) -> tuple[str, ...]:
 
 
 def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
-    """Return every mark that the surroundings of a case call for."""
+    """Return all marks about the environment of a case."""
     gpu = (*throttling(environment), *clock_marks(environment))
     others = (*contention_marks(environment, span_s), *_company(environment))
     return (*gpu, *quota_marks(environment), *others)
 
 
 def unwatched_marks(unread: Sequence[str], span_s: float) -> tuple[str, ...]:
-    """Return a mark for a GPU case in whose measured span no reading of ``unread`` fell."""
+    """Return a mark for a GPU case if ``unread`` names readings that are missing in its measured span."""
     if not unread:
         return ()
     return (f"unwatched: no reading of the GPU's {' and '.join(unread)} in {span_s:.2g} s",)
@@ -158,7 +159,7 @@ def _slowed(
     if environment is None:
         return Slowdown()
     span_s = measured_s[1] - measured_s[0] if measured_s else 0.0
-    # few GPUs reach their highest clock under load: to stay below it is no slowdown
+    # few GPUs reach their highest clock under load, so a lower clock isn't a slowdown
     known = environment.sm_clock_best_mhz or not environment.sm_clock_default_is_highest
     clocks = clock_marks(environment) if known else ()
     own = (*throttling(environment), *clocks, *quota_marks(environment))
@@ -202,7 +203,7 @@ def _company(environment: Environment) -> tuple[str, ...]:
 
 
 def mark_kind(mark: str) -> str:
-    """Return a mark without its numbers, for counting cases. A mark without numbers is returned unchanged."""
+    """Return a mark without its numbers, to count cases by mark. Other marks are returned unchanged."""
     return next((name for name in (*KINDS, *_COUNTED) if mark.startswith(name)), mark)
 
 

@@ -1,7 +1,7 @@
 """Evidence for comparisons: the summarized rounds of a case, and the noise of its session.
 
-Computed from the steps without the other metrics, and so without numpy, because a screen needs it while cases
-are still finishing. ``results`` has the same for cases whose metrics are all known.
+Computed from the steps without the other metrics, and therefore without numpy, because a screen needs it while
+cases are still finishing. ``results`` provides the same for cases with all metrics.
 """
 
 from __future__ import annotations  # Session is only a type here: its module imports noise
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Sampled(Protocol):
-    """A case as comparisons see it."""
+    """A case with the data that comparisons use."""
 
     @property
     def case(self) -> CaseState:
@@ -44,7 +44,7 @@ class Sampled(Protocol):
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """A successful case as comparisons see it."""
+    """A successful case with the data that comparisons use."""
 
     case: CaseState
     rounds: tuple[Sample, ...]
@@ -68,7 +68,7 @@ def rounds_of(case: CaseState) -> tuple[Sample, ...]:
 
 
 def medians_of(case: CaseState) -> tuple[Statistic, ...]:
-    """Return the medians of ``rounds_of`` alone, in a fifth of the time."""
+    """Return only the medians of ``rounds_of``, in a fifth of the time."""
     if case.metrics or not len(case.measured):
         return tuple(each.median for each in rounds_of(case))
     return tuple(found for times in case.measured.by_round() if (found := median(times)))

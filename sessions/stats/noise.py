@@ -1,10 +1,10 @@
 """Noise model: process-to-process variation of a case, and how much of it a session can measure.
 
 Each process starts with a different memory layout, different clocks and different autotuning choices, so its
-typical step differs from the previous process's by more than the steps themselves show. Three rounds reveal
-that on their own. With fewer, it is estimated from what is known of the machine: the repeats and the A/A pair
-of this session, the spread recorded by earlier sessions on the machine, and an assumption, which weighs less
-the more is known.
+typical step differs from the previous process's by more than the variation within a process suggests. Three
+rounds suffice to measure this. With fewer, it is estimated from the repeats and the A/A pair of this session,
+the spread recorded by earlier sessions on the machine, and an assumption, whose weight decreases with the
+amount of data.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,17 +21,17 @@ from benchtui.sessions.stats.disturbance import estimate_slowdown
 from benchtui.sessions.stats.sampling import Sample, Statistic, log_mean_of_rounds
 
 ASSUMED = 0.02
-"""Relative standard deviation between processes where nothing was measured. ``make bench`` finds less on a
+"""Relative standard deviation assumed between processes if nothing was measured. ``make bench`` finds less on a
 quiet processor, and more on a shared machine."""
 ASSUMED_VIRTUAL = 0.1
-"""The same for a virtual machine's processors, whose cores others may share. On one of them, fresh processes of
-one case differed by 13%, running at one of two speeds that lasted for seconds."""
+"""The same for the processors of a virtual machine, which may share cores with other machines. On one of them,
+fresh processes of one case differed by 13%. They ran at one of two speeds, for seconds at a time."""
 ASSUMED_FREEDOM = 4.0
 """Weight of that assumption in degrees of freedom; five repeats outweigh it."""
 BETWEEN_SESSIONS = 0.003
 """Relative standard deviation assumed between two sessions on one machine, on top of that between processes."""
 MAX_NOISE_MARGIN = 0.05
-"""Maximum to which the noise floor can raise the margin: a difference of 10% is never the same."""
+"""Maximum to which the noise floor can raise the margin, so that a difference of 10% is never the same."""
 
 
 KINDS = ("cpu", "cuda")
@@ -79,7 +79,7 @@ class RepeatSpread:
         """Whether no case has several rounds."""
 
     def add_case(self, case: CaseState, medians: Sequence[Statistic]) -> None:
-        """Add a case, unless it was disturbed: that is no process-to-process variation."""
+        """Add a case, unless it was disturbed: a disturbance isn't process-to-process variation."""
         if estimate_slowdown(case, throughout=False).by <= 1:
             self.add(medians)
 
@@ -94,7 +94,7 @@ class RepeatSpread:
     def with_pair(self, pair: tuple[Statistic, Statistic] | None) -> tuple[float, float]:
         """Return the pooled log variance and its degrees of freedom.
 
-        Where no case has several rounds, the A/A pair counts as two rounds of one.
+        If no case has several rounds, the A/A pair counts as two rounds of one case.
         """
         whole = self
         if pair and self._all_single:
@@ -129,7 +129,7 @@ def noise_by_kind(
     same_within: float = SAME_WITHIN,
     virtual: bool = False,
 ) -> dict[str, Noise]:
-    """Estimate the noise as ``noise_of`` does, from spreads that were added up before."""
+    """Estimate the noise as ``noise_of`` does, from accumulated spreads."""
     return {
         kind: _noise(
             spreads.get(kind, RepeatSpread()),

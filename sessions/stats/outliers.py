@@ -1,6 +1,6 @@
 """Outlier detection: steps too far off for normal variation. They are reported, never removed."""
 
-from __future__ import annotations  # numpy is only a type here: ``usual`` works without it
+from __future__ import annotations  # numpy is only a type here: ``inlier_range`` works without it
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ Ten standard deviations of a normal distribution (hyperfine, outlier_detection.r
 How to Detect and Handle Outliers).
 """
 LEAST_DEVIATION = 0.001
-"""Minimum deviation, as a share of the median. Times that agree to the clock's tick would have none."""
+"""Minimum deviation, as a share of the median. Times that agree to the clock's tick have a deviation of 0."""
 
 LEAST_FOR_OUTLIERS = 20
 """Minimum number of steps. With fewer, the median absolute deviation is too uncertain to judge by it."""
 
 SHORT = 2_000
-"""Number of values up to which a list is faster than an array where single values are read."""
+"""Number of values up to which reading single values from a list is faster than from an array."""
 
 
 def outliers(times_ms: Sequence[float], ordered: np.ndarray | None = None) -> tuple[int, ...]:
@@ -34,7 +34,7 @@ def outliers(times_ms: Sequence[float], ordered: np.ndarray | None = None) -> tu
     """
     if len(times_ms) < LEAST_FOR_OUTLIERS:
         return ()
-    import numpy as np  # imported late: ``usual`` works without it
+    import numpy as np  # imported late: ``inlier_range`` works without it
 
     values = np.asarray(times_ms, dtype=float)
     ordered = np.sort(values) if ordered is None else ordered

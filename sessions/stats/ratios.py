@@ -1,8 +1,8 @@
 """Ratios and verdicts: the one statistical test that compares two cases.
 
 Everything that describes a pair of cases in words uses this module: table, charts, comparison page, report,
-gate and recommendations. The compared quantity is the typical step: the ratio of medians, over rounds where
-there are several. The first quartile has to agree, and the totals can veto.
+gate and recommendations. The compared quantity is the typical step: the ratio of medians, over all rounds. The
+first quartile has to agree, and the totals can veto.
 
 There are three sources of variation: steps within a process, fresh processes of one case, and sessions. From
 three rounds on, their spread covers the first two (Welch's t on the logarithms of the rounds' medians). With
@@ -85,7 +85,7 @@ def latency_ratio(base: Sampled, new: Sampled) -> Ratio | None:
 def throughput_ratio(base: Sampled, new: Sampled) -> Ratio | None:
     """Return the ratio of samples per second at the typical step, new over base.
 
-    The reported rates are used where a source kept no steps.
+    The reported rates are used if a source kept no steps.
     """
     return _per_sample(latency_ratio(base, new), base, new)
 
@@ -101,7 +101,7 @@ def _per_sample(ratio: Ratio | None, base: Sampled, new: Sampled) -> Ratio | Non
 
 
 def energy_ratio(base: Result, new: Result) -> Ratio | None:
-    """Return the ratio of samples per joule, new over base; bounded from three rounds on."""
+    """Return the ratio of samples per joule, new over base, with bounds from three rounds on."""
     costs = base.metrics.energy_per_sample_j, new.metrics.energy_per_sample_j
     if not costs[0] or not costs[1]:
         return None
@@ -110,7 +110,7 @@ def energy_ratio(base: Result, new: Result) -> Ratio | None:
 
 
 def steadiness_ratio(base: Result, new: Result) -> Ratio | None:
-    """Return the ratio of jitter, base over new; bounded from three rounds on."""
+    """Return the ratio of jitter, base over new, with bounds from three rounds on."""
     jitter = base.metrics.latency_ms.jitter_percent, new.metrics.latency_ms.jitter_percent
     if not jitter[0] or not jitter[1]:
         return None
@@ -130,7 +130,7 @@ def memory_ratio(base: Result, new: Result) -> Ratio | None:
 
 
 def bounds_ms(result: Sampled) -> Bounds | None:
-    """Return the bounds of a case's typical step, process-to-process variation included; None if unknown."""
+    """Return the bounds of a case's typical step, including process-to-process variation; None if unknown."""
     figures = [each.median for each in result.rounds]
     part = log_estimate(figures, result) if figures and min(each.ms for each in figures) > 0 else None
     if part is None:
@@ -140,7 +140,7 @@ def bounds_ms(result: Sampled) -> Bounds | None:
 
 
 def cold_cost_ms(result: Result) -> float | None:
-    """Return the time of the cold steps above steady state. With ``compile``, that is the compile time."""
+    """Return the extra time of the cold steps over steady state. With ``compile``, that is the compile time."""
     return result.metrics.cold_cost_ms
 
 
@@ -162,7 +162,7 @@ def matched(results: Sequence[Result], option: str, base_value: object) -> list[
     value_of = attrgetter(f"case.config.{option}")
     others = [row for row in results if value_of(row) != base_value]
     if not others:
-        return []  # saves a key of each case
+        return []  # saves computing a key for each case
     bases = {row.config: row for row in reversed(results) if value_of(row) == base_value}
     wanted = ((msgspec.structs.replace(row.config, **{option: base_value}), row) for row in others)
     return [(bases[config], new) for config, new in wanted if config in bases]
@@ -180,7 +180,7 @@ def _timed(result: Sampled) -> bool:
 
 
 def _typical_ms(result: Sampled) -> float:
-    """Return the geometric mean of the rounds' medians, all of which are positive."""
+    """Return the geometric mean of the rounds' medians, which must be positive."""
     return geometric_mean(each.median.ms for each in result.rounds)
 
 
@@ -224,7 +224,7 @@ def _ratio(base: Sampled, new: Sampled) -> Ratio:
 
 
 def statistics_of(rounds: Sequence[Sample]) -> tuple[list[Statistic], list[Statistic], list[Statistic]]:
-    """Return the medians, first quartiles and means of a case's rounds, of which ratios are made."""
+    """Return the medians, first quartiles and means of a case's rounds, from which ratios are computed."""
     lows = [each.low for each in rounds if each.low]
     return [each.median for each in rounds], lows, [each.mean for each in rounds]
 
@@ -313,7 +313,7 @@ def _among_others(ratio: Ratio, base: Sampled, new: Sampled) -> Ratio:
     one, other = (estimate_slowdown(each.case, throughout=not few) for each in (base, new))
     ratio = _disturbed(ratio, one, other, few)
     if not few and base.session is new.session:
-        return ratio  # rounds alternate: the case itself causes a clock that differs in all of them
+        return ratio  # rounds alternate, so a clock that differs in all of them is caused by the case itself
     for field, clock in GPU_CLOCKS.items():
         one_mhz, other_mhz = (mean_clock_mhz(each.case, field) for each in (base, new))
         if one_mhz and other_mhz and abs(other_mhz / one_mhz - 1) > MIN_EFFECT:

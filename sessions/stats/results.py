@@ -118,8 +118,8 @@ class Series(msgspec.Struct, frozen=True):
 def measured(session: Session) -> tuple[Result, ...]:
     """Return the successful cases in plan order, with their metrics.
 
-    Each call computes the metrics, so keep the result. The second case of an A/A pair is left out,
-    because it is no separate choice.
+    Each call computes the metrics, so keep the result. The second case of an A/A pair is left out, because it
+    isn't a separate choice.
     """
     return tuple(each for each in _all(session) if not each.config.repeat)
 
@@ -136,7 +136,7 @@ def aa_pair(session: Session) -> tuple[Result, Result] | None:
 def _all(session: Session) -> list[Result]:
     """Return every successful case with the noise of the session."""
     from benchtui.sessions.stats.case_metrics import (
-        metrics,  # imports numpy: 0.1 s that screens shouldn't wait for
+        metrics,  # imports numpy, which takes 0.1 s and would delay screens
     )
 
     ended = (case for case in session.cases if case.state == "ok")
@@ -168,7 +168,7 @@ def varied(configs: Iterable[Config]) -> tuple[str, ...]:
 
 
 def task_of(results: Sequence[Result]) -> Task:
-    """Return the row of the cases' task, which names their samples: that of the first."""
+    """Return the task of the first case, which names the samples."""
     return results[0].metrics.task if results else task_named("")
 
 

@@ -24,8 +24,8 @@ VERDICT_CONFIDENCE = 0.99
 """Confidence of the intervals that are shown, and of those behind FASTER and SLOWER."""
 
 WIDE = 2.0
-"""Distance in standard deviations of the rank at which an error is read off. A smaller one would depend on few
-steps, and vary."""
+"""Distance, in standard deviations of the rank, at which an error is read off. At a smaller distance, it would
+depend on only a few steps and vary."""
 
 _LONG = 20_000
 """Number of steps from which importing numpy pays off."""
@@ -94,7 +94,7 @@ class Bounds(msgspec.Struct, frozen=True, gc=False):
         return Bounds(value, high, low, sure_high, sure_low)
 
     def __mul__(self, other: "Bounds") -> "Bounds":
-        """Return the bounds of a product of factors that may be correlated: each end times the other's."""
+        """Return the bounds of a product of possibly correlated factors, multiplied bound by bound."""
         return Bounds(*(one * two for one, two in zip(self._all, other._all, strict=True)))
 
     @property
@@ -120,7 +120,7 @@ def sample(times_ms: Sequence[float]) -> Sample | None:
 
 
 def median(times_ms: Sequence[float]) -> Statistic | None:
-    """Return the median of ``sample`` alone; None if there are no steps."""
+    """Return only the median of ``sample``; None if there are no steps."""
     return _quantile(times_ms, _in_order(times_ms), 0.5) if len(times_ms) else None
 
 
@@ -138,10 +138,10 @@ def log_mean_of_rounds(figures: Sequence[Statistic]) -> tuple[float, float, floa
 
 
 def interval(figures: Sequence[Statistic]) -> Bounds | None:
-    """Return the bounds of a case by its own steps and rounds; None if they don't suffice.
+    """Return the bounds of a case from its own steps and rounds; None if they don't suffice.
 
-    From three rounds on, the spread between them decides. One round covers its own process only. Two rounds
-    give the span of both intervals.
+    From three rounds on, the bounds follow from the spread between them. One round covers its own process only.
+    Two rounds give the span of both intervals.
     """
     if not figures or min(each.ms for each in figures) <= 0:
         return None

@@ -11,7 +11,7 @@ from benchtui.sessions.stats.quantiles import student_t_quantile
 from benchtui.sessions.stats.sampling import CONFIDENCE, LEAST_ROUNDS, VERDICT_CONFIDENCE, Bounds
 
 MIN_EFFECT = 0.005
-"""Distance from 1 that a whole interval must keep for FASTER or SLOWER. Less isn't worth reporting."""
+"""Minimum distance of a whole interval from 1 for FASTER or SLOWER. Less isn't worth reporting."""
 TAIL = 1.1
 """Factor by which the best case's tail may exceed the next one's while the lead is still clear."""
 MOST_ROUNDS = 100
@@ -19,8 +19,8 @@ MOST_ROUNDS = 100
 CHANCE = 0.8
 """Probability with which the recommended rounds decide a ratio."""
 FIRST_ROUNDS = 5
-"""Rounds of a case whose own process-to-process variation isn't known yet. At a spread of 1%, they distinguish
-5% in 99 of 100 sessions (BENCHMARKS.md)."""
+"""Recommended rounds for a case whose process-to-process variation isn't known yet. At a spread of 1%, they
+distinguish 5% in 99 of 100 sessions (BENCHMARKS.md)."""
 
 
 class Verdict(StrEnum):
@@ -69,7 +69,7 @@ class Ratio(msgspec.Struct, frozen=True):
     between: float | None = None
     """Relative standard deviation between processes behind the bounds."""
     rounds: int = 0
-    """Rounds of the case with fewer."""
+    """Number of rounds of the case that has fewer."""
     floor: float = 0.0
     """Minimum half-width in log units, from the session's noise floor. More rounds don't reduce it."""
     apart: float = 0.0
@@ -122,8 +122,8 @@ class Ratio(msgspec.Struct, frozen=True):
     def rounds_wanted(self) -> int | None:
         """Rounds of each case that would decide a ratio like this one; None if no number would.
 
-        They do so with a probability of ``CHANCE``, since the next session finds another ratio by chance. More
-        rounds don't help if something outside the cases may explain the difference.
+        The probability of that is ``CHANCE``, because the ratio varies by chance between sessions. More rounds
+        don't help if something outside the cases may explain the difference.
         """
         if self.doubt is not Doubt.WIDE or self.outside or not self.between or not self.value > 0:
             return None
@@ -143,13 +143,13 @@ class Ratio(msgspec.Struct, frozen=True):
     def next_rounds(self) -> int | None:
         """Rounds of each case to measure next; None if no number would decide the ratio.
 
-        With fewer than three rounds, the spread between processes is mostly an assumption, which a few show.
+        With fewer than three rounds, the spread between processes is mostly assumed. A few rounds measure it.
         """
         wanted = self.rounds_wanted
         return FIRST_ROUNDS if wanted and self.rounds < LEAST_ROUNDS else wanted
 
     def times(self, factor: float) -> "Ratio":
-        """Return the ratio for this many times the work."""
+        """Return the ratio with all values multiplied by a factor."""
 
         def scaled(bounds: Bounds | None) -> Bounds | None:
             return bounds.times(factor) if bounds else None
@@ -243,7 +243,7 @@ class Percentiles(Protocol):
 def compare_tails(best: Percentiles, other: Percentiles, sizes: tuple[float, float]) -> Tail | None:
     """Return the highest percentile that both have, if it is notably longer in the best case.
 
-    Times are divided by ``sizes``, such as the samples of a step.
+    Times are divided by ``sizes``, such as the number of samples per step.
     """
     names: tuple[Literal["p99", "p90"], ...] = ("p99", "p90")
     for name in names:

@@ -16,7 +16,7 @@ def exclusion_of(axes: Axes, config: Config) -> Exclusion:
 
 
 def exclude_cases(exclude: Exclusions, axes: Axes, exclusion: Exclusion) -> Exclusions:
-    """Add an exclusion, merging entries where it completes the values of an option.
+    """Add an exclusion, merging entries if it completes the values of an option.
 
     One entry without that option then replaces them. Entries that the new one covers are dropped.
     """

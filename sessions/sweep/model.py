@@ -38,12 +38,12 @@ ALL_KINDS = "*"
 """Every kind of node in the cluster; the engine expands it at start."""
 
 _OPTIMIZERS = {"fused": "adamw-fused", "foreach": "adamw-foreach"}
-"""Optimizers by their names in ``train.optimizer`` before there were others than AdamW."""
+"""Optimizers by their old names in ``train.optimizer``, from when AdamW was the only one."""
 
 _OWN = re.compile(r"(.+\.py):([^\W\d]\w*)")
 
 MOST_CASES = 100_000
-"""Largest number of cases in a sweep."""
+"""Maximum number of cases in a sweep."""
 MOST_ROUNDS = 100
 MOST_RETRIES = 10
 
@@ -65,8 +65,8 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     warmup_auto: bool = False
     """Warm up until a sliding window of steps is stable, or a cap is reached."""
     min_warmup_s: Seconds | None = 0.0
-    """Minimum time of the warm-up after its first step, in seconds on the device. Null depends on the device,
-    see ``for_device``. The default is the rule of older sessions, which have no such entry."""
+    """Minimum time of the warm-up after its first step, in seconds on the device. If null, it depends on the
+    device, see ``for_device``. The default applies to older sessions, which have no such entry."""
     iterations: Size = 20
     """Measured steps; with ``until_percent`` or ``until_auto``, the minimum number."""
     min_time_s: Seconds | None = 0.0
@@ -79,7 +79,7 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     max_time_s: Seconds | None = None
     """Time limit for measuring a case, in seconds."""
     timeout_s: Seconds = 600.0
-    """Time limit after which a case is killed, in seconds, loading included."""
+    """Time limit after which a case is killed, in seconds, including loading."""
     mode: Mode = "latency"
     """Whether the device is synchronized around every step, or around blocks of steps."""
     rounds: Annotated[int, msgspec.Meta(ge=1, le=MOST_ROUNDS)] = 1
@@ -97,7 +97,7 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     answers: bool = True
     """Whether each case answers a probe after its measured steps, for comparison with its baseline."""
     explain: tuple[Explain, ...] = ()
-    """Cases that are profiled in a run of their own once all are measured; each work has its own best case."""
+    """Cases that are profiled in separate runs once all are measured; each work has its own best case."""
     baseline: Baseline | None = None
 
     @property
@@ -107,11 +107,11 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     @property
     def by_count(self) -> bool:
-        """Whether nothing but the number of steps ends a round. Holds for the rules on one device."""
+        """Whether only the number of steps ends a round. Valid for the rules on one device."""
         return not (self.until_auto or self.until_percent is not None or self.min_time_s)
 
     def for_device(self, device: str) -> "Measure":
-        """Return the rules on a device, with minimum times for null: those of a GPU, or 0 on a CPU."""
+        """Return the rules for a device. Minimum times replace null: those of a GPU, or 0 on a CPU."""
         on_gpu = device != "cpu"
         warmup_s, time_s = (GPU_MIN_WARMUP_S, GPU_MIN_TIME_S) if on_gpu else (0.0, 0.0)
         return replace(
@@ -163,8 +163,8 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     name: str
     model: str
-    """Hub id, local folder, or name of a bundled architecture; several are listed in ``axes.model``.
-    The task, if a user-defined step names none."""
+    """Hub id, local folder, or name of a bundled architecture; several are listed in ``axes.model``. For a
+    user-defined step without a model, it is the task."""
     weights: Weights = "pretrained"
     task: str = "classify"
     """One of ``TASKS``, or ``file.py:function`` for a user-defined step."""
@@ -182,7 +182,7 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     @property
     def planned(self) -> int:
-        """Maximum number of planned cases: excluded ones are counted."""
+        """Maximum number of planned cases, including excluded ones."""
         return self.axes.count + self.measure.aa
 
     def resolve(self, config: Config) -> Config:
@@ -219,7 +219,7 @@ class Case(msgspec.Struct, frozen=True):
 
 
 def _of_option(value: str | int) -> str | int | bool:
-    """Return an option's value as its entry has it: a flag for a switch."""
+    """Return an option's value in the form of its entry: a boolean for a switch."""
     return value == SWITCH[True] if value in SWITCH else value
 
 

@@ -23,7 +23,7 @@ def texts(line: str) -> dict[str, str]:
 
 
 def scalars(line: str) -> dict[str, Scalar]:
-    """Parse a line of named values; what reads as a number, ``true`` or ``false`` becomes one."""
+    """Parse a line of named values; numbers, ``true`` and ``false`` are converted."""
     return {name: _scalar(text) for name, text in texts(line).items()}
 
 

@@ -1,8 +1,8 @@
-"""Case options: the table with one row per option, and the records whose fields they are.
+"""Case options: the table with one row per option, and the records with a field per option.
 
 A new option is a row of ``OPTIONS`` and a field of ``Config``, ``Axes`` and ``Baseline`` here, and the worker
 code that applies it and reports the actual value (``Effective.others``). Everything else is derived from the
-table: parsers, names, labels, forms, columns, and the check whether the option was applied.
+table: parsers, names, labels, forms, columns, and the check of whether the option was applied.
 """
 
 from collections.abc import Iterable
@@ -81,9 +81,9 @@ class Option(msgspec.Struct, frozen=True):
     aliases: tuple[tuple[str, str], ...] = ()
     """Aliases of values, each with its value."""
     pattern: str = ""
-    """Regular expression of further values."""
+    """Regular expression for further values."""
     pattern_help: str = ""
-    """Their form, such as ``lookup:N``."""
+    """Form of these values, such as ``lookup:N``."""
     numeric: bool = False
     least: int = 1
     most: int = LARGEST
@@ -91,29 +91,29 @@ class Option(msgspec.Struct, frozen=True):
     work: bool = False
     """Whether the value changes the work of a step; any other option changes how the same work is done."""
     named: bool = False
-    """Whether every case name has it; any other option only if its value isn't the default."""
+    """Whether every case name includes it. Other options are included only if their value isn't the default."""
     label_covers: bool = True
     """Whether it is unknown for an imported case that has a label (``Config.label``)."""
     read_back: bool = False
     """Whether the worker reads back the value that was applied."""
     own_fields: bool = False
-    """Whether ``Effective`` has fields of its own for that value. Any other's is in ``Effective.others``."""
+    """Whether ``Effective`` has separate fields for that value; otherwise it is in ``Effective.others``."""
     free: bool = False
     """Whether the default leaves the choice to a library, so that any actual value agrees with it."""
     of_texts: bool = False
     """Whether it has no effect on synthetic tokens."""
     tasks: tuple[str, ...] = ()
-    """The only tasks on which it has an effect; empty if it has one on every task."""
+    """Tasks on which it has an effect; empty for all tasks."""
     entry: str = ""
     """Entry of the sweep that the default refers to, such as ``train.accumulation``."""
     named_values: bool = False
-    """Whether a value is a set of ``name=value`` pairs (``sweep.pairs``), and the axis a table of lists."""
+    """Whether a value is a set of ``name=value`` pairs (``named_values``), and the axis a table of lists."""
     rare: bool = False
-    """Whether few sweeps set it, so that a form may fold it."""
+    """Whether few sweeps set it, so that a form may hide it at first."""
 
     @property
     def default(self) -> str | int:
-        """Value if nothing is requested. The device of a case is always named; that of a sweep is ``cpu``."""
+        """Default value. A case always states its device; the default of a sweep is ``cpu``."""
         return _DEFAULTS[self.name]
 
 
@@ -368,7 +368,7 @@ SHOWN = (*_FIRST_SHOWN, *(name for name in AXES if name not in _FIRST_SHOWN))
 class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     """Base class of all data sent between processes or written to disk.
 
-    Option records override ``omit_defaults``: a version with other defaults then reads the same values.
+    Option records override ``omit_defaults``, so that a version with other defaults reads the same values.
     """
 
 
@@ -428,7 +428,7 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     compile: str = "off"
     """``off`` or a mode of ``torch.compile``."""
     cache: str = "dynamic"
-    """KV cache of task ``generate``: ``dynamic`` grows by each token, ``static`` has its full size at once."""
+    """KV cache of task ``generate``: ``dynamic`` grows with each token, ``static`` starts at full size."""
     draft: str = "off"
     """Draft of task ``generate``: ``lookup:N`` tokens from the prompt, or a smaller model's name."""
     lora: str = "off"
@@ -456,14 +456,14 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     threads: Annotated[int, msgspec.Meta(ge=0, le=MOST_THREADS)] = 0
     """Torch threads within one operation; 0 lets torch choose."""
     tokenizer_threads: Annotated[int, msgspec.Meta(ge=0, le=MOST_THREADS)] = 0
-    """Threads of the tokenizer; 0 for as many as ``threads``, 1 to tokenize one text after the other."""
+    """Threads of the tokenizer; 0 for as many as ``threads``, 1 to tokenize one text after another."""
     padding: str = "max"
     """Padding of a batch: to the sequence length (``max``), to its ``longest`` sample, or none (``packed``)."""
     label: str = ""
-    """Name of an imported case in its tool's words, if that tool has other options than these.
-    The options here then mean nothing, except for the device."""
+    """Name of an imported case in its tool's terms, if that tool has different options. The options here are
+    then meaningless, except for the device."""
     group: str = ""
-    """Work of a labeled case in its tool's words, such as ``pp512``; empty if that tool compares all cases."""
+    """Work of a labeled case in its tool's terms, such as ``pp512``; empty if that tool compares all cases."""
 
     @property
     def work(self) -> Work:
@@ -493,7 +493,7 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
 
     @property
     def size(self) -> int:
-        """Size of a step, to which its time and memory are about proportional: samples times their length."""
+        """Size of a step, roughly proportional to its time and memory: samples times their length."""
         return self.batch_size * max(self.sequence_length, self.audio_seconds, 1)
 
     @property

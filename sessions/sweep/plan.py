@@ -71,12 +71,12 @@ def _again(planned: list[Case], rules: Measure) -> list[Case]:
 
 
 def missing_device_reason(device: str, where: str, why: str) -> str:
-    """Return the reason of a case that is skipped because a machine lacks its device."""
+    """Return the skip reason of a case whose device is missing on a machine."""
     return f"no {device} on {where}: {why}"
 
 
 def lacked_device(config: Config, reason: str) -> bool:
-    """Return whether this is the reason of a case whose machine lacked its device."""
+    """Return whether a reason is that of ``missing_device_reason`` for the device of this case."""
     return reason.startswith(missing_device_reason(config.device, "", "").removesuffix(": "))
 
 
@@ -172,7 +172,7 @@ def incompatible_reason(config: Config, sweep: Sweep) -> str | None:
 
 
 def _own_step_reason(config: Config) -> str | None:
-    """Return why an option can't be applied by a user-defined step, which gets no such option."""
+    """Return why a user-defined step can't apply an option, or None."""
     if config.quantization != "off":
         return "quantization doesn't apply to a step of your own; use axes.parameters"
     return None

@@ -6,7 +6,7 @@ from functools import cache
 
 
 def parse_quantity(text: str, units: Mapping[str, float], *, whole: bool = False) -> float | None:
-    """Parse numbers with units into the unit whose factor is 1. Return None if the text isn't one.
+    """Parse numbers with units into the unit whose factor is 1. Return None if the text isn't valid.
 
     Args:
         text: Each unit at most once, the largest first: ``1h30m``, ``1.5 h``, ``8GB``. Case matters.

@@ -60,7 +60,7 @@ def one_of(
 ) -> Callable[[str, str], str]:
     """Return a check that accepts the listed words and suggests the nearest one for any other.
 
-    An alias means another word. Words that match ``pattern`` are allowed too; ``form`` describes them.
+    An alias is replaced by its word. Words that match ``pattern`` are allowed too; ``form`` describes them.
     """
     known = tuple(allowed)
     forms = ", ".join((*known, form) if form else known)

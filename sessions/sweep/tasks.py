@@ -1,7 +1,7 @@
 """Built-in tasks: the table with one row per task.
 
-A new task is a row of ``BUILT_IN`` here, its workload in ``engine/workloads/``, and the sections of the report
-that are its own. Parsers, the editor, units of rates, and which entries and options apply are derived from it.
+A new task is a row of ``BUILT_IN`` here, a workload in ``engine/workloads/``, and the report sections that only
+it has. Parsers, the editor, units of rates, and which entries and options apply are derived from it.
 """
 
 from functools import cache
@@ -19,31 +19,31 @@ class Task(msgspec.Struct, frozen=True):
     headline: Literal["samples", "tokens"] = "samples"
     """Unit of its main rate: samples, or tokens (new ones if it generates)."""
     entries: str = ""
-    """Table of the sweep with entries of its own, such as ``generate``."""
+    """Table of the sweep with the entries of this task, such as ``generate``."""
     texts: bool = True
-    """Whether samples are sequences of tokens. Any other task draws its inputs, and has no sequence length."""
+    """Whether samples are sequences of tokens. Other tasks draw random inputs and have no sequence length."""
     packs: bool = False
     """Whether several samples fit into one row (``padding = "packed"``)."""
     pads: bool = True
     """Whether the samples of a batch are padded to one length."""
     defaults: tuple[tuple[str, int], ...] = ()
-    """Values of axes in place of their usual defaults."""
+    """Values of axes that replace the usual defaults."""
     positions: int = 0
     """Typical positions of a sample without a sequence length, for estimates before any measurement."""
 
     @property
     def unit(self) -> str:
-        """Unit of the number of samples per second."""
+        """Unit of samples per second."""
         return f"{self.sample}/s"
 
     @property
     def names_samples(self) -> bool:
-        """Whether it calls its samples by another name."""
+        """Whether its samples have a specific name."""
         return self.sample != "samples"
 
     @property
     def one_sample(self) -> str:
-        """One of what a step processes, such as ``image``."""
+        """Name of one sample, such as ``image``."""
         return self.sample if self.sample.endswith("-s") else self.sample.removesuffix("s")
 
 
@@ -67,11 +67,11 @@ BUILT_IN = (
 """All built-in tasks. They need no user code."""
 TASKS = tuple(task.name for task in BUILT_IN)
 SERVE = Task("serve", "requests", headline="tokens")
-"""Requests to a server, a step being a whole run. Only imported sessions have it."""
+"""Requests to a server, with a whole run as a step. Only imported sessions have this task."""
 _BY_NAME = {task.name: task for task in (*BUILT_IN, SERVE)}
 
 
 @cache
 def task_named(name: str) -> Task:
-    """Return the row of a task; of a user-defined step, or one of another tool, that of a task with samples."""
+    """Return the row of a task. A user-defined step, or a task of another tool, gets a default row."""
     return _BY_NAME.get(name) or Task(name)

@@ -197,9 +197,9 @@ def _sweep(**entries: Any) -> Sweep:  # noqa: ANN401  (each entry was validated 
 
 
 def _of_task(sweep: Sweep, where: str) -> Sweep:
-    """Fill in what the task has in place of the usual defaults. Raises BenchtuiError for what it can't have.
+    """Apply the defaults of the task. Raises BenchtuiError for entries that the task can't have.
 
-    Sequence lengths that are left over from another task have no meaning for images and audio.
+    Images and audio have no sequence length, so values left over from another task are dropped.
     """
     task, axes = task_named(sweep.task), sweep.axes
     own = {
@@ -342,7 +342,7 @@ def _switch(option: options.Option) -> Parser:
 
 
 def _named_values(value: object, where: str) -> tuple[str, ...]:
-    """Parse a table of names with their values to each combination, or the text of a single one."""
+    """Parse a table of names with their values into all combinations, or the text of a single one."""
     found: dict[str, tuple[str, ...]]
     if isinstance(value, str):
         try:
@@ -360,7 +360,7 @@ def _named_values(value: object, where: str) -> tuple[str, ...]:
 
 
 def _case_variables(value: object, where: str) -> tuple[str, ...]:
-    """Parse environment variables of cases. Which GPUs there are is no property of a case."""
+    """Parse environment variables of cases. The set of visible GPUs isn't a property of a case."""
     found = _named_values(value, where)
     if any("CUDA_VISIBLE_DEVICES" in named_values.texts(line) for line in found):
         raise BenchtuiError(f"{where}.CUDA_VISIBLE_DEVICES: can't be an axis; use axes.device, or env")
@@ -455,7 +455,7 @@ def _variable(name: str, value: object, where: str) -> str:
 def _measure(**entries: Any) -> Measure:  # noqa: ANN401  (each entry was validated before)
     """Build the measurement rules; an entry of ``auto`` sets a separate field.
 
-    A count that the sweep states is the number to run: without an entry of its own, its minimum time is then 0.
+    If the sweep states a count, that number of steps runs: the minimum time defaults to 0.
     """
     automatic = {field: flag for field, flag in _AUTOMATIC.items() if entries.get(field) == AUTO}
     said = {field: value for field, value in entries.items() if field not in automatic}
@@ -616,4 +616,4 @@ FIELDS = {
     "max_time": "max_time_s",
     "timeout": "timeout_s",
 }
-"""Fields of the entries that are named without a unit."""
+"""Fields by the names of entries without a unit."""

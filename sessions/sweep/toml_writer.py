@@ -80,7 +80,7 @@ def texts_of(table: Table) -> dict[str, str]:
 
 
 def table_of(sweep: Sweep) -> Table:
-    """Return a sweep as the entries of a TOML file, defaults included, unset values omitted."""
+    """Return a sweep as the entries of a TOML file, including defaults, without unset values."""
     table = _entries(sweep) | {"exclude": _tables(sweep.exclude)}
     models = sweep.axes.model
     return table if models == Axes().model else table | {"model": list(models)}
@@ -195,9 +195,9 @@ def _tables(exclude: Iterable[Exclusion]) -> list[Table]:
 
 
 _NAMES = {field: name for name, field in toml_reader.FIELDS.items()}
-"""Names in a file of the fields whose names end in a unit."""
+"""Names of entries by their field, for fields whose names end in a unit."""
 _IMPLIED = {"min_warmup": "warmup", "min_time": "iterations"}
-"""Minimum times, and the counts that make them 0 if a sweep states them."""
+"""Minimum times, each with the count that makes it 0 if the sweep states it."""
 
 
 def _without_implied(said: Table) -> Table:
@@ -232,7 +232,7 @@ def _entries(record: Record) -> Table:
 def _named_values(axis: str, lines: tuple[str, ...]) -> Table:
     """Return a table of names with their values. Raises BenchtuiError for lines that aren't name=value.
 
-    Sessions from elsewhere may have such lines. Without them the sweep would be another one.
+    Sessions from other sources may have such lines. Dropping them would change the sweep.
     """
     try:
         axes = named_values.axes_of(lines)

@@ -1,6 +1,6 @@
 """Sweeps in YAML, converted to the TOML text that the parser reads.
 
-Words are read by YAML 1.2: ``off`` and ``no`` are text, and only ``true`` and ``false`` are booleans.
+Words are parsed as in YAML 1.2: ``off`` and ``no`` are text, and only ``true`` and ``false`` are booleans.
 """
 
 import re
@@ -20,7 +20,7 @@ def toml_of_yaml(text: str, where: str) -> str:
             isn't installed.
     """
     try:
-        import yaml  # optional: transformers brings it, the light install doesn't have it
+        import yaml  # optional: transformers installs it, but the light install lacks it
     except ImportError as error:
         raise BenchtuiError(f"{where}: reading YAML needs PyYAML: pip install pyyaml") from error
     try:

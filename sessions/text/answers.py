@@ -8,13 +8,13 @@ SIGNS: dict[AnswerVerdict, str] = {"identical": "=", "close": "≈", "different"
 ASCII_SIGNS: dict[AnswerVerdict, str] = {"identical": "=", "close": "~", "different": "!", "broken": "x"}
 """Signs in front of a verdict, so that verdicts differ without color."""
 SUSPECT: tuple[AnswerVerdict, ...] = ("different", "broken")
-"""Verdicts that a case must not be recommended without."""
+"""Verdicts that every recommendation of the case must mention."""
 
 
 def answer_cell(found: AnswerComparison | None, *, ascii_only: bool = False) -> str | None:
     """Format a comparison as a cell such as ``≈ CLOSE 0.0004``; None without a verdict.
 
-    The number is the mean KL divergence in nats for logits. Others have a unit.
+    For logits, the number is the mean KL divergence in nats. Other numbers have a unit.
     """
     if found is None or found.verdict is None:
         return None
@@ -24,7 +24,7 @@ def answer_cell(found: AnswerComparison | None, *, ascii_only: bool = False) -> 
 
 
 def answer_figure(found: AnswerComparison) -> str | None:
-    """Format the figure that decides: KL divergence, equal tokens, difference of a loss, or SQNR."""
+    """Format the deciding figure: KL divergence, equal tokens, difference of a loss, or SQNR."""
     if found.kl_mean is not None:
         return nats(found.kl_mean)
     if found.equal_tokens is not None:
@@ -40,13 +40,13 @@ def nats(divergence: float | None) -> str | None:
 
 
 def distance(found: AnswerComparison | None) -> float | None:
-    """Return a number to sort comparisons by: by verdict, then by figure; None without a verdict."""
+    """Return a number that sorts comparisons by verdict, then by figure; None without a verdict."""
     if found is None or found.verdict is None:
         return None
     unequal = None if found.equal_tokens is None else 1 - found.equal_tokens
     nearness = 0.0 if found.sqnr_db is None else max(found.sqnr_db, 0.0)
     figures = (found.kl_mean, unequal, found.loss_difference, 1 / (1 + nearness))
-    size = abs(next(each for each in figures if each is not None))  # a file may say anything
+    size = abs(next(each for each in figures if each is not None))  # a file may contain any value
     return tuple(SIGNS).index(found.verdict) + size / (1 + size)
 
 
@@ -69,7 +69,7 @@ _KINDS = {
 
 
 def answer_facts(case: CaseState) -> list[tuple[str, str]]:
-    """Return what is known of a case's answer, as labels and values."""
+    """Return the known facts about a case's answer, as labels and values."""
     answer, found = case.answered.answer if case.answered else None, case.comparison
     facts = {
         "verdict": found.verdict.upper() if found and found.verdict else None,

@@ -15,16 +15,16 @@ MOST_PERCENT_DIGITS = 2
 """Maximum number of decimals of a percentage."""
 MB_PER_GB = 1000
 MOST_DECIMALS = 6
-"""Maximum number of decimals; a smaller number has an exponent."""
+"""Maximum number of decimals. A number that needs more gets an exponent."""
 NEAR_ONE = 0.1
 """Distance from 1 below which a ratio has three decimals."""
 RATIO_DECIMALS = 3
 LARGE_RATIO = 10
-"""Bound from which a ratio near 1 doesn't add decimals."""
+"""Size from which a bound of a ratio near 1 doesn't get three decimals."""
 
 
 class FormattedNumber(str):
-    """A formatted number with its value before rounding, by which a page sorts."""
+    """A formatted number with its unrounded value, for sorting in a page."""
 
     __slots__ = ("value",)
     value: float
@@ -39,7 +39,7 @@ class FormattedNumber(str):
 def number(
     value: float | None, digits: int | None = None, significant: int = SIGNIFICANT
 ) -> FormattedNumber | None:
-    """Format a number with three significant digits (or ``significant``), or with this many decimals.
+    """Format a number with three significant digits (or ``significant``), or with ``digits`` decimals.
 
     Thousands are always separated. None if the number isn't finite.
     """
@@ -67,7 +67,7 @@ def time_ms(value: float | None) -> str | None:
 
 
 def loss(value: float | None) -> str | None:
-    """Format a loss with five significant digits, as its changes are small."""
+    """Format a loss with five significant digits, because its changes are small."""
     return number(value, significant=LOSS_DIGITS)
 
 
@@ -102,9 +102,9 @@ def signed_percent(share: float, digits: int | None = None) -> str | None:
 
 
 def ratio_text(value: float, like: float | None = None) -> str | None:
-    """Format a ratio without its sign: three significant digits, and three decimals near 1.
+    """Format a ratio without the × sign: three significant digits, or three decimals near 1.
 
-    ``like``, the ratio that a bound belongs to, gives it three decimals too.
+    ``like`` is the ratio that a bound belongs to. If it is near 1, the bound gets three decimals, too.
     """
     near = abs((value if like is None else like) - 1) < NEAR_ONE and value < LARGE_RATIO
     return number(value, max(_significant(value)[1], RATIO_DECIMALS)) if near else number(value)

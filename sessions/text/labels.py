@@ -25,7 +25,7 @@ STATES = {
     "running": "unfinished",
     "queued": "not started",
 }
-"""States whose wording differs from the session's own."""
+"""States whose wording differs from their name."""
 
 
 def precision(config: Config) -> str:
@@ -99,11 +99,11 @@ class CasePair(Protocol):
 
     @property
     def base(self) -> Result:
-        """The base."""
+        """Result of the base."""
 
     @property
     def new(self) -> Result:
-        """The case."""
+        """Result of the case."""
 
 
 def pair_applied(pair: CasePair, option: str) -> bool | None:
@@ -119,9 +119,9 @@ _DEFAULTS = tuple(BY_NAME[option].default for option in READ_BACK)
 
 
 def unverified_options(result: Result) -> tuple[tuple[str, bool | None], ...]:
-    """Return the non-default values that weren't certainly applied: False for not applied, None for unknown.
+    """Return the non-default values that weren't applied (False), or weren't verified as applied (None).
 
-    Empty for a case of another tool whose options are in its label.
+    Empty for a case imported from another tool, whose options are in its label.
     """
     if result.config.label or _read_back(result.config) == _DEFAULTS:
         return ()

@@ -37,7 +37,7 @@ def plain(text: object, longest: int = LONGEST) -> Markdown:
 
 
 def in_one_line(text: object, longest: int = LONGEST) -> str:
-    """Return the text as a reader sees it: on one line, with nothing invisible in it."""
+    """Return the text on one line, with invisible and unprintable characters replaced."""
     if isinstance(text, str) and len(text) <= longest and text.isascii() and text.isprintable():
         return text.strip()
     return visible(_shortened(str(text), longest))

@@ -18,11 +18,12 @@ T = TypeVar("T")
 Row = tuple[str | None, ...]
 """Cells of a row. None is a cell without data."""
 MOST_PADDED = 1_000
-"""Number of rows up to which a Markdown table is padded. Nobody reads longer ones before they are rendered."""
+"""Maximum number of rows of a padded Markdown table. Nobody reads longer tables unrendered."""
 MOST_ROWS = 1_000
-"""Rows of an HTML table, each cell of which costs a browser much memory. The others follow as plain text."""
+"""Maximum number of rows of an HTML table, because each cell costs a browser much memory. The other rows follow
+as plain text."""
 LONG_CELL = 24
-"""Characters above which a cell is kept wide in a page, so that it takes few lines."""
+"""Number of characters above which a page keeps a cell wide, to limit its height."""
 _NUMERIC, _LONG = ' class="number"', ' class="long"'
 _LEADING_NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?", re.ASCII)
 
@@ -43,11 +44,11 @@ class Table(msgspec.Struct, frozen=True):
     right: tuple[bool, ...]
     rows: Sequence[Row]
     samples_per_s: Sequence[float | None] = ()
-    """Throughput of each row, from which a page computes the cost of a million samples. Empty if it doesn't."""
+    """Throughput of each row, for computing the cost of a million samples in a page. Empty for other tables."""
 
 
 class LazyRows(Sequence[Row], Generic[T]):
-    """Rows whose cells are formatted when they are read. The text of 100,000 rows takes 100 MB."""
+    """Rows whose cells are formatted on access. The text of 100,000 rows would take 100 MB."""
 
     def __init__(self, columns: Sequence[Column[T]], records: Sequence[T]) -> None:
         self._columns, self._records = columns, records
@@ -68,7 +69,7 @@ class LazyRows(Sequence[Row], Generic[T]):
 
 
 def in_unit(columns: Sequence[Column[T]], task: Task) -> tuple[Column[T], ...]:
-    """Name samples in the titles of rates, times and energies as the task does, such as ``images/s``."""
+    """Replace "samples" in titles of rates, times and energies with the task's word, such as ``images/s``."""
     titles = {
         "samples/s": task.unit,
         "Samples/s": capitalized(task.unit),
@@ -107,7 +108,7 @@ def markdown(shown: Table) -> Markdown:
         rules = ["-:" if right else ":-" for right in shown.right]
         lines = chain((map(plain, shown.titles), rules), rows)
         return Markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
-    import pandas  # takes 0.5 s, only paid by exports
+    import pandas  # takes 0.5 s, which only exports need to spend
 
     frame = pandas.DataFrame(list(rows), columns=[plain(title) for title in shown.titles], dtype=object)
     align = tuple("right" if right else "left" for right in shown.right)
@@ -115,9 +116,10 @@ def markdown(shown: Table) -> Markdown:
 
 
 def html(shown: Table, label: str) -> str:
-    """Render the table in its own box, which scrolls. Rows beyond ``MOST_ROWS`` follow as text.
+    """Render the table in a scrollable box. Rows beyond ``MOST_ROWS`` follow as text.
 
-    ``label`` names the box for a screen reader. A number keeps its value before rounding, a row its throughput.
+    ``label`` names the box for screen readers. Data attributes contain the unrounded value of each number and
+    the throughput of each row.
     """
     rows = shown.rows[:MOST_ROWS]
     rates = shown.samples_per_s[:MOST_ROWS] or [None] * len(rows)
@@ -154,7 +156,7 @@ def _cell(cell: str | None, right: bool) -> str:
 
 
 def sort_value(cell: str | None) -> float | None:
-    """Return the value before rounding, or the leading number of any other text; None without one."""
+    """Return the unrounded value, or the leading number of any other text; None without one."""
     if isinstance(cell, FormattedNumber):
         return cell.value
     found = _LEADING_NUMBER.match(cell or "")

@@ -94,7 +94,7 @@ def _tail_of(result: Result) -> str | None:
 
 
 def _rates(result: Result) -> str:
-    """Format throughput in samples, and in tokens for a task about these: new ones if it generates."""
+    """Format throughput in samples, and also in tokens for a task about tokens (new tokens if it generates)."""
     own, shown = result.metrics.task.unit, number(result.metrics.samples_per_s)
     samples = f"{shown} {own}" if shown else "no rate"
     rate, unit = headline_rate(result)
@@ -113,7 +113,7 @@ def headline_rate(result: Result) -> tuple[float | None, str]:
 
 
 def _kind(result: Result) -> str:
-    """Name the typical step: a median, over rounds if there are several, or the mean from a source."""
+    """Name the statistic of the typical step: a median, a median over rounds, or an imported mean."""
     if len(result.metrics.rounds_ms) > 1 and result.case.steps_measured:
         return "median over rounds"
     return "mean" if result.metrics.latency_ms.median is None else "median"
@@ -134,7 +134,7 @@ def ratio_with_interval(ratio: Ratio | None) -> str:
 
 
 def against(ratio: Ratio | None, other: str) -> str:
-    """Format a ratio to something else, with the reason if it is unsure."""
+    """Format a ratio relative to something else, with the reason if it is unsure."""
     why = why_unsure(ratio) if ratio else None
     if ratio and why:
         return f"{ratio_text(ratio.value)} × {other}, but {why}"
@@ -187,7 +187,7 @@ def verdict_cell(ratio: Ratio | None) -> str | None:
 def _wide(ratio: Ratio) -> str:
     """Format the interval that is too wide.
 
-    It is that of typical steps, or of fast ones if typical ones alone would do.
+    This is the interval of typical steps, or of fast steps if that of typical steps is narrow enough.
     """
     if _below_resolution(ratio) or ratio.fast is None:
         return f"the interval ({ratio_span(ratio.low, ratio.high, ratio.value)} ×)"
@@ -201,7 +201,7 @@ def _below_resolution(ratio: Ratio) -> bool:
 
 
 def _resolution_note(ratio: Ratio) -> str:
-    """Say which differences can't be resolved; empty if this one can, and the doubt is about something else."""
+    """Return a note on differences that are too small to resolve; empty if this one isn't too small."""
     if ratio.resolution is None or not _below_resolution(ratio):
         return ""
     return f"; differences below {_share(ratio.resolution)} can't be resolved"
@@ -258,7 +258,7 @@ def ratio_cell(ratio: Ratio) -> str:
 
 
 def _contradiction_note(ratio: Ratio, base: Result, new: Result, need: Need) -> str:
-    """Add a note if typical steps contradict the throughputs shown next to their ratio."""
+    """Return a note if typical steps contradict the throughputs shown next to their ratio; otherwise empty."""
     rates = [each.metrics.samples_per_s or 0.0 for each in (base, new)]
     contrary = need == "throughput" and (ratio.value - 1) * (rates[1] - rates[0]) < 0
     return " at typical steps, though not by all steps together" if contrary else ""
@@ -301,7 +301,7 @@ def confidence(choice: Decision) -> str:
 def lead_confidence(ratio: Ratio, tail: Tail | None) -> str:
     """Describe in a few words how certain it is that the better of two cases is better.
 
-    ``tail`` is the percentile at which its slow steps are longer, if they are.
+    ``tail`` is the percentile at which its slow steps are longer; None if there is none.
     """
     match ratio.verdict:
         case Verdict.FASTER if tail:
@@ -317,13 +317,13 @@ def lead_confidence(ratio: Ratio, tail: Tail | None) -> str:
 
 
 def costs(result: Result, baseline: Result | None) -> str | None:
-    """List what a case costs beyond its baseline: memory, compile time, results that may differ."""
+    """List the costs of a case relative to its baseline: memory, compile time, results that may differ."""
     found = (_more_memory(result, baseline), _compiling(result), _accuracy(result))
     return ", ".join(part for part in found if part) or None
 
 
 def unverified_note(result: Result) -> str | None:
-    """List the options of a case that weren't certainly applied."""
+    """List the options of a case that weren't applied, or weren't verified as applied."""
     words = {False: "Not applied", None: "Not verified"}
     found = {
         word: [value for value, known in unverified_options(result) if known is state]
@@ -359,7 +359,7 @@ def _over_leader(choice: Decision, kinds: Sequence[str]) -> str:
 
 
 def _round_note(choice: Decision) -> str:
-    """Return a note if the metrics are compared round by round, and not as shown."""
+    """Return a note if the metrics are compared round by round rather than as shown."""
     by_rounds = choice.objective.need in ("steadiness", "energy") and choice.ahead and choice.ahead.bounds
     return " round by round" if by_rounds else ""
 
@@ -374,7 +374,7 @@ def _lead(ahead: Ratio, how: str) -> str:
 
 
 def _behind(ratio: Ratio) -> str:
-    """Describe how far a case is behind one that is this many times as good."""
+    """Describe the lag of a case behind one that is this many times as good."""
     if ratio.value >= FAR or ratio.low is None or ratio.high is None:
         return f"behind by {ratio_with_interval(ratio)}"
     low, middle, high = (percent(1 - 1 / each) for each in (ratio.low, ratio.value, ratio.high))
@@ -411,7 +411,7 @@ def _compiling(result: Result) -> str | None:
 
 
 def _accuracy(result: Result) -> str | None:
-    """Return what the case's answers cost; whether that is measured or not, unless they are identical."""
+    """Describe the measured or possible effect on the case's answers; None if there is none."""
     answered = result.case.comparison
     if answered and answered.verdict:
         return None if answered.verdict == "identical" else answer_note(answered)

@@ -1,7 +1,7 @@
-"""Export of a session as a trace: cases, steps, readings and what happened, on one time axis.
+"""Export of a session as a trace: cases, steps, readings and other events, on one time axis.
 
-The file is read twice: once for what must be known first (machines, outliers, number of steps), and once more
-while the trace is written, so that neither steps nor trace are ever in memory as a whole.
+The file is read twice: once to collect machines, outliers and the number of steps, and again while the trace is
+written. Neither all steps nor the whole trace are ever in memory.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from benchtui.sessions.state.simulation import simulation_note
 from benchtui.sessions.stats.outliers import outliers
 
 MOST_STEPS = 100_000
-"""Default of the number of steps drawn one by one; about 50 MB, which Perfetto opens in seconds."""
+"""Default maximum number of steps drawn one by one: about 50 MB, which Perfetto opens in seconds."""
 STEP_TIMES = (
     "lengths of steps are measured, their starts are not: steps are placed back to back, and each batch of them"
     " ends when it was recorded"
@@ -31,13 +31,13 @@ STEP_TIMES = (
 
 
 class RecordedTrace(msgspec.Struct, frozen=True):
-    """A session and what must be known before its trace can be written."""
+    """A session and the facts required before its trace can be written."""
 
     events: Events
     session: Session
     """State at the end, without steps."""
     steps: int
-    """Number of recorded steps, warm-up and repeated rounds included."""
+    """Number of recorded steps, including warm-up and repeated rounds."""
     index: StepIndex
 
 

@@ -1,4 +1,4 @@
-"""Profiles of explained cases: the operators and kernels of one step, on tracks of their own."""
+"""Profiles of explained cases: the operators and kernels of one step, on separate tracks."""
 
 from collections.abc import Iterator
 
@@ -11,9 +11,9 @@ _Slice = tuple[int, int, int, int]
 
 
 def write_profile(writer: TraceWriter, process: int, name: str, at_us: int, event: Explained) -> bool:
-    """Write the profile of a case as a process, from a time on. Return whether it has a timeline.
+    """Write the profile of a case as a process, starting at a time. Return whether it has a timeline.
 
-    Each case is profiled in a process of its own, later than it was measured: the time says nothing about it.
+    The time has no meaning, because each case is profiled in a separate process after it was measured.
     """
     timeline = event.profile.timeline if event.profile else None
     if timeline is None:
@@ -36,7 +36,7 @@ def write_profile(writer: TraceWriter, process: int, name: str, at_us: int, even
 
 
 def _nested(timeline: Timeline) -> Iterator[_Slice]:
-    """Yield the slices in their order; each ends within the one around it, also where rounding disagrees."""
+    """Yield the slices in order. Each ends within its enclosing slice, even if rounding disagrees."""
     open_ends: dict[int, list[int]] = {}
     columns = zip(timeline.name, timeline.track, timeline.start_ms, timeline.duration_ms, strict=False)
     for place, (name, track, start_ms, duration_ms) in enumerate(columns):

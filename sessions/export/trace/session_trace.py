@@ -1,4 +1,4 @@
-"""Session trace: turns the events of a session into trace events, one by one."""
+"""Session trace: converts the events of a session to trace events, one by one."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -51,16 +51,16 @@ class _Worker(msgspec.Struct):
     steps: Counter[str] = msgspec.field(default_factory=Counter)
     """Number of steps so far by phase."""
     marks: set[str] = msgspec.field(default_factory=set)
-    """Marks written so far: those of the preparation are repeated at the end."""
+    """Marks written so far, because the last event repeats those of the preparation."""
 
     def advance(self, at_s: float) -> int:
-        """Return a time on the track: that of an event, or the end of what is drawn if that is later."""
+        """Return a time on the track: that of an event, or the end of the last slice if that is later."""
         self.at.end_us = max(self.at.end_us, microseconds(at_s))
         return self.at.end_us
 
 
 class SessionTrace:
-    """Writer of the trace events of one session, which are given in order."""
+    """Writer of the trace events of one session, to which events are passed in order."""
 
     def __init__(
         self,
@@ -70,7 +70,10 @@ class SessionTrace:
         merge: int,
         outliers: Mapping[int, np.ndarray],
     ) -> None:
-        """``session`` is in its final state; ``outliers`` are indices of measured steps by case."""
+        """Lay out the tracks.
+
+        ``session`` is in its final state; ``outliers`` are indices of measured steps by case.
+        """
         self._session = session
         self._index = index
         self._writer = writer
@@ -79,7 +82,7 @@ class SessionTrace:
         self._machines = lay_out(session, writer)
         machines = self._machines.values()
         self._processes = SESSION + len(machines) + sum(len(machine.gpus) for machine in machines)
-        """Number of processes that are named."""
+        """Number of named processes."""
         self._workers: dict[int, _Worker] = {}
         self._first_us: dict[int, int] = {}
         """Start of the first measured step by case."""
@@ -257,7 +260,7 @@ class SessionTrace:
             self._writer.instant(track, edges_us[place // self._merge], "outlier", "outlier", wall_ms=wall_ms)
 
     def _profile(self, event: Explained) -> None:
-        """Write a profile, from the first measured step of its case on."""
+        """Write a profile, starting at the first measured step of its case."""
         if event.case >= len(self._session.cases):
             return
         name = self._session.cases[event.case].config.name

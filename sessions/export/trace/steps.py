@@ -1,7 +1,8 @@
 """Steps of a trace: slices with their parts, placed back to back.
 
-The record has the length of each step and the time at which a batch of steps was recorded, right after its last
-step. So a batch is placed to end there, but never before the end of the one before it.
+The session has the length of each step and the time at which a batch of steps was recorded, right after its
+last step. A batch is therefore placed to end at that time, but never starts before the end of the previous
+batch.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -14,7 +15,7 @@ from benchtui.sessions.events import Steps
 from benchtui.sessions.export.trace.writer import LONGEST_S, Track, microseconds
 
 SUMMED = ("tokens", "padded_tokens", "device_ms", "host_ms")
-"""Columns whose sum over several steps has a meaning."""
+"""Columns whose sum over several steps is meaningful."""
 
 
 class StepBatch(msgspec.Struct, frozen=True):
@@ -37,11 +38,11 @@ class StepBatch(msgspec.Struct, frozen=True):
         return [begin_us, *ends_us[self.merge - 1 :: self.merge].tolist(), *self._rest(ends_us)]
 
     def _rest(self, ends_us: np.ndarray) -> list[int]:
-        """Return the end of a last slice with fewer steps."""
+        """Return the end of the last slice if it has fewer steps; otherwise nothing."""
         return [int(ends_us[-1])] if len(ends_us) % self.merge else []
 
     def encoded(self, track: Track, edges_us: Sequence[int]) -> Iterator[bytes]:
-        """Yield a slice for each step, or for several, and in it one for each part."""
+        """Yield a slice for each step or several merged ones, with a nested slice for each part."""
         head = f'"pid":{track.process},"tid":{track.thread}'
         names = [_text(name) for name in self.steps.parts_ms]
         parts_us = self._parts_us()
@@ -61,7 +62,7 @@ class StepBatch(msgspec.Struct, frozen=True):
                 )
 
     def _name(self, number: int) -> str:
-        """Return name and category of the slice that begins with a step."""
+        """Return the name and category of the slice that begins with a step."""
         last = min(number + self.merge, self.first + len(self.steps.wall_ms))
         kind = "warm-up step" if self.steps.phase == "warmup" else "step"
         if any(each in self.compiling for each in range(number, last)):
@@ -69,7 +70,7 @@ class StepBatch(msgspec.Struct, frozen=True):
         return f'"{kind}{"s" if self.merge > 1 else ""}","cat":"{self.steps.phase}"'
 
     def _parts_us(self) -> list[list[int]]:
-        """Return for each slice the end of each part, from the slice's start, with a leading 0."""
+        """Return the end of each part per slice, relative to the slice's start, with a leading 0."""
         starts = self._starts()
         columns = [np.add.reduceat(_column(each), starts) for each in self.steps.parts_ms.values()]
         ends = np.cumsum([np.zeros(len(starts)), *columns], axis=0) * 1000
@@ -79,7 +80,7 @@ class StepBatch(msgspec.Struct, frozen=True):
         return np.arange(0, len(self.steps.wall_ms), self.merge)
 
     def _arguments(self, numbers: range) -> list[str]:
-        """Return what is known of each slice, as JSON."""
+        """Return the arguments of each slice, as JSON."""
         starts = self._starts()
         columns: dict[str, list[Any]] = {"step": list(numbers), "round": [self.steps.round] * len(starts)}
         if self.merge > 1:
@@ -97,12 +98,12 @@ class StepBatch(msgspec.Struct, frozen=True):
 
 
 def _column(values: Sequence[float]) -> np.ndarray:
-    """Return numbers as floats, whose sums don't overflow."""
+    """Return numbers as floats, because sums of integers could overflow."""
     return np.asarray(values, dtype=float)
 
 
 def _number(value: float | None) -> str:
-    """Return a number as JSON, without the digits that are noise of a sum."""
+    """Return a number as JSON, without the digits that are rounding errors of a sum."""
     return "null" if value is None else f"{value:.15g}"
 
 

@@ -19,7 +19,7 @@ DISTURBANCES = 1
 
 
 class WorkerTrack(msgspec.Struct):
-    """Track of one worker at a time."""
+    """Track that shows one worker at a time."""
 
     track: Track
     free: bool = True
@@ -41,7 +41,7 @@ class MachineTracks:
         self._workers: dict[str, list[WorkerTrack]] = {}
 
     def worker(self, device: str) -> WorkerTrack:
-        """Return a free track for a worker on a device, a new one if all are in use."""
+        """Return a free track for a worker on a device; a new one if all are in use."""
         tracks = self._workers.setdefault(device, [])
         found = next((each for each in tracks if each.free), None)
         if found is None:
@@ -55,7 +55,7 @@ class MachineTracks:
 
 
 def lay_out(session: Session, writer: TraceWriter) -> dict[str | None, MachineTracks]:
-    """Name all processes but the workers, and write the throttling of the GPUs.
+    """Name all processes and tracks except those of workers, and write the throttling of the GPUs.
 
     Returns:
         The tracks of each machine by the name of its node; None for the engine's machine.

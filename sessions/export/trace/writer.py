@@ -16,34 +16,34 @@ Arguments = dict[str, Any]
 
 
 class Track(msgspec.Struct, frozen=True):
-    """Row of a viewer: a thread of a process, both numbered by us."""
+    """Row in a trace viewer: a thread of a process. Both numbers are assigned here, not by the system."""
 
     process: int
     thread: int
 
 
 LONGEST_S = 1e9
-"""Latest time in a trace, about 30 years: far from where microseconds lose precision."""
+"""Latest time in a trace, about 30 years. Microseconds lose precision only far beyond it."""
 
 
 def microseconds(at_s: float) -> int:
-    """Convert session time in seconds to the trace's clock. Raises BenchtuiError beyond any real time."""
+    """Convert session time in seconds to the trace's clock. Raises BenchtuiError above ``LONGEST_S``."""
     if at_s > LONGEST_S:
         raise BenchtuiError(f"{at_s:g} s is too long for a trace, whose times end at {LONGEST_S:g} s")
     return round(at_s * 1e6)
 
 
 class TraceWriter:
-    """Writer of a trace. Slices of a track must be written in order, outer ones before those inside them."""
+    """Writer of a trace. Slices of a track must be written in order, outer ones before inner ones."""
 
     def __init__(self, out: IO[bytes], facts: Arguments) -> None:
-        """Write the head. ``facts`` are about the whole trace."""
+        """Write the header. ``facts`` is the metadata of the whole trace."""
         self._out = out
         self._separator = b""
         out.write(b'{"displayTimeUnit":"ms","otherData":' + msgspec.json.encode(facts) + b',"traceEvents":[\n')
 
     def close(self) -> None:
-        """Write the end."""
+        """Write the footer."""
         self._out.write(b"\n]}\n")
 
     def name_process(self, process: int, name: str, labels: str = "") -> None:
@@ -63,23 +63,23 @@ class TraceWriter:
         self._event("B", track, at_us, {"name": name, "cat": category} | _with_arguments(arguments))
 
     def end(self, track: Track, at_us: int) -> None:
-        """End the newest slice of the track that was begun and not ended."""
+        """End the newest open slice of the track."""
         self._event("E", track, at_us, {})
 
     def slice(
         self, track: Track, span_us: tuple[int, int], name: str, category: str, /, **arguments: object
     ) -> None:
-        """Write a whole slice, from start to end."""
+        """Write a complete slice, with start and end."""
         start_us, end_us = span_us
         fields = {"dur": end_us - start_us, "name": name, "cat": category}
         self._event("X", track, start_us, fields | _with_arguments(arguments))
 
     def instant(self, track: Track, at_us: int, name: str, category: str, /, **arguments: object) -> None:
-        """Write an event without length."""
+        """Write an event without a duration."""
         self._event("i", track, at_us, {"name": name, "cat": category, "s": "t"} | _with_arguments(arguments))
 
     def counter(self, process: int, at_us: int, name: str, value: float) -> None:
-        """Write the value of a counter of a process from now on."""
+        """Write the value of a process's counter from a time on."""
         self._event("C", Track(process, 0), at_us, {"name": name, "args": {"value": value}})
 
     def write(self, events: Iterable[bytes]) -> None:
@@ -98,6 +98,6 @@ class TraceWriter:
 
 
 def _with_arguments(arguments: Arguments) -> Arguments:
-    """Return the field for arguments that are known, if any."""
+    """Return the field with the known arguments; empty if there are none."""
     known = {name: value for name, value in arguments.items() if value not in (None, (), {})}
     return {"args": known} if known else {}

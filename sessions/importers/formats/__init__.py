@@ -1,1 +1,1 @@
-"""Formats of other tools: one module reads the results of each."""
+"""Formats of other tools, with one module per tool."""

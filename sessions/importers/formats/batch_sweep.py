@@ -3,16 +3,16 @@
 Each line has one of two forms. The runner itself (``src/runner.py`` and ``src/metrics`` of
 NayanaChandrika99/distilbert-benchmark) nests metrics, machine and model as objects: ``metrics``,
 ``system_info``, ``model_info``. It measures a sequence classifier that it never compiles, on rows padded to
-their full length. Memory is in MiB, on a GPU that of the whole device as the driver sees it. The standard
-deviation is that of a population. Power and energy are those of additional batches. Tables that are computed
-from it (``batch_sweep_tables``) have the same units.
+their full length. Memory is in MiB; on a GPU it is that of the whole device, as the driver reports it. The
+standard deviation is that of a population. Power and energy are those of additional batches. Tables computed
+from such results (``batch_sweep_tables``) have the same units.
 
 The flat form has the keys of those metrics next to ``device`` and ``batch_size``. ``throughput_mean`` is in
-samples/s. ``cpu_memory_mb_max`` is the worker's peak; ``gpu_memory_mb_max`` is taken as the peak that tensors
-allocated.
+samples/s. ``cpu_memory_mb_max`` is the worker's peak; ``gpu_memory_mb_max`` is interpreted as the peak
+allocated by tensors.
 
-A ``mixed_precision`` of true requests autocast to fp16, torch's default on CUDA. Whether it was applied isn't
-known.
+A ``mixed_precision`` of true requests autocast to fp16, torch's default on CUDA. Whether it was applied is
+unknown.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -55,7 +55,7 @@ _AUTOCAST_NOTE = "mixed precision: the published runner sets up autocast but nev
 _SHARED = ("dataset", "split", "warmup_runs")
 """Keys that describe the file as a whole, if all lines agree on them."""
 _QUOTED_FIELDS = ("smoke_test",)
-"""Keys without a field in a session, whose values are quoted in a note."""
+"""Keys without a corresponding field in a session. Their values are quoted in a note."""
 
 
 class _Statistics(msgspec.Struct, kw_only=True):
@@ -110,7 +110,7 @@ class _ModelInfo(msgspec.Struct):
 
 
 class _Line(msgspec.Struct, kw_only=True):
-    """Fields of a case that both forms have."""
+    """Fields of a case in both forms."""
 
     device: str
     batch_size: Size
@@ -151,7 +151,7 @@ class _Row(msgspec.Struct, frozen=True):
 
     @property
     def of_runner(self) -> bool:
-        """Whether the runner's own conventions hold: its units, and that it never compiles."""
+        """Whether the runner's conventions apply: its units, and no compilation."""
         return isinstance(self.line, (_Nested, _TableLine))
 
     @property
@@ -167,7 +167,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 _REPEATED = ("metrics.device", "metrics.batch_size", "metrics.warmup_runs")
-"""Fields inside a nested line that repeat others of it."""
+"""Fields of a nested line that repeat other fields of the same line."""
 _OTHER_DEVICE = {True: ("gpu_avg_power_w", "gpu_energy_j"), False: ("cpu_avg_power_w", "cpu_energy_j")}
 """Metrics of the device that a case did not run on, by whether it ran on the CPU."""
 
@@ -241,7 +241,7 @@ def _values(lines: Sequence[_Nested], *names: str) -> set[tuple[object, ...]]:
 
 
 def _unlike_notes(lines: Sequence[_Nested]) -> Iterator[str]:
-    """Name the keys that should be those of the whole file and differ between lines."""
+    """Yield a note for each key that describes the whole file but differs between lines."""
     yield from (f"{name}: differs between lines; ignored" for name in _SHARED if len(_values(lines, name)) > 1)
 
 
@@ -251,7 +251,7 @@ def _common_warmup(lines: Sequence[_Nested]) -> int:
 
 
 def _common_dataset(lines: Sequence[_Nested]) -> str:
-    """Return the dataset of all lines as a sweep names it: ``repository:configuration:split``."""
+    """Return the dataset of all lines in the syntax of a sweep: ``repository:configuration:split``."""
     if len(_values(lines, "dataset", "split")) != 1:
         return UNKNOWN
     line = lines[0]

@@ -1,9 +1,9 @@
 """CSV tables that the analysis of the batch-sweep runner writes, as lines in the runner's flat form.
 
 ``src/analysis/analyze_nested_metrics.py`` of NayanaChandrika99/distilbert-benchmark writes three: batch sizes,
-CPU against GPU, and mixed against regular precision. The last two have two cases in a row. None says which
-sequence length was measured. The runner samples GPU memory only for cases on a GPU, so that a table with GPU
-memory is of one.
+CPU against GPU, and mixed against regular precision. Each row of the last two describes two cases. None states
+the measured sequence length. The runner samples GPU memory only for cases on a GPU, so a table with GPU memory
+is about a GPU.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ DERIVED = (
 
 
 class _Case(msgspec.Struct, frozen=True):
-    """A case in a row of a table: where its figures are, and the options that the column names imply."""
+    """A case in a row of a table: the columns of its results, and the options that the column names imply."""
 
     latency_ms: str
     throughput: str
@@ -61,7 +61,7 @@ def keys(text: str) -> set[str]:
 
 
 def required(text: str) -> tuple[str, ...]:
-    """Return the required columns of the table that a text comes nearest to."""
+    """Return the required columns of the table that a text resembles most."""
     there = keys(text)
     return max(_TABLES, key=lambda columns: len(there.intersection(columns)))
 

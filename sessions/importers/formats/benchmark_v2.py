@@ -1,10 +1,10 @@
 """Importer for transformers' ``benchmark_v2``: one case per configuration, one step per generation of a batch.
 
-Files are those of ``benchmark_results/`` (an object by hash of the configuration) and the lines that the
-runner uploads to the hub. Times are in seconds. As in ``framework/data_classes.py``, the time to the first
-token is that of the batch's first request, and the inter-token latency is the mean between the first and the
-last timestamp of a generation, the end of which counts as one. Device and type of the weights are constants of
-the code that aren't in the file, so they are unknown.
+Files are those of ``benchmark_results/`` (an object by hash of the configuration) and the lines that the runner
+uploads to the hub. Times are in seconds. As in ``framework/data_classes.py``, the time to the first token is
+that of the batch's first request, and the inter-token latency is the mean between the first and the last
+timestamp of a generation, including its end. The device and the dtype of the weights are constants in that code
+and not in the file, so they are unknown.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,9 +37,9 @@ MB_IN_MIB, MB_IN_GIB = 2**20 / 1e6, 2**30 / 1e6
 
 _HASH = "benchmark_config_hash"
 _IN_NAME = ("config.name", "config.gpu_monitoring", "config.measurement_iterations")
-"""Settings of the measurement, and a name made from the others."""
+"""Settings of the measurement, and a name composed of the other settings."""
 _DERIVED = ("measurements.timestamps", "measurements.shape_and_decoded_outputs", "metadata.success", _HASH)
-"""Fields behind the times, and the generated texts."""
+"""Fields that the times are derived from, and the generated texts."""
 _ATTENTIONS = {"flash_attention_2": "flash", "flash_attention_3": "flash3", "flex_attention": "flex"}
 _KERNELS = {"math": "math", "flash_attention": "flash", "efficient_attention": "efficient"}
 _BATCHING_NOTE = "continuous batching: the time to the first token is that of the batch's first request"
@@ -114,7 +114,7 @@ def parse(text: str, path: Path) -> Imported:
 
 
 def _entries(text: str, where: str) -> list[tuple[str, object]]:
-    """Return each result with its place: of an object by hash, or one a line."""
+    """Return each result with its place, from an object by hash or from JSON lines."""
     whole = try_parse_json(text)
     if not isinstance(whole, dict) or set(REQUIRED) <= set(whole):
         return parse_json_lines(text, where)
@@ -135,7 +135,7 @@ def _measurement(result: _Result) -> Measurement:
 
 
 def _parts_ms(times: _Measurements, new_tokens: int) -> dict[str, list[float]]:
-    """Return prefill and decode of each generation, as far as the file has them for all."""
+    """Return prefill and decode of each generation, without a part that the file lacks for any generation."""
     columns: dict[str, tuple[Sequence[float | None], int]] = {
         "prefill": (times.time_to_first_token, 1),
         "decode": (times.inter_token_latency, new_tokens - 1),
@@ -148,7 +148,7 @@ def _parts_ms(times: _Measurements, new_tokens: int) -> dict[str, list[float]]:
 
 
 def _options(config: _Configuration) -> Config:
-    """Return the options of a case, with those that a session lacks in a label."""
+    """Return the options of a case. Options that a session lacks go into a label."""
     attention = _attention(config)
     options = Config(
         device=UNKNOWN,
@@ -172,7 +172,7 @@ def _options(config: _Configuration) -> Config:
 
 
 def _attention(config: _Configuration) -> str:
-    """Return the attention in a sweep's words, such as ``sdpa-math``."""
+    """Return the attention in the syntax of a sweep, such as ``sdpa-math``."""
     name = _ATTENTIONS.get(config.attn_implementation, config.attn_implementation)
     if name != "sdpa" or config.sdpa_backend is None:
         return visible(name, LONGEST_VALUE)

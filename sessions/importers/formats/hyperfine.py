@@ -1,7 +1,7 @@
 """Importer for hyperfine's ``--export-json``: one case per command, one step per run, times in seconds.
 
-Nothing is said about a command's samples, tokens or device. User plus system time over wall time is the number
-of processors it used.
+The file doesn't state a command's samples, tokens or device. User plus system time over wall time is the number
+of processors that it used.
 """
 
 from collections.abc import Iterator
@@ -87,7 +87,7 @@ def _measurement(result: _Result) -> Measurement:
 
 
 def _words(result: _Result) -> Iterator[str]:
-    """Yield the command and its parameters, which a custom command name need not include."""
+    """Yield the command and its parameters, because a custom command name may not include them."""
     yield result.command
     yield from (f"{name}={value}" for name, value in result.parameters.items())
 

@@ -1,9 +1,9 @@
 """Importer for llama-bench's ``-o json`` and ``-o jsonl``: one case per test, one step per repetition.
 
-Times are in nanoseconds. A test has options of its own (GPU layers, cache type, batch in tokens), so a case is
-named in llama-bench's terms: the model, the test as in its table (``pp512``, ``tg128``), and the options that
-differ. Options shared by all tests are listed once, in a note. Tests are compared with the same test only:
-prompt processing and generation are different work.
+Times are in nanoseconds. A test has options that a session lacks (GPU layers, cache type, batch in tokens), so
+a case is named in llama-bench's terms: the model, the test as in its table (``pp512``, ``tg128``), and the
+options that differ. Options shared by all tests are listed once, in a note. A test is compared only with the
+same test, because prompt processing and generation are different work.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

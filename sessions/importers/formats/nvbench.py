@@ -1,9 +1,9 @@
 """Importer for NVBench's ``--json``: one case per state, which is a benchmark with values of its axes on a GPU.
 
-Times are in seconds, written as text. A step is one cold run, with an empty cache: its mean over the samples,
-by CUDA events, or by the host's clock for benchmarks without a GPU. NVBench's noise is the relative standard
-deviation of a sample. The samples themselves are in binary files (``--jsonbin``), which aren't read. Only
-states with the same values of the axes do the same work.
+Times are in seconds, written as text. A step is one cold run, with an empty cache: the mean over the samples,
+timed by CUDA events, or by the host's clock for benchmarks without a GPU. NVBench's noise is the relative
+standard deviation of a sample. The samples themselves are in binary files (``--jsonbin``), which aren't read.
+Only states with the same axis values do the same work.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ REQUIRED = ("benchmarks", "devices", "states")
 """Required keys: of the file, and of a benchmark."""
 COLD, BATCH = "nv/cold/time/gpu", "nv/batch/time/gpu"
 TIMES = {COLD: "nv/cold/sample_size", "nv/cpu_only/time/cpu": "nv/cpu_only/sample_size"}
-"""Prefixes of the times that may be those of a step, with the number of samples."""
+"""Tag prefixes of the times that can be step times, with the tag of the number of samples."""
 
 _Device = Annotated[int, msgspec.Meta(ge=0, le=9999)]
 _SETTINGS = tuple(
@@ -43,7 +43,7 @@ _SETTINGS = tuple(
         *("run_once", "disable_blocking_kernel", "is_cpu_only"),
     )
 )
-"""Settings of the measurement, and what the name of a state includes."""
+"""Settings of the measurement, and fields included in the name of a state."""
 
 
 class _Datum(msgspec.Struct):
@@ -65,7 +65,7 @@ class _State(msgspec.Struct):
 
     @property
     def axes(self) -> str:
-        """Name without the device: what states of the same work have in common."""
+        """Name without the device, shared by all states of the same work."""
         return " ".join(word for word in self.name.split() if word != f"Device={self.device}")
 
 
@@ -100,7 +100,7 @@ class _File(msgspec.Struct):
 
 
 class _Value(msgspec.Struct):
-    """Value of a summary as a number, which the file has as text."""
+    """Value of a summary as a number, which the file contains as text."""
 
     value: Any
 
@@ -196,7 +196,7 @@ def _host(file: _File) -> Host:
 
 
 def _time_notes(states: Sequence[tuple[str, _State]]) -> Iterator[str]:
-    """Yield how steps were timed."""
+    """Yield a note on how steps were timed."""
     if any(f"{COLD}/mean" in _values(state) for _, state in states):
         yield "a step is a cold run, timed by CUDA events; times of the host and of batches aren't imported"
 

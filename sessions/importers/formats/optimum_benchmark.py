@@ -1,9 +1,9 @@
-"""Importer for optimum-benchmark: ``benchmark.json``, which has the configuration, or its report alone.
+"""Importer for optimum-benchmark: ``benchmark.json``, or ``benchmark_report.json`` without configuration.
 
-The report alone is ``benchmark_report.json``. As of version 0.6, latencies are lists of seconds, memory is in
-10**6 bytes, and energy in kWh per call. On CUDA, timing uses events, so a step is device time. The first call
-before the warm-up becomes the warm-up step here, because it is the one that compiles. Energy is that of the GPU
-on CUDA, else of the processor.
+As of version 0.6, latencies are lists of seconds, memory is in 10**6 bytes, and energy in kWh per call. On
+CUDA, timing uses events, so a step is device time. The first call before the warm-up becomes the warm-up step
+here, because it is the one that compiles. Energy is that of the GPU on CUDA, and otherwise that of the
+processor.
 
 Generation is measured as ``prefill`` and ``decode``. Their rates are samples/s and tokens/s over the mean time
 (``scenarios/inference/scenario.py``), so batch size and number of new tokens can be derived from them without a
@@ -50,7 +50,7 @@ _FIRST = {
 _PARTS = ("prefill", "decode")
 """Targets that together form a generation."""
 _DERIVED = ("latency.", "efficiency")
-"""Fields of a target that follow from its latencies and energy."""
+"""Fields of a target that can be derived from its latencies and energy."""
 _IRRELEVANT = (
     *("config.backend._target_", "config.scenario._target_", "config.print_report", "config.log_report"),
     *("config.environment.system", "config.environment.machine", "config.environment.processor"),
@@ -286,7 +286,7 @@ def _steps(targets: Mapping[str, _Target], where: str) -> tuple[str, dict[str, l
 
 
 def _parts(targets: Mapping[str, _Target]) -> dict[str, _Target]:
-    """Return prefill and decode, if every generation has one of each. Else empty."""
+    """Return prefill and decode if every generation has one of each; otherwise nothing."""
     parts = {name: targets[name] for name in _PARTS if name in targets}
     amounts = [len(_times_ms(target)) for target in parts.values()]
     return parts if len(amounts) == len(_PARTS) and amounts[0] and len(set(amounts)) == 1 else {}
@@ -297,7 +297,7 @@ def _times_ms(target: _Target) -> list[float]:
 
 
 def _options(config: _Configuration | None, target: str, samples: int | None) -> Config:
-    """Return the options that are configured. Without a configuration, only the target is known."""
+    """Return the configured options. Without a configuration, only the target is known."""
     if config is None:
         return Config(
             device=UNKNOWN,
@@ -349,7 +349,7 @@ def _precision(backend: _Backend) -> str:
 
 
 def _samples(config: _Configuration | None, target: _Target, name: str) -> int | None:
-    """Return samples per step: None for the configured batch size, else derived from a rate, 0 if unknown."""
+    """Return samples per step: None for the configured batch size, or derived from a rate; 0 if unknown."""
     if config and config.scenario.input_shapes.batch_size:
         return None
     amount = _volume(target, "samples/s")
@@ -367,7 +367,7 @@ def _volume(target: _Target | None, unit: str) -> float | None:
 def _new_tokens(
     config: _Configuration | None, targets: Mapping[str, _Target], samples: int | None
 ) -> int | None:
-    """Return tokens generated per sample: as configured, or one plus those decoded. None if unknown."""
+    """Return tokens generated per sample: as configured, or one plus the decoded ones. None if unknown."""
     configured = config.scenario.generate_kwargs.get("max_new_tokens") if config else None
     if isinstance(configured, int) and 0 < configured < MOST_NEW_TOKENS:
         return configured

@@ -1,8 +1,8 @@
 """Importer for pyperf's JSON: one case per benchmark, one round per process, one step per value.
 
 A value is the mean of all loops of a run, in seconds. Runs without values only calibrate the number of loops.
-Metadata may be of the file, of a benchmark or of a run. pyperf compares a benchmark only with that of the same
-name in another file, so each is a group of its own.
+Metadata may belong to the file, a benchmark or a run. pyperf compares a benchmark only with that of the same
+name in another file, so each is a separate group.
 """
 
 from collections.abc import Iterable, Iterator
@@ -94,7 +94,7 @@ def parse(text: str, path: Path) -> Imported:
 
 
 def _measurements(suite: _Suite, benchmark: _Benchmark) -> Iterator[Measurement]:
-    """Yield a measurement for each process that measured."""
+    """Yield a measurement for each process with values."""
     name = _name(suite, benchmark)
     shared = benchmark.metadata.mem_max_rss
     for run in benchmark.runs:
@@ -127,14 +127,14 @@ def _other_units(suite: _Suite) -> tuple[str, ...]:
 
 
 def _loops(suite: _Suite, benchmark: _Benchmark, run: _Run) -> int:
-    """Return how often the benchmark's code ran for a value."""
+    """Return the number of times that the benchmark's code ran per value."""
     levels = (run.metadata, benchmark.metadata, suite.metadata)
     outer = next((each.loops for each in levels if each.loops), 1)
     return outer * next((each.inner_loops for each in levels if each.inner_loops), 1)
 
 
 def _moment(date: str) -> tuple[bool, str]:
-    """Return a key that sorts text that isn't a date last."""
+    """Return a sort key that puts text other than dates last."""
     try:
         return False, datetime.fromisoformat(date).isoformat()
     except ValueError:
@@ -142,7 +142,7 @@ def _moment(date: str) -> tuple[bool, str]:
 
 
 def _host(levels: Iterable[_Metadata]) -> Host:
-    """Return the machine, each fact from the first metadata that has it."""
+    """Return the machine, with each fact from the first metadata that has it."""
     known = list(levels)
 
     def first(field: str) -> str | None:

@@ -1,7 +1,8 @@
 """Importer for pytest-benchmark's ``--benchmark-json``: one case per test, one step per round.
 
 A time is the mean of a round's iterations, in seconds. A file saved without ``--benchmark-save-data`` has
-statistics only. pytest-benchmark compares the tests of a group; a test without one is a group of its own here.
+statistics only. pytest-benchmark compares the tests of a group; a test without one becomes a separate group
+here.
 """
 
 from collections import Counter
@@ -143,7 +144,7 @@ def _host(file: _File) -> Host:
 
 
 def _commit_note(commit: _Commit) -> Iterator[str]:
-    """Yield which commit was measured, if the file says so."""
+    """Yield a note with the measured commit, if the file states it."""
     if commit.id and commit.id not in _NO_COMMIT:
         named = commit.branch and not commit.branch.startswith("(")
         branch = f" of {visible(commit.branch or '', LONGEST_VALUE)}" if named else ""
@@ -152,7 +153,7 @@ def _commit_note(commit: _Commit) -> Iterator[str]:
 
 
 def _ignored_fields(value: object, tests: Sequence[_Test]) -> Iterator[str]:
-    """Yield the names of ignored fields, but for those that follow from the times or the name."""
+    """Yield the names of ignored fields, except those derived from the times or included in the name."""
     known = (*_IN_NAME, *(_DERIVED if all(test.stats.data for test in tests) else ()))
     return (place for place in unknown_fields(value, _File) if not _is_one_of(place, known))
 

@@ -1,12 +1,12 @@
 """Importer for measurements of ``torch.utils.benchmark`` written as JSON: one case per measurement.
 
-PyTorch itself writes pickles, which can run any code and are never read here. A ``Measurement`` is a dataclass,
-so this writes it as JSON::
+PyTorch itself writes pickles, which can execute arbitrary code and are never read here. A ``Measurement`` is a
+dataclass, so this writes it as JSON::
 
     json.dump([dataclasses.asdict(each) for each in measurements], file)
 
 ``raw_times`` are the seconds of ``number_per_run`` runs of the statement, so a step here is their mean.
-PyTorch's ``Compare`` sets measurements of the same label and sub-label side by side.
+PyTorch's ``Compare`` compares measurements with the same label and sub-label.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ class _Task(msgspec.Struct):
 
     @property
     def group(self) -> str:
-        """Label (else the statement) and sub-label: what ``Compare`` sets side by side."""
+        """Label, or else the statement, and sub-label. ``Compare`` compares measurements that share them."""
         return _joined(self.label or self.stmt, self.sub_label)
 
 
@@ -87,7 +87,7 @@ def _measurement(each: _Measurement, several_threads: bool) -> Measurement:
 
 
 def _joined(*parts: str | None) -> str:
-    """Join the parts that aren't empty, a statement of several lines on one."""
+    """Join the non-empty parts, with a multi-line statement on one line."""
     return " ".join(" ".join(part.split()) for part in parts if part)
 
 

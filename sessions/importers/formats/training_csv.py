@@ -1,10 +1,10 @@
-"""Importer for CSV tables of training runs: one row per run, with means over its steps but no steps.
+"""Importer for CSV tables of training runs: one row per run, with means over its steps but no individual steps.
 
-Two scripts of MiladKetabGhale/LLM_Cybersecurity_Summarizer write them (``Performance_Engineering``), without
-a warm-up: a mean includes the first step, in which ``torch.compile`` compiles. In both, a precision of fp16 is
+Two scripts of MiladKetabGhale/LLM_Cybersecurity_Summarizer write them (``Performance_Engineering``), without a
+warm-up: a mean includes the first step, in which ``torch.compile`` compiles. In both, a precision of fp16 is
 autocast with a GradScaler (``amp-fp16`` here), ``tokens_per_sec`` includes padding, ``max_vram`` is the peak
-that tensors allocated, in 10**6 bytes, and ``compile_warmup_time`` is the time of calling ``torch.compile``,
-which compiles nothing yet.
+allocated by tensors, in 10**6 bytes, and ``compile_warmup_time`` is the time of the call to ``torch.compile``,
+which doesn't compile yet.
 
 - ``benchmark_performance_gpt2_v2.py`` times every step (``avg_step_time``). The compile mode is part of the
   run's name: ``def``, ``ro`` or ``ma``.
@@ -116,7 +116,7 @@ def keys(text: str) -> set[str]:
 
 
 def required(text: str) -> tuple[str, ...]:
-    """Return the required columns of the form that a table has."""
+    """Return the required columns of a table's form."""
     return LOOP_COLUMNS if "total_time" in keys(text) else COLUMNS
 
 

@@ -19,7 +19,7 @@ VERDICTS = (
 
 
 def caveats(compared: SessionComparison) -> list[Finding]:
-    """Return the caveats of every session, those that several share once, and the cases without a pair."""
+    """Return the caveats of all sessions, without duplicates, and the cases without a pair."""
     found: dict[Finding, list[str]] = {}
     varying = varied(case.config for side in compared.sides for case in side.session.cases)
     for letter, side in lettered(compared.sides):
@@ -68,7 +68,7 @@ def _only(against: PairwiseComparison, cases: tuple[CaseState, ...]) -> str:
 
 
 def limitations(compared: SessionComparison) -> list[str]:
-    """Describe what the comparison can't show, and what its verdicts mean."""
+    """Describe the limitations of the comparison and the meaning of its verdicts."""
     found = [_attribution(compared), _sources(compared), _accuracy(compared)]
     spread = (
         "Intervals cover steps, fresh processes, and an assumed spread of"

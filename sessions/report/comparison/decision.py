@@ -1,4 +1,4 @@
-"""Decision of a comparison: which session's setup to run, how sure that is, and the best case for each need."""
+"""Decision of a comparison: the setup to run, with its certainty, and the best case for each need."""
 
 from collections.abc import Iterator, Sequence
 from math import log
@@ -60,7 +60,7 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def sentences(compared: SessionComparison) -> list[str]:
-    """Describe which setup to run and why: the verdicts, what differs, and what isn't settled."""
+    """Describe which setup to run and why: verdicts, differences, and unsettled cases."""
     against = compared.against
     setups = [setup_sentence(each) for each in against]
     if len(setups) > MOST_SENTENCES:
@@ -107,7 +107,7 @@ def _undecided(against: PairwiseComparison, rows: Sequence[AlignedCase]) -> str:
 
 
 def _if_they_hold(against: PairwiseComparison, rows: Sequence[AlignedCase]) -> str:
-    """Say which setup to run by the ratios alone; empty if they disagree."""
+    """Recommend a setup by the ratios alone; empty if they disagree."""
     values = [row.ratio.value for row in rows if row.ratio]
     if min(values) > 1:
         return f" If these figures hold, run {against.new_letter}."
@@ -167,7 +167,7 @@ def _candidates(sides: Sequence[ComparedSession], objective: Objective) -> Itera
 
 
 def _comparable(need: Need, found: Sequence[Candidate]) -> bool:
-    """Return whether the cases have the same kind of figure: memory and energy differ by kind of device."""
+    """Return whether the metrics of these cases are comparable. Memory and energy differ by kind of device."""
     return need in ("throughput", "latency") or len({_on_cpu(each.result) for each in found}) == 1
 
 
@@ -180,7 +180,7 @@ def _choice(need: Need, tokens: str, found: Sequence[Candidate], varying: tuple[
     ahead = _ahead(need, second, best)
     if (
         ahead.verdict is Verdict.SLOWER
-    ):  # all steps together and typical steps disagree; verdicts are on the latter
+    ):  # totals and typical steps disagree, and the verdict is about the latter
         best, second, ahead = second, best, _ahead(need, best, second)
     return Choice(need, tokens, best, second, ahead, varying)
 

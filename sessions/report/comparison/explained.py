@@ -1,4 +1,4 @@
-"""Cases that are explained in both sessions: what makes up the difference between their steps."""
+"""Cases that are explained in both sessions: the difference between their steps, by family."""
 
 from benchtui.sessions.compare.align import LETTERS, PairwiseComparison
 from benchtui.sessions.explain.cases import explained_cases
@@ -7,7 +7,7 @@ from benchtui.sessions.report.explain import MOST_CASES, ExplainedBlock, differe
 
 
 def explained(against: PairwiseComparison) -> list[ExplainedBlock]:
-    """Return a block for each case with a profile in both sessions, up to the limit of a report."""
+    """Return a block for each case with a profile in both sessions, up to ``MOST_CASES``."""
     base, new = (
         {each.case.index: each for each in explained_cases(side.session)}
         for side in (against.base, against.new)

@@ -27,7 +27,7 @@ Pairs = Sequence[tuple[AlignedCase, Comparison]]
 
 
 def interpretation(compared: SessionComparison, choices: Sequence[Choice]) -> list[Finding]:
-    """Return a finding for each quantity that both sessions of a pair have, and what to do next."""
+    """Return a finding for each quantity of each pair of sessions, and a recommendation."""
     several = len(compared.against) > 1
     found = [
         Finding(f"{lead}, {against.new_letter} against A" if several else lead, text)
@@ -196,7 +196,7 @@ def _run(found: Choice) -> str:
 
 
 def _next(compared: SessionComparison) -> str | None:
-    """Say what would settle the unsure cases."""
+    """Describe what would settle the unsure cases."""
     ratios = [
         row.ratio
         for against in compared.against

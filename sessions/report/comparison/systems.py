@@ -1,4 +1,4 @@
-"""Systems of a comparison side by side, what differs between them, and what the sessions don't record."""
+"""Systems of a comparison side by side, with their differences and unrecorded facts."""
 
 from benchtui.sessions.compare.align import PairwiseComparison, SessionComparison
 from benchtui.sessions.compare.environment_diff import UNCOMPARED, Difference, missing_groups
@@ -11,7 +11,7 @@ from benchtui.sessions.text.formatting import listed
 from benchtui.sessions.text.tables import Table
 
 LONGEST_VALUE = 24
-"""Maximum length of values that a sentence repeats; it only names what has longer ones."""
+"""Maximum length of a value in a sentence. Facts with longer values are only named."""
 BOTH = 2
 
 
@@ -54,7 +54,7 @@ def _titles(compared: SessionComparison) -> list[str]:
 
 
 def no_differences_text(compared: SessionComparison) -> str:
-    """Describe what is the same and what the sessions don't record, if nothing differs."""
+    """Describe the common and the unrecorded facts of sessions without differences."""
     unsaid_by = unrecorded_text(compared)
     if not unsaid_by:
         return "Same machine, same software, same workload, same settings."
@@ -77,7 +77,7 @@ def _missing(session: Session) -> str:
 
 
 def difference_sentence(compared: SessionComparison, against: PairwiseComparison) -> str:
-    """Describe in what a session differs from the base: options ignored to match cases first."""
+    """Describe the differences between a session and the base: options ignored to match cases first."""
     place = compared.against.index(against) + 1
     apart = [each for each in compared.differences if each.values[0] != each.values[place]]
     first = [each for each in apart if each.what in against.ignored]
@@ -99,7 +99,7 @@ def _lower(label: str) -> str:
 
 
 def pairing(against: PairwiseComparison) -> str:
-    """Say which options were ignored to match cases; empty if none were."""
+    """Name the options that were ignored to match cases; empty if none were."""
     each = [f"{option}: {_one(against, option)}" for option in against.ignored]
     return f"Cases are paired ignoring {listed(each)}." if each else ""
 

@@ -1,4 +1,4 @@
-"""Decision: what to run for each need, in up to three sentences and one table."""
+"""Decision: the case to run for each need, in a few sentences and one table."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ class DecisionSection(msgspec.Struct, frozen=True):
 
 
 def decision(session: Session, choices: Sequence[Recommendation]) -> DecisionSection:
-    """Return what to run for each need. Without a measured case, only how many were measured."""
+    """Return the case to run for each need. Without a measured case, the section only counts cases."""
     shown = _with_alternatives(choices)
     grouped = any(case.config.group for case in session.cases if case.state == "ok")
     nothing = NO_CHOICE if grouped and not choices else None
@@ -56,7 +56,7 @@ def decision(session: Session, choices: Sequence[Recommendation]) -> DecisionSec
 
 
 def _with_alternatives(choices: Sequence[Recommendation]) -> list[Recommendation]:
-    """Drop the further needs of work with a single case, which is the choice for all of them."""
+    """Keep only the first need of a work with a single case, which is the choice for all needs."""
     first: dict[Work, Need] = {}
     for each in choices:
         first.setdefault(each.best.config.work, each.need)
@@ -110,7 +110,7 @@ def _figure(each: Recommendation) -> str:
 
 
 def samples_per_day(rate: float | None, sample: str) -> str | None:
-    """Format the samples of a day, by their name, at a rate per second."""
+    """Format the samples per day at a rate per second. ``sample`` is the task's word for them."""
     if rate is None:
         return None
     amount = rate * SECONDS_A_DAY

@@ -1,6 +1,6 @@
-"""Effect pairs: cases that differ in one option, compared only as far as the report needs it.
+"""Effect pairs: cases that differ in one option, compared only as far as the report requires.
 
-A sweep of 100,000 cases has hundreds of thousands of such pairs. Limits to their ratios settle most verdicts
+A sweep of 100,000 cases has hundreds of thousands of such pairs. Limits on their ratios settle most verdicts
 and rank the pairs, so that few exact ratios are computed.
 """
 
@@ -13,7 +13,7 @@ from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 
 ROUNDING = 1e-8
-"""Distance in log units within which the order of two ratios isn't known from their limits."""
+"""Distance in log units within which the limits of two ratios don't determine their order."""
 
 
 class EffectPair:
@@ -22,7 +22,7 @@ class EffectPair:
     __slots__ = ("_compared", "_log", "_settled", "base", "new")
 
     def __init__(self, base: Result, new: Result, log_value: float, settled: Verdict | None) -> None:
-        """``log_value`` is the log of the throughput ratio, NaN if unknown; ``settled`` a certain verdict."""
+        """``log_value`` is the log of the throughput ratio, NaN if unknown; ``settled`` is a known verdict."""
         self.base, self.new = base, new
         self._log, self._settled = log_value, settled
         self._compared: Comparison | None = None

@@ -21,9 +21,9 @@ from benchtui.sessions.text.tables import Column, Table, table
 NAMES = {"cache": "KV cache", "compile": "compiling"}
 """Options whose name in a sentence differs from that in a sweep."""
 MOST_VALUES = 10
-"""Rows of an option; the full report has every pair of values."""
+"""Maximum number of rows per option. The full report has every pair of values."""
 LENGTHS = "sequence_length"
-"""Option that is not compared: another length is different work."""
+"""Option that isn't compared, because a different length is different work."""
 ANYWHERE = ("device", "machine")
 """Options that are compared across devices."""
 
@@ -33,7 +33,7 @@ class Recommended(msgspec.Struct, frozen=True):
 
     best: tuple[Config, ...] = ()
     fastest: tuple[Config, ...] = ()
-    """Those of them that are recommended for throughput or latency."""
+    """Configurations in ``best`` that are recommended for throughput or latency."""
 
 
 class Effect(msgspec.Struct, frozen=True):
@@ -67,7 +67,7 @@ def option_effects(results: Sequence[Result], chosen: Recommended, limits: Ratio
 
 
 def _largest(found: Sequence[Effect]) -> list[Effect]:
-    """Return the effects of an option, those with the largest factors if there are very many."""
+    """Return the effects of an option, those with the largest factors if there are too many."""
     if len(found) <= MOST_VALUES:
         return list(found)
     kept = sorted(range(len(found)), key=lambda place: -found[place].factor)[:MOST_VALUES]
@@ -171,7 +171,7 @@ def _tally(each: Effect) -> str:
 
 
 def _break_even(each: Effect) -> str | None:
-    """Format after how many steps compiling pays for itself, in the pairs where it is faster."""
+    """Format the number of steps after which compiling pays for itself, in the pairs where it is faster."""
     if each.option != "compile":
         return None
     faster = (pair for pair in each.pairs if verdict_word(pair, each.option) == Verdict.FASTER)

@@ -23,9 +23,9 @@ from benchtui.sessions.text.tables import Column, Table, in_unit, table
 from benchtui.sessions.text.wording import headline_rate
 
 MOST_ROWS = 40
-"""Rows of a table; further cases are only in the full report."""
+"""Maximum number of rows of a table. Further cases are only in the full report."""
 MOST_GROUPS = 8
-"""Number of tables; further ones are only in the full report."""
+"""Maximum number of tables. Further ones are only in the full report."""
 LEAST_SHARE = 0.005
 """Minimum share of a step for a part to be named."""
 IN_TITLE = ("machine", "device", "precision")
@@ -64,7 +64,7 @@ def results_by_device(session: Session, results: Sequence[Result], limits: Seque
 
 
 def unmeasured(session: Session, varying: Collection[str]) -> list[str]:
-    """Return how many cases weren't measured, by outcome and reason."""
+    """Count the cases that weren't measured, by outcome and reason."""
     found: dict[tuple[str, str], list[CaseState]] = {}
     for case in session.cases:
         if case.state != "ok":
@@ -75,7 +75,7 @@ def unmeasured(session: Session, varying: Collection[str]) -> list[str]:
 
 def _unmeasured(ended: str, reason: str, cases: int, first: str) -> str:
     names = first if cases == 1 else f"such as {first}"
-    why = reason.removeprefix(ended).lstrip(" :")  # the outcome may be the reason's first words
+    why = reason.removeprefix(ended).lstrip(" :")  # the reason may begin with the outcome
     return f"{count(cases, 'case')} {ended} ({names}){f': {why}' if why else ''}."
 
 
@@ -84,7 +84,7 @@ def _reason(case: CaseState) -> str:
 
 
 def _key(config: Config) -> tuple[str, ...]:
-    """Return the key of a group. Cases that another tool named form one."""
+    """Return the key of a group. Cases named by another tool form a single group."""
     return ("",) if config.label else tuple(getattr(config, name) for name in IN_TITLE)
 
 
@@ -106,7 +106,7 @@ def _mark_kinds(row: Result) -> tuple[str, ...]:
 
 
 def _group(rows: Sequence[Row], varying: Sequence[str]) -> Group | None:
-    """Return the table of a group: the columns that differ between rows, and what is the same in a line."""
+    """Return the table of a group. Columns with equal values in all rows are summarized in a line below it."""
     shown = rows if len(rows) <= MOST_ROWS else _fastest(rows)
     config, own = rows[0].result.config, varied(row.result.config for row in shown)
     title = series_title(config, [name for name in varying if name not in own])
@@ -129,9 +129,9 @@ def _fastest(rows: Sequence[Row]) -> list[Row]:
 
 
 def without_equal(whole: Table, keys: int) -> tuple[Table, list[str]]:
-    """Take out the columns whose cells are all equal, which are named with their value instead.
+    """Remove the columns whose cells are all equal, and return their titles with that value.
 
-    The first ``keys`` columns stay.
+    The first ``keys`` columns are never removed.
     """
     columns = list(zip(*whole.rows, strict=True))
     alike = {
@@ -149,7 +149,7 @@ def without_equal(whole: Table, keys: int) -> tuple[Table, list[str]]:
 
 
 def _with_value(title: str, value: str) -> str | None:
-    """Name a column and its one value: ``peak memory = 655 MB``. None for zero, which says nothing."""
+    """Name a column and its one value: ``peak memory = 655 MB``. None for zero, which isn't worth showing."""
     name, _, unit = title.removesuffix(")").partition(" (")
     shown = name if name[1:2].isupper() or name[1:2] == " " else f"{name[:1].lower()}{name[1:]}"
     return f"{shown} = {value} {unit}".rstrip() if value != "0" else None
@@ -223,7 +223,7 @@ def _per_sample(row: Row) -> str | None:
 
 
 def _headline(rows: Sequence[Row]) -> tuple[Column[Row], ...]:
-    """Return the rate in tokens, new ones if the task generates. Empty for a task without tokens."""
+    """Return the column of the token rate (new tokens if the task generates); empty without tokens."""
     units = [unit for row in rows for rate, unit in (_token_rate(row),) if rate is not None]
     if not units:
         return ()
@@ -268,7 +268,7 @@ def _share(row: Row) -> str | None:
 
 
 def _parts(row: Row) -> str | None:
-    """Format the shares of a step, largest first, without those that take next to no time."""
+    """Format the shares of a step, largest first, without negligible ones."""
     whole = row.result.metrics.latency_ms.mean
     shares = {name: each.mean / whole for name, each in row.result.metrics.parts_ms.items() if whole > 0}
     shown = sorted((item for item in shares.items() if item[1] >= LEAST_SHARE), key=lambda item: -item[1])

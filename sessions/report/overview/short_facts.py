@@ -1,4 +1,4 @@
-"""Model, machine, software and method in a few lines. The full report has each fact on its own."""
+"""Model, machine, software and method in a few lines. The full report lists each fact separately."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from benchtui.sessions.sweep import custom_task
 
 SOFTWARE = ("GPU driver", "CUDA", "HIP (ROCm)", "cuDNN", "Python", "PyTorch", "Transformers", "Torch threads")
 ELSEWHERE = ("Environment variables", "Other packages", "NUMA nodes", "CPU affinity")
-"""Facts of the system that the short form leaves out or has in another place."""
+"""System facts that the short form leaves out or shows elsewhere."""
 METHOD = (
     "Imported from",
     "Task",
@@ -59,7 +59,7 @@ def short_facts(session: Session, method: Sequence[Fact]) -> tuple[Fact, ...]:
 
 
 def _shortened(note: str) -> str:
-    """Cut a long note on an import, and say how many of its items are left out and where all of them are."""
+    """Shorten a long note on an import. The result counts the omitted items and refers to the full report."""
     if len(note) <= LONGEST_MESSAGE:
         return note
     ends = [each.start() for each in _SEPARATOR.finditer(note)]
@@ -70,12 +70,12 @@ def _shortened(note: str) -> str:
 
 
 def facts_elsewhere(session: Session) -> set[str]:
-    """Return the facts of the system that the short form leaves out: also the sensors that can't be read."""
+    """Return the system facts that the short form leaves out, including unreadable sensors."""
     return {*ELSEWHERE, *(reading_label(name) for name in session.start.host.absent if name != "gpu")}
 
 
 def _models(session: Session) -> list[str | None]:
-    """Return a line for each model. None for own steps, which choose their own."""
+    """Return a line for each model; empty for a custom task, which chooses its own model."""
     if custom_task(session.start.sweep.task):
         return []
     return [_in_a_line(each) for each in models(session)]
@@ -90,7 +90,7 @@ def _in_a_line(found: Sequence[Fact]) -> str | None:
 
 
 def _lower(label: str) -> str:
-    """Return a label with a small first letter, unless it is an abbreviation or a name."""
+    """Return a label with a lowercase first letter, unless it is an abbreviation or a name."""
     return (
         label
         if label[1:2].isupper() or label.startswith(("Py", "Trans"))

@@ -1,4 +1,4 @@
-"""Answers: what each case's speed costs, as the difference of its output from the baseline's."""
+"""Answers: the cost of each case's speed, as the difference of its output from the baseline's."""
 
 from collections.abc import Collection, Sequence
 
@@ -34,14 +34,14 @@ class AnswersSection(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """A case whose answer was compared, or should have been."""
+    """A case whose answer was compared."""
 
     result: Result
     found: AnswerComparison
     base: Result | None
     """Baseline of the speedup."""
     against: str | None
-    """Case that it was compared with, if cases have different ones."""
+    """Case whose answer it was compared with; None if all cases share one."""
 
 
 def answers(session: Session, results: Sequence[Result], varying: Collection[str]) -> AnswersSection | None:
@@ -55,7 +55,7 @@ def answers(session: Session, results: Sequence[Result], varying: Collection[str
 
 
 def suspects(choices: Sequence[Recommendation]) -> list[str]:
-    """Warn of each recommended case whose answers are different or broken."""
+    """Warn about the recommended cases whose answers are DIFFERENT or BROKEN."""
     found: dict[int, Recommendation] = {}
     for each in choices:
         comparison = each.best.case.comparison
@@ -64,7 +64,7 @@ def suspects(choices: Sequence[Recommendation]) -> list[str]:
     named = list(found.values())[:MOST_NAMES]
     more = len(found) - len(named)
     warned = [_warning(each) for each in named]
-    return [*warned, *([f"So do {count(more, 'more recommended case')}."] if more else [])]
+    return [*warned, *([f"The same applies to {count(more, 'more recommended case')}."] if more else [])]
 
 
 def _warning(each: Recommendation) -> str:

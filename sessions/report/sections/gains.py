@@ -37,9 +37,9 @@ def option_pairs(results: Sequence[Result], option: str) -> list[Comparison]:
 
 
 def matched_by(option: str, results: Sequence[Result]) -> list[tuple[Result, Result]]:
-    """Pair every case with the same case that has the option's default, or its first value in the plan.
+    """Pair every case with the same case at the option's default value, or else at its first planned value.
 
-    For the machine, the first that is named; cases that name none are ignored.
+    The base of a machine is always the first named one. Cases that name no machine are ignored.
     """
     rows = results if option != "machine" else [result for result in results if result.config.machine]
     values = list(map(attrgetter(f"case.config.{option}"), rows))
@@ -147,7 +147,7 @@ def _evidence(option: str) -> tuple[Column[Comparison], ...]:
 def verdict(pair: Comparison, option: str) -> str | None:
     """Return a pair's verdict. None unless the option was verified as applied.
 
-    A difference can't be attributed to an option that wasn't. Device and machine need no verification.
+    Otherwise, a difference can't be attributed to it. Device and machine need no verification.
     """
     return verdict_cell(pair.latency) if pair_counts(pair, option) else None
 

@@ -19,7 +19,7 @@ from benchtui.sessions.text.wording import cost_of_a_million, headline_rate, ver
 
 
 class RankedCase(msgspec.Struct, frozen=True):
-    """A ranked case."""
+    """A case with its rank and its ratio to the baseline."""
 
     rank: int
     result: Result
@@ -54,7 +54,7 @@ def leaderboard(
 
 
 def _title(work: Work, rows: Sequence[Result]) -> str:
-    """Return the heading. The length of cases that another tool named isn't known."""
+    """Return the heading. The sequence length of cases named by another tool is unknown."""
     unknown = not work.group and any(row.config.label for row in rows)
     return "Ranked" if unknown or not str(work) else f"Ranked, {work}"
 
@@ -65,7 +65,7 @@ def _rate(row: Result) -> float:
 
 
 def _headline(rows: Sequence[Result]) -> tuple[Column[RankedCase], ...]:
-    """Return the column of the rate in tokens, if the cases are ranked by one."""
+    """Return the column of the token rate that ranks the cases, or of all tokens if samples rank them."""
     unit = headline_rate(rows[0])[1] if rows else task_of(rows).unit
     if unit == task_of(rows).unit:
         return (Column("Tokens/s", lambda place: number(place.result.metrics.tokens_per_s)),)

@@ -23,7 +23,7 @@ class MemoryRow(msgspec.Struct, frozen=True):
 class Frontier(msgspec.Struct, frozen=True):
     """Memory frontier of a series: the largest batch that ran, and the smallest that ran out of memory.
 
-    The latter may be smaller than the former, if something else was using the memory.
+    The latter may be smaller than the former if something else was using the memory.
     """
 
     series: Series
@@ -32,7 +32,7 @@ class Frontier(msgspec.Struct, frozen=True):
 
 
 def memory(results: Sequence[Result]) -> Table | None:
-    """Return the peak memory of each case, the memory per further sample, and throughput per MB."""
+    """Return the peak memory of each case, the memory per additional sample, and throughput per MB."""
     rows = [MemoryRow(row, each.results[0]) for each in series(results) for row in each.results]
     return table(in_unit(_MEMORY, task_of(results)), [row for row in rows if row.result.case.peak_memory_mb])
 
@@ -73,7 +73,7 @@ def energy(results: Sequence[Result]) -> Table | None:
 
 
 def counters(results: Sequence[Result]) -> Table | None:
-    """Return the means of hardware counters in each case. None if none was read, as on most machines."""
+    """Return the means of hardware counters in each case. None if no counter was read."""
     rows = [row for row in results if any(_mean(row, name) is not None for name in _COUNTERS)]
     return table((Column("Case", lambda row: row.name, right=False), *map(_counter, _COUNTERS)), rows)
 

@@ -28,7 +28,7 @@ from benchtui.sessions.text.wording import verdict_cell
 
 
 def method(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
-    """Describe how cases were timed, what a step includes, what ended measuring, and what the metrics mean."""
+    """Describe the timing of cases, the contents of a step, the stop rule, and the meaning of the metrics."""
     sweep, cases = session.start.sweep, [case for case in session.cases if case.steps_measured]
     if session.start.source:
         return _imported(session)
@@ -53,7 +53,7 @@ def method(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
 
 
 def _imported(session: Session) -> tuple[Fact, ...]:
-    """Describe what is known of another tool's measurement: the source of its metrics, and little else."""
+    """Describe the known facts about another tool's measurement, such as the source of its metrics."""
     return facts(
         ("Task", None if session.start.sweep.task == UNKNOWN else session.start.sweep.task),
         ("Imported from", session.start.source),
@@ -65,7 +65,7 @@ def _imported(session: Session) -> tuple[Fact, ...]:
 
 
 def options(session: Session) -> Table | None:
-    """Return the options read back from the worker: a row per series, and another if they changed in it."""
+    """Return the options read back from the worker: a row per series, or several if they changed within it."""
     found: dict[tuple[object, ...], CaseState] = {}
     for case in session.cases:
         if case.effective:
@@ -131,7 +131,7 @@ def _read_back(field: str) -> Callable[[CaseState], str | None]:
 
 
 def _moot(case: CaseState, option: str) -> bool:
-    """Return whether an unknown option has its default, and is unknown while it makes no difference."""
+    """Return whether an unverified option has no effect on the case, so that it needs no verification."""
     row = BY_NAME[option]
     default = getattr(case.config, option) == row.default
     return (row.of_texts and default) or has_no_part(case, option)
@@ -225,7 +225,7 @@ def _step(cases: list[CaseState]) -> str:
 
 
 def _compilation(cases: list[CaseState]) -> str | None:
-    """Describe what is compiled where it isn't the whole network. None if it always is."""
+    """Describe the compiled part of the network; None if it is always the whole network."""
     static = [case for case in cases if case.config.cache == "static" and case.config.compile != "off"]
     return "with a static cache only decoding is compiled, not the prefill" if static else None
 
@@ -265,7 +265,7 @@ def _truncation(session: Session) -> str:
 
 
 def _truncated_share(data: Data) -> str:
-    """Describe which share of the texts is truncated. Empty if it isn't recorded."""
+    """Describe the share of truncated texts; empty if it isn't recorded."""
     if data.truncated is None or not data.checked:
         return ""
     texts = "texts" if data.checked == data.samples else f"first {data.checked:,} texts"
@@ -385,7 +385,7 @@ def _baseline(session: Session) -> str:
 
 
 def _each_work(session: Session) -> str:
-    """Name what differs between the works of the cases, each of which has a baseline of its own."""
+    """Name the properties in which the cases' works differ. Each work has a separate baseline."""
     works = [case.config.work for case in session.cases]
     differing = [
         name for field, name in _WORK_NAMES.items() if len({getattr(work, field) for work in works}) > 1
@@ -394,7 +394,7 @@ def _each_work(session: Session) -> str:
 
 
 def _resumed(session: Session) -> str | None:
-    """Describe how often the session was resumed, at which dates, and after how much session time."""
+    """Describe how often the session was resumed, with dates and session times."""
     if not session.resumed:
         return None
     times = [f"{each.created} after {number(each.t, 1)} s" for each in session.resumed]

@@ -29,7 +29,7 @@ MEANINGS = {
 
 
 def notes(session: Session, results: Sequence[Result], varying: Collection[str]) -> list[Finding]:
-    """Collect the caveats: simulated, cut-off or resumed session, nodes, marks, unverified options, spread."""
+    """Collect the caveats: simulated, incomplete or resumed session, nodes, marks, options, spread."""
     return [
         *_simulated(session),
         *_ending(session),
@@ -79,7 +79,7 @@ def _ending(session: Session) -> list[Finding]:
 
 
 def _resumed(session: Session, varying: Collection[str]) -> list[Finding]:
-    """Return a finding for each time the session was resumed on another machine or with other software."""
+    """Return a finding for each resume on a different machine or with different software."""
     return [
         Finding(
             "Resumed on a different machine", f"{_since(session, each.t, varying)}: {'; '.join(each.changed)}."
@@ -90,7 +90,7 @@ def _resumed(session: Session, varying: Collection[str]) -> list[Finding]:
 
 
 def _unlike_nodes(session: Session) -> list[Finding]:
-    """Report that cases not bound to a machine ran on nodes that differ."""
+    """Report differences between the nodes that ran cases not bound to a machine."""
     shared = {case.node for case in session.cases if case.state == "ok" and not case.config.machine}
     differing = unlike(session, shared)
     if not differing:
@@ -122,9 +122,9 @@ def _marks(session: Session) -> list[Finding]:
 
 
 def _marks_of(case: CaseState) -> tuple[str, ...]:
-    """Return the marks of a case, except the one that its whole session has.
+    """Return the marks of a case, except the mark of a simulated session.
 
-    Adds the mark for random weights if only its model records them.
+    If only the case's model records random weights, their mark is added.
     """
     marks = tuple(mark for mark in case.marks if mark != SIMULATED)
     marked = any(RANDOM_WEIGHTS in mark for mark in marks)
@@ -161,7 +161,7 @@ def _share_of_cases(amount: int, all_of: int) -> str:
 
 
 def _doubts(results: Sequence[Result]) -> list[Finding]:
-    """Return which options weren't applied, and which weren't verified as applied."""
+    """Report the options that weren't applied, and those that weren't verified as applied."""
     found = Counter(doubt for result in results for doubt in unverified_options(result))
     values = {
         state: [
@@ -173,7 +173,7 @@ def _doubts(results: Sequence[Result]) -> list[Finding]:
 
 
 def _diverged(results: Sequence[Result], varying: Collection[str]) -> list[Finding]:
-    """Report the trainings whose loss isn't finite in the end; none of them is recommended."""
+    """Report the training cases whose loss isn't finite at the end. They are never recommended."""
     found = [each for each in results if each.metrics.diverged]
     if not found:
         return []
@@ -182,7 +182,7 @@ def _diverged(results: Sequence[Result], varying: Collection[str]) -> list[Findi
 
 
 def _cases(found: Sequence[Result], varying: Collection[str]) -> str:
-    """Name a single case; of several, count them and name some."""
+    """Name a single case, or count several and name some of them."""
     if len(found) == 1:
         return case_name(found[0].config, varying)
     named = listed([case_name(result.config, varying) for result in found[:MOST_NAMES]])

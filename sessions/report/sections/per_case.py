@@ -23,13 +23,13 @@ from benchtui.sessions.text.tables import Column, Table, in_unit, table
 from benchtui.sessions.text.wording import verdict_cell
 
 LEAST_SHARE = 0.00005
-"""Share of a step below which it would be shown as zero."""
+"""Minimum share of a step. A smaller share would be shown as zero."""
 
 
 def performance(session: Session, results: Sequence[Result], varying: Sequence[str]) -> list[Block]:
-    """Return a block for each series. Its lead lists the planned batch sizes without a row, and why.
+    """Return a block for each series. Its lead lists the planned batch sizes without a row, with the reason.
 
-    Cases that another tool named share a block: their batch sizes aren't known.
+    Cases named by another tool share a block, because their batch sizes are unknown.
     """
     columns = in_unit(_PERFORMANCE, task_of(results))
     if any(result.config.label for result in results):
@@ -71,7 +71,7 @@ def rate_interval(result: Result) -> str | None:
 
 
 def every_case(session: Session) -> Table | None:
-    """Return one row for each planned case, whatever its outcome, without the marks that all of them have."""
+    """Return one row for each planned case, regardless of its outcome. Marks of every case are left out."""
     shared = set.intersection(*(set(case.marks) for case in session.cases)) if len(session.cases) > 1 else set()
 
     def marks(case: CaseState) -> str | None:
@@ -115,7 +115,7 @@ def _part(name: str) -> tuple[Column[Result], Column[Result]]:
 
 
 def _tokens(result: Result, rate: float | None) -> str | None:
-    """Format a rate of tokens. None for a generation, whose prompts and new tokens are counted apart."""
+    """Format a rate of tokens. None for generation, which counts prompt and new tokens separately."""
     return None if result.metrics.new_tokens_per_s is not None else number(rate)
 
 

@@ -1,4 +1,4 @@
-"""Best case for each need, and sentences on it computed from metrics, omitted if these are missing."""
+"""Best case for each need, and sentences about it that are computed from metrics and omitted without them."""
 
 from collections.abc import Collection, Sequence
 
@@ -54,7 +54,7 @@ class Recommendation(msgspec.Struct, frozen=True):
     choice: Decision
     best: Result
     where: str
-    """``, 128 tokens`` if there is other work too, else empty."""
+    """``, 128 tokens`` if there is more than one work, else empty."""
     baseline: Result | None
     no_baseline: str
     """Why there is no baseline; empty if there is one."""
@@ -71,9 +71,10 @@ def recommendations_by_need(
     per_hour: float | None = None,
     limits: RatioLimits | None = None,
 ) -> list[Recommendation]:
-    """Return the best case for each need and work, if another tool didn't give the case a group of its own.
+    """Return the best case for each need and work.
 
-    ``limits`` are those of the results, if already computed.
+    A group of another tool with a single case is left out, because it offers no choice. ``limits`` are those of
+    the results, if already computed.
     """
     named = session.start.sweep.measure.baseline
     works, bases = by_work(results), baselines(results, named)
@@ -93,7 +94,7 @@ def recommendations_by_need(
 
 
 def details(choices: Sequence[Recommendation]) -> list[Finding]:
-    """Describe each choice: its gain over the baseline, how sure it is, and what it costs."""
+    """Describe each choice: its gain over the baseline, its certainty, and its costs."""
     return [Finding(f"{OPTIMA[each.need]}{each.where}", _detail(each)) for each in choices]
 
 
@@ -108,13 +109,13 @@ def _detail(each: Recommendation) -> str:
 
 
 def _cost_note(each: Recommendation) -> str | None:
-    """Describe what the case costs compared with its baseline."""
+    """Describe the costs of the case relative to its baseline."""
     found = costs(each.best, each.baseline)
     return f"It costs {found}" if found else None
 
 
 def memory_limits(found: Sequence[Frontier], varying: Sequence[str]) -> list[Finding]:
-    """Return the batch sizes to stay at where larger ones ran out of memory."""
+    """Return the batch size to stay at for each series in which another one ran out of memory."""
     return [_memory_limit(each, varying) for each in found]
 
 
@@ -140,7 +141,7 @@ def _series_of(result: Result, results: Sequence[Result]) -> Series:
 
 
 def _growth(found: Scaling, varying: Sequence[str]) -> str:
-    """Describe at which batch size throughput is highest, and what the largest batch gives."""
+    """Describe which batch size has the highest throughput, and compare it with the largest batch."""
     first, last, peak = found.steps[0].result, found.steps[-1].result, found.peak.result
     config = peak.config
     what = choices_label(config, varying)
@@ -166,7 +167,7 @@ def _throughput_against(base: Result, new: Result, other: str) -> str:
 
 
 def _still_rising(found: Scaling) -> str:
-    """Mention that throughput was still rising, if the last batch size certainly gained something."""
+    """Return a note that throughput was still rising, if the last batch size is FASTER; otherwise empty."""
     gain = found.steps[-1].gain
     rising = gain is not None and gain.verdict is Verdict.FASTER
     return ", and throughput was still rising" if rising else ""

@@ -37,13 +37,13 @@ RATE_NAMES = {"flops": "the measured peak", "bytes": "the measured bandwidth"}
 
 
 def limits_by_case(session: Session, results: Sequence[Result]) -> list[Row]:
-    """Return what limits each case whose operations were counted."""
+    """Return the limit of each case whose operations were counted."""
     peaks = sound_peaks([each.case for each in results], session.peaks)
     return [(each, known) for each in results if (known := limit(each.case, peaks))]
 
 
 def limits_summary(found: Sequence[Row], varying: Collection[str]) -> str | None:
-    """Summarize what limits the cases, the highest share of the peak, and which peaks are unsound.
+    """Summarize the limits of the cases, the highest share of the peak, and the unsound peaks.
 
     None if no case's peak was measured.
     """
@@ -55,7 +55,7 @@ def limits_summary(found: Sequence[Row], varying: Collection[str]) -> str | None
 
 
 def utilization(session: Session, row: Row) -> str | None:
-    """Format the MFU of a case, or its HFU if operations are computed again."""
+    """Format the MFU of a case, or its HFU if operations are recomputed."""
     result, known = row
     return percent(model_flops_utilization(known, result.config, session.gpu_name(result.case)))
 
@@ -125,7 +125,7 @@ def _name(peaks: Peaks) -> str:
 
 
 def _since(session: Session, peaks: Peaks) -> str:
-    """Format since when peaks apply that were measured again after a resume."""
+    """Format the session time of peaks that were measured again after a resume; empty for others."""
     remeasured = any(each.t <= peaks.t for each in session.resumed)
     return f" from {number(peaks.t, 1)} s on" if remeasured else ""
 
@@ -142,17 +142,17 @@ def _peak(peaks: Peaks, name: str, rate: float | None, burst: float | None, unit
     if rate is None:
         return f"no {unit}: {peaks.absent.get(name, 'not measured')}"
     fastest = "" if burst is None else f"; fastest {_giga(burst)}"
-    return f"{_giga(rate)} {unit} ({peaks.how.get(name, 'how is not recorded')}{fastest})"
+    return f"{_giga(rate)} {unit} ({peaks.how.get(name, 'method not recorded')}{fastest})"
 
 
 def _utilization(session: Session) -> Column[Row]:
-    """Return the column of MFU, or of HFU if operations are computed again."""
+    """Return the column of MFU, or of HFU if operations are recomputed."""
     title = "HFU (%)" if _recomputes(session) else "MFU (%)"
     return Column(title, lambda row: utilization(session, row))
 
 
 def _recomputes(session: Session) -> bool:
-    """Return whether any case computes activations again in the backward pass."""
+    """Return whether any case recomputes activations in the backward pass."""
     sweep = session.start.sweep
     return any(sweep.resolve(case.config).activation_checkpointing == "on" for case in session.cases)
 
@@ -163,7 +163,7 @@ def _giga(amount: float | None) -> str | None:
 
 
 def _upper_bound(share: float | None) -> str | None:
-    """Format a share that is an upper bound, as caches save traffic. Above 100% the value says nothing."""
+    """Format a share that is an upper bound, because caches save traffic. Above 100%, it is meaningless."""
     return "> 100" if share is not None and share > 1 else percent(share)
 
 

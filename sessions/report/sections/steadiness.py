@@ -27,7 +27,7 @@ def jitter(results: Sequence[Result]) -> Table | None:
 
 
 def disturbed(session: Session) -> Table | None:
-    """Return the cases whose marks report a disturbance by their surroundings."""
+    """Return the cases with a mark for a disturbance."""
     columns: tuple[Column[CaseState], ...] = (
         Column("Case", lambda case: case.name, right=False),
         Column("Markers", lambda case: "; ".join(_disturbances(case)) or None, right=False),
@@ -39,7 +39,7 @@ def disturbed(session: Session) -> Table | None:
 def anomaly_table(
     session: Session, results: Sequence[Result], varying: Sequence[str], most: int | None = None
 ) -> Table | None:
-    """Return a row for each anomaly, up to a number of them."""
+    """Return a row for each anomaly, up to ``most``."""
     columns: tuple[Column[Anomaly], ...] = (
         Column("Case", lambda each: case_label(each.result.config, varying), right=False),
         Column("What", _describe, right=False),

@@ -1,4 +1,4 @@
-"""Task-specific metrics: a section of the report for each task that has metrics of its own."""
+"""Task-specific metrics: a section of the report for each task with specific metrics."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -25,9 +25,9 @@ class TaskSection(msgspec.Struct, frozen=True):
 
 
 def task_sections(results: Sequence[Result], task: str, varying: Collection[str]) -> list[TaskSection]:
-    """Return the sections of a session's task; none for a task without metrics of its own.
+    """Return the sections of a session's task; empty for a task without specific metrics.
 
-    Imported sessions name other tasks, so a generation is recognized only by its new tokens.
+    Imported sessions use different task names, so generation is recognized by its new tokens.
     """
     if task not in _SECTIONS and any(row.metrics.new_tokens_per_s is not None for row in results):
         task = "generate"
@@ -129,7 +129,7 @@ def _halves(row: Result) -> str | None:
 
 
 def _trend(row: Result) -> str | None:
-    """Say whether the loss falls: both halves of the steps differ by more than twice the standard error."""
+    """Describe the trend of the loss: a change between halves of more than twice the standard error."""
     halves, error = row.metrics.loss_halves, row.metrics.loss_error
     if row.metrics.diverged:
         return "not finite"

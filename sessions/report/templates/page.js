@@ -1,14 +1,14 @@
 "use strict";
-// Sorting, filtering and hidden columns of tables, cost at a price, colors, values of figures.
-// Without this script the page has the same text, in the order of the report.
+// Sorts and filters tables, hides columns, computes costs, switches colors, and shows values of figures.
+// Without this script, the page has the same text, in the order of the report.
 const MILLION = 1e6;
 const SECONDS_AN_HOUR = 3600;
 const SIGNIFICANT = 3;
 const MOST_DECIMALS = 6;
 const MISSING = "–";
 const ORDERS = [null, "ascending", "descending"];
-const LEAST_ROWS = 5; // of a table with a filter
-const LEAST_COLUMNS = 8; // of a table with a choice of columns
+const LEAST_ROWS = 5; // for a filter
+const LEAST_COLUMNS = 8; // for a choice of columns
 
 // cost_of_a_million() of benchtui.sessions.text.wording, in the same order of operations
 const costOfAMillion = (samplesPerS, perHour) => (MILLION / (samplesPerS * SECONDS_AN_HOUR)) * perHour;
@@ -27,7 +27,7 @@ const formatNumber = (value) => {
 
 const nextOrder = (order) => ORDERS[(ORDERS.indexOf(order) + 1) % ORDERS.length];
 
-// Indices of cells ({text, value}) in an order: by value if every cell has one, missing cells last.
+// Returns the sorted indices of cells ({text, value}): by value if every cell has one, missing cells last.
 const sortedIndices = (cells, order) => {
   const indices = cells.map((_, index) => index);
   if (order === null) return indices;
@@ -58,7 +58,7 @@ const readCell = (cell) => ({
   value: cell.dataset.value === undefined ? null : Number(cell.dataset.value),
 });
 
-const originalRows = new Map(); // of the tables that can be sorted
+const originalRows = new Map(); // by sortable table
 
 const enableSorting = (table, original, heading) => {
   const button = element("button", { type: "button" }, ...heading.childNodes);
@@ -154,7 +154,7 @@ const enableSections = (button) => {
   openTarget();
 };
 
-// The values of figures: by pointer, by tap, and with the arrow keys.
+// Shows the values of figures on hover, on tap, and with the arrow keys.
 const enableValues = () => {
   const box = element("div", { className: "value", role: "status", hidden: true });
   document.body.append(box);
@@ -177,7 +177,7 @@ const enableValues = () => {
     const shapes = [...svg.querySelectorAll(".values > *")];
     for (const shape of shapes) {
       shape.dataset.text = shape.textContent.trim();
-      shape.replaceChildren(); // no second box from the browser
+      shape.replaceChildren(); // disables the browser's own tooltip
     }
     if (shapes.length) svg.setAttribute("tabindex", "0");
     svg.addEventListener("keydown", (event) => {

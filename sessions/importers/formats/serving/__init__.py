@@ -1,1 +1,1 @@
-"""Formats of load generators, which send requests to a server: one module reads the results of each."""
+"""Formats of load generators, which send requests to a server, with one module per tool."""

@@ -2,7 +2,7 @@
 
 Every metric has a unit: times are in milliseconds, the duration in seconds, rates in 1/s. The inter-token
 latency is the mean of a request after its first token. Standard deviations are those of a population (aiperf
-0.13.0; its documentation says of a sample). Single requests are in another file, ``profile_export.jsonl``.
+0.13.0; its documentation says of a sample). Individual requests are in another file, ``profile_export.jsonl``.
 """
 
 from pathlib import Path
@@ -68,7 +68,7 @@ class _Models(msgspec.Struct):
 
 class _Endpoint(msgspec.Struct):
     model_names: list[str] = []
-    """Of older versions, which have no ``models``."""
+    """Names in files of older versions, which have no ``models``."""
 
 
 class _Load(msgspec.Struct):
@@ -92,7 +92,7 @@ class _Input(msgspec.Struct):
 
     @property
     def load(self) -> str:
-        """Measured load, in aiperf's words."""
+        """Measured load, in aiperf's terms."""
         measured = next((each for each in self.phases if each.kind == "profiling"), self.loadgen)
         amounts = {name: getattr(measured, name) for name in ("concurrency", "rate", "request_rate")}
         return " ".join(

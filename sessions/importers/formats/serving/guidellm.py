@@ -1,9 +1,9 @@
 """Importer for guidellm's ``benchmarks.json``: one case per benchmark, which is a load on a server.
 
-The request latency is in seconds, other times in milliseconds. Statistics are those of successful requests in
-the measured window. guidellm's rates are means over time, standard deviations those of a population, and the
-inter-token latency counts each request once for every token after its first. A time of 0 is one that wasn't
-measured, such as that to the first token of an answer that wasn't streamed.
+The request latency is in seconds, other times in milliseconds. Statistics cover the successful requests in the
+measured window. guidellm's rates are means over time, standard deviations are those of a population, and the
+inter-token latency counts each request once for every token after its first. A time of 0 wasn't measured, such
+as the time to the first token without streaming.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ REQUIRED = ("benchmarks", "metrics", "duration")
 _RATES_NOTE = "rates: guidellm's means over time, which aren't totals over the duration"
 _STATUSES = ("incomplete", "errored", "total")
 _DERIVED = ("mode", "variance", "min", "max", "total_sum", "pdf", "cumulative_distribution_function")
-"""Statistics of a distribution that a session lacks. Its other percentiles aren't named either."""
+"""Statistics of a distribution that a session lacks. Notes don't list them, nor any other percentiles."""
 
 
 class _Percentiles(msgspec.Struct):
@@ -174,7 +174,7 @@ def _times(found: _Statuses, ms_in_unit: float = 1) -> ReportedTimes | None:
 
 
 def _words(strategy: dict[str, Any]) -> Iterator[str]:
-    """Yield the words of a benchmark's name: its strategy, and the numbers that it has."""
+    """Yield the words of a benchmark's name: its strategy, and the strategy's numbers."""
     yield str(strategy.get("type_") or "run")
     for name in ("rate", "streams", "max_concurrency"):
         amount = strategy.get(name)
@@ -183,7 +183,7 @@ def _words(strategy: dict[str, Any]) -> Iterator[str]:
 
 
 def _ignored_fields(value: object) -> Iterator[str]:
-    """Yield the names of ignored fields, but for other statistics of a distribution, and single requests."""
+    """Yield the names of ignored fields, except other statistics of a distribution and individual requests."""
     for place in unknown_fields(value, _File):
         *_, level, name = ("", *place.split("."))
         if name not in (*_STATUSES, *_DERIVED) and level != "percentiles" and place != "benchmarks.requests":

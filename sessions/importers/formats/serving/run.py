@@ -1,7 +1,7 @@
-"""Run of a load generator as a case: one step, of which each request was timed.
+"""Run of a load generator as a case: one step, with each request timed.
 
-A step is the whole run, as in the task ``serve-batch``, so that rates are requests and tokens over the time of
-the run. A run is measured once; runs of the same name in a file become rounds of a case.
+A step is the whole run, as in the task ``serve-batch``, so rates are requests and tokens over the time of the
+run. A run is measured once; runs with the same name in a file become rounds of a case.
 """
 
 import msgspec

@@ -1,9 +1,9 @@
 """Importer for vLLM's ``bench serve --save-result``: one case per file, or per line with ``--append-result``.
 
 Times are in milliseconds, the duration in seconds (``vllm/benchmarks/serve.py``). Standard deviations are those
-of a population. ``tpot`` is the mean of a request's tokens after the first, ``itl`` single gaps, ``e2el``
-whole requests, which vLLM writes only with ``--percentile-metrics``. With ``--save-detailed``, a file also has
-the values behind these statistics. The dataset isn't in the file.
+of a population. ``tpot`` is a request's mean time per token after the first, ``itl`` are single gaps, and
+``e2el`` are whole requests, which vLLM writes only with ``--percentile-metrics``. With ``--save-detailed``, a
+file also has the values behind these statistics. The dataset isn't in the file.
 """
 
 from collections.abc import Iterator
@@ -43,9 +43,9 @@ _DETAILS = (
     "generated_texts",
     "errors",
 )
-"""Values behind the statistics, and texts; of ``--save-detailed``."""
+"""Values behind the statistics, and texts, as written with ``--save-detailed``."""
 _IN_OTHERS = ("endpoint_type", "total_input_tokens", "total_output_tokens")
-"""Fields that repeat others, or follow from rates and duration."""
+"""Fields that repeat others, or can be derived from rates and duration."""
 
 
 class _Result(msgspec.Struct):
@@ -82,7 +82,7 @@ class _Result(msgspec.Struct):
     p99_e2el_ms: NotNegative | None = None
 
     def times(self, metric: str) -> ReportedTimes | None:
-        """Return the statistics of a metric such as ``ttft``. A mean of 0 is vLLM's for no values."""
+        """Return the statistics of a metric such as ``ttft``. Without values, vLLM writes a mean of 0."""
         found = {name: getattr(self, f"{name}_{metric}_ms") for name in ("mean", "median", "p90", "p95", "p99")}
         if not found["mean"]:
             return None
@@ -146,6 +146,6 @@ def _words(result: _Result) -> Iterator[str]:
 
 
 def _ignored_fields(values: list[object]) -> Iterator[str]:
-    """Yield the names of ignored fields, but for those that statistics and rates stand for."""
+    """Yield the names of ignored fields, except those covered by statistics and rates."""
     known = (*_DETAILS, *_IN_OTHERS)
     return (place for value in values for place in unknown_fields(value, _Result) if place not in known)

@@ -35,7 +35,7 @@ def check_decision(reader: Reader, part: Part) -> None:
             claim.require(item.text == BALANCED, "unknown words")
         elif item.text.startswith("Measured: "):
             replace(claim, text=item.text.removeprefix("Measured: ")).check_sentences(COUNTS)
-        elif item.text.startswith(("Answers ", "So do ")):
+        elif item.text.startswith(("Answers ", "The same applies to ")):
             claim.check_sentences(WARNINGS)
         else:
             _check_run(claim)
