@@ -64,7 +64,7 @@ SEEDS = 300
 AT_EACH_CHECK = 60
 TASKS = ("classify", "generate", "lm-forward", "lm-train", "own-step")
 """Recorded sweeps of a tiny model, one for each task."""
-JUDGED = ("Decision", "Results", "What each option brings", "Choices in detail")
+JUDGED = ("Decision", "Results", "What each option brings", "Choices in detail", "Limitations")
 COMPILED = Effective(weights_dtype="float32", output_dtype="float32", compiled=True)
 WORDS_OF_RANKING = ("Batch size matters", "Compiling matters")
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "int8": "qint8"}
