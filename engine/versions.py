@@ -1,6 +1,11 @@
-"""Library versions that the engine is tested with."""
+"""Library versions that the engine is tested with, and the commit of benchtui itself."""
 
+import subprocess
+from importlib import metadata
 from importlib.util import find_spec
+from pathlib import Path
+
+import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Runtime
@@ -10,6 +15,50 @@ TESTED = {"torch": {2: "2.13"}, "transformers": {4: "4.57", 5: "5.23"}}
 
 PACKAGES = ("torch", "transformers", "datasets", "huggingface_hub")
 """Packages needed for measuring, installed by the extra ``run``."""
+
+
+ROOT = Path(__file__).resolve().parents[1]
+"""Root of the checkout; or, if installed, the package's folder."""
+_DESCRIBE = ("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
+_GIT_S = 5.0
+"""Maximum time for git to describe the checkout."""
+
+
+class _Source(msgspec.Struct):
+    """Repository that pip installed from (``direct_url.json``, PEP 610)."""
+
+    commit_id: str | None = None
+
+
+class _Origin(msgspec.Struct):
+    vcs_info: _Source | None = None
+
+
+def commit(root: Path = ROOT) -> str | None:
+    """Return the commit of the checkout that runs, with ``-dirty`` if files were changed, or the one installed.
+
+    None if neither is known: a package from an index doesn't name its commit.
+    """
+    return _described(root) if (root / ".git").exists() else _installed()
+
+
+def _described(root: Path) -> str | None:
+    try:
+        found = subprocess.run(
+            ("git", "-C", root, *_DESCRIBE), capture_output=True, text=True, timeout=_GIT_S, check=True
+        )
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        return None  # no git, or a repository that belongs to another user
+    return found.stdout.strip() or None
+
+
+def _installed() -> str | None:
+    try:
+        text = metadata.distribution("benchtui").read_text("direct_url.json")
+        source = msgspec.json.decode(text or "{}", type=_Origin).vcs_info
+    except (metadata.PackageNotFoundError, OSError, msgspec.MsgspecError):
+        return None
+    return source.commit_id[:12] if source and source.commit_id else None
 
 
 def require_packages() -> None:

@@ -62,8 +62,12 @@ class SessionStarted(Event, tag="session_started", frozen=True, kw_only=True, om
     host: Host
     version: str | None = None
     """Version of benchtui."""
+    commit: str | None = None
+    """Commit of benchtui, with ``-dirty`` if files of the checkout were changed; null if unknown."""
     source: str | None = None
-    """Tool and file of an imported session; null for a session measured here."""
+    """Tool that measured an imported session; null for a session measured here."""
+    source_file: str | None = None
+    """Name of the imported file."""
     measured: str | None = None
     """Measurement time of an imported session, as its source writes it; ``created`` is the import time."""
     simulated: str | None = None

@@ -26,7 +26,7 @@ from benchtui.engine.supervisor.round_policy import Rounds
 from benchtui.engine.supervisor.scheduler import Scheduler
 from benchtui.engine.supervisor.session_writer import RecordError, SessionLog
 from benchtui.engine.telemetry.gpu.visible_gpus import VARIABLE, visible_gpus
-from benchtui.engine.versions import untested
+from benchtui.engine.versions import commit, untested
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
@@ -319,6 +319,7 @@ class Supervisor:
             plan=tuple(case.config for case in self._scheduler.queue.cases),
             host=self._executor.host,
             version=metadata.version("benchtui"),
+            commit=commit(),
             process_spread=self._earlier_spread(),
         )
 

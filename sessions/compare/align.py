@@ -180,8 +180,8 @@ def nothing_in_common(against: "PairwiseComparison") -> str:
 
 def _progress(side: ComparedSession) -> str:
     session = side.session
-    state = "" if session.finished else ", which is still running or crashed"
-    return f"{side.name}: {len(side.results)} of {len(session.cases)} cases measured{state}"
+    state = "" if session.finished else "still running or crashed, "
+    return f"{side.name}: {state}{len(side.results)} of {len(session.cases)} cases measured"
 
 
 def compare_sessions(sides: Sequence[ComparedSession]) -> SessionComparison:

@@ -45,6 +45,8 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     """Content of an imported file."""
 
     kind: str
+    file: str = ""
+    """Name of the file; the registry fills it in."""
     model: str = UNKNOWN
     task: str = UNKNOWN
     dataset: str = UNKNOWN

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.importers.decode import parse_json, read_text, try_parse_json
@@ -94,7 +95,7 @@ def read(path: Path, kind: str | None = None) -> Imported:
     found = IMPORTERS[kind or _detect_format(text, path)].parse(text, path)
     if not found.measurements:
         raise BenchtuiError(f"{path}: contains no measurements")
-    return found
+    return structs.replace(found, file=path.name)
 
 
 def detect(path: Path) -> str:

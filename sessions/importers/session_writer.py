@@ -88,6 +88,7 @@ def _events(found: Imported, path: Path) -> Iterator[AnyEvent]:
         plan=found.cases,
         host=found.host,
         source=found.kind,
+        source_file=visible(found.file, LONGEST_VALUE) or None,
         measured=measured,
     )
     if found.runtime:

@@ -140,8 +140,6 @@ def plan_lines(
     if not any(line.points for line in found):
         return SkippedPlot(quantity.name, quantity.missing_reason)
     shown, more = _best(found, quantity.best), ""
-    if any(point.low is not None for line in shown for point in line.points):
-        more = f" {quantity.bars}"
     if len(found) > MOST_LINES:
         more += f" The {MOST_LINES} of {len(found):,} series with the {quantity.best} values."
     if any(len(line.points) > MOST_MARKS for line in shown):

@@ -13,6 +13,7 @@ from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.report.details import Details, details, left_out
 from benchtui.sessions.report.explain import ExplainSection, explain
+from benchtui.sessions.report.limitations import limitations
 from benchtui.sessions.report.overview.decision import DecisionSection, decision
 from benchtui.sessions.report.overview.option_effects import Recommended, effect_table, option_effects, ranking
 from benchtui.sessions.report.overview.results import Group, results_by_device, unmeasured
@@ -79,6 +80,7 @@ class Report(msgspec.Struct, frozen=True):
     frontier: Table | None
     anomalies: Table | None
     facts: tuple[Fact, ...]
+    limitations: list[str]
     details: Details | None
     """Everything else; only in a full report."""
     left_out: str
@@ -135,6 +137,7 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
         frontier=frontier_table(fronts, varying) if full else None,
         anomalies=anomaly_table(session, results, varying, None if full else MOST_ANOMALIES),
         facts=() if full else short_facts(session, described),
+        limitations=limitations(session, results),
         details=details(session, results, choices, described, per_hour) if full else None,
         left_out="" if full else left_out(session, results),
     )

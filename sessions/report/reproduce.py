@@ -51,10 +51,12 @@ def recipe(session: Session) -> Recipe | None:
 def _versions(session: Session) -> list[str]:
     """Return the versions that were recorded, except those of libraries that a custom task doesn't use."""
     runtime = session.runtime
-    versions = {"benchtui": session.start.version, "Python": session.start.host.python}
+    start = session.start
+    own = f"{start.version} (commit {start.commit})" if start.version and start.commit else start.version
+    versions = {"benchtui": own, "Python": start.host.python}
     if runtime:
-        own = custom_task(session.start.sweep.task)
-        versions |= {"torch": runtime.torch, "transformers": None if own else runtime.transformers}
+        custom = custom_task(start.sweep.task)
+        versions |= {"torch": runtime.torch, "transformers": None if custom else runtime.transformers}
     return [f"{name} {versions[name]}" for name in VERSIONED if versions.get(name)]
 
 
@@ -67,9 +69,17 @@ def _sweep(session: Session) -> tuple[Markdown | None, str | None]:
 
 
 def no_recipe_reason(session: Session) -> str:
-    """Explain why an imported session has no instructions; empty for any other."""
-    source = session.start.source
-    return f"Measured by another tool and imported ({source}); benchtui can't rerun it." if source else ""
+    """Explain why an imported session has no instructions, and where its raw data are; empty for any other."""
+    start = session.start
+    if not start.source:
+        return ""
+    file = f"{start.source_file}; " if start.source_file else ""
+    kept = "every step" if any(case.steps_measured for case in session.cases) else "every figure"
+    export = "--steps" if kept == "every step" else "--format csv"
+    return (
+        f"Measured by another tool and imported ({start.source}); benchtui can't rerun it."
+        f" Raw data: {file}{kept} without rounding: benchtui export SESSION {export}"
+    )
 
 
 def _fenced(text: str) -> Markdown:

@@ -393,14 +393,20 @@ def _unsure_note(choice: Decision) -> str:
     return f"; {unsure} further behind can't be distinguished with certainty" if choice.unsure else ""
 
 
-def _more_memory(result: Result, baseline: Result | None) -> str | None:
-    if baseline is None or (result.config.device == "cpu") != (baseline.config.device == "cpu"):
+def memory_change(result: Result, baseline: Result) -> float | None:
+    """Return the relative change of peak memory. None if one is unknown, or they are of different kinds."""
+    if (result.config.device == "cpu") != (baseline.config.device == "cpu"):
         return None  # resident memory of a worker isn't comparable with device memory
     mine, theirs = result.case.peak_memory_mb, baseline.case.peak_memory_mb
-    if not mine or not theirs or mine / theirs - 1 < SMALLEST_COST:
+    return mine / theirs - 1 if mine and theirs else None
+
+
+def _more_memory(result: Result, baseline: Result | None) -> str | None:
+    change = memory_change(result, baseline) if baseline else None
+    if baseline is None or change is None or change < SMALLEST_COST:
         return None
-    change = signed_percent(mine / theirs - 1, 0)
-    return f"{change} % peak memory ({memory(theirs)} to {memory(mine)})"
+    mine, theirs = result.case.peak_memory_mb, baseline.case.peak_memory_mb
+    return f"{signed_percent(change, 0)} % peak memory ({memory(theirs)} to {memory(mine)})"
 
 
 def _compiling(result: Result) -> str | None:

@@ -15,7 +15,7 @@ which doesn't compile yet.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -130,13 +130,14 @@ def parse(text: str, path: Path) -> Imported:
     rows = [(where, _sampled(row)) for where, row in parse_csv(text, str(path))]
     needs = _LoopRun if required(text) == LOOP_COLUMNS else _TimedRun
     runs: list[_Run] = [convert(row, needs, where, from_text=True) for where, row in rows]
+    shared = _shared_options(runs)
     return Imported(
         kind="training-csv",
         model=common_value((run.model_name for run in runs), "models", str(path)),
         task="lm-train",
-        measurements=tuple(_measurement(run) for run in runs),
+        measurements=tuple(_measurement(run, shared) for run in runs),
         grid=not any(run.optimizer for run in runs),
-        notes=(*_notes(runs), *_ignored_note([row for _, row in rows])),
+        notes=(*_notes(runs), *_shared_note(shared), *_ignored_note([row for _, row in rows])),
     )
 
 
@@ -196,11 +197,11 @@ def _range(numbers: Sequence[float]) -> str:
     return f"{min(numbers):.4g} to {max(numbers):.4g}"
 
 
-def _measurement(run: _Run) -> Measurement:
+def _measurement(run: _Run, shared: Collection[str]) -> Measurement:
     memory = Memory(peak_allocated_mb=run.max_vram or None, peak_rss_mb=run.max_cpu_ram)
     custom = run.layers is not None or run.heads is not None
     return Measurement(
-        config=_options(run),
+        config=_options(run, shared),
         reported=Reported(
             steps=run.steps,
             latency_mean_ms=run.step_ms,
@@ -220,14 +221,42 @@ def _measurement(run: _Run) -> Measurement:
     )
 
 
-def _options(run: _Run) -> Config:
+def _named_options(run: _Run) -> list[str]:
+    """Return the options of a run in a table with optimizers, as a label has them."""
+    return [
+        _precision(run),
+        f"compile={_compile(run)}",
+        f"optimizer={run.optimizer}",
+        f"bs={run.batch_size}",
+        f"seq={run.max_length}",
+    ]
+
+
+def _shared_options(runs: Sequence[_Run]) -> tuple[str, ...]:
+    """Return the options that no label repeats, because all runs of a table with optimizers have them.
+
+    Every name has its precision, as elsewhere, and its optimizer.
+    """
+    if len(runs) < 2 or not all(run.optimizer for run in runs):
+        return ()
+    columns = zip(*map(_named_options, runs), strict=True)
+    same = [cells[0] for cells in columns if len(set(cells)) == 1]
+    return tuple(each for each in same if each.startswith(("compile=", "bs=", "seq=")))
+
+
+def _shared_note(shared: Sequence[str]) -> Iterator[str]:
+    if shared:
+        yield f"options shared by all runs: {', '.join(shared)}"
+
+
+def _options(run: _Run, shared: Collection[str]) -> Config:
     """Return the options of a run, with its optimizer in a label.
 
     The option ``optimizer`` names one implementation; a table with ``adamw`` leaves it open.
     """
     device = UNKNOWN if run.max_vram is None else DEVICE if run.max_vram else "cpu"
     precision, mode = _precision(run), _compile(run)
-    named = f"{precision} compile={mode} optimizer={run.optimizer} bs={run.batch_size} seq={run.max_length}"
+    named = " ".join(each for each in _named_options(run) if each not in shared)
     return Config(
         device=device,
         precision=precision,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from benchtui.sessions.compare.align import PairwiseComparison, SessionComparison
 from benchtui.sessions.report.comparison.naming import label, lettered, several
+from benchtui.sessions.report.limitations import ACCURACY
 from benchtui.sessions.report.sections.notes import notes
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
@@ -96,4 +97,4 @@ def _sources(compared: SessionComparison) -> str:
 def _accuracy(compared: SessionComparison) -> str:
     values = {case.config.precision for side in compared.sides for case in side.session.cases}
     changed = len(values) > 1 or len({side.session.start.sweep.model for side in compared.sides}) > 1
-    return "Accuracy isn't measured: precisions and models are compared only by time." if changed else ""
+    return ACCURACY if changed else ""

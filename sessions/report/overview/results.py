@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from benchtui.sessions.analysis.roofline import Limit
 from benchtui.sessions.analysis.scaling import Step, scaling
 from benchtui.sessions.report.sections.gains import OPTION_TITLES
-from benchtui.sessions.report.sections.roofline import GIGA, utilization
+from benchtui.sessions.report.sections.roofline import GIGA, utilization, utilization_title
 from benchtui.sessions.report.sections.roofline import Row as LimitRow
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -57,10 +57,11 @@ def results_by_device(session: Session, results: Sequence[Result], limits: Seque
     """Return a table for each device and precision."""
     varying = varied(result.config for result in results)
     groups: dict[tuple[str, ...], list[Row]] = {}
+    share = utilization_title(session)
     known = {result.case.index: (limit, utilization(session, (result, limit))) for result, limit in limits}
     for row in _rows(results, known):
         groups.setdefault(_key(row.result.config), []).append(row)
-    return [found for rows in list(groups.values())[:MOST_GROUPS] if (found := _group(rows, varying))]
+    return [found for rows in list(groups.values())[:MOST_GROUPS] if (found := _group(rows, varying, share))]
 
 
 def unmeasured(session: Session, varying: Collection[str]) -> list[str]:
@@ -105,16 +106,17 @@ def _mark_kinds(row: Result) -> tuple[str, ...]:
     return tuple(dict.fromkeys(mark_kind(mark) for mark in row.case.marks if mark != SIMULATED))
 
 
-def _group(rows: Sequence[Row], varying: Sequence[str]) -> Group | None:
+def _group(rows: Sequence[Row], varying: Sequence[str], share_of_sheet: str) -> Group | None:
     """Return the table of a group. Columns with equal values in all rows are summarized in a line below it."""
     shown = rows if len(rows) <= MOST_ROWS else _fastest(rows)
     config, own = rows[0].result.config, varied(row.result.config for row in shown)
     title = series_title(config, [name for name in varying if name not in own])
-    columns = (*_keys(config, own), *in_unit(_figures(shown), task_of([row.result for row in shown])))
+    keys = _keys(config, own)
+    columns = (*keys, *in_unit(_figures(shown, share_of_sheet), task_of([row.result for row in shown])))
     whole = table(columns, shown, lambda row: row.result.metrics.samples_per_s)
     if whole is None:
         return None
-    found, same = without_equal(whole, len(own) + 1)
+    found, same = without_equal(whole, len(keys))
     remarks = (
         f"All rows: {', '.join(same)}." if same else None,
         f"The {len(shown):,} fastest of {count(len(rows), 'case')}." if len(shown) < len(rows) else None,
@@ -171,7 +173,7 @@ def _option(name: str) -> Column[Row]:
     return Column(OPTION_TITLES[name], cell, right=name in ("threads", "tokenizer_threads", "sequence_length"))
 
 
-def _figures(rows: Sequence[Row]) -> tuple[Column[Row], ...]:
+def _figures(rows: Sequence[Row], share_of_sheet: str) -> tuple[Column[Row], ...]:
     middle = _latency("Mean (ms)", "mean") if _only_means(rows) else _latency("p50 (ms)", "median")
     return (
         Column("n", lambda row: number(row.result.metrics.latency_ms.n or None, 0)),
@@ -193,7 +195,7 @@ def _figures(rows: Sequence[Row]) -> tuple[Column[Row], ...]:
         Column("J/sample", lambda row: number(row.result.metrics.energy_per_sample_j)),
         Column("GFLOP/s", _rate_of_operations),
         Column("Of the measured peak (%)", _share),
-        Column("MFU (%)", lambda row: row.mfu),
+        Column(share_of_sheet, lambda row: row.mfu),
         Column("Limited by", lambda row: row.limit.bound if row.limit else None, right=False),
         Column("Step breakdown (%)", _parts, right=False),
         Column("Marks", lambda row: ", ".join(row.marks) or None, right=False),

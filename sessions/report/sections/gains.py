@@ -1,7 +1,6 @@
 """Gain tables: cases compared across precisions, compile modes, devices and machines."""
 
 from collections.abc import Sequence
-from itertools import groupby
 from operator import attrgetter
 
 import msgspec
@@ -88,11 +87,19 @@ def _blocks(
         config = pair.new.config
         return config.device, config.precision, config.compile, str(getattr(config, option))
 
-    groups = [list(group) for _, group in groupby(sorted(found, key=key), key)]
-    shown = ((group, table(columns, group)) for group in groups)
+    groups: dict[tuple[str, ...], list[Comparison]] = {}
+    for pair in found:  # in the order of the other tables
+        groups.setdefault(key(pair), []).append(pair)
+    ordered = (sorted(group, key=_place) for group in groups.values())
+    shown = ((group, table(columns, group)) for group in ordered)
     return [
         Block(_title(group[0], option), _unproven_note(group, option), each) for group, each in shown if each
     ]
+
+
+def _place(pair: Comparison) -> tuple[int, int]:
+    """Return the key that orders the rows of a block."""
+    return pair.new.config.sequence_length, pair.new.config.batch_size
 
 
 def _title(pair: Comparison, option: str) -> str:

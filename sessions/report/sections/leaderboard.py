@@ -15,7 +15,7 @@ from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.formatting import capitalized, number, signed_percent, span, time_ms
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, in_unit, table
-from benchtui.sessions.text.wording import cost_of_a_million, headline_rate, verdict_cell
+from benchtui.sessions.text.wording import cost_of_a_million, headline_rate, memory_change, verdict_cell
 
 
 class RankedCase(msgspec.Struct, frozen=True):
@@ -97,6 +97,12 @@ def _interval(place: RankedCase) -> str | None:
     return span(signed_percent(ratio.low - 1), signed_percent(ratio.high - 1))
 
 
+def _memory_change(place: RankedCase) -> str | None:
+    base = place.baseline
+    change = memory_change(place.result, base) if base and base is not place.result else None
+    return signed_percent(change) if change is not None else None
+
+
 def _verdict(place: RankedCase) -> str | None:
     if place.ratio is None:
         return "the baseline" if place.baseline is place.result else None
@@ -113,6 +119,7 @@ _COLUMNS: tuple[Column[RankedCase], ...] = (
     Column("Verdict", _verdict, right=False),
     Column("Step (ms)", lambda place: time_ms(place.result.typical_ms)),
     Column("Peak memory (MB)", lambda place: number(place.result.case.peak_memory_mb)),
+    Column("Memory against the baseline (%)", _memory_change),
     Column("Tokens/s per MB", lambda place: number(place.result.tokens_per_mb)),
     Column("Cost of a million samples", lambda place: number(cost_of_a_million(place.result, place.per_hour))),
 )

@@ -124,6 +124,7 @@ def _memory(field: str) -> "Column[Result]":
         "peak_rss_mb": "CPU memory, peak RSS (MB)",
         "peak_allocated_mb": "GPU memory, peak allocated (MB)",
         "peak_reserved_mb": "GPU memory, peak reserved (MB)",
+        "peak_device_mb": "GPU memory, peak used on the device (MB)",
     }
 
     def cell(result: Result) -> str | None:
@@ -217,6 +218,7 @@ _PERFORMANCE: tuple[Column[Result], ...] = (
     _memory("peak_rss_mb"),
     _memory("peak_allocated_mb"),
     _memory("peak_reserved_mb"),
+    _memory("peak_device_mb"),
     Column("Mean power (W)", lambda result: number(result.metrics.mean_power_w)),
     Column("Energy (J/sample)", lambda result: number(result.metrics.energy_per_sample_j)),
 )

@@ -147,12 +147,15 @@ def _peak(peaks: Peaks, name: str, rate: float | None, burst: float | None, unit
 
 def _utilization(session: Session) -> Column[Row]:
     """Return the column of MFU, or of HFU if operations are recomputed."""
-    title = "HFU (%)" if _recomputes(session) else "MFU (%)"
-    return Column(title, lambda row: utilization(session, row))
+    return Column(utilization_title(session), lambda row: utilization(session, row))
+
+
+def utilization_title(session: Session) -> str:
+    """Return ``MFU (%)``, or ``HFU (%)`` if any case recomputes activations in the backward pass."""
+    return "HFU (%)" if _recomputes(session) else "MFU (%)"
 
 
 def _recomputes(session: Session) -> bool:
-    """Return whether any case recomputes activations in the backward pass."""
     sweep = session.start.sweep
     return any(sweep.resolve(case.config).activation_checkpointing == "on" for case in session.cases)
 

@@ -112,12 +112,14 @@ def test_repeated_row_is_named_as_the_noise_between_runs(imported: Any, csv_file
 def test_optimizers_are_named_in_the_cases(imported: Any, optimizer_file: Path) -> None:
     """Figures are those of the script's own summary, round 1."""
     session = imported(optimizer_file)
-    rows = {row.name.partition("optimizer=")[2].split()[0]: row for row in measured(session)}
+    rows = {row.name.partition("optimizer=")[2]: row for row in measured(session)}
     assert list(rows) == [
         *("adafactor", "adamw", "adamp", "qhm", "sophiag", "adam8bit", "lion8bit", "fusedadam"),
     ]
     lion, adamw = rows["lion8bit"], rows["adamw"]
-    assert lion.name == "cuda amp-fp16 compile=default optimizer=lion8bit bs=6 seq=768"
+    assert lion.name == "cuda amp-fp16 optimizer=lion8bit"
+    shared = "options shared by all runs: compile=default, bs=6, seq=768"
+    assert shared in [each.text for each in session.messages]
     assert (round(lion.metrics.padded_tokens_per_s, 2), lion.metrics.latency_ms.n) == (15_179.04, 500)
     assert lion.metrics.latency_ms.mean * 500 == pytest.approx(150_422, abs=0.5)
     assert round(100 * (lion.metrics.samples_per_s / adamw.metrics.samples_per_s - 1), 1) == 6.3
@@ -128,6 +130,21 @@ def test_optimizers_are_named_in_the_cases(imported: Any, optimizer_file: Path) 
     text = markdown(session, full=True)
     assert "total_time over steps, which includes loading of data and torch's profiler" in text
     assert "ignored fields: collator_time (0.5568 to 0.5818; of all steps together)" in text
+
+
+def test_optimizers_keep_the_options_that_differ(imported: Any, optimizer_file: Path) -> None:
+    head, first, second, *_ = optimizer_file.read_text().splitlines()
+    place = head.split(",").index("batch_size")
+    cells = second.split(",")
+    larger = ",".join([*cells[:place], "8", *cells[place + 1 :]])
+    names = [case.name for case in imported("\n".join([head, first, larger]), "training-csv").cases]
+    assert names == ["cuda amp-fp16 optimizer=adafactor bs=6", "cuda amp-fp16 optimizer=adamw bs=8"]
+
+
+def test_repeated_run_keeps_its_optimizer(imported: Any, optimizer_file: Path) -> None:
+    head, first, *_ = optimizer_file.read_text().splitlines()
+    (alone,) = imported("\n".join([head, first, first]), "training-csv").cases
+    assert alone.name == "cuda amp-fp16 optimizer=adafactor"
 
 
 def test_readings_that_the_script_could_not_take_are_missing(imported: Any, optimizer_file: Path) -> None:

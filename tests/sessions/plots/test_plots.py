@@ -154,6 +154,8 @@ def test_captions_of_imported_means_speak_of_no_median_and_no_bars(tmp_path: Pat
 
 def test_captions_of_measured_steps_explain_their_bars(bench: Any) -> None:
     data = plot_data(whole(bench))
+    for plan in (curves.latency, curves.throughput):
+        assert plan(data).caption.count("Bars:") == 1
     assert "Median step. Bars: from the fastest step to p95" in curves.latency(data).caption
 
 

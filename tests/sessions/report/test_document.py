@@ -287,6 +287,25 @@ def test_compile_gain_includes_the_cost_of_the_first_step(bench: Any, read: Read
     assert ["compiling", "8,000"] in effects
 
 
+def test_gains_are_in_the_order_of_the_other_tables(bench: Any, read: Read) -> None:
+    modes = {"reduce-overhead": 8.0, "default": 9.0, "off": 10.0}
+    document = read(
+        full_report(
+            bench.session(
+                *(
+                    bench.case(size, ms * size, compile=mode, effective=bench.effective(compiled=mode != "off"))
+                    for mode, ms in modes.items()
+                    for size in (4, 1, 2)
+                )
+            )
+        )
+    )
+    titles = [section.title for section in document.under("Compile gain")]
+    assert titles == [f"CPU – FP32, compile {mode} against off" for mode in ("reduce-overhead", "default")]
+    for section in document.under("Compile gain"):
+        assert section.columns("Batch size") == [["1"], ["2"], ["4"]]
+
+
 def test_device_speedup_names_both_devices(bench: Any, read: Read) -> None:
     session = bench.session(
         *(

@@ -356,6 +356,12 @@ def test_column_that_is_equal_in_all_rows_is_a_line_below_the_table(bench: Any, 
     assert "n" not in section.tables[0][0]
 
 
+def test_named_cases_share_what_is_equal_in_a_line(tmp_path: Path, read: Any) -> None:
+    section = read(markdown(imported(tmp_path, "gpt2-optimizers.csv")))["Cases"]
+    assert section.text == "All rows: n = 500."
+    assert section.tables[0][1][0] == "cuda amp-fp16 optimizer=adafactor"
+
+
 def test_reasons_of_unmeasured_cases_are_told_once(bench: Any, read: Any) -> None:
     made = [bench.case(size, outcome="skipped", end={"reason": "no GPU"}, device="cuda:0") for size in SIZES]
     remarks = read(markdown(bench.session(bench.case(1, 10.0), *made)))["Remarks"].paragraphs

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.journal.reader import read
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
@@ -195,7 +196,12 @@ QUOTED = {
         "up to 1.1 %",
         "not in the file",
     ),
-    "gpt2-optimizers": ("lion8bit", "15,200 tokens/s", "loading of data and torch's profiler"),
+    "gpt2-optimizers": (
+        "lion8bit",
+        "15,200 tokens/s",
+        "loading of data and torch's profiler",
+        "compile=default, bs=6, seq=768",
+    ),
     "demo-cpu": ("14.9 s",),
     "recorded-classify": ("truncated and padded to", "46.7 % of the texts are longer"),
 }
@@ -208,4 +214,17 @@ def test_page_on_the_reference_reports_quotes_golden_reports(name: str) -> None:
     golden = (Path(__file__).parent / "golden" / f"{name}.md").read_text().lower()
     for text in map(str.lower, QUOTED[name]):
         assert text in golden
+        assert text in page
+
+
+QUOTED_OF_GPT2 = ("+93.0", "+33.6", "28.1", "-6.77", "-5.18", "Memory against the baseline", "81.4", "99.2")
+"""What the page quotes of the full report of the training runs."""
+
+
+def test_page_on_the_reference_reports_quotes_the_full_report_of_the_training_runs(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference-reports.md").read_text()
+    session_writer.write(registry.read(FIXTURES / "gpt2-training-results.csv"), tmp_path / "gpt2.json")
+    full = full_report(Session.load(tmp_path / "gpt2.json", keep_steps=False))
+    for text in QUOTED_OF_GPT2:
+        assert text in full
         assert text in page

@@ -50,7 +50,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import disturbances, merge_round_marks
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
-from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep, Work
+from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep, Train, Work
 from benchtui.sessions.text import wording
 from benchtui.sessions.text.tables import Column
 
@@ -64,7 +64,7 @@ SEEDS = 300
 AT_EACH_CHECK = 60
 TASKS = ("classify", "generate", "lm-forward", "lm-train", "own-step")
 """Recorded sweeps of a tiny model, one for each task."""
-JUDGED = ("Decision", "Results", "What each option brings", "Choices in detail")
+JUDGED = ("Decision", "Results", "What each option brings", "Choices in detail", "Limitations")
 COMPILED = Effective(weights_dtype="float32", output_dtype="float32", compiled=True)
 WORDS_OF_RANKING = ("Batch size matters", "Compiling matters")
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "int8": "qint8"}
@@ -806,19 +806,25 @@ def test_checker_notices_a_changed_answer(bench: Any, words: str, others: str) -
     assert objections_to(session, report.replace(words, others))
 
 
+@pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("shown", ["12.5", "12.8"])
-def test_checker_computes_the_share_of_the_data_sheet(bench: Any, shown: str) -> None:
+def test_checker_computes_the_share_of_the_data_sheet(bench: Any, shown: str, again: bool) -> None:
     work = StepCost(flops=2.4735e12, bytes_moved=1e9, bytes_of_weights=1e8)
     made = bench.case(
         1, 20.0, device="cuda:0", precision="bf16", end={"work": work}, prepared={"gpu_uuid": "GPU-1"}
     )
-    session = bench.session(made, host=Host(gpus=(Gpu(index=0, name="NVIDIA H200", uuid="GPU-1"),)))
-    events = [
-        {"event": "session_started", "host": {"gpus": [{"name": "NVIDIA H200", "uuid": "GPU-1"}]}},
-        {"event": "case_prepared", "case": 0, "gpu_uuid": "GPU-1"},
-        {"event": "case_finished", "case": 0, "work": msgspec.to_builtins(work)},
-    ]
+    host = Host(gpus=(Gpu(index=0, name="NVIDIA H200", uuid="GPU-1"),))
+    sweep = Sweep(name="hand", model="tiny", task="lm-train", train=Train(activation_checkpointing=again))
+    session = bench.session(made, host=host, sweep=sweep)
+    recording = Recording({}, msgspec.to_builtins(bench.events(made, host=host, sweep=sweep)))
     report = markdown(session, full=True)
+
+    def amount(changed: str, words: str) -> int:
+        return sum(words in each for each in objections_to(session, changed, recording))
+
     assert report.count(" 12.5 |") == 2
-    found = objections_to(session, report.replace(" 12.5 |", f" {shown} |"), Recording({}, events))
-    assert len(found) == (0 if shown == "12.5" else 2)
+    assert amount(report.replace(" 12.5 |", f" {shown} |"), "12.5, not ") == (0 if shown == "12.5" else 2)
+    title, wrong = ("HFU (%)", "MFU (%)") if again else ("MFU (%)", "HFU (%)")
+    assert report.count(title) == 2
+    assert amount(report, "in HFU alone") == 0
+    assert amount(report.replace(title, wrong), "in HFU alone") == 2

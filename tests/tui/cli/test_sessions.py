@@ -85,6 +85,15 @@ def test_sessions_without_common_cases_fail_with_one_line(home: Path, make_story
     )
 
 
+def test_running_session_without_measured_cases_is_named(home: Path, make_story: Any) -> None:
+    make_story(paths.folder() / "old.json").begin(batch_sizes=(1,)).case(0).end().close()
+    make_story(paths.folder() / "new.json").begin(batch_sizes=(1,)).close()
+    assert str(run("compare", "old", "new").exception) == (
+        "old and new: no case was measured in both (old: 1 of 1 cases measured;"
+        " new: still running or crashed, 0 of 1 cases measured)"
+    )
+
+
 def test_markdown_and_json_are_written_to_a_file(recorded: Any, tmp_path: Path) -> None:
     recorded(2.0)
     assert run("compare", "old", "new", "--format", "json", "-o", str(tmp_path / "c.json")).stdout == ""

@@ -166,12 +166,27 @@ def operations_per_s(cell: Cell) -> float | None:
 
 
 def utilization(cell: Cell) -> float | None:
-    """Return the percentage of the rate by the GPU's data sheet that a case reaches."""
+    """Return the percentage of the rate by the GPU's data sheet that a case reaches; None without one."""
     if cell.recording is None:
         raise NotKnown
-    sheet = DATA_SHEETS[str(cell.recording.gpu_name(cell.row))]
-    rate = operations_per_s(cell)
-    return rate and 100 * rate / 1000 / sheet[cell.row["precision"].removeprefix("amp-")]
+    sheet = DATA_SHEETS.get(str(cell.recording.gpu_name(cell.row)), {})
+    peak, rate = sheet.get(cell.row["precision"].removeprefix("amp-")), operations_per_s(cell)
+    return 100 * rate / 1000 / peak if rate and peak else None
+
+
+def _utilization_of(recomputing: bool) -> Check:
+    """Check MFU, or HFU, which counts the operations that activation checkpointing runs again."""
+
+    def check(claim: Claim, cell: Cell, shown: str) -> None:
+        if cell.recording is None:
+            return
+        claim.require(cell.recording.recomputes is recomputing, "operations that run again count in HFU alone")
+        claim.require_value(shown, utilization(cell), f"of {cell.row['name']}: a cell")
+
+    return check
+
+
+UTILIZATION: dict[str, Check] = {"MFU (%)": _utilization_of(False), "HFU (%)": _utilization_of(True)}
 
 
 def _flops(cell: Cell) -> float:
@@ -361,6 +376,7 @@ LATENCY: dict[str, Check] = {
     "CPU memory, peak RSS (MB)": _of("peak_rss_mb"),
     "GPU memory, peak allocated (MB)": _of("peak_allocated_mb"),
     "GPU memory, peak reserved (MB)": _of("peak_reserved_mb"),
+    "GPU memory, peak used on the device (MB)": _of("peak_device_mb"),
     "Mean power (W)": _of("mean_power_w"),
     "Energy (J/sample)": _of("energy_per_sample_j"),
 }
@@ -406,8 +422,7 @@ LIMITS: dict[str, Check] = {
     "GFLOP/s": _number(operations_per_s),
     "Peak (GFLOP/s)": _number(peak_rate("flops_per_s")),
     "Share of the measured peak (%)": _skip,  # ``check_roofline`` computes it from the cells before it
-    "MFU (%)": _number(utilization),
-    "HFU (%)": _number(utilization),
+    **UTILIZATION,
     "GB/step, upper bound": _number(_bytes("bytes_moved")),
     "Of weights (GB/step)": _number(_bytes("bytes_of_weights")),
     "GB/s, upper bound": _number(_bytes_per_s),

@@ -42,6 +42,13 @@ class Recording:
         gpus = self.events[0]["host"]["gpus"]
         return next((gpu["name"] for gpu in gpus if gpu["uuid"] == prepared["gpu_uuid"]), None)
 
+    @property
+    def recomputes(self) -> bool:
+        """Whether a case computes activations again in the backward pass."""
+        sweep = self.events[0]["sweep"]
+        axis = sweep["axes"].get("activation_checkpointing", ("auto",))
+        return "on" in axis or ("auto" in axis and bool(sweep["train"].get("activation_checkpointing")))
+
     def peaks(self, row: Row) -> Row | None:
         """Return the peaks that were measured for a case's device, precision and threads."""
         precision = row["precision"].removeprefix("amp-")

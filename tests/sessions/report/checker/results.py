@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from math import log2
 
-from .case_tables import Cell, operations_per_s, peak_rate, utilization
+from .case_tables import UTILIZATION, Cell, operations_per_s, peak_rate
 from .cases import OPTIONS, Row, mark_kind, matches_title, peak_mb
 from .claims import Claim, Reader
 from .facts import Facts
@@ -20,7 +20,7 @@ TITLES = {
         if name != "sequence_length"
     },
 }
-LIMIT_TITLES = ("GFLOP/s", "Of the measured peak (%)", "MFU (%)", "Limited by")
+LIMIT_TITLES = ("GFLOP/s", "Of the measured peak (%)", *UTILIZATION, "Limited by")
 
 
 def check_results(reader: Reader, part: Part) -> None:
@@ -129,10 +129,11 @@ def _check_limit(claim: Claim, cell: Cell, title: str, shown: str) -> None:
     """Check the rate of operations, and its share of the peak. No JSON has these, nor what limits a case."""
     if cell.recording is None or title == "Limited by":
         return
+    if title in UTILIZATION:
+        UTILIZATION[title](claim, cell, shown)
+        return
     rate, peak = operations_per_s(cell), peak_rate("flops_per_s")(cell)
     value = rate if title == "GFLOP/s" else 100 * rate / peak if rate and peak else None
-    if title == "MFU (%)":
-        value = utilization(cell)
     claim.require_value(shown, value, f"{cell.row['name']}: {title}")
 
 

@@ -18,6 +18,7 @@ from .cases import DEFAULTS, SAME_WITHIN, SPEED, Row, key
 from .claims import Claim, Reader
 from .decision import check_decision
 from .facts import Facts
+from .limitations import check_limitations
 from .notes import check_caveats, check_head, check_method
 from .options import check_frontier, check_options
 from .profile import profiles_of
@@ -48,6 +49,7 @@ SECTIONS: dict[str, Callable[[Reader, Part], None]] = {
     "Where a step's time goes": check_profiles,
     "Out of memory": _each_item(check_frontier),
     "Model, system and method": check_method,
+    "Limitations": check_limitations,
     "Choices in detail": _each_item(check_choice),
     "Method": check_method,
     "Performance metrics": check_series_lead,

@@ -4,7 +4,18 @@ import re
 from collections import Counter
 from dataclasses import replace
 
-from .cases import BOUNDS, OUTCOMES, Groups, Row, disturbed, headline_rate, key, matches_title
+from .cases import (
+    BOUNDS,
+    OUTCOMES,
+    Groups,
+    Row,
+    comparable_memory,
+    disturbed,
+    headline_rate,
+    key,
+    matches_title,
+    peak_mb,
+)
 from .claims import Claim, Reader, shapes
 from .needs import check_missing_baseline
 from .report_text import NUMBER, Part, parse_number, split_list
@@ -102,6 +113,8 @@ def _check_compared_with_none(claim: Claim, shown: Groups, length: int | None) -
 def _check_rank(claim: Claim, case: Row, row: dict[str, str]) -> None:
     """Check a row of the leaderboard."""
     claim.require_value(row["Throughput (samples/s)"], case["samples_per_s"], "the throughput")
+    if "Memory against the baseline (%)" in row:
+        _check_memory_change(claim, case, row["Memory against the baseline (%)"])
     claim.require(case["baseline"] == claim.base.get("case"), f"its baseline is case {case['baseline']}")
     if case is claim.base or not claim.base:
         claim.require(row.get("Verdict") == ("the baseline" if claim.base else None), "the verdict")
@@ -114,6 +127,13 @@ def _check_rank(claim: Claim, case: Row, row: dict[str, str]) -> None:
     claim.require(bool(shown) == bool(ends), "the interval")
     for text, end in zip((shown[0], shown[-1]) if shown else (), ends, strict=True):
         claim.require_value(text, end, "a bound")
+
+
+def _check_memory_change(claim: Claim, case: Row, shown: str) -> None:
+    """Check the change of peak memory, which the baseline and another kind of memory don't have."""
+    peaks = (peak_mb(case), peak_mb(claim.base)) if claim.base else (None, None)
+    known = case is not claim.base and all(peaks) and comparable_memory(case, claim.base)
+    claim.require_value(shown, 100 * (peaks[0] / peaks[1] - 1) if known else None, "the change of memory")
 
 
 def check_disturbed(reader: Reader, part: Part) -> None:

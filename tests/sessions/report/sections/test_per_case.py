@@ -41,9 +41,27 @@ def test_leaderboard_compares_ranked_cases_with_the_baseline(bench: Any, read: A
         ["2", "cuda:0 fp32 bs=2", "100", "+0.10", "unsure: can't resolve below 11 %"],
         ["3", "cuda:0 fp32 bs=1", "100", "–", "the baseline"],
     ]
+    assert section.columns("Memory against the baseline (%)") == [["+60.0"], ["+20.0"], ["–"]]
     assert section.columns("95% interval (%)")[0] == ["+87.4 to +113"]
     assert section.columns("Cost of a million samples") == [["5.00"], ["9.99"], ["10.0"]]
     assert section.text == ("Against cuda:0 fp32 bs=1, 100 samples/s; ratios are of typical steps, per sample.")
+
+
+def test_leaderboard_compares_no_worker_with_a_device(bench: Any, read: Any) -> None:
+    on_cpu = bench.case(1, 50.0, end={"memory": Memory(peak_rss_mb=400.0)})
+    session = bench.session(on_cpu, gpu(bench, 1, 10.0, 500.0))
+    section = read(full_report(session))["Ranked, 128 tokens"]
+    assert section.columns("Peak memory (MB)") == [["500"], ["400"]]
+    assert "Memory against the baseline (%)" not in section.tables[0][0]
+
+
+def test_performance_has_the_memory_used_on_the_device(bench: Any, read: Any) -> None:
+    """The only memory that some sources read."""
+    end = {"memory": Memory(peak_rss_mb=900.0, peak_device_mb=783.0)}
+    document = read(full_report(bench.session(bench.case(8, 10.0, device="cuda", end=end))))
+    (section,) = document.under("Performance metrics")
+    titles = ("CPU memory, peak RSS (MB)", "GPU memory, peak used on the device (MB)")
+    assert section.columns(*titles) == [["900", "783"]]
 
 
 def test_price_is_shown_with_the_costs(bench: Any, read: Any) -> None:

@@ -79,8 +79,10 @@ def test_known_gpu_has_its_share_of_the_data_sheet(
     made = bench.case(1, 10.0, device="cuda:0", precision="amp-bf16", end={"work": work}, prepared=UUID)
     host = Host(gpus=(Gpu(index=0, name="NVIDIA H200", uuid="GPU-1"),))
     sweep = Sweep(name="s", model="m", task="lm-train", train=Train(activation_checkpointing=checkpointing))
-    section = read(full_report(bench.session(made, host=host, sweep=sweep)))["Limits"]
-    assert section.columns(title, "Attention kernel") == [["10.0", "efficient"]]
+    document = read(full_report(bench.session(made, host=host, sweep=sweep)))
+    assert document["Limits"].columns(title, "Attention kernel") == [["10.0", "efficient"]]
+    (results,) = document.under("Results")
+    assert results.columns(title) == [["10.0"]]
 
 
 def test_host_bound_case_is_named(bench: Any, read: Any) -> None:
