@@ -290,9 +290,12 @@ def _faults(home: Path, count: int, seed: int) -> Iterator[str]:
         dice = random.Random(seed * 1_000_003 + number)
         start = f"{model.place} {model.top}".strip()
         burst = burst_of(model, dice)
-        screen.wait(lambda text: "" if "Sweep" in text or "esc" in text else "the app")
-        screen.send(burst, partial(dice.uniform, 0, dice.choice((0.0, 0.0, 0.01, LONGEST_GAP_S))))
-        lacking = screen.wait(partial(wrong, model))
+        try:
+            screen.wait(lambda text: "" if "Sweep" in text or "esc" in text else "the app")
+            screen.send(burst, partial(dice.uniform, 0, dice.choice((0.0, 0.0, 0.01, LONGEST_GAP_S))))
+            lacking = screen.wait(partial(wrong, model))
+        except pexpect.EOF:  # such as a q of a typed text that quit the app
+            lacking = "the app, which ended"
         if changed := files(home) ^ before:
             lacking = f"{lacking} files {sorted(changed)}".strip()
         if lacking:

@@ -138,7 +138,7 @@ class Monitor(PanelScreen[None]):
     @property
     def holds_keys(self) -> bool:
         """Whether a newly opened session has yet to be read. Until then, keys would have no case to act on."""
-        return self.table_order is None and self.feed.reading
+        return self.feed.reading and self.shown_case is None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable replay until something has been recorded."""

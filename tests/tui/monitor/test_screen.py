@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.payloads import Gpu
 from benchtui.tui.case.screen import CaseScreen
+from benchtui.tui.live import feed
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.page import Page
 from benchtui.tui.pages.palette import Palette
@@ -34,6 +35,22 @@ async def test_an_empty_session_file_shows_a_message(story: Any, engine: Any, op
         assert seen.panel("log")[-1] == "starting the engine"
         await seen.press("down", "x", "enter", "space", "space")
         assert seen.app.is_running
+
+
+async def test_a_key_waits_until_a_case_has_been_read(
+    story: Any, engine: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "READ_BUDGET_S", -1.0)
+    monkeypatch.setattr(feed, "BATCH_BYTES", 100)
+    story.begin().case(0)
+    async with opened(story.path, engine) as seen:
+        monitor = seen.app.screen
+        assert isinstance(monitor, Monitor)
+        while monitor.table_order is None:
+            await seen.pilot.pause(0.001)
+        assert monitor.feed.reading
+        await seen.press("enter")
+        assert isinstance(seen.app.screen, CaseScreen)
 
 
 async def test_phases_are_shown(story: Any, engine: Any, opened: Any) -> None:
