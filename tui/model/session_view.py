@@ -236,7 +236,7 @@ class View:
         self._marks: dict[str, None] = {}
         """Markers of all ended cases, in order of appearance."""
         self._last: CaseState | None = None
-        """Last case to end that has steps."""
+        """Last processed case to end that has steps."""
         self._summary: Current | None = None
 
     @property
@@ -247,6 +247,7 @@ class View:
     def update(self) -> None:
         """Process newly ended cases, then rebuild the rest unless a long file is still being read."""
         feed = self._feed
+        self._last = self._last_ended()
         self._add_ended(feed.ended[self._processed :])
         over = self.session.finished is not None or feed.cut_off
         now = (feed.done, len(self.session.cases), over)
@@ -275,7 +276,11 @@ class View:
         for case in ended:
             self._marks |= dict.fromkeys(format.clean(mark) for mark in case.marks)
             self._update_best(case)
-        self._last = next((case for case in reversed(ended) if case.steps_measured), self._last)
+
+    def _last_ended(self) -> CaseState | None:
+        """Return the last case to end that has steps, also if nothing has been drawn since."""
+        ended = self._feed.ended[self._processed :]
+        return next((case for case in reversed(ended) if case.steps_measured), self._last)
 
     def _update_best(self, case: CaseState) -> None:
         """Remember a case if its throughput is the highest so far."""
@@ -321,7 +326,7 @@ class View:
     def case(self, chosen: int | None) -> CaseState | None:
         """Return the case to show: selected, else newest running, else last ended."""
         session = self._feed.session
-        return session.cases[chosen] if chosen is not None else session.current or self._last
+        return session.cases[chosen] if chosen is not None else session.current or self._last_ended()
 
     def current(self, chosen: int | None) -> Current:
         """Return the case panel: the selected or running case, or an ended session's outcome."""

@@ -16,6 +16,7 @@ from benchtui.tui.shell.navigation import ExitReason
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.refresh_rate import DrawingCost
 from benchtui.tui.shell.settings import Settings
+from benchtui.tui.shell.terminal import TerminalHandle
 from benchtui.tui.widgets.frame import Frame
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
@@ -49,6 +50,16 @@ async def test_a_key_waits_until_a_case_has_been_read(
         while monitor.table_order is None:
             await seen.pilot.pause(0.001)
         assert monitor.feed.reading
+        await seen.press("enter")
+        assert isinstance(seen.app.screen, CaseScreen)
+
+
+async def test_a_key_acts_on_what_has_been_read_even_if_the_terminal_is_too_slow_to_draw_it(
+    story: Any, engine: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TerminalHandle, "congested", True)
+    story.begin().case(0)
+    async with opened(story.path, engine) as seen:
         await seen.press("enter")
         assert isinstance(seen.app.screen, CaseScreen)
 
