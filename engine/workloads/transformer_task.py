@@ -218,7 +218,7 @@ class NetworkTask:
 
     def _fill_pinned_pool(self) -> None:
         """Pin and release the batches of a block, because pinning new memory while measuring takes time."""
-        count = THROUGHPUT_BLOCK * self.samples // self._config.batch_size
+        count = THROUGHPUT_BLOCK * self.accumulated
         batches = [self._batches.draw(lambda part: None) for _ in range(count)]
         pinned = [tensor.pin_memory() for batch in batches for tensor in batch.inputs.values()]
         pinned.clear()
