@@ -76,8 +76,17 @@ class WorkerInstructions:
             return
         for thread in threads:
             with suppress(CounterUnavailable):
-                cycles, instructions = (self._open(event, thread) for event in WORKER_EVENTS)
-                yield cycles, instructions
+                yield self._open_pair(thread)
+
+    def _open_pair(self, thread: int) -> tuple[Counter, Counter]:
+        """Open both counters of a thread, or neither."""
+        cycles, instructions = WORKER_EVENTS
+        first = self._open(cycles, thread)
+        try:
+            return first, self._open(instructions, thread)
+        except CounterUnavailable:
+            first.close()
+            raise
 
     def _forget(self, pid: int) -> None:
         for pair in self._counters.pop(pid):
