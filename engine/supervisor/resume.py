@@ -101,7 +101,7 @@ class ResumableSession:
         raise NothingToResumeError(f"{self._path}: no cases left to run{more}")
 
 
-_TORCH_FIELDS = ("torch", "transformers", "cuda", "cudnn", "threads", "cuda_devices")
+_TORCH_FIELDS = tuple(name for name in Runtime.__struct_fields__ if name not in ("t", "node"))
 
 
 def _read_session(path: Path) -> Session:

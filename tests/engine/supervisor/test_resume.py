@@ -251,10 +251,11 @@ def test_nothing_left_to_run_mentions_cases_to_retry(stage: Begin, tmp_path: Pat
 
 def test_changed_torch_is_reported(stage: Begin) -> None:
     sweep = stage(axes=Axes(batch_size=(1, 2)))
-    sweep.log.write(Runtime(t=0.1, torch="2.9", threads=8))
+    sweep.log.write(Runtime(t=0.1, torch="2.9", threads=8, hip="6.4"))
     left = ResumableSession(sweep.cut(), ResumeOptions())
-    assert left.torch_changes(Runtime(t=9.0, torch="2.9", threads=8)) == []
-    assert left.torch_changes(Runtime(t=9.0, torch="2.9", threads=2)) == [
-        "resumed with a different threads: 8 → 2"
+    assert left.torch_changes(Runtime(t=9.0, torch="2.9", threads=8, hip="6.4")) == []
+    assert left.torch_changes(Runtime(t=9.0, torch="2.9", threads=2, hip="7.0")) == [
+        "resumed with a different hip: 6.4 → 7.0",
+        "resumed with a different threads: 8 → 2",
     ]
     left.journal.close()
