@@ -1,12 +1,13 @@
 """Resuming a recorded session: whether it is possible, what is left to run, and what has changed since."""
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
 from benchtui.engine.control import ResumeOptions
 from benchtui.engine.executor import Node
+from benchtui.engine.supervisor.recorded_session import read_for
+from benchtui.engine.timestamps import utc_now
 from benchtui.sessions.compare.environment_diff import changes, node_changes
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import Resumed, Runtime
@@ -15,7 +16,6 @@ from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.state.session import Session
 
 FAILED = ("failed", "timeout")
 """States of cases that are rerun on request."""
@@ -36,7 +36,7 @@ class ResumableSession:
         self._path = path
         self._options = options
         try:
-            self.session = _read_session(path)
+            self.session = read_for("resume", path)
             self._to_rerun = tuple(case.index for case in self.session.cases if self._must_rerun(case))
             self._require_work()
         except BenchtuiError:
@@ -60,7 +60,7 @@ class ResumableSession:
             )
         event = Resumed(
             t=self.session.now_s,
-            created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            created=utc_now(),
             version=version,
             host=host,
             changed=changed,
@@ -102,12 +102,3 @@ class ResumableSession:
 
 
 _TORCH_FIELDS = tuple(name for name in Runtime.__struct_fields__ if name not in ("t", "node"))
-
-
-def _read_session(path: Path) -> Session:
-    """Read the session from its file line by line, because a reformatted file can't be appended to."""
-    try:
-        return Session.by_line(path, keep_steps=False)
-    except BenchtuiError as error:
-        reason = str(error).removeprefix(f"{path}").lstrip(",: ")
-        raise BenchtuiError(f"{path}: can't resume: {reason}") from error

@@ -6,7 +6,6 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
 from multiprocessing.connection import Connection
 from statistics import median_low
 from time import monotonic
@@ -25,6 +24,7 @@ from benchtui.engine.line_protocol import send
 from benchtui.engine.models import attention, precision
 from benchtui.engine.models.compilation import CompileWatch, applied_cuda_graphs
 from benchtui.engine.process_tree import kill_descendants
+from benchtui.engine.timestamps import utc_now
 from benchtui.engine.worker import answers, isolation
 from benchtui.engine.worker.explain.compiler_log import CompilerLog, show_fused_kernels
 from benchtui.engine.worker.explain.profiling import profile_step
@@ -110,8 +110,7 @@ class _Case:
         warm_up(workload, device, rules, msgspec.structs.replace(self._recorder("warmup"), emit=_discard))
         throughput = rules.mode == "throughput"
         found = profile_step(workload, device, log, throughput=throughput, trace=self._job.trace)
-        created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        self._emit(Explained(t=self._now_s(), case=self._job.case, created=created, profile=found))
+        self._emit(Explained(t=self._now_s(), case=self._job.case, created=utc_now(), profile=found))
         self._emit(CaseFinished(t=self._now_s(), case=self._job.case, outcome="ok"))
 
     def _prepare(self) -> tuple[Device, Workload]:
