@@ -9,7 +9,7 @@ import transformers
 from msgspec.structs import replace
 from transformers import AutoModelForCausalLM, StaticCache
 
-from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.devices.base import Device, Lap, no_lap
 from benchtui.engine.models import drafts
 from benchtui.engine.models.network import Architecture
 from benchtui.engine.workloads.base import Output
@@ -71,7 +71,7 @@ class Generate(NetworkTask):
                 if self._drafting:
                     generated = self._drafting.generate(ids, mask, self.new_tokens or 1)
                 else:
-                    generated, _ = self._generate(ids, mask, lambda part: None)
+                    generated, _ = self._generate(ids, mask, no_lap)
             tokens.append(generated[: batch.rows].cpu())
         return Output("tokens", torch.cat(tokens))
 
@@ -86,11 +86,11 @@ class Generate(NetworkTask):
         if self._drafting is None:
             return
         self._batches.rewind()
-        _, inputs = self._next(lambda part: None)
+        _, inputs = self._next(no_lap)
         ids, mask = inputs["input_ids"], inputs.get("attention_mask")
         counted = self._drafting.drafted, self._drafting.accepted
         with torch.inference_mode(), self._autocast():
-            plain, _ = self._generate(ids, mask, lambda part: None)
+            plain, _ = self._generate(ids, mask, no_lap)
             drafted = self._drafting.generate(ids, mask, plain.shape[1])
         self._drafting.drafted, self._drafting.accepted = counted
         differ = (plain != drafted).any(0).nonzero()

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from transformers import AutoModelForCausalLM, GenerationConfig
 
 from benchtui.engine.devices import oom
-from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.devices.base import Device, Lap, no_lap
 from benchtui.engine.exception_text import described
 from benchtui.engine.models.network import Architecture
 from benchtui.engine.workloads.base import Output, StepCounts
@@ -83,7 +83,7 @@ class ServeBatch(NetworkTask):
         self._begin_probe(step_s)
         prompts: list[list[int]] = []
         while len(prompts) < self.probe_rows:
-            prompts += self._prompts(lambda part: None)
+            prompts += self._prompts(no_lap)
         return Output("tokens", torch.tensor(self._serve(prompts[: self.probe_rows]).generated))
 
     def read_back(self) -> Effective:

@@ -10,7 +10,7 @@ import msgspec
 import torch
 from transformers import AutoConfig
 
-from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.devices.base import Device, Lap, no_lap
 from benchtui.engine.job import THROUGHPUT_BLOCK
 from benchtui.engine.models import attention, compilation, loading, precision, quantization
 from benchtui.engine.models.network import Architecture, load_network
@@ -155,7 +155,7 @@ class NetworkTask:
         """Yield batches with the first rows of the data set. Raises BenchtuiError if that takes too long."""
         self._begin_probe(step_s)
         for done in range(0, self.probe_rows, self._config.batch_size):
-            mask, inputs = self._next(lambda part: None)
+            mask, inputs = self._next(no_lap)
             yield ProbeBatch(min(self.probe_rows - done, self._config.batch_size), mask, inputs)
 
     def _begin_probe(self, step_s: float) -> None:
@@ -219,7 +219,7 @@ class NetworkTask:
     def _fill_pinned_pool(self) -> None:
         """Pin and release the batches of a block, because pinning new memory while measuring takes time."""
         count = THROUGHPUT_BLOCK * self.accumulated
-        batches = [self._batches.draw(lambda part: None) for _ in range(count)]
+        batches = [self._batches.draw(no_lap) for _ in range(count)]
         pinned = [tensor.pin_memory() for batch in batches for tensor in batch.inputs.values()]
         pinned.clear()
 
