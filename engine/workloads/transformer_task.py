@@ -57,6 +57,8 @@ class NetworkTask:
     padding_side: Side = "right"
     kv_cache_mb: float | None = None
     accumulated = 1
+    generates = False
+    """Whether each sample is a prompt, followed by new tokens."""
     probe_rows = 4
     """Number of rows at the start of the data set that form the probe."""
 
@@ -70,7 +72,8 @@ class NetworkTask:
         self._pins = sweep.measure.mode == "throughput" and self._device.type == "cuda"
         self._results: torch.Tensor | None = None
         self.samples = config.batch_size
-        self.new_tokens = self._new_tokens()
+        self.new_tokens = config.new_tokens if self.generates else None
+        """Tokens generated per sample. None if the task generates none."""
         location = loading.locate(config.model, sweep.weights)
         configuration = loading.load("configuration", location, AutoConfig.from_pretrained)
         architecture = Architecture(location, configuration)
@@ -177,13 +180,11 @@ class NetworkTask:
         """Tokens generated per step."""
         return self.samples * (self.new_tokens or 0)
 
-    def _new_tokens(self) -> int | None:
-        """Tokens generated per sample. None if the task generates none."""
-        return None
-
     def _require_room(self, architecture: Architecture) -> None:
-        length = self._config.sequence_length
-        architecture.require_room(length, f"sequence_length {length}")
+        """Raise CaseSkippedError if the model is too short for prompt and new tokens."""
+        length, new = self._config.sequence_length, self.new_tokens
+        text = f"sequence_length {length}" + (f" and {new} new tokens" if new else "")
+        architecture.require_room(length + (new or 0), text)
 
     def _make_batches(self, sweep: Sweep, architecture: Architecture) -> Batches:
         if sweep.dataset == SYNTHETIC:
