@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
+from typing import Literal
 
 from benchtui.engine.control import ResumeOptions
 from benchtui.engine.executor import Node
-from benchtui.engine.supervisor.recorded_session import read_for
-from benchtui.engine.timestamps import utc_now
 from benchtui.sessions.compare.environment_diff import changes, node_changes
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import Resumed, Runtime
@@ -16,6 +15,8 @@ from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.timestamps import utc_now
 
 FAILED = ("failed", "timeout")
 """States of cases that are rerun on request."""
@@ -102,3 +103,16 @@ class ResumableSession:
 
 
 _TORCH_FIELDS = tuple(name for name in Runtime.__struct_fields__ if name not in ("t", "node"))
+
+
+def read_for(purpose: Literal["resume", "explain"], path: Path) -> Session:
+    """Read a session line by line, because a reformatted file can't be appended to.
+
+    Raises:
+        BenchtuiError: if it can't be read. The message names the purpose.
+    """
+    try:
+        return Session.by_line(path, keep_steps=False)
+    except BenchtuiError as error:
+        reason = str(error).removeprefix(f"{path}").lstrip(",: ")
+        raise BenchtuiError(f"{path}: can't {purpose}: {reason}") from error

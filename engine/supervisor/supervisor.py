@@ -25,7 +25,6 @@ from benchtui.engine.supervisor.round_policy import Rounds
 from benchtui.engine.supervisor.scheduler import Scheduler
 from benchtui.engine.supervisor.session_writer import RecordError, SessionLog
 from benchtui.engine.telemetry.gpu.visible_gpus import VARIABLE, visible_gpus
-from benchtui.engine.timestamps import utc_now
 from benchtui.engine.versions import commit, untested
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.errors import BenchtuiError
@@ -48,6 +47,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep, custom_task, expand_gpus, expand_node_kinds
 from benchtui.sessions.text.formatting import listed
+from benchtui.sessions.timestamps import utc_now
 
 if TYPE_CHECKING:
     from benchtui.engine.supervisor.resume import ResumableSession

@@ -24,7 +24,6 @@ from benchtui.engine.line_protocol import send
 from benchtui.engine.models import attention, precision
 from benchtui.engine.models.compilation import CompileWatch, applied_cuda_graphs
 from benchtui.engine.process_tree import kill_descendants
-from benchtui.engine.timestamps import utc_now
 from benchtui.engine.worker import answers, isolation
 from benchtui.engine.worker.explain.compiler_log import CompilerLog, show_fused_kernels
 from benchtui.engine.worker.explain.profiling import profile_step
@@ -39,6 +38,7 @@ from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.events import CaseFinished, CasePrepared, Explained, Outcome, Phase, Steps
 from benchtui.sessions.payloads import Compiling, Effective, Memory, StepCost
 from benchtui.sessions.sweep import custom_task, named_values
+from benchtui.sessions.timestamps import utc_now
 
 Emit = Callable[[WorkerEvent | StepCostReport], None]
 T = TypeVar("T")

@@ -4,10 +4,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from benchtui.engine.executor import Execution
-from benchtui.engine.timestamps import utc_now
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Explained
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.timestamps import utc_now
 
 Launch = Callable[[CaseState], Execution]
 """Starts the process that profiles a case; raises BenchtuiError if that fails."""

@@ -12,7 +12,7 @@ from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.executor import Execution, Executor, ExecutorContext
 from benchtui.engine.job import Job
 from benchtui.engine.supervisor.explain.queue import Explanations
-from benchtui.engine.supervisor.recorded_session import read_for
+from benchtui.engine.supervisor.resume import read_for
 from benchtui.engine.text_limits import cut_long_texts
 from benchtui.sessions.compare.environment_diff import changes
 from benchtui.sessions.errors import BenchtuiError

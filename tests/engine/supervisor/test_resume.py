@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from benchtui.engine.control import ResumeOptions
-from benchtui.engine.supervisor.resume import ResumableSession
+from benchtui.engine.supervisor.resume import ResumableSession, read_for
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import CaseStarted, Continued, OrderChanged, Outcome, Runtime, SessionStarted
 from benchtui.sessions.journal.reader import read
@@ -259,3 +259,13 @@ def test_changed_torch_is_reported(stage: Begin) -> None:
         "resumed with a different threads: 8 → 2",
     ]
     left.journal.close()
+
+
+@pytest.mark.parametrize("purpose", ["resume", "explain"])
+def test_error_names_file_and_purpose_once(tmp_path: Path, purpose: Literal["resume", "explain"]) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('[\n{"event": 3}\n]\n')
+    with pytest.raises(BenchtuiError) as error:
+        read_for(purpose, path)
+    assert str(error.value).startswith(f"{path}: can't {purpose}: line 2: ")
+    assert str(error.value).count(str(path)) == 1

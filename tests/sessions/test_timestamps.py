@@ -1,6 +1,6 @@
 from datetime import UTC, datetime
 
-from benchtui.engine.timestamps import utc_now
+from benchtui.sessions.timestamps import utc_now
 
 
 def test_timestamp_is_the_current_second_in_utc() -> None:
