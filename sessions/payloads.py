@@ -27,7 +27,7 @@ class Gpu(Record, frozen=True, kw_only=True):
     memory_mb: Amount | None = None
     power_limit_w: Amount | None = None
     mig: bool | None = None
-    """Whether MIG divides the GPU into instances; null if the driver doesn't say."""
+    """Whether the GPU is partitioned into MIG instances; null if the driver doesn't say."""
     persistence: bool | None = None
     """Whether the driver stays loaded while nothing uses the GPU; otherwise its settings are lost."""
     ecc: bool | None = None

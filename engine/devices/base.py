@@ -14,6 +14,10 @@ Lap = Callable[[str], None]
 Done = TypeVar("Done")
 
 
+def no_lap(part: str) -> None:
+    """Ignore the ends of parts, for steps whose parts aren't timed."""
+
+
 class StepTime(msgspec.Struct, frozen=True):
     """Times of one step, in milliseconds."""
 

@@ -10,7 +10,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile, schedule
 
 from benchtui.engine.devices import process_memory
-from benchtui.engine.devices.base import Lap, ProfiledSteps, StepTime, sum_parts
+from benchtui.engine.devices.base import Lap, ProfiledSteps, StepTime, no_lap, sum_parts
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Memory
 from benchtui.sessions.sweep.plan import missing_device_reason
@@ -122,7 +122,7 @@ class Cuda:
             warnings.simplefilter("always")
             torch.cuda.set_sync_debug_mode("warn")
             try:
-                step(_no_lap)
+                step(no_lap)
             finally:
                 torch.cuda.set_sync_debug_mode(before)
         return sum(_WAITED in str(warning.message) for warning in seen)
@@ -134,7 +134,7 @@ class Cuda:
             self._run_plain(step)
             profiler.step()
             for _ in range(steps):
-                step(_no_lap)
+                step(no_lap)
             torch.cuda.synchronize(self.torch_device)
         work = [event for event in profiler.events() or () if _is_work(event)]
         if not work:
@@ -146,7 +146,7 @@ class Cuda:
         """Run steps without recording them."""
         done, until_s = 0, monotonic() + PLAIN_S
         while done < PLAIN_STEPS or monotonic() < until_s:
-            step(_no_lap)
+            step(no_lap)
             torch.cuda.synchronize(self.torch_device)
             done += 1
 
@@ -173,7 +173,3 @@ def _is_work(event: Any) -> bool:  # noqa: ANN401  (torch.autograd.profiler_util
 
 def _span_us(event: Any) -> tuple[float, float]:  # noqa: ANN401
     return event.time_range.start, event.time_range.end
-
-
-def _no_lap(part: str) -> None:
-    """Ignore laps: parts of a step aren't timed under the profiler."""

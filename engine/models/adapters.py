@@ -6,8 +6,6 @@ from typing import Any
 from benchtui.engine.exception_text import described
 from benchtui.sessions.errors import CaseSkippedError
 
-OFF = "off"
-
 
 def add_lora(network: Any, rank: str) -> Any:  # noqa: ANN401  (a model of transformers)
     """Add adapters of a rank, such as ``r8``, to every linear layer except the output layer.
@@ -34,7 +32,7 @@ def lora_rank(network: Any) -> str:  # noqa: ANN401
         for layer in getattr(module, "lora_A", {}).values()
         if layer.weight.requires_grad
     }
-    return "+".join(f"r{rank}" for rank in sorted(ranks)) or OFF
+    return "+".join(f"r{rank}" for rank in sorted(ranks)) or "off"
 
 
 def trained_share(network: Any) -> float:  # noqa: ANN401

@@ -1,5 +1,6 @@
 """Compilation: ``torch.compile``, whether it took effect, and recompilations."""
 
+import sys
 from typing import Any, NamedTuple
 
 import torch
@@ -15,8 +16,8 @@ def compile_network(module: torch.nn.Module, mode: str) -> Any:  # noqa: ANN401 
 
 
 def graphs() -> int:
-    """Number of graphs torch has compiled in this process."""
-    return _counts().graphs
+    """Number of graphs torch has compiled in this process. Doesn't load the compiler."""
+    return _counts().graphs if "torch._dynamo" in sys.modules else 0
 
 
 class Counts(NamedTuple):

@@ -10,8 +10,6 @@ from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.sweep import Config, Weights
 from benchtui.sessions.sweep.options import LOOKUP
 
-OFF = "off"
-
 
 class Drafting:
     """Generation with a draft by transformers' ``generate``, and the number of accepted tokens.
@@ -38,7 +36,7 @@ class Drafting:
     def ran(self) -> str:
         """Draft that proposed tokens, in the notation of the option; ``off`` if no token was drafted."""
         if not self.drafted:
-            return OFF
+            return "off"
         lookup = self._options.get("prompt_lookup_num_tokens")
         return f"{LOOKUP}{lookup}" if lookup else str(self._options["assistant_model"].name_or_path)
 

@@ -82,7 +82,7 @@ def _quantize(module: Any, config: Config, device: torch.device) -> tuple[str, .
         return (f"{stated} checkpoint was dequantized to {precision.stored_dtype(module)}",) if lost else ()
     if config.precision == "int8":
         return (precision.quantize(module),)
-    if config.quantization != quantization.OFF:
+    if config.quantization != "off":
         return (quantization.quantize(module, config.quantization, device),)
     return ()
 

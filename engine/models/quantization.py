@@ -10,7 +10,7 @@ import torch
 from benchtui.engine.exception_text import described
 from benchtui.sessions.errors import CaseSkippedError
 
-OFF, CHECKPOINT, DEQUANTIZED = "off", "checkpoint", "dequantized"
+CHECKPOINT, DEQUANTIZED = "checkpoint", "dequantized"
 
 _EXTRA = "pip install 'benchtui[quantization]'"
 _REFUSALS = (ImportError, NotImplementedError, AssertionError, RuntimeError, ValueError, TypeError)
@@ -57,7 +57,7 @@ def read_back(network: torch.nn.Module) -> str:
     stated = getattr(getattr(network, "config", None), "quantization_config", None)
     if stated is not None:
         return CHECKPOINT if found or _has_small_weights(network) else DEQUANTIZED
-    return found.most_common(1)[0][0] if found else OFF
+    return found.most_common(1)[0][0] if found else "off"
 
 
 def stated_method(network: Any) -> str | None:  # noqa: ANN401  (a model of transformers)

@@ -26,7 +26,7 @@ from benchtui.sessions.stats.disturbance import disturbances, unwatched_marks
 _PROCESSES_PERIOD_S = 1.0
 """Minimum interval between queries of the GPU's process list, because each query locks the driver."""
 
-_MIG = "the GPU is divided by MIG, and the driver reports the whole device instead of the instance"
+_MIG = "the GPU is partitioned by MIG, and the driver reports the whole device instead of the instance"
 
 
 class CaseRun:

@@ -10,8 +10,8 @@ from benchtui.sessions.sweep.toml_reader import validate_config
 
 def execute(command: Command, scheduler: Scheduler) -> tuple[int, ...]:
     """Execute a command and return the numbers of new cases; raise BenchtuiError if it is rejected."""
-    if scheduler.stopping and command.command not in ("status", "stop"):
-        raise BenchtuiError(f"the sweep is stopping: {scheduler.stopping}")
+    if command.command not in ("status", "stop"):
+        scheduler.require_not_stopping()
     match command.command:
         case "stop":
             scheduler.stop("stopped by the user")

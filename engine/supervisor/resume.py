@@ -1,9 +1,9 @@
 """Resuming a recorded session: whether it is possible, what is left to run, and what has changed since."""
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+from typing import Literal
 
 from benchtui.engine.control import ResumeOptions
 from benchtui.engine.executor import Node
@@ -16,6 +16,7 @@ from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.timestamps import utc_now
 
 FAILED = ("failed", "timeout")
 """States of cases that are rerun on request."""
@@ -36,7 +37,7 @@ class ResumableSession:
         self._path = path
         self._options = options
         try:
-            self.session = _read_session(path)
+            self.session = read_for("resume", path)
             self._to_rerun = tuple(case.index for case in self.session.cases if self._must_rerun(case))
             self._require_work()
         except BenchtuiError:
@@ -60,7 +61,7 @@ class ResumableSession:
             )
         event = Resumed(
             t=self.session.now_s,
-            created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            created=utc_now(),
             version=version,
             host=host,
             changed=changed,
@@ -101,13 +102,17 @@ class ResumableSession:
         raise NothingToResumeError(f"{self._path}: no cases left to run{more}")
 
 
-_TORCH_FIELDS = ("torch", "transformers", "cuda", "cudnn", "threads", "cuda_devices")
+_TORCH_FIELDS = tuple(name for name in Runtime.__struct_fields__ if name not in ("t", "node"))
 
 
-def _read_session(path: Path) -> Session:
-    """Read the session from its file line by line, because a reformatted file can't be appended to."""
+def read_for(purpose: Literal["resume", "explain"], path: Path) -> Session:
+    """Read a session line by line, because a reformatted file can't be appended to.
+
+    Raises:
+        BenchtuiError: if it can't be read. The message names the purpose.
+    """
     try:
         return Session.by_line(path, keep_steps=False)
     except BenchtuiError as error:
         reason = str(error).removeprefix(f"{path}").lstrip(",: ")
-        raise BenchtuiError(f"{path}: can't resume: {reason}") from error
+        raise BenchtuiError(f"{path}: can't {purpose}: {reason}") from error

@@ -39,7 +39,7 @@ class RoundRun:
         self._retry = retry
         """Why the next attempt isn't the first; None if it is."""
         self._disturbed: CaseFinished | None = None
-        """End of the previous attempt. It counts unless another attempt follows."""
+        """End of the previous attempt. It counts unless another attempt starts."""
         self._attempt = 0
         self._shortages = 0
         """Number of failures in this round to start a process for lack of file descriptors."""
@@ -77,21 +77,29 @@ class RoundRun:
             self.ended = self._disturbed or self._end(outcome, reason, now_s)
 
     def _begin(self, now_s: float) -> Iterator[AnyEvent]:
+        """Start an attempt. The disturbed one is recorded as repeated only then, since it counts until then."""
         case, round_index = self.scheduled.case, self.scheduled.round
+        try:
+            self._run = self._launch(self.scheduled)
+        except BenchtuiError as error:
+            yield from self._not_started(error, now_s)
+            return
         if retry := self._retry:
             reason, pause_s = retry.reason, retry.pause_s
             yield CaseRepeated(t=now_s, case=case.index, round=round_index, reason=reason, pause_s=pause_s)
             self._retry = None
-        try:
-            self._run = self._launch(self.scheduled)
-        except BenchtuiError as error:
-            if isinstance(error, OutOfFilesError) and self._shortages < len(SHORTAGE_PAUSES_S):
-                yield self._wait(error, now_s)
-            else:
-                self.ended = self._end("failed", str(error), now_s)
-            return
         pid, node = self._run.pid, self.scheduled.node
         yield CaseStarted(t=now_s, case=case.index, round=round_index, config=case.config, pid=pid, node=node)
+
+    def _not_started(self, error: BenchtuiError, now_s: float) -> Iterator[Message]:
+        """Wait for file descriptors, or end the round: with the disturbed measurement, if there is one."""
+        if isinstance(error, OutOfFilesError) and self._shortages < len(SHORTAGE_PAUSES_S):
+            yield self._wait(error, now_s)
+            return
+        if self._disturbed:
+            text = f"{self.scheduled.case.name}: not remeasured, the disturbed measurement counts: {error}"
+            yield Message(t=now_s, level="warning", text=text)
+        self.ended = self._disturbed or self._end("failed", str(error), now_s)
 
     def _wait(self, shortage: OutOfFilesError, now_s: float) -> Message:
         """Schedule another attempt; return the message that announces it."""

@@ -108,6 +108,11 @@ class Scheduler:
         for index in self._runs:
             self.end(index, "interrupted", reason)
 
+    def require_not_stopping(self) -> None:
+        """Raise BenchtuiError if the sweep is stopping, so that commands no longer apply."""
+        if self.stopping:
+            raise BenchtuiError(f"the sweep is stopping: {self.stopping}")
+
     def abandon(self) -> None:
         """Kill running cases without recording it, because the session file can no longer be written."""
         for index in self._runs:

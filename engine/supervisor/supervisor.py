@@ -7,7 +7,6 @@ executor knows where a case runs.
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -48,6 +47,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep, custom_task, expand_gpus, expand_node_kinds
 from benchtui.sessions.text.formatting import listed
+from benchtui.sessions.timestamps import utc_now
 
 if TYPE_CHECKING:
     from benchtui.engine.supervisor.resume import ResumableSession
@@ -290,8 +290,7 @@ class Supervisor:
 
     def _explain(self, cases: Sequence[int]) -> None:
         """Explain cases once all are measured. Raises BenchtuiError if one can't be explained."""
-        if self._scheduler.stopping:
-            raise BenchtuiError(f"the sweep is stopping: {self._scheduler.stopping}")
+        self._scheduler.require_not_stopping()
         from benchtui.sessions.explain.selection import require_explainable  # as above
 
         session = Session.load(self._log.path, keep_steps=False)
@@ -310,11 +309,10 @@ class Supervisor:
                 self._log.write_message(text, "warning")
 
     def _session_started(self) -> SessionStarted:
-        now = datetime.now(UTC)
         return SessionStarted(
             t=0.0,
             id=self._id,
-            created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            created=utc_now(),
             sweep=self._sweep,
             plan=tuple(case.config for case in self._scheduler.queue.cases),
             host=self._executor.host,

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from benchtui.engine.telemetry.kernel_files import kernel_lines, kernel_text
+
 SELF = Path("/proc/self")
 
 _NO_LIMIT = 2**60
@@ -30,8 +32,12 @@ def group_folders(controller: str, process: Path = SELF) -> tuple[Path, ...]:
 
     Empty without control groups. ``controller`` is ``cpu`` or ``memory``.
     """
-    groups = [line.split(":", 2) for line in _lines(process / "cgroup") if line.count(":") >= 2]
-    mounts = [_Mount.parse(line) for line in _lines(process / "mountinfo")]
+    groups = [
+        line.split(":", 2)
+        for line in kernel_lines(process / "cgroup", "surrogateescape")
+        if line.count(":") >= 2
+    ]
+    mounts = [_Mount.parse(line) for line in kernel_lines(process / "mountinfo", "surrogateescape")]
     for kind in (controller, ""):  # a controller of version 1 is not one of version 2
         path = next((path for _, names, path in groups if kind in names.split(",")), None)
         mount = next((mount for mount in mounts if mount and mount.has(kind)), None)
@@ -47,7 +53,10 @@ def cpu_limit(folders: Iterable[Path]) -> float | None:
 
 def memory_limit_mb(folders: Iterable[Path]) -> float | None:
     """Return the lowest memory limit of these control groups, in units of 10**6 bytes. None if unlimited."""
-    limits = [_text(folder / "memory.max") or _text(folder / "memory.limit_in_bytes") for folder in folders]
+    limits = [
+        kernel_text(folder / "memory.max") or kernel_text(folder / "memory.limit_in_bytes")
+        for folder in folders
+    ]
     sizes = [int(limit) for limit in limits if limit.isdecimal() and int(limit) < _NO_LIMIT]
     return round(min(sizes) / 1e6, 1) if sizes else None
 
@@ -57,7 +66,7 @@ def quota_use(folders: Iterable[Path]) -> QuotaUse | None:
     limited = [(limit, folder) for folder in folders if (limit := _quota(folder)) is not None]
     if not limited:
         return None
-    lines = (line.split() for line in _lines(min(limited)[1] / "cpu.stat"))
+    lines = (line.split() for line in kernel_lines(min(limited)[1] / "cpu.stat"))
     totals = {pair[0]: int(pair[1]) for pair in lines if len(pair) == 2 and pair[1].isdecimal()}
     if "nr_periods" not in totals or "nr_throttled" not in totals:
         return None
@@ -99,19 +108,7 @@ class _Mount(msgspec.Struct, frozen=True):
 
 def _quota(folder: Path) -> float | None:
     """Return the CPU limit of one control group, in processors. None if unlimited."""
-    quota, _, period = _text(folder / "cpu.max").partition(" ")
+    quota, _, period = kernel_text(folder / "cpu.max").partition(" ")
     if not period:
-        quota, period = (_text(folder / f"cpu.cfs_{name}_us") for name in ("quota", "period"))
+        quota, period = (kernel_text(folder / f"cpu.cfs_{name}_us") for name in ("quota", "period"))
     return int(quota) / int(period) if quota.isdecimal() and period.isdecimal() and int(period) else None
-
-
-def _lines(file: Path) -> list[str]:
-    try:
-        return file.read_text("utf-8", "surrogateescape").splitlines()
-    except OSError:
-        return []
-
-
-def _text(file: Path) -> str:
-    """Return the text of a file; empty if it can't be read."""
-    return "\n".join(_lines(file)).strip()

@@ -10,10 +10,11 @@ import psutil
 
 from benchtui.engine.telemetry.cgroup import cpu_limit, group_folders, memory_limit_mb
 from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
+from benchtui.engine.telemetry.kernel_files import kernel_lines, kernel_text
 from benchtui.engine.telemetry.processor_clock import CPUS, clock_absences, core_types
 from benchtui.engine.telemetry.processor_counters import counter_absences
 from benchtui.engine.telemetry.processors import numa_nodes, usable_processors
-from benchtui.engine.telemetry.rapl import POWERCAP
+from benchtui.engine.telemetry.rapl import rapl_absence
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sanitize import LONGEST_MESSAGE, visible
 
@@ -53,7 +54,7 @@ CPUINFO = Path("/proc/cpuinfo")
 def describe_host(gpus: GpuReader | GpusUnavailable) -> Host:
     """Describe this machine, including what can't be read and why."""
     gpu = {"gpu": gpus.reason} if isinstance(gpus, GpusUnavailable) else gpus.absent
-    rapl = rapl_absence(POWERCAP)
+    rapl = rapl_absence()
     return Host(
         hostname=platform.node() or None,
         platform=platform.platform(),
@@ -77,13 +78,13 @@ def describe_host(gpus: GpuReader | GpusUnavailable) -> Host:
 
 def is_virtual(cpuinfo: Path) -> bool | None:
     """Whether this is a virtual machine. None if the processor has no flags."""
-    flags = next((line.split() for line in _lines(cpuinfo) if line.startswith("flags")), None)
+    flags = next((line.split() for line in kernel_lines(cpuinfo) if line.startswith("flags")), None)
     return None if flags is None else "hypervisor" in flags
 
 
 def processor_name(cpuinfo: Path) -> str | None:
     """Processor model from the kernel, else from ``platform``, else None."""
-    lines = _lines(cpuinfo)
+    lines = kernel_lines(cpuinfo)
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(names, "") or platform.processor() or None
 
@@ -91,21 +92,7 @@ def processor_name(cpuinfo: Path) -> str | None:
 def governor(cpus: Path) -> str | None:
     """Distinct CPU frequency governors, joined by ``+``. None if unknown."""
     files = sorted(cpus.glob("cpu[0-9]*/cpufreq/scaling_governor"))
-    return "+".join(dict.fromkeys(filter(None, map(_text, files)))) or None
-
-
-def _lines(file: Path) -> list[str]:
-    try:
-        return file.read_text(errors="replace").splitlines()
-    except OSError:
-        return []
-
-
-def _text(file: Path) -> str | None:
-    try:
-        return file.read_text("ascii", "replace").strip()
-    except OSError:
-        return None
+    return "+".join(dict.fromkeys(filter(None, map(kernel_text, files)))) or None
 
 
 def _usable_processors() -> int | None:
@@ -129,17 +116,3 @@ def recorded_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment variables that affect a measurement, by name; long values are shortened."""
     names = sorted(name for name in environment if name.startswith(VARIABLES))
     return {visible(name): visible(environment[name], LONGEST_MESSAGE) for name in names}
-
-
-def rapl_absence(powercap: Path) -> str | None:
-    """Return why the RAPL counters in the kernel's powercap folder can't be read, or None if they can."""
-    counters = sorted(powercap.glob("intel-rapl*/energy_uj"))
-    if not counters:
-        return f"no energy counters on this kernel or virtual machine ({powercap}/intel-rapl* not found)"
-    try:
-        counters[0].read_text()
-    except PermissionError:
-        return f"permission denied; allow it with: sudo chmod a+r {powercap}/intel-rapl*/energy_uj"
-    except OSError as error:
-        return f"{counters[0]} cannot be read: {error.strerror}"
-    return None

@@ -10,6 +10,8 @@ from typing import Self
 
 import msgspec
 
+from benchtui.engine.telemetry.kernel_files import kernel_text
+
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 _SYSCALLS = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "ppc64le": 319, "s390x": 331}
 """Number of the system call by machine (the kernel's syscall tables)."""
@@ -99,15 +101,9 @@ def _reason(code: int, paranoid: int) -> str:
     if code in _MISSING:
         return "no such counters on this processor or virtual machine"
     if code in _DENIED:
+        current = kernel_text(PARANOID) or "unknown"
         return (
-            f"permission denied (kernel.perf_event_paranoid is {_paranoid()}); allow it with:"
+            f"permission denied (kernel.perf_event_paranoid is {current}); allow it with:"
             f" sudo sysctl kernel.perf_event_paranoid={paranoid}"
         )
     return f"refused by the kernel: {os.strerror(code)}"
-
-
-def _paranoid() -> str:
-    try:
-        return PARANOID.read_text("ascii").strip()
-    except OSError:
-        return "unknown"

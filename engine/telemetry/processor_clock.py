@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from pathlib import Path
 
+from benchtui.engine.telemetry.kernel_files import kernel_text
 from benchtui.engine.telemetry.processors import STAT, busy_ticks, ranges, usable_processors
 
 CPUS = Path("/sys/devices/system/cpu")
@@ -57,7 +58,9 @@ class ThrottleCounts:
         self._files: dict[tuple[str, ...], list[Path]] = defaultdict(list)
         for number in _numbers(cpus) if processors is None else processors:
             folder = cpus / f"cpu{number}"
-            package, core = (_text(folder / "topology" / name) for name in ("physical_package_id", "core_id"))
+            package, core = (
+                kernel_text(folder / "topology" / name) for name in ("physical_package_id", "core_id")
+            )
             for key, kind in (((package,), "package"), ((package, core), "core")):
                 file = folder / "thermal_throttle" / f"{kind}_throttle_count"
                 if file.exists():
@@ -87,7 +90,7 @@ def clock_absences(cpus: Path = CPUS) -> dict[str, str]:
 
 def core_types(devices: Path = DEVICES) -> dict[str, str]:
     """Return the processors of each type of core: Intel's by name, others by capacity. Empty without types."""
-    listed = {name: _text(devices / source / "cpus") for name, source in _INTEL_TYPES.items()}
+    listed = {name: kernel_text(devices / source / "cpus") for name, source in _INTEL_TYPES.items()}
     if len(named := {name: processors for name, processors in listed.items() if processors}) > 1:
         return named
     cpus, by_capacity = devices / "system" / "cpu", defaultdict[int, list[int]](list)
@@ -112,13 +115,5 @@ def _ticks(stat: Path) -> dict[int, int]:
 
 
 def _count(file: Path) -> int | None:
-    text = _text(file)
+    text = kernel_text(file)
     return int(text) if text.isdecimal() else None
-
-
-def _text(file: Path) -> str:
-    """Return the text of a file; empty if it can't be read."""
-    try:
-        return file.read_text("ascii", "replace").strip()
-    except OSError:
-        return ""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from benchtui.engine.telemetry.kernel_files import kernel_text
 from benchtui.engine.telemetry.perf_event import (
     CYCLES,
     HARDWARE,
@@ -76,8 +77,17 @@ class WorkerInstructions:
             return
         for thread in threads:
             with suppress(CounterUnavailable):
-                cycles, instructions = (self._open(event, thread) for event in WORKER_EVENTS)
-                yield cycles, instructions
+                yield self._open_pair(thread)
+
+    def _open_pair(self, thread: int) -> tuple[Counter, Counter]:
+        """Open both counters of a thread, or neither."""
+        cycles, instructions = WORKER_EVENTS
+        first = self._open(cycles, thread)
+        try:
+            return first, self._open(instructions, thread)
+        except CounterUnavailable:
+            first.close()
+            raise
 
     def _forget(self, pid: int) -> None:
         for pair in self._counters.pop(pid):
@@ -149,16 +159,16 @@ def _wanted(sources: Path) -> Iterator[tuple[Event, int, float]]:
 
 def _events(source: Path) -> Iterator[tuple[Event, float]]:
     """Yield the events of a memory controller that count its traffic, and the megabytes of one count."""
-    kind = _text(source / "type")
+    kind = kernel_text(source / "type")
     if not kind.isdecimal():
         return
     if source.name.startswith("amd_umc"):
         yield Event(int(kind), _AMD_COMMANDS), LINE_MB
         return
     for name in _INTEL_EVENTS:
-        config = _config(source, _text(source / "events" / name))
-        unit = {"MiB": 2**20 / 1e6}.get(_text(source / "events" / f"{name}.unit"))
-        scale = _text(source / "events" / f"{name}.scale")
+        config = _config(source, kernel_text(source / "events" / name))
+        unit = {"MiB": 2**20 / 1e6}.get(kernel_text(source / "events" / f"{name}.unit"))
+        scale = kernel_text(source / "events" / f"{name}.scale")
         if config is not None and unit and re.fullmatch(r"[\d.]+(e-?\d+)?", scale):
             yield Event(int(kind), config), float(scale) * unit
 
@@ -168,7 +178,7 @@ def _config(source: Path, terms: str) -> int | None:
     config = 0
     for term in filter(None, terms.split(",")):
         name, _, value = term.partition("=")
-        place = re.fullmatch(r"config:(\d+)(-\d+)?", _text(source / "format" / name))
+        place = re.fullmatch(r"config:(\d+)(-\d+)?", kernel_text(source / "format" / name))
         if place is None or not re.fullmatch(r"0x[0-9a-fA-F]+|\d+|", value):
             return None
         config |= int(value or "1", 0) << int(place[1])
@@ -178,15 +188,8 @@ def _config(source: Path, terms: str) -> int | None:
 def _processors(source: Path) -> list[int]:
     """Return the processors on which the kernel lets this source be opened, such as ``0,28`` or ``0-1``."""
     found: list[int] = []
-    for run in _text(source / "cpumask").split(","):
+    for run in kernel_text(source / "cpumask").split(","):
         first, _, last = run.partition("-")
         if first.isdecimal():
             found += range(int(first), int(last or first) + 1)
     return found
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text("ascii", "replace").strip()
-    except OSError:
-        return ""

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import psutil
 
+from benchtui.engine.telemetry.kernel_files import kernel_text
+
 BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
 """States of a processor that count as busy. Guest time is part of user time; systems may lack some states."""
 _COLUMNS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")  # proc_stat(5)
@@ -48,10 +50,8 @@ def numa_nodes(nodes: Path = NUMA_NODES) -> dict[str, str]:
     See the kernel's Documentation/ABI/stable/sysfs-devices-node. A node may have memory alone.
     """
     folders = [folder for folder in nodes.glob("node[0-9]*") if folder.name.removeprefix("node").isdecimal()]
-    found = {}
-    for number in sorted(int(folder.name.removeprefix("node")) for folder in folders):
-        with suppress(OSError):
-            found[str(number)] = (nodes / f"node{number}" / "cpulist").read_text("ascii", "replace").strip()
+    numbers = sorted(int(folder.name.removeprefix("node")) for folder in folders)
+    found = {str(number): kernel_text(nodes / f"node{number}" / "cpulist") for number in numbers}
     with_processors = {number: processors for number, processors in found.items() if processors}
     return with_processors if len(with_processors) > 1 else {}
 

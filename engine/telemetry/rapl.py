@@ -7,6 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from benchtui.engine.telemetry.kernel_files import kernel_text
+
 POWERCAP = Path("/sys/class/powercap")
 
 
@@ -18,13 +20,11 @@ class RaplSample(msgspec.Struct, frozen=True):
 
 
 class Rapl:
-    """Counters in a powercap folder. Unreadable counters are omitted."""
+    """Counters in a powercap folder. A sum is None if one of its counters can't be read."""
 
     def __init__(self, powercap: Path = POWERCAP) -> None:
-        # other kinds of folders, such as intel-rapl-mmio:0, count the same packages again
-        folders = sorted(powercap.glob("intel-rapl:*"))
-        self._packages = _counters(folders, "package")
-        self._dram = _counters(folders, "dram")
+        self._packages = _open_all(powercap, "package")
+        self._dram = _open_all(powercap, "dram")
 
     def sample(self) -> RaplSample:
         """Return the sums over all packages and over all DRAM."""
@@ -55,15 +55,33 @@ class _Counter:
         return self._total_uj / 1e6
 
 
-def _counters(folders: list[Path], kind: str) -> list[_Counter]:
-    found = []
-    for folder in folders:
+def rapl_absence(powercap: Path = POWERCAP) -> str | None:
+    """Return why the energy of the processor packages can't be read, or None if it can."""
+    packages = _folders(powercap, "package")
+    if not packages:
+        return f"no energy counters on this kernel or virtual machine ({powercap}/intel-rapl:* not found)"
+    for folder in packages:
         try:
-            if (folder / "name").read_text("ascii").strip().startswith(kind):
-                found.append(_Counter(folder))
-        except (OSError, ValueError):
-            continue
-    return found
+            _Counter(folder)
+        except PermissionError:
+            return f"permission denied; allow it with: sudo chmod a+r {powercap}/intel-rapl:*/energy_uj"
+        except (OSError, ValueError) as error:
+            return f"{folder}/energy_uj cannot be read: {getattr(error, 'strerror', None) or error}"
+    return None
+
+
+def _open_all(powercap: Path, kind: str) -> list[_Counter]:
+    """Open all counters of a kind; none if one can't be read, because the sum would lack its energy."""
+    try:
+        return [_Counter(folder) for folder in _folders(powercap, kind)]
+    except (OSError, ValueError):
+        return []
+
+
+def _folders(powercap: Path, kind: str) -> list[Path]:
+    # other kinds of folders, such as intel-rapl-mmio:0, count the same packages again
+    folders = sorted(powercap.glob("intel-rapl:*"))
+    return [folder for folder in folders if kernel_text(folder / "name").startswith(kind)]
 
 
 def _sum_j(counters: list[_Counter]) -> float | None:

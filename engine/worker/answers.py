@@ -12,9 +12,8 @@ from pathlib import Path
 import msgspec
 import numpy
 
-from benchtui.engine.devices import oom
-from benchtui.engine.exception_text import described, text_of
 from benchtui.engine.job import AnsweredCase, Job
+from benchtui.engine.worker.failure import failure_reason
 from benchtui.engine.workloads.base import MOST_VALUES, Workload
 from benchtui.sessions.analysis.answers import Values, comparison, tolerance
 from benchtui.sessions.errors import BenchtuiError
@@ -64,13 +63,7 @@ def answer(job: Job, workload: Workload, step_s: float, clock: Callable[[], floa
     except Exception as error:  # noqa: BLE001  (the workload is model or user code, and its case has succeeded)
         with suppress(OSError):  # perhaps the disk is full
             _note(folder, msgspec.structs.replace(own, kind=None))
-        return Answered(t=clock(), case=job.case, absent=_reason(job.config.device, error))
-
-
-def _reason(device: str, error: Exception) -> str:
-    if isinstance(error, BenchtuiError):
-        return text_of(error)
-    return oom.reason(device, error) or described(error)
+        return Answered(t=clock(), case=job.case, absent=failure_reason(job.config.device, error))
 
 
 def _amount(kind: AnswerKind, values: Values) -> int:

@@ -6,7 +6,6 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
 from multiprocessing.connection import Connection
 from statistics import median_low
 from time import monotonic
@@ -39,6 +38,7 @@ from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.events import CaseFinished, CasePrepared, Explained, Outcome, Phase, Steps
 from benchtui.sessions.payloads import Compiling, Effective, Memory, StepCost
 from benchtui.sessions.sweep import custom_task, named_values
+from benchtui.sessions.timestamps import utc_now
 
 Emit = Callable[[WorkerEvent | StepCostReport], None]
 T = TypeVar("T")
@@ -110,8 +110,7 @@ class _Case:
         warm_up(workload, device, rules, msgspec.structs.replace(self._recorder("warmup"), emit=_discard))
         throughput = rules.mode == "throughput"
         found = profile_step(workload, device, log, throughput=throughput, trace=self._job.trace)
-        created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        self._emit(Explained(t=self._now_s(), case=self._job.case, created=created, profile=found))
+        self._emit(Explained(t=self._now_s(), case=self._job.case, created=utc_now(), profile=found))
         self._emit(CaseFinished(t=self._now_s(), case=self._job.case, outcome="ok"))
 
     def _prepare(self) -> tuple[Device, Workload]:

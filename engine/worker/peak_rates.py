@@ -7,14 +7,12 @@ from typing import NamedTuple
 
 import torch
 
-from benchtui.engine.devices import oom
 from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.devices.registry import open_device
-from benchtui.engine.exception_text import described, text_of
 from benchtui.engine.job import PeaksReport
 from benchtui.engine.models import precision
 from benchtui.engine.worker import isolation
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.engine.worker.failure import result_or_reason
 from benchtui.sessions.events import Peaks
 
 SETTLE_S, IDLE_S = 0.5, 1.25
@@ -31,7 +29,6 @@ LARGE = {"cpu": 2048, "cuda": 8192}
 QUICK_MS, SLOW_MS = 5.0, 250.0
 COPIED = {"cpu": 256_000_000, "cuda": 1_000_000_000}
 """Bytes per copy: more than caches hold, except those of the largest processors."""
-_DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 
 class Measured(NamedTuple):
@@ -82,11 +79,11 @@ def measure(name: str, kind: str, threads: int) -> Peaks:
     precision.set_tf32(kind)
     if threads:
         torch.set_num_threads(threads)
-    measurements: dict[str, Callable[[Device], Measured]] = {
-        "flops": lambda device: product(device, _DTYPES.get(kind, torch.float32)),
-        "bytes": copy,
+    measurements: dict[str, Callable[[], Measured]] = {
+        "flops": lambda: product(open_device(name), precision.weights_dtype(kind)),
+        "bytes": lambda: copy(open_device(name)),
     }
-    found = {what: _result_or_reason(name, measure_rate) for what, measure_rate in measurements.items()}
+    found = {what: result_or_reason(name, measure_rate) for what, measure_rate in measurements.items()}
     known = {what: each for what, each in found.items() if not isinstance(each, str)}
     flops, moved = known.get("flops"), known.get("bytes")
     return Peaks(
@@ -161,12 +158,3 @@ def _step(run: Callable[[], object]) -> Callable[[Lap], None]:
         lap("run")
 
     return step
-
-
-def _result_or_reason(name: str, measure_rate: Callable[[Device], Measured]) -> Measured | str:
-    try:
-        return measure_rate(open_device(name))
-    except BenchtuiError as error:
-        return text_of(error)
-    except Exception as error:  # noqa: BLE001  (separate process: whatever torch raises is the reason for a missing peak)
-        return oom.reason(name, error) or described(error)

@@ -4,33 +4,30 @@ Counted after measuring, in extra steps, without effect on the case's outcome: a
 why a metric is absent.
 """
 
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from math import prod
 from time import monotonic
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import torch
 from msgspec.structs import replace
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchtui.engine.devices import oom
-from benchtui.engine.devices.base import Device, Lap, ProfiledSteps
+from benchtui.engine.devices.base import Device, Lap, ProfiledSteps, no_lap
 from benchtui.engine.devices.cuda import PLAIN_STEPS
-from benchtui.engine.exception_text import described, text_of
 from benchtui.engine.job import STEP_COST_S
 from benchtui.engine.models import attention, compilation
+from benchtui.engine.worker.failure import result_or_reason
 from benchtui.engine.workloads.base import Workload
 from benchtui.engine.workloads.inputs.batches import SEARCH_S
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Effective, StepCost
 
 Step = Callable[[Lap], object]
-T = TypeVar("T")
 
 LONGEST_STEP_S = 12.0
 """Longest step that is counted. A longer extra step would take noticeable time."""
@@ -72,8 +69,8 @@ def count_waits(work: StepCost, workload: Workload, device: Device, step_s: floa
     A long step that accumulates batches is extrapolated, as in ``measure_step_cost``.
     """
     runs = _runs(workload, step_s)
-    waits = _result_or_reason(
-        device, lambda: _whole([_waits(*run, device) for run in runs], workload.accumulated)
+    waits = result_or_reason(
+        str(device.torch_device), lambda: _whole([_waits(*run, device) for run in runs], workload.accumulated)
     )
     if isinstance(waits, str):
         return replace(work, absent=work.absent | {"waits": waits})
@@ -86,15 +83,16 @@ def measure_step_cost(workload: Workload, device: Device, typical: TypicalStep) 
     A long step that accumulates batches is extrapolated from steps with one batch and with two equal ones.
     """
     runs = _runs(workload, typical.step_s)
-    repeated = _result_or_reason(device, lambda: _repeat_step(workload, typical.padded_tokens, len(runs) > 1))
+    name = str(device.torch_device)
+    repeated = result_or_reason(name, lambda: _repeat_step(workload, typical.padded_tokens, len(runs) > 1))
     if isinstance(repeated, str):
         return StepCost(absent=dict.fromkeys(("flops", "bytes", "busy"), repeated))
     # profiled before the counting pass, which leaves the device idle between its operators
-    profiled = _result_or_reason(
-        device, lambda: _whole_profile([_profile(*run, device) for run in runs], workload.accumulated)
+    profiled = result_or_reason(
+        name, lambda: _whole_profile([_profile(*run, device) for run in runs], workload.accumulated)
     )
-    counted = _result_or_reason(
-        device, lambda: _whole_cost([count(*run, workload.effective) for run in runs], workload.accumulated)
+    counted = result_or_reason(
+        name, lambda: _whole_cost([count(*run, workload.effective) for run in runs], workload.accumulated)
     )
     cost = StepCost(absent={"flops": counted, "bytes": counted}) if isinstance(counted, str) else counted
     cost = replace(cost, padded_tokens=repeated, typical_padded_tokens=typical.padded_tokens)
@@ -145,7 +143,7 @@ def _with_profile(cost: StepCost, profiled: ProfiledSteps | str | None) -> StepC
         cost = replace(cost, busy_ms=profiled.busy_ms)
     elif profiled:
         cost = replace(cost, absent=cost.absent | {"busy": profiled})
-    if not _is_compiled() and cost.attention:
+    if not compilation.graphs() and cost.attention:
         return cost
     found = attention.kernels(profiled.functions) if isinstance(profiled, ProfiledSteps) else ()
     reason = profiled if isinstance(profiled, str) else _NO_KERNEL if profiled else _NOT_PROFILED
@@ -161,7 +159,7 @@ def count(step: Step, step_s: float, effective: Effective) -> StepCost:
     # torch's counter decomposes composite operators, so it is the inner one of the two
     with _uncompiled(), warnings.catch_warnings(), byte_counter, flop_counter:
         warnings.simplefilter("ignore")  # about the counter's hooks on a compiled module, which it doesn't need
-        step(lambda part: None)
+        step(no_lap)
     kernels = attention.kernels(byte_counter.operators)
     unknown = [
         name for name, packet in byte_counter.foreign.items() if packet not in flop_counter.flop_registry
@@ -245,23 +243,9 @@ def _waits(step: Step, step_s: float, device: Device) -> int | None:
     return device.waits(step)
 
 
-def _result_or_reason(device: Device, measure: Callable[[], T]) -> T | str:
-    """Return the result of ``measure``, or the reason why it failed."""
-    try:
-        return measure()
-    except BenchtuiError as error:
-        return text_of(error)
-    except Exception as error:  # noqa: BLE001  (the step is model or user code, and its case has succeeded)
-        return oom.reason(str(device.torch_device), error) or described(error)
-
-
-def _is_compiled() -> bool:
-    return "torch._dynamo" in sys.modules and compilation.graphs() > 0
-
-
 def _uncompiled() -> AbstractContextManager[object]:
     """Run compiled code eagerly. A compiled graph is a single opaque operator."""
-    if not _is_compiled():
+    if not compilation.graphs():
         return nullcontext()
     if not hasattr(torch.compiler, "set_stance"):
         raise BenchtuiError(

@@ -9,9 +9,8 @@ import transformers
 from msgspec.structs import replace
 from transformers import AutoModelForCausalLM, StaticCache
 
-from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.devices.base import Device, Lap, no_lap
 from benchtui.engine.models import drafts
-from benchtui.engine.models.network import Architecture
 from benchtui.engine.workloads.base import Output
 from benchtui.engine.workloads.inputs.batches import Side
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
@@ -33,6 +32,7 @@ class Generate(NetworkTask):
     """
 
     padding_side: Side = "left"
+    generates = True
     _cache_type: str | None = None
     _drafting: drafts.Drafting | None = None
     _generated_tokens = 0
@@ -41,7 +41,7 @@ class Generate(NetworkTask):
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
         super().__init__(sweep, config, device, AutoModelForCausalLM)
         self._drafting = (
-            None if config.draft == drafts.OFF else drafts.Drafting(self._network, config, sweep.weights)
+            None if config.draft == "off" else drafts.Drafting(self._network, config, sweep.weights)
         )
         self._static_cache = self._make_static_cache() if config.cache == "static" else None
         taken = inspect.signature(self._network.forward).parameters
@@ -71,7 +71,7 @@ class Generate(NetworkTask):
                 if self._drafting:
                     generated = self._drafting.generate(ids, mask, self.new_tokens or 1)
                 else:
-                    generated, _ = self._generate(ids, mask, lambda part: None)
+                    generated, _ = self._generate(ids, mask, no_lap)
             tokens.append(generated[: batch.rows].cpu())
         return Output("tokens", torch.cat(tokens))
 
@@ -86,11 +86,11 @@ class Generate(NetworkTask):
         if self._drafting is None:
             return
         self._batches.rewind()
-        _, inputs = self._next(lambda part: None)
+        _, inputs = self._next(no_lap)
         ids, mask = inputs["input_ids"], inputs.get("attention_mask")
         counted = self._drafting.drafted, self._drafting.accepted
         with torch.inference_mode(), self._autocast():
-            plain, _ = self._generate(ids, mask, lambda part: None)
+            plain, _ = self._generate(ids, mask, no_lap)
             drafted = self._drafting.generate(ids, mask, plain.shape[1])
         self._drafting.drafted, self._drafting.accepted = counted
         differ = (plain != drafted).any(0).nonzero()
@@ -182,16 +182,9 @@ class Generate(NetworkTask):
     def _others(self) -> dict[str, str | int]:
         if self._cache_type is None:
             return super()._others()
-        draft = self._drafting.ran if self._drafting else drafts.OFF
+        draft = self._drafting.ran if self._drafting else "off"
         ran: dict[str, str | int] = {"cache": self._cache_type, "draft": draft}
         return {**super()._others(), **ran, "new_tokens": self._generated_tokens}
-
-    def _new_tokens(self) -> int | None:
-        return self._config.new_tokens
-
-    def _require_room(self, architecture: Architecture) -> None:
-        prompt, new = self._config.sequence_length, self.new_tokens or 0
-        architecture.require_room(prompt + new, f"sequence_length {prompt} and {new} new tokens")
 
     def _note_cache(self, shape: tuple[int, ...], cache: Any) -> None:  # noqa: ANN401
         self._cache_type = "static" if isinstance(cache, StaticCache) else "dynamic"

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import torch
 
-from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.devices.base import Device, Lap, no_lap
 from benchtui.engine.models import compilation
 from benchtui.engine.workloads.base import Output, StepCounts
 from benchtui.sessions.errors import BenchtuiError
@@ -100,7 +100,7 @@ class CustomTask:
         self._task = sweep.task
         self._config = config = sweep.resolve(config)
         self._parameters = ParametersRead(config.parameters)
-        self._lap: Lap = _no_lap
+        self._lap: Lap = no_lap
         self._parts: tuple[str, ...] | None = None
         self._pid = os.getpid()
         function = _function(sweep.task)
@@ -126,7 +126,7 @@ class CustomTask:
 
         self._lap = pass_on
         self._step.step()
-        self._lap = _no_lap
+        self._lap = no_lap
         if os.getpid() != self._pid:
             raise BenchtuiError(FORKED_STEP_REASON)
         pass_on("rest" if parts else "step")
@@ -170,7 +170,7 @@ class CustomTask:
         return Output("values", values.to(torch.float64))
 
     def _compiled(self) -> bool | None:
-        if "torch._dynamo" in sys.modules and compilation.graphs():
+        if compilation.graphs():
             return True
         return False if self._config.compile == "off" or self._parts is not None else None
 
@@ -242,7 +242,3 @@ def _run_file(path: Path, task: str) -> ModuleType:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
-
-
-def _no_lap(part: str) -> None:
-    """Ignore laps: outside a step there are no parts to time."""

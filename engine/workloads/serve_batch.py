@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from transformers import AutoModelForCausalLM, GenerationConfig
 
 from benchtui.engine.devices import oom
-from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.devices.base import Device, Lap, no_lap
 from benchtui.engine.exception_text import described
-from benchtui.engine.models.network import Architecture
 from benchtui.engine.workloads.base import Output, StepCounts
 from benchtui.engine.workloads.transformer_task import NetworkTask
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
@@ -48,6 +47,7 @@ class ServeBatch(NetworkTask):
     The paged cache has room for all requests of a step, and prefixes aren't shared: all steps do the same work.
     """
 
+    generates = True
     _generated_tokens = 0
     """Number of tokens generated for a request of the last step."""
 
@@ -83,7 +83,7 @@ class ServeBatch(NetworkTask):
         self._begin_probe(step_s)
         prompts: list[list[int]] = []
         while len(prompts) < self.probe_rows:
-            prompts += self._prompts(lambda part: None)
+            prompts += self._prompts(no_lap)
         return Output("tokens", torch.tensor(self._serve(prompts[: self.probe_rows]).generated))
 
     def read_back(self) -> Effective:
@@ -166,13 +166,6 @@ class ServeBatch(NetworkTask):
 
     def _others(self) -> dict[str, str | int]:
         return {**super()._others(), "new_tokens": self._generated_tokens}
-
-    def _new_tokens(self) -> int | None:
-        return self._config.new_tokens
-
-    def _require_room(self, architecture: Architecture) -> None:
-        prompt, new = self._config.sequence_length, self.new_tokens or 0
-        architecture.require_room(prompt + new, f"sequence_length {prompt} and {new} new tokens")
 
 
 def request_times(begin_s: float, arrivals_s: list[list[float]]) -> RequestTimes:

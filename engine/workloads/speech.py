@@ -6,7 +6,7 @@ import torch
 from transformers import AutoModelForCTC, AutoModelForSpeechSeq2Seq
 from transformers.modeling_outputs import BaseModelOutput
 
-from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.devices.base import Device, Lap, no_lap
 from benchtui.engine.models.network import Architecture
 from benchtui.engine.workloads.base import Output, StepCounts
 from benchtui.engine.workloads.inputs.signals import SignalBatches, audio_batches
@@ -62,7 +62,7 @@ class Speech(NetworkTask):
         for batch in self._probe(step_s):
             with torch.inference_mode(), self._autocast():
                 if self._decodes:
-                    found.append(self._generate(batch.inputs, lambda part: None)[: batch.rows].cpu())
+                    found.append(self._generate(batch.inputs, no_lap)[: batch.rows].cpu())
                 else:
                     logits = self._forward(**batch.inputs).logits[: batch.rows]
                     frames = spaced(torch.ones(logits.shape[1]), POSITIONS // self.probe_rows)

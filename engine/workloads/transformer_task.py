@@ -10,7 +10,7 @@ import msgspec
 import torch
 from transformers import AutoConfig
 
-from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.devices.base import Device, Lap, no_lap
 from benchtui.engine.job import THROUGHPUT_BLOCK
 from benchtui.engine.models import attention, compilation, loading, precision, quantization
 from benchtui.engine.models.network import Architecture, load_network
@@ -57,6 +57,8 @@ class NetworkTask:
     padding_side: Side = "right"
     kv_cache_mb: float | None = None
     accumulated = 1
+    generates = False
+    """Whether each sample is a prompt, followed by new tokens."""
     probe_rows = 4
     """Number of rows at the start of the data set that form the probe."""
 
@@ -70,7 +72,8 @@ class NetworkTask:
         self._pins = sweep.measure.mode == "throughput" and self._device.type == "cuda"
         self._results: torch.Tensor | None = None
         self.samples = config.batch_size
-        self.new_tokens = self._new_tokens()
+        self.new_tokens = config.new_tokens if self.generates else None
+        """Tokens generated per sample. None if the task generates none."""
         location = loading.locate(config.model, sweep.weights)
         configuration = loading.load("configuration", location, AutoConfig.from_pretrained)
         architecture = Architecture(location, configuration)
@@ -155,7 +158,7 @@ class NetworkTask:
         """Yield batches with the first rows of the data set. Raises BenchtuiError if that takes too long."""
         self._begin_probe(step_s)
         for done in range(0, self.probe_rows, self._config.batch_size):
-            mask, inputs = self._next(lambda part: None)
+            mask, inputs = self._next(no_lap)
             yield ProbeBatch(min(self.probe_rows - done, self._config.batch_size), mask, inputs)
 
     def _begin_probe(self, step_s: float) -> None:
@@ -177,13 +180,11 @@ class NetworkTask:
         """Tokens generated per step."""
         return self.samples * (self.new_tokens or 0)
 
-    def _new_tokens(self) -> int | None:
-        """Tokens generated per sample. None if the task generates none."""
-        return None
-
     def _require_room(self, architecture: Architecture) -> None:
-        length = self._config.sequence_length
-        architecture.require_room(length, f"sequence_length {length}")
+        """Raise CaseSkippedError if the model is too short for prompt and new tokens."""
+        length, new = self._config.sequence_length, self.new_tokens
+        text = f"sequence_length {length}" + (f" and {new} new tokens" if new else "")
+        architecture.require_room(length + (new or 0), text)
 
     def _make_batches(self, sweep: Sweep, architecture: Architecture) -> Batches:
         if sweep.dataset == SYNTHETIC:
@@ -218,8 +219,8 @@ class NetworkTask:
 
     def _fill_pinned_pool(self) -> None:
         """Pin and release the batches of a block, because pinning new memory while measuring takes time."""
-        count = THROUGHPUT_BLOCK * self.samples // self._config.batch_size
-        batches = [self._batches.draw(lambda part: None) for _ in range(count)]
+        count = THROUGHPUT_BLOCK * self.accumulated
+        batches = [self._batches.draw(no_lap) for _ in range(count)]
         pinned = [tensor.pin_memory() for batch in batches for tensor in batch.inputs.values()]
         pinned.clear()
 

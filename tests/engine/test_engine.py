@@ -428,7 +428,7 @@ def test_cases_on_different_gpus_run_in_parallel(
     ]
     assert [each.beside for each in around][4:] == [0, 0]
     assert around[0].beside == around[2].beside == 1
-    assert any(mark.startswith("beside 1") for mark in session.cases[0].marks)
+    assert any(mark.startswith("in parallel with 1 ") for mark in session.cases[0].marks)
     assert markdown(session)
 
 

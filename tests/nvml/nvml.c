@@ -13,7 +13,7 @@
  *   FAKE_NVML_CAPABILITY compute capability of all GPUs; default 9.0
  *   FAKE_NVML_DEFAULT_CLOCK  anything: the driver knows a default clock of applications, 500 MHz below the highest
  *   FAKE_NVML_PSTATE     performance state of all GPUs; default 0, 32 is unknown
- *   FAKE_NVML_MIG        GPU that is divided into instances
+ *   FAKE_NVML_MIG        GPU that is partitioned into instances
  *   FAKE_NVML_NO_METRIC  numbers of the GPM metrics that are refused
  *   FAKE_NVML_PROCESSES  GPU:PID:BYTES
  *

@@ -2,12 +2,12 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 
 from benchtui.engine.executor import Execution
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Explained
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.timestamps import utc_now
 
 Launch = Callable[[CaseState], Execution]
 """Starts the process that profiles a case; raises BenchtuiError if that fails."""
@@ -74,8 +74,3 @@ class Explanations:
 
 def _without_profile(case: CaseState, now_s: float, reason: str) -> Explained:
     return Explained(t=now_s, case=case.index, created=utc_now(), absent=reason)
-
-
-def utc_now() -> str:
-    """Return the current time in UTC, ISO 8601."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

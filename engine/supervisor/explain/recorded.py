@@ -12,6 +12,7 @@ from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.executor import Execution, Executor, ExecutorContext
 from benchtui.engine.job import Job
 from benchtui.engine.supervisor.explain.queue import Explanations
+from benchtui.engine.supervisor.resume import read_for
 from benchtui.engine.text_limits import cut_long_texts
 from benchtui.sessions.compare.environment_diff import changes
 from benchtui.sessions.errors import BenchtuiError
@@ -19,7 +20,6 @@ from benchtui.sessions.events import Explained, NodeLost, Telemetry
 from benchtui.sessions.explain.selection import require_explainable
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.state.session import Session
 
 Emit = Callable[[ExplainMessage], None]
 
@@ -39,7 +39,7 @@ class RecordedExplanations:
         self._emit = emit
         self._journal = Journal(path, resumed=True)
         try:
-            self._session = _read_session(path)
+            self._session = read_for("explain", path)
             cases = [require_explainable(self._session, index) for index in options.cases]
             self._require_here(path, cases)
             self._changed = self._changes(path)
@@ -117,15 +117,6 @@ class RecordedExplanations:
                 " use --anyway to profile here"
             )
         return changed
-
-
-def _read_session(path: Path) -> Session:
-    """Read the session line by line, because a reformatted file can't be appended to."""
-    try:
-        return Session.by_line(path, keep_steps=False)
-    except BenchtuiError as error:
-        reason = str(error).removeprefix(f"{path}").lstrip(",: ")
-        raise BenchtuiError(f"{path}: can't explain: {reason}") from error
 
 
 def _discard(event: Telemetry | NodeLost) -> None:

@@ -28,7 +28,7 @@ METRICS = {
 KEY = "activity"
 """Key of the reason why a GPU has none of these readings."""
 _UNSUPPORTED = "the driver exposes no counters of this GPU (GPM); they require Hopper or newer"
-_MIG = "not read while MIG divides the GPU"
+_MIG = "not read while the GPU is partitioned by MIG"
 _OLD_PACKAGE = "the installed nvidia-ml-py lacks GPM; update it"
 
 
@@ -36,7 +36,7 @@ class GpmReading:
     """Activity counters of one GPU. Thread-safe."""
 
     def __init__(self, mig: bool | None) -> None:
-        """``mig`` is whether MIG divides the GPU."""
+        """``mig`` is whether the GPU is partitioned by MIG."""
         self.absent: dict[str, str] = {KEY: _MIG} if mig else {}
         """Why readings are missing: all of them (``KEY``), or single ones by name."""
         self._readable = not mig

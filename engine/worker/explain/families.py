@@ -30,19 +30,22 @@ _AROUND: tuple[tuple[str, FamilyName], ...] = (
 _NAMES: tuple[tuple[str, FamilyName], ...] = (
     (r"nccl|c10d::|gloo|all_?reduce|all_?gather|reduce_?scatter|broadcast_(?:coalesced)?$", "collective"),
     (r"attention|fmha|flash_fwd|flash_bwd|cudnn_generated_fort_native_sdpa", "attention"),
+    (r"triton_tem_fused", "matmul"),  # a kernel from a template of Inductor; its other templates are attention
     (r"fused_adam|_fused_sgd|multi_tensor_apply|foreach_|FusedAdam|FusedSgd", "optimizer"),
     (r"^Mem(cpy|set)|aten::(copy_|_to_copy|clone|contiguous|to|pin_memory|_pin_memory|fill_|zero_)$", "copy"),
-    (r"CatArray|direct_copy_kernel|copy_kernel|FillFunctor|aten::(_?cat|stack)$", "copy"),
+    (r"CatArray|direct_copy_kernel|copy_kernel|FillFunctor|aten::(_?cat|stack)$|convert_element_type$", "copy"),
     (r"embedding|indexSelect|index_select|aten::(index|gather|scatter|index_put|_index_put)", "gather"),
     (r"index_elementwise|gather_kernel|scatter_", "gather"),
+    (r"(cpp|triton\w*)_fused", "elementwise"),  # named after the operators around it, such as a convolution
     (
         r"gemm|gemv|cutlass|xmma|cublas|mkldnn|mkl::|_linear_pointwise|onednn|nvjet|splitK|wgmma"
         r"|aten::(_?(add)?(b?mm|mv)|baddbmm|linear|matmul|dot|vdot|einsum|_?scaled_mm|_?int_mm"
-        r"|.*conv.*|bilinear|_addmm_activation|.*int4pack.*|dyn_quant.*)$|quantized::linear|conv",
+        r"|bilinear|_addmm_activation|.*int4pack.*|dyn_quant.*)$|quantized::linear"
+        r"|conv(?!ert)|winograd|fprop|dgrad|wgrad",
         "matmul",
     ),
     (
-        r"(cpp|triton\w*)_fused|elementwise|layer_?norm|rms_?norm|batch_norm|group_norm|softmax|reduce_kernel"
+        r"elementwise|layer_?norm|rms_?norm|batch_norm|group_norm|softmax|reduce_kernel"
         r"|gelu|silu|relu|tanh|sigmoid|dropout|bernoulli",
         "elementwise",
     ),

@@ -10,17 +10,15 @@ import torch
 import transformers
 from torch.profiler import ProfilerActivity, profile, record_function
 
-from benchtui.engine.devices import oom
-from benchtui.engine.devices.base import Device, Lap, StepTime
-from benchtui.engine.exception_text import described
+from benchtui.engine.devices.base import Device, Lap, StepTime, no_lap
 from benchtui.engine.telemetry.processors import usable_processors
 from benchtui.engine.worker.explain.breakdown import TOKENIZER_PART, Breakdown, HostTimeline, break_down
 from benchtui.engine.worker.explain.compiler_log import CompilerLog
 from benchtui.engine.worker.explain.memory_kinds import memory_kinds
 from benchtui.engine.worker.explain.recording import BLOCK, LAP, STEP, ProfiledEvent, read_events
 from benchtui.engine.worker.explain.timeline import timeline
+from benchtui.engine.worker.failure import result_or_reason
 from benchtui.engine.workloads.base import Workload
-from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.profiles import MemoryKinds, StepProfile
 
 STEPS = 6
@@ -196,18 +194,12 @@ def _synchronizer(device: Device) -> Callable[[], object]:
 
 def _memory(workload: Workload, device: Device) -> tuple[MemoryKinds, str | None]:
     """Return memory by kind, and the reason if it is missing."""
-    try:
-        step = lambda: workload.step(_no_lap)  # noqa: E731
-        return memory_kinds(step, device.torch_device, workload.kv_cache_mb), None
-    except BenchtuiError as error:
-        return MemoryKinds(), str(error)
-    except Exception as error:  # noqa: BLE001  (model or user code, and its time has been profiled)
-        return MemoryKinds(), oom.reason(str(device.torch_device), error) or described(error)
+    found = result_or_reason(
+        str(device.torch_device),
+        lambda: memory_kinds(lambda: workload.step(no_lap), device.torch_device, workload.kv_cache_mb),
+    )
+    return (MemoryKinds(), found) if isinstance(found, str) else (found, None)
 
 
 def _clocks_ns() -> tuple[int, int]:
     return time.perf_counter_ns(), time.thread_time_ns()
-
-
-def _no_lap(part: str) -> None:
-    """Ignore laps: parts aren't timed here."""

@@ -13,7 +13,7 @@ import psutil
 import torch
 from transformers import AutoTokenizer
 
-from benchtui.engine.devices.base import Lap
+from benchtui.engine.devices.base import Lap, no_lap
 from benchtui.engine.models import loading
 from benchtui.engine.workloads.inputs.datasets import load_texts
 from benchtui.sessions.errors import BenchtuiError
@@ -170,7 +170,7 @@ def find_step(batches: Batches, count: int, padded_tokens: int) -> tuple[list[Ba
 
 
 def _draw_step(batches: Batches, count: int) -> tuple[list[Batch], int]:
-    drawn = [batches.draw(lambda part: None) for _ in range(count)]
+    drawn = [batches.draw(no_lap) for _ in range(count)]
     return drawn, sum(batch.mask.numel() for batch in drawn)
 
 

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -103,3 +105,13 @@ def test_cuda_graphs_are_unknown_if_they_were_not_requested() -> None:
     found = CompileWatch().result()
     assert (found.cuda_graphs, found.cuda_graph_skips, applied_cuda_graphs(found)) == (None, None, None)
     assert applied_cuda_graphs(None) is None
+
+
+def test_counting_graphs_does_not_load_the_compiler() -> None:
+    script = """
+import sys
+from benchtui.engine.models import compilation
+assert compilation.graphs() == 0
+assert "torch._dynamo" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -142,7 +142,7 @@ def test_case_on_an_unread_gpu_is_marked_and_never_gets_the_energy_of_the_proces
 def test_case_on_a_mig_instance_gets_no_readings_of_the_whole_device(uuid: str) -> None:
     host = Host(gpus=(Gpu(index=0, name="A", uuid="GPU-1", mig=True),))
     ended = run_on("cuda:0", host, telemetry(), {"gpu_uuid": uuid}, environment=Environment(processors=2))
-    reason = "the GPU is divided by MIG, and the driver reports the whole device instead of the instance"
+    reason = "the GPU is partitioned by MIG, and the driver reports the whole device instead of the instance"
     assert (ended.marks, ended.energy) == ((f"GPU not read: {reason}",), Energy(absent=reason))
     seen = ended.environment
     assert seen is not None and (seen.sm_clock_mhz, seen.throttle, seen.gpu_processes) == (None, (), None)

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from benchtui.engine.control import ResumeOptions
-from benchtui.engine.supervisor.resume import ResumableSession
+from benchtui.engine.supervisor.resume import ResumableSession, read_for
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import CaseStarted, Continued, OrderChanged, Outcome, Runtime, SessionStarted
 from benchtui.sessions.journal.reader import read
@@ -251,10 +251,21 @@ def test_nothing_left_to_run_mentions_cases_to_retry(stage: Begin, tmp_path: Pat
 
 def test_changed_torch_is_reported(stage: Begin) -> None:
     sweep = stage(axes=Axes(batch_size=(1, 2)))
-    sweep.log.write(Runtime(t=0.1, torch="2.9", threads=8))
+    sweep.log.write(Runtime(t=0.1, torch="2.9", threads=8, hip="6.4"))
     left = ResumableSession(sweep.cut(), ResumeOptions())
-    assert left.torch_changes(Runtime(t=9.0, torch="2.9", threads=8)) == []
-    assert left.torch_changes(Runtime(t=9.0, torch="2.9", threads=2)) == [
-        "resumed with a different threads: 8 → 2"
+    assert left.torch_changes(Runtime(t=9.0, torch="2.9", threads=8, hip="6.4")) == []
+    assert left.torch_changes(Runtime(t=9.0, torch="2.9", threads=2, hip="7.0")) == [
+        "resumed with a different hip: 6.4 → 7.0",
+        "resumed with a different threads: 8 → 2",
     ]
     left.journal.close()
+
+
+@pytest.mark.parametrize("purpose", ["resume", "explain"])
+def test_error_names_file_and_purpose_once(tmp_path: Path, purpose: Literal["resume", "explain"]) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('[\n{"event": 3}\n]\n')
+    with pytest.raises(BenchtuiError) as error:
+        read_for(purpose, path)
+    assert str(error.value).startswith(f"{path}: can't {purpose}: line 2: ")
+    assert str(error.value).count(str(path)) == 1

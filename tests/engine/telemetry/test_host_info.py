@@ -16,7 +16,6 @@ from benchtui.engine.telemetry.host_info import (
     is_virtual,
     package_versions,
     processor_name,
-    rapl_absence,
     recorded_variables,
 )
 
@@ -104,32 +103,6 @@ def test_virtual_machine_is_detected_from_processor_flags(tmp_path: Path) -> Non
 
 def test_missing_packages_are_left_out() -> None:
     assert set(package_versions(("pytest", "no-such-package-here"))) == {"pytest"}
-
-
-def test_readable_energy_counter_is_present(tmp_path: Path) -> None:
-    counter = tmp_path / "intel-rapl:0" / "energy_uj"
-    counter.parent.mkdir()
-    counter.write_text("12345\n")
-    assert rapl_absence(tmp_path) is None
-
-
-def test_missing_counters_and_missing_permission_differ(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "not found" in (rapl_absence(tmp_path / "nothing") or "")
-    (tmp_path / "intel-rapl").mkdir()
-    assert "not found" in (rapl_absence(tmp_path) or "")
-    (tmp_path / "intel-rapl:0" / "energy_uj").mkdir(parents=True)
-    assert "Is a directory" in (rapl_absence(tmp_path) or "")
-
-    def refuse(_: Path) -> str:
-        raise PermissionError
-
-    monkeypatch.setattr(Path, "read_text", refuse)
-    assert (
-        rapl_absence(tmp_path)
-        == f"permission denied; allow it with: sudo chmod a+r {tmp_path}/intel-rapl*/energy_uj"
-    )
 
 
 def test_distinct_governors_are_joined(tmp_path: Path) -> None:

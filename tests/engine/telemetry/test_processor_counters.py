@@ -38,12 +38,14 @@ class Played:
 class Counters:
     """Opens played counters and keeps them by event and thread or processor."""
 
-    def __init__(self, refused: str | None = None) -> None:
+    def __init__(self, refused: str | None = None, events: tuple[Event, ...] = ()) -> None:
+        """``events`` are those that are refused; none stands for all."""
         self.opened: dict[tuple[Event, int], Played] = {}
         self._refused = refused
+        self._events = events
 
     def open(self, event: Event, of: int) -> Counter:
-        if self._refused:
+        if self._refused and (event in self._events or not self._events):
             raise CounterUnavailable(self._refused)
         self.opened[event, of] = Played()
         return cast(Counter, self.opened[event, of])
@@ -130,6 +132,15 @@ def test_workers_together_have_instructions_per_cycle(tmp_path: Path) -> None:
     assert worker.per_cycle((7, 9)) is None, "part of the counts is no count"
     assert worker.per_cycle((9,)) is None and first.closed
     assert worker.per_cycle((11,)) is None, "a process that has ended"
+
+
+def test_cycles_alone_are_closed_again(tmp_path: Path) -> None:
+    cycles, instructions = WORKER_EVENTS
+    played = Counters("no such counters", (instructions,))
+    worker = WorkerInstructions(played.open, processes(tmp_path, pid7=(7, 8)))
+    assert worker.per_cycle((7,)) is None
+    assert set(played.opened) == {(cycles, 7), (cycles, 8)}
+    assert all(counter.closed for counter in played.opened.values())
 
 
 def test_traffic_is_that_of_all_controllers(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 
+from benchtui.engine.job import THROUGHPUT_BLOCK
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 
 
@@ -17,6 +18,18 @@ def test_ctc_step_classifies_frames(made: Callable[..., Any], tiny_wav2vec2: Pat
     assert counted.tokens is None
     assert workload.samples == 2 * 1  # seconds of audio
     assert workload.data.shape == "1 s at 16,000 Hz"
+
+
+def test_throughput_mode_pins_a_block_of_batches_whatever_their_duration(
+    made: Callable[..., Any], tiny_wav2vec2: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pinned: list[torch.Tensor] = []
+    workload = made("speech", tiny_wav2vec2, "mode=throughput", "batch_size=1", "audio_seconds=3")
+    batch = workload._batches.draw(lambda part: None)
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: pinned.append(tensor) or tensor)
+    workload._pins = True  # as on a GPU
+    workload.begin_measuring()
+    assert len(pinned) == THROUGHPUT_BLOCK * len(batch.inputs)
 
 
 def test_ctc_answer_is_logits_of_spaced_frames(made: Callable[..., Any], tiny_wav2vec2: Path) -> None:

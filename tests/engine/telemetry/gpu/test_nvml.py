@@ -128,7 +128,7 @@ def test_unknown_performance_state_is_none(with_gpus: Callable[..., Any]) -> Non
         assert sample["performance_state"] == number and sample["absent"] == {}
 
 
-def test_divided_gpu_is_told_from_whole_ones(with_gpus: Callable[..., Any]) -> None:
+def test_partitioned_gpu_is_told_from_whole_ones(with_gpus: Callable[..., Any]) -> None:
     script = "result = [gpu.mig for gpu in open_nvml().gpus()]"
     refused = "2:GetMigMode:3"
     assert with_gpus(script, FAKE_NVML_GPUS="3", FAKE_NVML_MIG="1", FAKE_NVML_FAIL=refused) == [

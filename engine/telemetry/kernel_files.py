@@ -1,0 +1,19 @@
+"""Files of the kernel in /proc and /sys, read as text. A file that can't be read has none."""
+
+from pathlib import Path
+
+
+def kernel_text(file: Path, errors: str = "replace") -> str:
+    """Return the text of a file without surrounding white space; empty if it can't be read.
+
+    ``errors`` says what becomes of bytes that aren't UTF-8, as for ``bytes.decode``.
+    """
+    try:
+        return file.read_text("utf-8", errors).strip()
+    except OSError:
+        return ""
+
+
+def kernel_lines(file: Path, errors: str = "replace") -> list[str]:
+    """Return the lines of a file; none if it can't be read."""
+    return kernel_text(file, errors).splitlines()
