@@ -106,6 +106,8 @@ class Monitor(PanelScreen[None]):
 
     def on_unmount(self) -> None:
         """Close the session file and restore garbage collection."""
+        if self._timer is not None:  # the last tick may have started it after Textual stopped all others
+            self._timer.stop()
         self.feed.close()
         gc_control.freeze_and_enable()
 

@@ -12,7 +12,8 @@ from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.page import Page
 from benchtui.tui.pages.palette import Palette
 from benchtui.tui.panels.case_table import CaseTable
-from benchtui.tui.shell.navigation import ExitReason
+from benchtui.tui.replay.screen import ReplayMonitor
+from benchtui.tui.shell.navigation import ExitReason, Opened
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.refresh_rate import DrawingCost
 from benchtui.tui.shell.settings import Settings
@@ -62,6 +63,20 @@ async def test_a_key_acts_on_what_has_been_read_even_if_the_terminal_is_too_slow
     async with opened(story.path, engine) as seen:
         await seen.press("enter")
         assert isinstance(seen.app.screen, CaseScreen)
+
+
+async def test_a_closed_monitor_reads_no_more(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().case(0)
+    async with opened(story.path, engine) as seen:
+        monitor = seen.app.screen
+        assert isinstance(monitor, Monitor)
+        monitor._timer = monitor.set_interval(0.001, monitor.tick)
+        monitor._timers.clear()  # as if the timer had been started while Textual stopped all timers
+        seen.app.post_message(Opened(story.path, engine, replay=True))
+        while not isinstance(seen.app.screen, ReplayMonitor):
+            await seen.pilot.pause(0.01)
+        await seen.pilot.pause(0.05)
+        assert seen.app.is_running
 
 
 async def test_phases_are_shown(story: Any, engine: Any, opened: Any) -> None:
