@@ -153,9 +153,9 @@ class CaseState(msgspec.Struct):
 
     @property
     def name(self) -> str:
-        """Readable name of the case's options; a rerun also names the number of the original case."""
+        """Readable name of the case's options; a rerun also names the number of the original case, from 1."""
         of = self.added.of if self.added else None
-        return self.config.name if of is None else f"{self.config.name} (rerun of case {of})"
+        return self.config.name if of is None else f"{self.config.name} (rerun of case {of + 1})"
 
     @property
     def state(self) -> str:

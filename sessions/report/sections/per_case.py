@@ -232,7 +232,7 @@ _SCALING: tuple[Column[Step], ...] = (
     Column("Relative to the previous size", lambda step: verdict_cell(step.gain), right=False),
 )
 _ALL_CASES: tuple[Column[CaseState], ...] = (
-    Column("No.", lambda case: str(case.index)),
+    Column("No.", lambda case: str(case.index + 1)),
     Column("Case", lambda case: case.name, right=False),
     Column("Node", lambda case: case.node, right=False),
     Column("Outcome", outcome, right=False),
