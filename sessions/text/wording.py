@@ -25,6 +25,7 @@ from benchtui.sessions.text.formatting import (
     span,
     time_ms,
 )
+from benchtui.sessions.text.intervals import energy_interval, rate_interval
 from benchtui.sessions.text.labels import case_label, unverified_options
 
 SECONDS_AN_HOUR = 3600
@@ -71,15 +72,16 @@ def figure(result: Result, need: Need) -> str:
 
 def figure_with_interval(result: Result, need: Need) -> str:
     """Format the metrics of a case that matter for a need, with their 95% interval and slow steps."""
-    found, tail = result.metrics, None
+    tail = None
     match need:
         case "throughput":
-            interval = span(number(found.samples_per_s_low), number(found.samples_per_s_high))
+            interval = rate_interval(result)
         case "latency":
-            interval = span(time_ms(found.latency_ms.low), time_ms(found.latency_ms.high))
+            latency = result.metrics.latency_ms
+            interval = span(time_ms(latency.low), time_ms(latency.high))
             tail = _tail_of(result)
         case "energy":
-            interval = span(number(found.energy_per_sample_low_j), number(found.energy_per_sample_high_j))
+            interval = energy_interval(result)
         case _:
             interval, tail = None, _tail_of(result) if need == "steadiness" else None
     shown = f"{figure(result, need)} ({interval})" if interval else figure(result, need)
