@@ -828,3 +828,10 @@ def test_checker_computes_the_share_of_the_data_sheet(bench: Any, shown: str, ag
     assert report.count(title) == 2
     assert amount(report, "in HFU alone") == 0
     assert amount(report.replace(title, wrong), "in HFU alone") == 2
+
+
+def test_checker_knows_what_gains_are_relative_to(bench: Any) -> None:
+    session = bench.session(*(bench.case(1, 10.0, precision=name) for name in ("fp32", "bf16")))
+    report = markdown(session, full=True)
+    assert not objections_to(session, report)
+    assert objections_to(session, report.replace("Relative to fp32", "Relative to bf16"))
