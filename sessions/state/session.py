@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from msgspec import structs
 
@@ -93,7 +93,7 @@ class Session:
         """Margin of equivalence for verdicts, as set by the reader."""
 
     @classmethod
-    def load(cls, path: Path, keep_steps: bool = True) -> Session:
+    def load(cls, path: Path, keep_steps: bool = True) -> Self:
         """Load a whole session file; raises BenchtuiError if it can't be read.
 
         Without ``keep_steps``, the steps of a successful case are replaced by their metrics as soon as it ends.
@@ -105,7 +105,7 @@ class Session:
             return cls._read_whole(path, keep_steps)
 
     @classmethod
-    def by_line(cls, path: Path, keep_steps: bool = True) -> Session:
+    def by_line(cls, path: Path, keep_steps: bool = True) -> Self:
         """Load a file line by line, as the engine wrote it, so that not all events are in memory at once.
 
         Raises:
@@ -125,7 +125,7 @@ class Session:
         return session
 
     @classmethod
-    def _read_whole(cls, path: Path, keep_steps: bool) -> Session:
+    def _read_whole(cls, path: Path, keep_steps: bool) -> Self:
         recording = reader.read(path)
         session = cls(keep_steps)
         session.torn = recording.torn

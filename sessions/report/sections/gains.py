@@ -71,7 +71,9 @@ def gain_section(results: Sequence[Result], option: str, varying: Sequence[str])
     pairs = option_pairs(results, option)
     blocks = _blocks(pairs, option, varying, _GAIN)
     base = str(getattr(pairs[0].base.config, option)) if pairs else ""
-    return GainSection(f"{OPTION_TITLES.get(option, option.capitalize())} gain", base, blocks) if blocks else None
+    return (
+        GainSection(f"{OPTION_TITLES.get(option, option.capitalize())} gain", base, blocks) if blocks else None
+    )
 
 
 def compile_gains(results: Sequence[Result], varying: Sequence[str]) -> list[Block]:
