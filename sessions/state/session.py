@@ -12,7 +12,6 @@ from msgspec import structs
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
-    SCHEMA,
     Answered,
     CaseAdded,
     CaseFinished,
@@ -275,7 +274,7 @@ class Session:
                 self.finished, self.running = event, []
 
     def _session_started(self, event: SessionStarted) -> None:
-        _require_known(event.schema)
+        reader.require_known_schema(event.schema)
         if self.started:
             raise BenchtuiError("second session_started event; a file contains one session")
         self.started = event
@@ -283,7 +282,7 @@ class Session:
         self._order = Order(range(len(self.cases)))
 
     def _resumed(self, event: Resumed) -> None:
-        _require_known(event.schema)
+        reader.require_known_schema(event.schema)
         self.resumed.append(event)
         for index in event.cases:
             case = self._case(index)
@@ -415,10 +414,3 @@ class Session:
         if case.finished:
             raise BenchtuiError(f"case {event.case}, steps at {event.t:g} s: the case had already ended")
         case.columns(event.phase).extend(event)
-
-
-def _require_known(schema: int) -> None:
-    if schema > SCHEMA:
-        raise BenchtuiError(
-            f"written with schema {schema}, but this version reads up to schema {SCHEMA}; update benchtui"
-        )
