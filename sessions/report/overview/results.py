@@ -11,7 +11,7 @@ from benchtui.sessions.analysis.scaling import Step, scaling
 from benchtui.sessions.report.sections.gains import OPTION_TITLES
 from benchtui.sessions.report.sections.roofline import GIGA, utilization, utilization_title
 from benchtui.sessions.report.sections.roofline import Row as LimitRow
-from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.stats.disturbance import mark_kind
@@ -19,7 +19,7 @@ from benchtui.sessions.stats.results import Result, series, task_of, varied
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import MB_PER_GB, count, number, percent, percentage, ratio_text, time_ms
 from benchtui.sessions.text.intervals import rate_interval
-from benchtui.sessions.text.labels import case_name, outcome, series_title
+from benchtui.sessions.text.labels import case_name, series_title
 from benchtui.sessions.text.tables import Column, Table, in_unit, table
 from benchtui.sessions.text.wording import headline_rate
 

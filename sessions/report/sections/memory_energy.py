@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import msgspec
 
 from benchtui.sessions.payloads import GPU_ACTIVITY, HOST_ACTIVITY, Energy, Environment
-from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, Series, series, series_key, task_of
 from benchtui.sessions.text.formatting import number
 from benchtui.sessions.text.intervals import energy_interval
-from benchtui.sessions.text.labels import outcome, series_title
+from benchtui.sessions.text.labels import series_title
 from benchtui.sessions.text.tables import Column, Table, in_unit, table
 
 

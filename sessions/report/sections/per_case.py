@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from benchtui.sessions.analysis.scaling import Scaling, Step, scaling
 from benchtui.sessions.report.sections.gains import Block
-from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.outliers import outliers
 from benchtui.sessions.stats.results import Result, series, series_key, task_of
@@ -18,7 +18,7 @@ from benchtui.sessions.text.formatting import (
     time_ms,
 )
 from benchtui.sessions.text.intervals import rate_interval
-from benchtui.sessions.text.labels import outcome, series_title
+from benchtui.sessions.text.labels import series_title
 from benchtui.sessions.text.tables import Column, Table, in_unit, table
 from benchtui.sessions.text.wording import verdict_cell
 
