@@ -38,7 +38,7 @@ class Command(Record, frozen=True, kw_only=True):
 
     command: Verb
     cases: tuple[int, ...] = ()
-    """Numbers of the cases that the command applies to; if empty, ``skip`` applies to the one running case."""
+    """Indices of the cases that the command applies to; if empty, ``skip`` applies to the one running case."""
     configs: tuple[Config, ...] = ()
     """Cases to add."""
 

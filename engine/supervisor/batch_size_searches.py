@@ -186,7 +186,7 @@ class BatchSizeSearches:
         config = replace(case.config, batch_size=size)
         smaller = self._queue.smaller_oom_case(config)
         if smaller is not None:
-            return f"larger than case {smaller.index}, which ran out of memory"
+            return f"larger than case {smaller.index + 1}, which ran out of memory"
         predicted, capacity_mb = self._forecast.predict(config), self._capacity_mb(case)
         if predicted is None or capacity_mb is None or predicted.peak_mb <= self._usable(capacity_mb):
             return None

@@ -177,17 +177,17 @@ class Queue:
         return next((case for case in self._oom_cases if _is_no_larger(case.config, config)), None)
 
     def require(self, index: int) -> Case:
-        """Return the case with this number; raise BenchtuiError if there is none."""
+        """Return the case with this index; raise BenchtuiError if there is none."""
         if not 0 <= index < len(self.cases):
-            raise BenchtuiError(f"no case {index}; cases are numbered from 0 to {len(self.cases) - 1}")
+            raise BenchtuiError(f"no case {index + 1}; the sweep has {len(self.cases)} cases, numbered from 1")
         return self.cases[index]
 
     def require_pending(self, index: int) -> Case:
-        """Return the pending case with this number; raise BenchtuiError if it isn't pending."""
+        """Return the pending case with this index; raise BenchtuiError if it isn't pending."""
         case = self.require(index)
         if index not in self._pending:
             state = "is running" if index in self.running else "has ended"
-            raise BenchtuiError(f"case {index} {state}; only pending cases can be dropped or moved")
+            raise BenchtuiError(f"case {index + 1} {state}; only pending cases can be dropped or moved")
         return case
 
     def has_ended(self, index: int) -> bool:

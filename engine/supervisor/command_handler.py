@@ -49,14 +49,14 @@ def _pause(scheduler: Scheduler, paused: bool) -> None:
 def _skip(scheduler: Scheduler, cases: tuple[int, ...]) -> None:
     running = scheduler.queue.running
     if not cases and len(running) != 1:
-        names = ", ".join(str(index) for index in running)
+        names = ", ".join(str(index + 1) for index in running)
         raise BenchtuiError(
             f"{len(running)} cases are running: {names}; specify one" if running else "no case is running"
         )
     cases = cases or tuple(running)
     for index in cases:
         if scheduler.queue.has_ended(index):
-            raise BenchtuiError(f"case {index} has already ended")
+            raise BenchtuiError(f"case {index + 1} has already ended")
     for index in cases:
         if index in running:
             scheduler.end(index, "skipped", "skipped by the user")
@@ -75,7 +75,7 @@ def _add(scheduler: Scheduler, command: Command) -> tuple[int, ...]:
 def _rerun(scheduler: Scheduler, cases: tuple[int, ...]) -> tuple[int, ...]:
     for index in cases:
         if not scheduler.queue.has_ended(index):
-            raise BenchtuiError(f"case {index} hasn't ended yet; only ended cases can be rerun")
+            raise BenchtuiError(f"case {index + 1} hasn't ended yet; only ended cases can be rerun")
     _require_room(scheduler, len(cases))
     return tuple(scheduler.add(scheduler.queue.cases[index].config, "again", of=index).index for index in cases)
 

@@ -212,7 +212,7 @@ class Scheduler:
         """Skip a pending case that is no smaller than one that ran out of memory, unless it has ended."""
         if not self.queue.has_ended(case.index):
             size = "as large as" if _same_size(case.config, smaller.config) else "larger than"
-            self.end_pending([case], "skipped", f"{size} case {smaller.index}, which ran out of memory")
+            self.end_pending([case], "skipped", f"{size} case {smaller.index + 1}, which ran out of memory")
 
     def _continue_search(self, end: CaseFinished) -> None:
         """Continue the search that a case belongs to."""

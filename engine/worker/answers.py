@@ -99,8 +99,8 @@ def _compare(folder: Path, own: KeptAnswer, values: Values, baseline: AnsweredCa
     """Compare a case with a baseline that has answered before."""
     kind = baseline.kind if isinstance(baseline, KeptAnswer) else None
     if kind is None or own.kind is None:
-        lost = f"the answer of case {baseline.index}, its baseline, is not (or no longer) on this machine"
-        none = f"case {baseline.index}, its baseline, has no answer"
+        lost = f"the answer of case {baseline.index + 1}, its baseline, is not (or no longer) on this machine"
+        none = f"case {baseline.index + 1}, its baseline, has no answer"
         why = none if isinstance(baseline, KeptAnswer) else lost
         return AnswerComparison(case=own.index, baseline=baseline.index, absent=why)
     base = numpy.load(_values(folder, baseline.index))

@@ -68,11 +68,8 @@ def _axes(planned: Axes, wanted: Collection[Config]) -> Axes:
 
 
 def _rules(rules: Measure, remedies: Sequence[Remedy], axes: Axes) -> Measure:
-    """Return the sweep's rules, adjusted to the largest value that any remedy needs."""
-    times = {
-        name: max((value for each in remedies if (value := getattr(each, name))), default=getattr(rules, name))
-        for name in ("rounds", "max_time_s", "timeout_s")
-    }
+    """Return the sweep's rules, with the largest values that any remedy needs or the sweep already has."""
+    times = {name: _largest(name, (rules, *remedies)) for name in ("rounds", "max_time_s", "timeout_s")}
     steps = max((each.steps or 0 for each in remedies), default=0)
     repeat = any(each.repeat_disturbed for each in remedies)
     return replace(
@@ -84,6 +81,11 @@ def _rules(rules: Measure, remedies: Sequence[Remedy], axes: Axes) -> Measure:
         explain=(),
         baseline=_baseline(rules.baseline, axes),
     )
+
+
+def _largest(name: str, records: Sequence[Measure | Remedy]) -> float | None:
+    """Return the largest value of a field; None if no record sets it."""
+    return max((value for each in records if (value := getattr(each, name)) is not None), default=None)
 
 
 def _baseline(named: Baseline | None, axes: Axes) -> Baseline | None:

@@ -22,6 +22,8 @@ from benchtui.sessions.sweep import SERVE, Work
 
 Need = Literal["throughput", "latency", "memory", "energy", "steadiness", "balanced"]
 NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy", "steadiness", "balanced")
+SPEED_NEEDS: tuple[Need, ...] = ("throughput", "latency")
+"""Needs about speed: those that the report names first, and for which slow steps matter."""
 
 
 class Objective(msgspec.Struct, frozen=True):

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from benchtui.sessions.advice.objectives import (
     PEAK_MEMORY,
     SAMPLE_TIME,
+    SPEED_NEEDS,
     STEP_TIME,
-    Need,
     Objective,
     cost_metrics,
 )
@@ -38,8 +38,6 @@ SPARE = 1.5
 """Ratio of a case's new time limit to its expected time."""
 UNKNOWN_LIMIT = 2.0
 """Factor on a time limit if the remaining time of the case is unknown."""
-NEEDS: tuple[Need, ...] = ("throughput", "latency")
-"""Objectives whose best case the report names first."""
 
 About = Literal[
     "verdict", "best throughput", "best latency", "front", "noise", "interval", "time limit", "not measured"
@@ -114,7 +112,7 @@ def _verdicts(session: Session, results: Sequence[Result]) -> Iterator[_Pair]:
 
 def _choices(session: Session, results: Sequence[Result]) -> Iterator[_Pair]:
     """Yield the cases that may be better than the recommended one."""
-    for need in NEEDS:
+    for need in SPEED_NEEDS:
         for work, rows in by_work(results).items():
             choice = decide(session, Objective(need, work=work), rows)
             best = choice.best

@@ -16,6 +16,7 @@ from benchtui.sessions.advice.constraints import Relaxation, nearest_relaxations
 from benchtui.sessions.advice.objectives import (
     PEAK_MEMORY,
     SAMPLE_TIME,
+    SPEED_NEEDS,
     STEP_TIME,
     CostMetric,
     Need,
@@ -28,7 +29,7 @@ from benchtui.sessions.advice.objectives import (
 )
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import LONGEST_VALUE, visible
-from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, by_work, measured
@@ -44,12 +45,6 @@ NEAR = 0.1
 """Largest lead, as a share, to give up for a simpler case if the lead isn't established."""
 MOST_TRIES = 20
 """Maximum number of simpler cases to compare with all others before choosing the one with the best metric."""
-
-TAILED: tuple[Need, ...] = ("throughput", "latency")
-"""Needs for which slow steps matter."""
-
-NEVER_ENDED = {"queued": "not measured", "running": "unfinished", "oom": "out of memory", "skipped": ""}
-"""Wording that differs from the name of the state. For a skipped case, the reason alone is enough."""
 
 
 class RejectedCase(msgspec.Struct, frozen=True):
@@ -248,7 +243,7 @@ def longer_tail(best: Result, other: Result, need: Need) -> Tail | None:
     Times are compared per step for latency, and per sample for throughput, because steps of larger batches take
     longer.
     """
-    if need not in TAILED:
+    if need not in SPEED_NEEDS:
         return None
     sizes = (1, 1) if need == "latency" else (best.metrics.samples_per_step, other.metrics.samples_per_step)
     return compare_tails(best.metrics.latency_ms, other.metrics.latency_ms, sizes)
@@ -351,7 +346,7 @@ def _not_measured(session: Session, objective: Objective) -> Iterator[RejectedCa
     for case in session.cases:
         if case.state != "ok" and objective.work in (None, case.config.work):
             reason = case.finished.reason if case.finished else None
-            word = NEVER_ENDED.get(case.state, case.state)
+            word = None if case.state == "skipped" else outcome(case)  # a skip is explained by its reason
             yield RejectedCase(case, ": ".join(part for part in (word, reason) if part))
 
 

@@ -19,10 +19,10 @@ from benchtui.sessions.stats.quantiles import student_t_quantile
 from benchtui.sessions.stats.ratios import (
     BOTH_DISTURBED,
     GPU_CLOCKS,
+    has_reported_rate,
     log_estimate,
     mean_clock_mhz,
     statistics_of,
-    was_told_rate,
 )
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS, VERDICT_CONFIDENCE, Statistic
@@ -217,7 +217,7 @@ def _logarithms(results: Sequence[Result], value: Callable[[Result], float | Non
 
 def _samples(row: Result) -> float | None:
     """Return the samples per step; None if a source without steps reports the rate instead."""
-    return None if was_told_rate(row.case) else row.case.samples_per_step
+    return None if has_reported_rate(row.case) else row.case.samples_per_step
 
 
 def _low_mb(row: Result) -> float | None:

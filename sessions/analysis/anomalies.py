@@ -54,7 +54,7 @@ class Anomaly(msgspec.Struct, frozen=True):
     largest relative change in step time due to the precision, over all batch sizes."""
     bounds: Bounds | None = None
     """Bounds of ``share``; None without an interval, and for the kinds in ``COUNTED``."""
-    beside: tuple[Result, ...] = ()
+    others: tuple[Result, ...] = ()
     """Cases it was compared with."""
 
     @property
@@ -62,7 +62,7 @@ class Anomaly(msgspec.Struct, frozen=True):
         """Disturbances of these cases that may explain the anomaly."""
         if self.kind in COUNTED:
             return ()
-        found = (estimate_slowdown(each.case, throughout=False).why for each in (self.result, *self.beside))
+        found = (estimate_slowdown(each.case, throughout=False).why for each in (self.result, *self.others))
         return tuple(dict.fromkeys(why for each in found for why in each))
 
 
@@ -195,8 +195,8 @@ def _without_effect(results: Sequence[Result]) -> Iterator[Anomaly]:
     for group in groups.values():
         changes = [abs(new.typical_ms / base.typical_ms - 1) for base, new in group]
         if len(group) >= LEAST_PAIRS and all(map(_unmoved, group)) and max(changes) <= SAME_WITHIN:
-            beside = tuple(new for _, new in group[1:])
-            yield Anomaly("no effect", group[0][1], max(changes), beside=beside)
+            others = tuple(new for _, new in group[1:])
+            yield Anomaly("no effect", group[0][1], max(changes), others=others)
 
 
 def _unmoved(pair: Pair) -> bool:

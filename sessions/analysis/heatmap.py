@@ -14,7 +14,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config, Work
 from benchtui.sessions.sweep.options import CHOICES, NUMERIC, SHOWN
 
-FIRST_AXES = (*reversed(NUMERIC), *CHOICES)
+FIRST_AXES = tuple(dict.fromkeys((*reversed(NUMERIC), *CHOICES)))
 """Options in the order in which they become axes: those with numbers, batch size first, then the others."""
 
 

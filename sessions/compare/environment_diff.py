@@ -7,14 +7,12 @@ from typing import TypeVar
 import msgspec
 from msgspec import structs
 
-from benchtui.sessions.compare.system_facts import NAMED_ELSEWHERE, Fact, models, system
+from benchtui.sessions.compare.system_facts import NAMED_ELSEWHERE, SOFTWARE, Fact, models, system
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import task_named
 
-SOFTWARE = ("GPU driver", "CUDA", "cuDNN", "Python", "PyTorch", "Transformers", "Torch threads")
-"""System facts that belong to the software; the others belong to the machine."""
 LISTS = ("Other packages", "Environment variables")
 """System facts that list many values, which are compared one by one here."""
 UNCOMPARED = ("Processor clock", "Processor throttling", "Instructions per cycle", "Memory traffic")

@@ -12,6 +12,8 @@ from benchtui.sessions.text.formatting import capitalized, memory, number
 
 Fact = tuple[str, str]
 
+SOFTWARE = ("GPU driver", "CUDA", "HIP (ROCm)", "cuDNN", "Python", "PyTorch", "Transformers", "Torch threads")
+"""System facts that belong to the software; the others belong to the machine."""
 NAMED_ELSEWHERE = ("torch", "transformers")
 """Packages with a separate line."""
 

@@ -17,11 +17,12 @@ import msgspec
 from msgspec import Meta
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import SCHEMA, CaseRepeated, Resumed, RoundFinished, SessionStarted, Steps
+from benchtui.sessions.events import CaseRepeated, Resumed, RoundFinished, SessionStarted, Steps
 from benchtui.sessions.export.parquet import import_pyarrow
 from benchtui.sessions.files.output_file import output_file
 from benchtui.sessions.journal import reader
 from benchtui.sessions.sanitize import visible
+from benchtui.sessions.state.columns import require_equal_lengths
 from benchtui.sessions.state.simulation import SIMULATED
 
 CHUNK_BYTES = 1 << 20
@@ -218,32 +219,24 @@ def _index_steps(events: Iterable[reader.AnyRecord], path: Path) -> StepIndex:
     coming = iter(events)
     start = next(coming, None)
     if not isinstance(start, SessionStarted):
-        raise BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
-    _require_known(start.schema, path)
+        raise reader.not_a_session(path)
+    reader.require_known_schema(start.schema, str(path))
     index = StepIndex(simulated=start.simulated is not None)
     for position, event in enumerate(coming, 1):
         index.add(position, event)
         if isinstance(event, Resumed):
-            _require_known(event.schema, path)
+            reader.require_known_schema(event.schema, str(path))
         if isinstance(event, Steps):
             _check(event, path)
             index.parts.update(dict.fromkeys(event.parts_ms))
     return index
 
 
-def _require_known(schema: int, path: Path) -> None:
-    if schema > SCHEMA:
-        raise BenchtuiError(
-            f"{path}: written with schema {schema},"
-            f" but this version reads up to schema {SCHEMA}; update benchtui"
-        )
-
-
 def _check(steps: Steps, path: Path) -> None:
-    times = (steps.device_ms, steps.host_ms, *steps.parts_ms.values())
-    columns = (*times, steps.tokens, steps.padded_tokens, steps.loss)
-    if any(column is not None and len(column) != len(steps.wall_ms) for column in columns):
-        raise BenchtuiError(f"{path}: case {steps.case}, steps at {steps.t:g} s: columns differ in length")
+    try:
+        require_equal_lengths(steps)
+    except BenchtuiError as error:
+        raise BenchtuiError(f"{path}: {error}") from error
 
 
 def _grouped(batches: Iterable[Batch]) -> Iterator[list[Batch]]:

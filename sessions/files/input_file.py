@@ -11,6 +11,9 @@ from typing import IO
 
 SMALL_BYTES = 1_000_000
 """Maximum size of settings, themes, sweeps, notes and caches."""
+EVENT_PREFIX, SESSION_PREFIX = b'{"event"', b'{"event":"session_started"'
+"""Beginning of an event, and of a session file without the bracket of its array."""
+_HEAD_BYTES = 64
 _MORE_BYTES = 65_536
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
@@ -78,3 +81,13 @@ def read_text(path: Path, most_bytes: int = SMALL_BYTES) -> str:
         ValueError: If the path contains NUL, or (as UnicodeDecodeError) if the text isn't UTF-8.
     """
     return read_plain(path, most_bytes).decode("utf-8-sig").replace("\r\n", "\n")
+
+
+def begins_with(path: Path, prefix: bytes) -> bool:
+    """Return whether there is a file of JSON that begins like this, apart from white space and a bracket."""
+    try:
+        with open_plain(path) as file:
+            head = file.read(_HEAD_BYTES)
+    except (OSError, ValueError):
+        return False
+    return b"".join(head.split()).removeprefix(b"[").startswith(prefix)

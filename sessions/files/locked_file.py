@@ -5,7 +5,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.files.input_file import require_plain
 
 
@@ -16,7 +16,7 @@ def create_locked(path: Path) -> int:
     except FileExistsError as error:
         raise BenchtuiError(f"{path}: already exists; sessions are never overwritten") from error
     except (OSError, ValueError) as error:  # a path with a NUL character is a ValueError
-        raise BenchtuiError(f"{path}: can't create the session file: {_reason(error)}") from error
+        raise BenchtuiError(f"{path}: can't create the session file: {os_error_text(error)}") from error
     with suppress(OSError):  # file system without locks: nobody can resume a session there
         lock(fd)
     return fd
@@ -28,7 +28,9 @@ def open_locked(path: Path) -> int:
         require_plain(os.stat(path), path)  # opening a device may have side effects
         fd = os.open(path, os.O_RDWR)
     except (OSError, ValueError) as error:
-        raise BenchtuiError(f"{path}: can't open the session file for writing: {_reason(error)}") from error
+        raise BenchtuiError(
+            f"{path}: can't open the session file for writing: {os_error_text(error)}"
+        ) from error
     try:
         lock(fd)
     except OSError as error:
@@ -39,10 +41,6 @@ def open_locked(path: Path) -> int:
             reason = f"can't lock the session file to resume it: {error.strerror}"
         raise BenchtuiError(f"{path}: {reason}") from error
     return fd
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return getattr(error, "strerror", None) or str(error)
 
 
 def lock(fd: int) -> None:

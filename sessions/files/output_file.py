@@ -14,11 +14,8 @@ from pathlib import Path
 from typing import IO
 
 from benchtui.sessions.errors import BenchtuiError, os_error_text
-from benchtui.sessions.files.input_file import open_plain
+from benchtui.sessions.files.input_file import SESSION_PREFIX, begins_with
 
-_HEAD_BYTES = 64
-SESSION_PREFIX = b'{"event":"session_started"'
-"""Beginning of a session file, without the bracket of its array and without white space."""
 _PARTIAL = ".benchtui-"
 """Name prefix of a file that isn't complete yet."""
 _UNCHANGEABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -31,7 +28,7 @@ def check_output(path: Path, inputs: Collection[Path]) -> None:
     Raises:
         BenchtuiError: If the file is an input, also through links, or begins like a session.
     """
-    if any(_is_same(path, each) for each in inputs) or _begins_as_session(path):
+    if any(_is_same(path, each) for each in inputs) or begins_with(path, SESSION_PREFIX):
         raise BenchtuiError(f"{path}: is a session; sessions are never overwritten")
 
 
@@ -64,16 +61,6 @@ def write_text(path: Path, text: str, inputs: Collection[Path] = (), *, over: bo
     """Write a text document; arguments and errors are those of ``output_file``."""
     with output_file(path, inputs, over=over) as file:
         file.write(text.encode())
-
-
-def _begins_as_session(path: Path) -> bool:
-    """Return whether there is a file that begins like a session."""
-    try:
-        with open_plain(path) as file:
-            head = file.read(_HEAD_BYTES)
-    except (OSError, ValueError):
-        return False
-    return b"".join(head.split()).removeprefix(b"[").startswith(SESSION_PREFIX)
 
 
 def _is_same(path: Path, other: Path) -> bool:

@@ -11,6 +11,7 @@ from benchtui.sessions.sweep import UNKNOWN, Config
 
 LONGEST_LABEL = 300
 """Maximum length of a case's label in characters."""
+MB_IN_MIB, MB_IN_GIB = 2**20 / 1e6, 2**30 / 1e6
 
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):

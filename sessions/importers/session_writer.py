@@ -36,7 +36,7 @@ from benchtui.sessions.sweep import (
     Sweep,
     included_configs,
 )
-from benchtui.sessions.sweep.options import AXES
+from benchtui.sessions.sweep.options import AXES, NUMERIC
 
 CONTRADICTION = "throughput doesn't agree with batch size over latency"
 AGREES_WITHIN = 0.1
@@ -176,7 +176,7 @@ def _most_steps(rows: Sequence[Measurement]) -> int:
 def _values(configs: Sequence[Config], axis: str) -> list[object]:
     """Return the distinct values of an axis: numbers ascending, others in the order of the file."""
     values = list(dict.fromkeys(getattr(config, axis) for config in configs))
-    return sorted(values) if axis in ("batch_size", "sequence_length", "threads") else values
+    return sorted(values) if axis in NUMERIC else values
 
 
 def _baseline(configs: Sequence[Config]) -> Baseline | None:

@@ -14,8 +14,7 @@ import msgspec
 
 from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.events import SCHEMA, AnyEvent, Steps
-from benchtui.sessions.files.input_file import open_plain, read_at_most
-from benchtui.sessions.files.output_file import SESSION_PREFIX
+from benchtui.sessions.files.input_file import SESSION_PREFIX, open_plain, read_at_most
 from benchtui.sessions.journal.backup import head, rescue_file_of
 from benchtui.sessions.sanitize import shortened
 from benchtui.sessions.sweep import MOST_CASES, Seconds
@@ -234,8 +233,20 @@ def read(path: Path) -> Recording:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             events, torn = _read_lines(data, path)
     if not events or _tag(events[0]) != "session_started":
-        raise BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
+        raise not_a_session(path)
     return Recording(events, torn)
+
+
+def not_a_session(path: Path) -> BenchtuiError:
+    """Return the error for a file that doesn't begin with a session_started event."""
+    return BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
+
+
+def require_known_schema(schema: int, where: str = "") -> None:
+    """Raise BenchtuiError for events of a newer version; ``where`` precedes the message."""
+    if schema > SCHEMA:
+        text = f"written with schema {schema}, but this version reads up to schema {SCHEMA}; update benchtui"
+        raise BenchtuiError(f"{where}: {text}" if where else text)
 
 
 def _read_lines(data: bytes, path: Path) -> tuple[list[AnyRecord], bool]:
@@ -291,11 +302,8 @@ def _unknown_or_error(body: bytes, where: str, error: Exception) -> AnyRecord:
         header = _header_decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise BenchtuiError(f"{where}: not a session event: {shortened(str(error))}") from error
-    if header.schema is not None and header.schema > SCHEMA:
-        raise BenchtuiError(
-            f"{where}: written with schema {header.schema},"
-            f" but this version reads up to schema {SCHEMA}; update benchtui"
-        )
+    if header.schema is not None:
+        require_known_schema(header.schema, where)
     if header.event in KNOWN_EVENTS:
         raise BenchtuiError(f"{where}: invalid {header.event} event: {shortened(str(error))}")
     return Unknown(header.event, header.t, body)

@@ -3,16 +3,12 @@
 from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.files.input_file import open_plain
+from benchtui.sessions.files.input_file import EVENT_PREFIX, begins_with
 
 
 def holds_events(path: Path) -> bool:
-    """Return whether a file begins like a session."""
-    try:
-        with open_plain(path) as file:
-            return b"".join(file.read(64).split()).startswith(b'[{"event"')
-    except (OSError, ValueError):
-        return False
+    """Return whether a file begins with an event, and is therefore to be read as a session."""
+    return begins_with(path, EVENT_PREFIX)
 
 
 def tool_of(path: Path) -> str | None:

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import partial
 from itertools import islice
 from math import sqrt
 from pathlib import Path
@@ -20,7 +19,7 @@ from benchtui.sessions.files.output_file import output_file
 from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.payloads import ProcessSpread
-from benchtui.sessions.replay.loading import AbandonedError, load
+from benchtui.sessions.replay.loading import AbandonedError, load_as
 from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import estimate_slowdown, mark_kind
@@ -148,17 +147,15 @@ def summary(path: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
     Raises:
         AbandonedError: Once ``wanted`` returns False.
     """
-    rates: dict[int, float] = {}
-    repeats: dict[str, list[list[Statistic]]] = {}
     try:
-        session = load(path, partial(_apply, rates, repeats), wanted)
+        session = load_as(_SummarizedSession, path, wanted)
     except AbandonedError:
         raise
     except BenchtuiError as error:
         return Summary(outcome="unreadable", reason=str(error).removeprefix(str(path)).lstrip(",: "))
     for case in session.cases:
-        _rate(case, rates)
-    return structs.replace(_summary_of(session, rates), process_spread=_spreads(repeats))
+        _rate(case, session.rates)
+    return structs.replace(_summary_of(session, session.rates), process_spread=_spreads(session.repeats))
 
 
 def earlier_process_spread(entries: Iterable[SessionFile], hostname: str | None) -> dict[str, ProcessSpread]:
@@ -203,23 +200,30 @@ def _spreads(repeats: dict[str, list[list[Statistic]]]) -> dict[str, ProcessSpre
     }
 
 
-def _apply(
-    rates: dict[int, float], repeats: dict[str, list[list[Statistic]]], session: Session, event: AnyRecord
-) -> None:
-    """Apply an event; once a case has ended, its throughput replaces its steps."""
-    if isinstance(event, Telemetry):
-        return
-    session.apply(event)
-    if isinstance(event, CaseFinished):
-        case = session.cases[event.case]
-        _rate(case, rates)
-        rounds = (
-            []
-            if estimate_slowdown(case, throughout=False).by > 1
-            else [each.median for each in rounds_of(case)]
-        )
+class _SummarizedSession(Session):
+    """Session that replaces the steps of an ended case by its throughput and the medians of its rounds."""
+
+    def __init__(self, keep_steps: bool = True) -> None:
+        super().__init__(keep_steps)
+        self.rates: dict[int, float] = {}
+        """Samples per second by case."""
+        self.repeats: dict[str, list[list[Statistic]]] = {}
+        """Medians of the rounds of each case with several, by device kind."""
+
+    def apply(self, event: AnyRecord) -> None:
+        """Apply an event other than readings."""
+        if isinstance(event, Telemetry):
+            return
+        super().apply(event)
+        if isinstance(event, CaseFinished):
+            self._summarize(self.cases[event.case])
+
+    def _summarize(self, case: CaseState) -> None:
+        _rate(case, self.rates)
+        disturbed = estimate_slowdown(case, throughout=False).by > 1
+        rounds = [] if disturbed else [each.median for each in rounds_of(case)]
         if case.state == "ok" and len(rounds) > 1:
-            repeats.setdefault(kind_of(case), []).append(rounds)
+            self.repeats.setdefault(kind_of(case), []).append(rounds)
         if case.state == "ok":  # any other case may restart, with its finished rounds
             case.drop_steps()
 

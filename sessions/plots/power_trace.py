@@ -43,6 +43,7 @@ class Span(msgspec.Struct, frozen=True):
     """Measured window of a case, in seconds of session time."""
 
     case: int
+    """Index of the case; the plot counts from 1."""
     start_s: float
     end_s: float
     ran_out: bool
@@ -167,7 +168,8 @@ def _draw(figure: "Figure", found: Sequence[Power], spans: Sequence[Span], numbe
             axes.plot([middle], [0.04], "X", color=style.INK, transform=axes.get_xaxis_transform())
         elif numbered:
             above = axes.get_xaxis_transform()
-            axes.text(middle, 1.01, str(span.case), transform=above, ha="center", fontsize=7, color=style.FAINT)
+            number = str(span.case + 1)
+            axes.text(middle, 1.01, number, transform=above, ha="center", fontsize=7, color=style.FAINT)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("Session time (s)")
     axes.set_ylabel("Power (W)")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import closing
 from copy import copy
 from pathlib import Path
+from typing import TypeVar
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CaseRepeated, Steps, Telemetry
@@ -13,6 +14,8 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.session import Session
 
+S = TypeVar("S", bound=Session)
+
 SLICE_BYTES = 2**18
 """Bytes per slice; decoding a whole file at once would hold the GIL all that time."""
 
@@ -21,20 +24,21 @@ class AbandonedError(BenchtuiError):
     """Raised when reading is abandoned because the result is no longer wanted."""
 
 
-def load(
-    path: Path,
-    apply: Callable[[Session, AnyRecord], None] = Session.apply,
-    wanted: Callable[[], bool] = lambda: True,
-) -> Session:
+def load(path: Path, wanted: Callable[[], bool] = lambda: True) -> Session:
     """Load a whole session file as ``Session.load`` does, and let other threads run in between.
 
-    ``apply`` replaces ``Session.apply``; ``wanted`` is called for every slice.
+    ``wanted`` is called for every slice.
 
     Raises:
         AbandonedError: Once ``wanted`` returns False.
         BenchtuiError: If the file can't be read.
     """
-    session = Session()
+    return load_as(Session, path, wanted)
+
+
+def load_as(kind: type[S], path: Path, wanted: Callable[[], bool] = lambda: True) -> S:
+    """Load a session file as ``load`` does, as a subclass of Session whose ``apply`` differs."""
+    session = kind()
     try:
         with closing(reader.slices(path, SLICE_BYTES)) as slices:
             for events, torn in slices:
@@ -42,12 +46,12 @@ def load(
                 if not wanted():
                     raise AbandonedError(f"{path}: reading was abandoned")
                 for event in events:
-                    apply(session, event)
+                    session.apply(event)
     except AbandonedError:
         raise
     except BenchtuiError:
-        return Session.load(path)  # reformatted by another tool: read it as a whole
-    return session if session.started else Session.load(path)
+        return kind.load(path)  # reformatted by another tool: read it as a whole
+    return session if session.started else kind.load(path)
 
 
 def reload_case(

@@ -6,7 +6,7 @@ import msgspec
 
 from benchtui.sessions.compare.system_facts import Fact, models, system
 from benchtui.sessions.report.sections import gains, memory_energy, per_case, steadiness
-from benchtui.sessions.report.sections.gains import Block
+from benchtui.sessions.report.sections.gains import Block, GainSection
 from benchtui.sessions.report.sections.leaderboard import leaderboard
 from benchtui.sessions.report.sections.method import options
 from benchtui.sessions.report.sections.nodes import System, differences, systems
@@ -37,12 +37,12 @@ class Details(msgspec.Struct, frozen=True):
     performance: list[Block]
     leaderboard: list[Block]
     scaling: list[Block]
-    precision: list[Block]
+    precision: GainSection | None
     devices: Table | None
     machines: Table | None
     compile: list[Block]
-    gains: list[tuple[str, list[Block]]]
-    """Tables of the other options, each with its heading."""
+    gains: list[GainSection]
+    """Tables of the other options."""
     parts: Table | None
     memory: Table | None
     energy: Table | None
@@ -75,7 +75,7 @@ def details(
         performance=per_case.performance(session, results, varying),
         leaderboard=leaderboard(session, results, varying, per_hour),
         scaling=per_case.scalings(results, varying),
-        precision=gains.precision_gains(results, varying),
+        precision=gains.gain_section(results, "precision", varying),
         devices=gains.device_speedups(gains.option_pairs(results, "device"), varying),
         machines=gains.machine_speedups(gains.option_pairs(results, "machine"), varying),
         compile=gains.compile_gains(results, varying),

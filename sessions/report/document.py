@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol
 import jinja2
 import msgspec
 
+from benchtui.sessions.advice.objectives import SPEED_NEEDS
 from benchtui.sessions.advice.ratio_limits import RatioLimits
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.events import SessionStarted
@@ -146,7 +147,7 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
 def _recommended(choices: Sequence[Recommendation]) -> Recommended:
     return Recommended(
         tuple(each.best.config for each in choices),
-        tuple(each.best.config for each in choices if each.need in ("throughput", "latency")),
+        tuple(each.best.config for each in choices if each.need in SPEED_NEEDS),
     )
 
 
@@ -180,15 +181,16 @@ def _price(per_hour: float | None) -> tuple[Fact, ...]:
 
 @cache
 def template(name: str) -> jinja2.Template:
-    """Load a template of this package. Every expression in it is escaped as plain Markdown."""
+    """Load a template of this package. Expressions are escaped as plain Markdown; in a page, as HTML."""
+    is_page = name.endswith(".html.j2")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("benchtui.sessions.report", "templates"),
-        finalize=plain,
+        finalize=None if is_page else plain,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # HTML only; ``finalize`` escapes every expression as plain Markdown
+        autoescape=is_page,
     )
     environment.globals["table"] = tables.markdown
     return environment.get_template(name)

@@ -12,14 +12,13 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 
-import jinja2
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from benchtui.sessions.plots.render import RenderedPlot
 from benchtui.sessions.plots.spec import SkippedPlot
 from benchtui.sessions.plots.style import COLORS, FAINT, GRID, INK, PAPER
-from benchtui.sessions.report.document import OPEN_SECTIONS, Report, render
+from benchtui.sessions.report.document import OPEN_SECTIONS, Report, render, template
 from benchtui.sessions.report.figure_links import with_plots
 from benchtui.sessions.report.reproduce import FENCE
 from benchtui.sessions.text.markdown import Markdown
@@ -79,7 +78,7 @@ def page(
     drawings = {f"{FIGURES}/{picture.name}.svg": picture for picture in plots}
     contents = _number_sections(tokens)
     script = _data("page.js")
-    return _template().generate(
+    return template("page.html.j2").generate(
         title=next((_text(tokens[place + 1]) for place, each in enumerate(tokens) if each.tag == "h1"), ""),
         contents=contents,
         body=_body(_collapse(_inline_plots(tokens, drawings), open_sections), tables),
@@ -93,18 +92,6 @@ def page(
 @cache
 def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).disable(["link", "autolink"])
-
-
-@cache
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("benchtui.sessions.report", "templates"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=True,
-    )
-    return environment.get_template("page.html.j2")
 
 
 def _data(name: str) -> str:

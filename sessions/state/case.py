@@ -33,6 +33,9 @@ RESTARTING_STATES = ("running", "interrupted")
 UNFINISHED_STATES = ("queued", *RESTARTING_STATES)
 """States of cases that a resume has left to run."""
 
+STATE_WORDS = {"oom": "out of memory", "running": "unfinished", "queued": "not started"}
+"""States whose wording differs from their name."""
+
 
 class CaseState(msgspec.Struct):
     """State of one case, accumulated from events."""
@@ -153,9 +156,9 @@ class CaseState(msgspec.Struct):
 
     @property
     def name(self) -> str:
-        """Readable name of the case's options; a rerun also names the number of the original case."""
+        """Readable name of the case's options; a rerun also names the number of the original case, from 1."""
         of = self.added.of if self.added else None
-        return self.config.name if of is None else f"{self.config.name} (rerun of case {of})"
+        return self.config.name if of is None else f"{self.config.name} (rerun of case {of + 1})"
 
     @property
     def state(self) -> str:
@@ -231,3 +234,10 @@ def peak_mb(device: str, memory: Memory | None) -> float | None:
         return memory.peak_rss_mb
     peaks = (memory.peak_device_mb, memory.peak_reserved_mb, memory.peak_allocated_mb)
     return max((peak for peak in peaks if peak is not None), default=None)
+
+
+def outcome(case: CaseState) -> str:
+    """Return how a case ended, in words."""
+    if case.state == "queued" and case.rounds:
+        return STATE_WORDS["running"]
+    return STATE_WORDS.get(case.state, case.state)

@@ -68,10 +68,7 @@ class Columns(msgspec.Struct):
 
     def extend(self, steps: Steps) -> None:
         """Append the columns of an event; raises BenchtuiError if their lengths differ."""
-        counted = (steps.tokens, steps.padded_tokens, steps.loss, steps.requests)
-        columns = (steps.wall_ms, steps.device_ms, steps.host_ms, *counted, *steps.parts_ms.values())
-        if len({len(column) for column in columns if column is not None}) > 1:
-            raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns differ in length")
+        require_equal_lengths(steps)
         if steps.wall_ms and (not self.rounds or self.rounds[-1][0] != steps.round):
             self.rounds.append((steps.round, len(self)))
         _append(self.wall_ms, steps.wall_ms)
@@ -123,6 +120,14 @@ class Columns(msgspec.Struct):
 
     def __len__(self) -> int:
         return len(self.wall_ms)
+
+
+def require_equal_lengths(steps: Steps) -> None:
+    """Raise BenchtuiError if the columns of an event differ in length."""
+    counted = (steps.tokens, steps.padded_tokens, steps.loss, steps.requests)
+    columns = (steps.wall_ms, steps.device_ms, steps.host_ms, *counted, *steps.parts_ms.values())
+    if len({len(column) for column in columns if column is not None}) > 1:
+        raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns differ in length")
 
 
 def _append(column: array[float], times: list[float] | array[float]) -> None:

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from msgspec import structs
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
-    SCHEMA,
     Answered,
     CaseAdded,
     CaseFinished,
@@ -93,7 +92,7 @@ class Session:
         """Margin of equivalence for verdicts, as set by the reader."""
 
     @classmethod
-    def load(cls, path: Path, keep_steps: bool = True) -> Session:
+    def load(cls, path: Path, keep_steps: bool = True) -> Self:
         """Load a whole session file; raises BenchtuiError if it can't be read.
 
         Without ``keep_steps``, the steps of a successful case are replaced by their metrics as soon as it ends.
@@ -105,7 +104,7 @@ class Session:
             return cls._read_whole(path, keep_steps)
 
     @classmethod
-    def by_line(cls, path: Path, keep_steps: bool = True) -> Session:
+    def by_line(cls, path: Path, keep_steps: bool = True) -> Self:
         """Load a file line by line, as the engine wrote it, so that not all events are in memory at once.
 
         Raises:
@@ -125,7 +124,7 @@ class Session:
         return session
 
     @classmethod
-    def _read_whole(cls, path: Path, keep_steps: bool) -> Session:
+    def _read_whole(cls, path: Path, keep_steps: bool) -> Self:
         recording = reader.read(path)
         session = cls(keep_steps)
         session.torn = recording.torn
@@ -275,7 +274,7 @@ class Session:
                 self.finished, self.running = event, []
 
     def _session_started(self, event: SessionStarted) -> None:
-        _require_known(event.schema)
+        reader.require_known_schema(event.schema)
         if self.started:
             raise BenchtuiError("second session_started event; a file contains one session")
         self.started = event
@@ -283,7 +282,7 @@ class Session:
         self._order = Order(range(len(self.cases)))
 
     def _resumed(self, event: Resumed) -> None:
-        _require_known(event.schema)
+        reader.require_known_schema(event.schema)
         self.resumed.append(event)
         for index in event.cases:
             case = self._case(index)
@@ -415,10 +414,3 @@ class Session:
         if case.finished:
             raise BenchtuiError(f"case {event.case}, steps at {event.t:g} s: the case had already ended")
         case.columns(event.phase).extend(event)
-
-
-def _require_known(schema: int) -> None:
-    if schema > SCHEMA:
-        raise BenchtuiError(
-            f"written with schema {schema}, but this version reads up to schema {SCHEMA}; update benchtui"
-        )

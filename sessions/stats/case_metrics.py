@@ -361,7 +361,7 @@ def _reported(case: CaseState) -> Metrics | None:
         p99_ms=reported.latency_p99_ms,
     )
     return Metrics(
-        latency_ms=_told(latency, reported.latency_mean_ms),
+        latency_ms=_reported_distribution(latency, reported.latency_mean_ms),
         device_ms=None,
         parts_ms={},
         task=case.task,
@@ -369,9 +369,9 @@ def _reported(case: CaseState) -> Metrics | None:
         tokens_per_s=reported.tokens_per_s,
         padded_tokens_per_s=reported.padded_tokens_per_s,
         new_tokens_per_s=reported.new_tokens_per_s,
-        time_to_first_token_ms=_told_if_known(reported.first_token),
-        time_per_output_token_ms=_told_if_known(reported.per_token),
-        request_ms=_told_if_known(reported.request),
+        time_to_first_token_ms=_distribution_if_reported(reported.first_token),
+        time_per_output_token_ms=_distribution_if_reported(reported.per_token),
+        request_ms=_distribution_if_reported(reported.request),
         first_step_ms=None,
         cold_cost_ms=None,
         rounds_ms=rounds_ms,
@@ -385,11 +385,11 @@ def _reported(case: CaseState) -> Metrics | None:
     )
 
 
-def _told_if_known(times: ReportedTimes | None) -> Distribution | None:
-    return None if times is None or times.mean_ms is None else _told(times, times.mean_ms)
+def _distribution_if_reported(times: ReportedTimes | None) -> Distribution | None:
+    return None if times is None or times.mean_ms is None else _reported_distribution(times, times.mean_ms)
 
 
-def _told(times: ReportedTimes, mean_ms: float) -> Distribution:
+def _reported_distribution(times: ReportedTimes, mean_ms: float) -> Distribution:
     """Build a distribution from reported numbers.
 
     Percentiles require as many values as in a measured sample.

@@ -142,7 +142,7 @@ def quota_marks(environment: Environment) -> tuple[str, ...]:
 def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
     """Return all marks about the environment of a case."""
     gpu = (*throttling(environment), *clock_marks(environment))
-    others = (*contention_marks(environment, span_s), *_company(environment))
+    others = (*contention_marks(environment, span_s), *_parallel_marks(environment))
     return (*gpu, *quota_marks(environment), *others)
 
 
@@ -194,7 +194,7 @@ def _factor(environment: Environment, mark: str) -> float:
     return INTERRUPTED
 
 
-def _company(environment: Environment) -> tuple[str, ...]:
+def _parallel_marks(environment: Environment) -> tuple[str, ...]:
     """Return a mark for a case measured in parallel with others of its sweep."""
     if not environment.beside:
         return ()

@@ -96,8 +96,8 @@ def _per_sample(ratio: Ratio | None, base: Sampled, new: Sampled) -> Ratio | Non
     if ratio is None or samples is None:
         return None
     found = ratio.times(samples)
-    told = _quotient(_told_rate(new.case), _told_rate(base.case))
-    return found.times(told / found.value) if told and found.value else found
+    reported = _quotient(_reported_rate(new.case), _reported_rate(base.case))
+    return found.times(reported / found.value) if reported and found.value else found
 
 
 def energy_ratio(base: Result, new: Result) -> Ratio | None:
@@ -184,12 +184,12 @@ def _typical_ms(result: Sampled) -> float:
     return geometric_mean(each.median.ms for each in result.rounds)
 
 
-def was_told_rate(case: CaseState) -> bool:
+def has_reported_rate(case: CaseState) -> bool:
     """Return whether the samples per second come from a source that kept no steps."""
-    return _told_rate(case) is not None
+    return _reported_rate(case) is not None
 
 
-def _told_rate(case: CaseState) -> float | None:
+def _reported_rate(case: CaseState) -> float | None:
     """Return the samples per second reported by a source that kept no steps."""
     reported = case.finished.reported if case.finished and not case.steps_measured else None
     return reported.samples_per_s if reported else None

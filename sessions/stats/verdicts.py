@@ -99,7 +99,7 @@ class Ratio(msgspec.Struct, frozen=True):
         if own is Verdict.UNSURE:
             widened = self.inner is not None and _word(self.inner, margin) is not Verdict.UNSURE
             return Doubt.OUTSIDE if widened else Doubt.WIDE
-        if self.fast is not None and (found := _witnessed(own, self.fast, margin)):
+        if self.fast is not None and (found := _doubt_from_fast_steps(own, self.fast, margin)):
             return found
         if self.totals is not None and _contradicts(own, self.totals, margin):
             return Doubt.TOTALS
@@ -201,15 +201,15 @@ def _word(bounds: Bounds | None, same_within: float) -> Verdict:
     return Verdict.SAME if inside else Verdict.UNSURE
 
 
-def _witnessed(own: Verdict, witness: Bounds, same_within: float) -> Doubt | None:
+def _doubt_from_fast_steps(own: Verdict, fast: Bounds, same_within: float) -> Doubt | None:
     """Return the doubt that fast steps cast on a verdict: STEPS if they disagree, WIDE if they are unsure."""
-    word = _word(witness, same_within)
+    word = _word(fast, same_within)
     if own is Verdict.SAME:
-        within = 1 / (1 + same_within) <= witness.value <= 1 + same_within
+        within = 1 / (1 + same_within) <= fast.value <= 1 + same_within
         return Doubt.STEPS if word in (Verdict.FASTER, Verdict.SLOWER) or not within else None
     if word is own:
         return None
-    alike = witness.value > 1 + MIN_EFFECT if own is Verdict.FASTER else witness.value < 1 / (1 + MIN_EFFECT)
+    alike = fast.value > 1 + MIN_EFFECT if own is Verdict.FASTER else fast.value < 1 / (1 + MIN_EFFECT)
     return Doubt.WIDE if word is Verdict.UNSURE and alike else Doubt.STEPS
 
 

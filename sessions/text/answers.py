@@ -73,7 +73,7 @@ def answer_facts(case: CaseState) -> list[tuple[str, str]]:
     answer, found = case.answered.answer if case.answered else None, case.comparison
     facts = {
         "verdict": found.verdict.upper() if found and found.verdict else None,
-        "compared with": f"case {found.baseline}" if found else None,
+        "compared with": f"case {found.baseline + 1}" if found else None,
         **(_figures(found) if found else {}),
         "output": _KINDS[answer.kind].format(f"{answer.amount:,}") if answer else None,
         "digest": answer.digest if answer else None,

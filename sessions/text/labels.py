@@ -1,11 +1,10 @@
-"""Labels of the report: names of configurations, and words for options and outcomes."""
+"""Labels of the report: names of configurations, and words for options."""
 
 from collections.abc import Collection
 from operator import attrgetter
 from typing import Protocol
 
 from benchtui.sessions.analysis.applied_options import was_applied
-from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import UNKNOWN, Config
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK, Option
@@ -20,12 +19,6 @@ PRECISIONS = {
     "int8": "INT8 (dynamic quantization)",
     UNKNOWN: "precision unknown",
 }
-STATES = {
-    "oom": "out of memory",
-    "running": "unfinished",
-    "queued": "not started",
-}
-"""States whose wording differs from their name."""
 
 
 def precision(config: Config) -> str:
@@ -80,13 +73,6 @@ def choices_label(config: Config, varied: Collection[str]) -> str:
 def _machine(config: Config) -> str:
     """Return the requested cluster nodes and the model, if the sweep has several, as a prefix of the device."""
     return "".join(f"{name} " for name in (config.machine, config.model) if name)
-
-
-def outcome(case: CaseState) -> str:
-    """Return how a case ended, in words."""
-    if case.state == "queued" and case.rounds:
-        return STATES["running"]
-    return STATES.get(case.state, case.state)
 
 
 def applied(known: bool | None) -> str:

@@ -25,6 +25,7 @@ from benchtui.sessions.text.formatting import (
     span,
     time_ms,
 )
+from benchtui.sessions.text.intervals import energy_interval, rate_interval
 from benchtui.sessions.text.labels import case_label, unverified_options
 
 SECONDS_AN_HOUR = 3600
@@ -37,6 +38,7 @@ FAR = 1.5
 """Ratio from which a lag is given as a multiple rather than in percent."""
 SMALLEST_COST = 0.02
 """Smallest relative difference in memory worth mentioning."""
+CLEARLY_AHEAD = "clearly ahead of the next"
 MOST_NAMES = 3
 """Number of cases named in a sentence; the rest are only counted."""
 
@@ -71,15 +73,16 @@ def figure(result: Result, need: Need) -> str:
 
 def figure_with_interval(result: Result, need: Need) -> str:
     """Format the metrics of a case that matter for a need, with their 95% interval and slow steps."""
-    found, tail = result.metrics, None
+    tail = None
     match need:
         case "throughput":
-            interval = span(number(found.samples_per_s_low), number(found.samples_per_s_high))
+            interval = rate_interval(result)
         case "latency":
-            interval = span(time_ms(found.latency_ms.low), time_ms(found.latency_ms.high))
+            latency = result.metrics.latency_ms
+            interval = span(time_ms(latency.low), time_ms(latency.high))
             tail = _tail_of(result)
         case "energy":
-            interval = span(number(found.energy_per_sample_low_j), number(found.energy_per_sample_high_j))
+            interval = energy_interval(result)
         case _:
             interval, tail = None, _tail_of(result) if need == "steadiness" else None
     shown = f"{figure(result, need)} ({interval})" if interval else figure(result, need)
@@ -290,12 +293,10 @@ def confidence(choice: Decision) -> str:
     if choice.ties:
         return f"indistinguishable from {count(len(choice.ties), 'other')}"
     if choice.clear and choice.leader is None:
-        return "clearly ahead of the next"
+        return CLEARLY_AHEAD
     if choice.tail and choice.verdict is Verdict.FASTER:
-        return f"ahead of the next, but not in its slow steps ({choice.tail.name})"
-    if choice.ahead.doubt is Doubt.NO_INTERVAL:
-        return "no interval to test its lead with"
-    return "its lead isn't established"
+        return _ahead_but_for(choice.tail)
+    return _open_lead(choice.ahead)
 
 
 def lead_confidence(ratio: Ratio, tail: Tail | None) -> str:
@@ -304,16 +305,21 @@ def lead_confidence(ratio: Ratio, tail: Tail | None) -> str:
     ``tail`` is the percentile at which its slow steps are longer; None if there is none.
     """
     match ratio.verdict:
-        case Verdict.FASTER if tail:
-            return f"ahead of the next, but not in its slow steps ({tail.name})"
         case Verdict.FASTER:
-            return "clearly ahead of the next"
+            return _ahead_but_for(tail) if tail else CLEARLY_AHEAD
         case Verdict.SAME:
             return "indistinguishable: either will do"
-        case _ if ratio.doubt is Doubt.NO_INTERVAL:
-            return "no interval to test its lead with"
         case _:
-            return "its lead isn't established"
+            return _open_lead(ratio)
+
+
+def _ahead_but_for(tail: Tail) -> str:
+    return f"ahead of the next, but not in its slow steps ({tail.name})"
+
+
+def _open_lead(ratio: Ratio) -> str:
+    untested = ratio.doubt is Doubt.NO_INTERVAL
+    return "no interval to test its lead with" if untested else "its lead isn't established"
 
 
 def costs(result: Result, baseline: Result | None) -> str | None:

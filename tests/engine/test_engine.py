@@ -311,7 +311,7 @@ def test_queue_can_be_changed_during_the_sweep(
         BenchtuiError, match="the engine rejected the command 'add': device: 'tpu' is not a device"
     ):
         engine.add([Config(device="tpu")])
-    with pytest.raises(BenchtuiError, match="the engine rejected the command 'again': case 3 hasn't ended yet"):
+    with pytest.raises(BenchtuiError, match="the engine rejected the command 'again': case 4 hasn't ended yet"):
         engine.again(3)
     watched.until(lambda: watched.session.cases[0].state == "ok")
     assert watched.session.paused and watched.session.running == []
@@ -322,7 +322,7 @@ def test_queue_can_be_changed_during_the_sweep(
     assert watched.states == ["ok", "skipped", "ok", "ok", "ok", "ok"]
     started = [event.case for event in watched.events if isinstance(event, CaseStarted)]
     assert started == [0, 3, 2, 4, 5]
-    assert session.cases[5].name == f"{session.cases[0].name} (rerun of case 0)"
+    assert session.cases[5].name == f"{session.cases[0].name} (rerun of case 1)"
     assert session.finished is not None and session.finished.outcome == "completed"
     assert markdown(session)
 
@@ -471,7 +471,7 @@ def test_out_of_memory_is_a_recorded_outcome(
     assert watched.states == ["ok", "oom", "skipped", "ok"], session.cases[0].finished
     assert "out of memory on cpu: " in str(session.cases[1].finished)
     assert session.cases[2].finished is not None
-    assert session.cases[2].finished.reason == "larger than case 1, which ran out of memory"
+    assert session.cases[2].finished.reason == "larger than case 2, which ran out of memory"
     assert session.cases[2].started is None
 
 

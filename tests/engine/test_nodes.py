@@ -203,7 +203,7 @@ def test_each_sharing_node_runs_the_baseline(stage: Begin) -> None:
     added = [case for case in session.cases if case.added]
     assert [(case.config.machine, case.config.batch_size) for case in added] == [("n2", 2), ("n1", 2)]
     assert all(case.added and (case.added.why, case.added.of) == ("on each node", 1) for case in added)
-    assert added[0].name == "n2 cpu fp32 compile=off bs=2 seq=128 (rerun of case 1)"
+    assert added[0].name == "n2 cpu fp32 compile=off bs=2 seq=128 (rerun of case 2)"
     while sweep.running:
         sweep.finish(sweep.running[0])
     assert {case.config.machine: case.node for case in sweep.told().cases if case.added} == {

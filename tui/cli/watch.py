@@ -12,6 +12,7 @@ import click
 from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.journal.reader import not_a_session
 from benchtui.sessions.library import file_kinds, paths
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
@@ -107,7 +108,7 @@ def print_session(
         for line in progress.lines(path, engine, session, begin_s, speed):
             click.echo(printable(line))
     if session.started is None:
-        raise BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
+        raise not_a_session(path)
     click.echo(printable(progress.summary_line(session, path, engine)), err=as_json)
     return session
 

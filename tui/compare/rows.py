@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from benchtui.sessions.compare.align import AlignedCase as Aligned
 from benchtui.sessions.compare.align import PairwiseComparison, SessionComparison
 from benchtui.sessions.report.compare_columns import varying_options
+from benchtui.sessions.state.case import outcome
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.text.formatting import ratio_span, ratio_text
-from benchtui.sessions.text.labels import outcome
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, memory, significant
 from benchtui.tui.drawing.styled_text import Span

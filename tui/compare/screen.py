@@ -252,7 +252,7 @@ class Compare(PlaceScreen):
             for number, path in enumerate(self._paths, 1):
                 name = self._app_context.name_of(path)
                 self._show_waiting(f"reading {clean(name)} ({number} of {len(self._paths)})", "muted")
-                session = await asyncio.to_thread(load, path, Session.apply, lambda: not self._abandoned)
+                session = await asyncio.to_thread(load, path, lambda: not self._abandoned)
                 session.judge_by(self._app_context.judging)
                 sides.append(await asyncio.to_thread(ComparedSession.of, path.stem, session))
             await self._show_comparison(tuple(sides))

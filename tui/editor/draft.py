@@ -11,7 +11,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.files.output_file import write_text
-from benchtui.sessions.journal.reader import Tail
+from benchtui.sessions.journal.reader import Tail, not_a_session
 from benchtui.sessions.library.file_kinds import holds_events
 from benchtui.sessions.sweep import Exclusion, Sweep, exclusions, ranges, toml_writer
 from benchtui.sessions.sweep.exclusions import Exclusions
@@ -233,4 +233,4 @@ def _recorded(path: Path) -> Sweep:
                     return event.sweep
     finally:
         tail.close()
-    raise BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
+    raise not_a_session(path)

@@ -32,7 +32,7 @@ from benchtui.sessions.importers.decode import (
     unknown_fields,
 )
 from benchtui.sessions.importers.formats import batch_sweep_tables as tables
-from benchtui.sessions.importers.imported import Imported, Measurement, sample_deviation
+from benchtui.sessions.importers.imported import MB_IN_MIB, Imported, Measurement, sample_deviation
 from benchtui.sessions.payloads import Count, Gpu, Host, Memory, Model, Reported
 from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.sweep import UNKNOWN, Config, Size
@@ -40,7 +40,6 @@ from benchtui.sessions.sweep import UNKNOWN, Config, Size
 REQUIRED = ("device", "batch_size", "latency_ms_mean")
 """Required keys of a line in the flat form."""
 REQUIRED_NESTED = ("device", "batch_size", "metrics")
-MB_IN_MIB = 2**20 / 1e6
 
 _LENGTH_NOTE = (
     "lines without sequence_length: their cases aren't part of a series of batch sizes;"

@@ -26,14 +26,13 @@ from benchtui.sessions.importers.decode import (
     try_parse_json,
     unknown_fields,
 )
-from benchtui.sessions.importers.imported import LONGEST_LABEL, Imported, Measurement
+from benchtui.sessions.importers.imported import LONGEST_LABEL, MB_IN_GIB, MB_IN_MIB, Imported, Measurement
 from benchtui.sessions.payloads import Gpu, Host, Model
 from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.sweep import LARGEST, UNKNOWN, Config, Size
 
 REQUIRED = ("config", "measurements", "metadata")
 """Required keys of a result."""
-MB_IN_MIB, MB_IN_GIB = 2**20 / 1e6, 2**30 / 1e6
 
 _HASH = "benchmark_config_hash"
 _IN_NAME = ("config.name", "config.gpu_monitoring", "config.measurement_iterations")

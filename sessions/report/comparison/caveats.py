@@ -6,16 +6,17 @@ from benchtui.sessions.compare.align import PairwiseComparison, SessionCompariso
 from benchtui.sessions.report.comparison.naming import label, lettered, several
 from benchtui.sessions.report.limitations import ACCURACY
 from benchtui.sessions.report.sections.notes import notes
-from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
 from benchtui.sessions.stats.results import varied
+from benchtui.sessions.stats.verdicts import MIN_EFFECT
 from benchtui.sessions.text.formatting import count, listed
-from benchtui.sessions.text.labels import outcome
 from benchtui.sessions.text.wording import Finding
 
 VERDICTS = (
-    "FASTER and SLOWER: the whole 99% interval lies beyond 0.5%, for typical steps and for the first quartile."
-    " SAME: the whole 95% interval lies within the margin of equivalence. UNSURE: everything else."
+    f"FASTER and SLOWER: the whole 99% interval lies beyond {100 * MIN_EFFECT:g}%, for typical steps and for"
+    " the first quartile. SAME: the whole 95% interval lies within the margin of equivalence."
+    " UNSURE: everything else."
 )
 
 

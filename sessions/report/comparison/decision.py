@@ -5,7 +5,7 @@ from math import log
 
 import msgspec
 
-from benchtui.sessions.advice.objectives import Need, Objective, cost_metrics
+from benchtui.sessions.advice.objectives import SPEED_NEEDS, Need, Objective, cost_metrics
 from benchtui.sessions.advice.optimal import ahead_by, decide, longer_tail, total_cost
 from benchtui.sessions.compare.align import (
     AlignedCase,
@@ -168,7 +168,7 @@ def _candidates(sides: Sequence[ComparedSession], objective: Objective) -> Itera
 
 def _comparable(need: Need, found: Sequence[Candidate]) -> bool:
     """Return whether the metrics of these cases are comparable. Memory and energy differ by kind of device."""
-    return need in ("throughput", "latency") or len({_on_cpu(each.result) for each in found}) == 1
+    return need in SPEED_NEEDS or len({_on_cpu(each.result) for each in found}) == 1
 
 
 def _on_cpu(result: Result) -> bool:

@@ -9,10 +9,11 @@ from benchtui.sessions.advice.objectives import Need
 from benchtui.sessions.compare.system_facts import Fact
 from benchtui.sessions.report.sections.answers import suspects
 from benchtui.sessions.report.sections.recommendations import BALANCED, OPTIMA, Recommendation
+from benchtui.sessions.state.case import STATE_WORDS
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.formatting import count, listed, number
-from benchtui.sessions.text.labels import STATES, case_label
+from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import (
     MILLION,
@@ -66,7 +67,7 @@ def _with_alternatives(choices: Sequence[Recommendation]) -> list[Recommendation
 def completeness(session: Session) -> str:
     """Return how many cases were measured, and how the others ended."""
     tally = Counter(case.state for case in session.cases)
-    others = [f"{amount:,} {STATES.get(state, state)}" for state, amount in tally.items() if state != "ok"]
+    others = [f"{amount:,} {STATE_WORDS.get(state, state)}" for state, amount in tally.items() if state != "ok"]
     rest = f"; {listed(others)}" if others else ""
     noun = "case" if session.start.source else "planned case"
     return f"Measured: {tally['ok']:,} of {count(len(session.cases), noun)}{rest}."

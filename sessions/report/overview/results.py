@@ -11,14 +11,15 @@ from benchtui.sessions.analysis.scaling import Step, scaling
 from benchtui.sessions.report.sections.gains import OPTION_TITLES
 from benchtui.sessions.report.sections.roofline import GIGA, utilization, utilization_title
 from benchtui.sessions.report.sections.roofline import Row as LimitRow
-from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.results import Result, series, task_of, varied
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import MB_PER_GB, count, number, percent, percentage, ratio_text, time_ms
-from benchtui.sessions.text.labels import case_name, outcome, series_title
+from benchtui.sessions.text.intervals import rate_interval
+from benchtui.sessions.text.labels import case_name, series_title
 from benchtui.sessions.text.tables import Column, Table, in_unit, table
 from benchtui.sessions.text.wording import headline_rate
 
@@ -185,7 +186,7 @@ def _figures(rows: Sequence[Row], share_of_sheet: str) -> tuple[Column[Row], ...
         Column("Time per sample (ms)", _per_sample),
         *_headline(rows),
         Column("Samples/s", lambda row: number(row.result.metrics.samples_per_s)),
-        Column("95% interval", _rate_interval),
+        Column("95% interval", lambda row: rate_interval(row.result)),
         Column("Against linear (×)", lambda row: ratio_text(row.step.against_linear) if row.step else None),
         Column("Per doubling (%)", lambda row: percent(row.step.gain_per_doubling) if row.step else None),
         _processor_time("User (ms)", "user_ms"),
@@ -240,12 +241,6 @@ def _in_unit(row: Row, unit: str) -> str | None:
 def _token_rate(row: Row) -> tuple[float | None, str]:
     rate, unit = headline_rate(row.result)
     return row.result.token_rate if unit == row.result.metrics.task.unit else (rate, unit)
-
-
-def _rate_interval(row: Row) -> str | None:
-    found = row.result.metrics
-    low, high = number(found.samples_per_s_low), number(found.samples_per_s_high)
-    return f"{low} to {high}" if low and high else None
 
 
 def _peak(rows: Sequence[Row]) -> Column[Row]:

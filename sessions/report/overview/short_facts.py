@@ -4,12 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from benchtui.sessions.compare.system_facts import Fact, facts, models, reading_label, system
+from benchtui.sessions.compare.system_facts import SOFTWARE, Fact, facts, models, reading_label, system
 from benchtui.sessions.sanitize import LONGEST_MESSAGE
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import custom_task
 
-SOFTWARE = ("GPU driver", "CUDA", "HIP (ROCm)", "cuDNN", "Python", "PyTorch", "Transformers", "Torch threads")
 ELSEWHERE = ("Environment variables", "Other packages", "NUMA nodes", "CPU affinity")
 """System facts that the short form leaves out or shows elsewhere."""
 METHOD = (

@@ -71,7 +71,7 @@ def _warning(each: Recommendation) -> str:
     comparison = each.best.case.comparison
     note = capitalized(answer_note(comparison) or "") if comparison else ""
     label = case_label(each.best.config, each.varying)
-    return f"{note}: {label} is fast, but its output isn't the baseline's; check it before you use it."
+    return f"{note}: {label} is recommended, but its output isn't the baseline's; check it before you use it."
 
 
 def _rows(session: Session, results: Sequence[Result], varying: Collection[str]) -> list[Row]:

@@ -30,6 +30,15 @@ class Block(msgspec.Struct, frozen=True):
     table: Table
 
 
+class GainSection(msgspec.Struct, frozen=True):
+    """Gain tables of an option."""
+
+    title: str
+    base: str
+    """The value that all others are compared with."""
+    blocks: list[Block]
+
+
 def option_pairs(results: Sequence[Result], option: str) -> list[Comparison]:
     """Compare every case with its base for an option."""
     return [comparison(*pair) for pair in matched_by(option, results)]
@@ -51,16 +60,20 @@ def pair_counts(pair: CasePair, option: str) -> bool:
     return option in NOT_VERIFIABLE or bool(pair_applied(pair, option))
 
 
-def gain_sections(results: Sequence[Result], varying: Sequence[str]) -> list[tuple[str, list[Block]]]:
+def gain_sections(results: Sequence[Result], varying: Sequence[str]) -> list[GainSection]:
     """Return the gain tables of each option other than precision, compile, device and machine."""
     others = [name for name in CHOICES if name not in ("machine", "device", "precision", "compile")]
-    found = ((name, _blocks(option_pairs(results, name), name, varying, _GAIN)) for name in others)
-    return [(f"{OPTION_TITLES[name]} gain", blocks) for name, blocks in found if blocks]
+    return [found for name in others if (found := gain_section(results, name, varying))]
 
 
-def precision_gains(results: Sequence[Result], varying: Sequence[str]) -> list[Block]:
-    """Return a block for each device and precision, compared with fp32 or the first precision."""
-    return _blocks(option_pairs(results, "precision"), "precision", varying, _GAIN)
+def gain_section(results: Sequence[Result], option: str, varying: Sequence[str]) -> GainSection | None:
+    """Return the gain tables of an option: a block for each device, precision and other value."""
+    pairs = option_pairs(results, option)
+    blocks = _blocks(pairs, option, varying, _GAIN)
+    base = str(getattr(pairs[0].base.config, option)) if pairs else ""
+    return (
+        GainSection(f"{OPTION_TITLES.get(option, option.capitalize())} gain", base, blocks) if blocks else None
+    )
 
 
 def compile_gains(results: Sequence[Result], varying: Sequence[str]) -> list[Block]:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import msgspec
 
 from benchtui.sessions.report.sections.gains import Block
-from benchtui.sessions.report.sections.per_case import rate_interval
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
@@ -13,6 +12,7 @@ from benchtui.sessions.stats.results import Result, by_work, task_of
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.formatting import capitalized, number, signed_percent, span, time_ms
+from benchtui.sessions.text.intervals import rate_interval
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, in_unit, table
 from benchtui.sessions.text.wording import cost_of_a_million, headline_rate, memory_change, verdict_cell

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import msgspec
 
 from benchtui.sessions.payloads import GPU_ACTIVITY, HOST_ACTIVITY, Energy, Environment
-from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, Series, series, series_key, task_of
-from benchtui.sessions.text.formatting import number, span
-from benchtui.sessions.text.labels import outcome, series_title
+from benchtui.sessions.text.formatting import number
+from benchtui.sessions.text.intervals import energy_interval
+from benchtui.sessions.text.labels import series_title
 from benchtui.sessions.text.tables import Column, Table, in_unit, table
 
 
@@ -128,11 +129,6 @@ def _joules_per_token(result: Result) -> str | None:
     return number(1000 * joules * samples / tokens) if joules and tokens and samples else None
 
 
-def _energy_interval(result: Result) -> str | None:
-    found = result.metrics
-    return span(number(found.energy_per_sample_low_j, 4), number(found.energy_per_sample_high_j))
-
-
 def _lowest(row: MemoryRow) -> str | None:
     """Format the lowest peak of the rounds in MB, if they differ."""
     known = row.result.memory_range_mb
@@ -153,7 +149,7 @@ _ENERGY: tuple[Column[Result], ...] = (
     Column("Case", lambda row: row.name, right=False),
     Column("Mean power (W)", lambda row: number(row.metrics.mean_power_w)),
     Column("Energy (J/sample)", lambda row: number(row.metrics.energy_per_sample_j)),
-    Column("95% interval (J/sample)", _energy_interval),
+    Column("95% interval (J/sample)", energy_interval),
     Column("Samples/J", _samples_per_joule),
     Column("Energy (J per 1,000 tokens)", _joules_per_token),
     Column("Over the window (J)", lambda row: number(_energy_of(row).energy_j)),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from benchtui.sessions.analysis.scaling import Scaling, Step, scaling
 from benchtui.sessions.report.sections.gains import Block
-from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.outliers import outliers
 from benchtui.sessions.stats.results import Result, series, series_key, task_of
@@ -15,10 +15,10 @@ from benchtui.sessions.text.formatting import (
     percentage,
     performance_states,
     ratio_text,
-    span,
     time_ms,
 )
-from benchtui.sessions.text.labels import outcome, series_title
+from benchtui.sessions.text.intervals import rate_interval
+from benchtui.sessions.text.labels import series_title
 from benchtui.sessions.text.tables import Column, Table, in_unit, table
 from benchtui.sessions.text.wording import verdict_cell
 
@@ -62,12 +62,6 @@ def parts(results: Sequence[Result]) -> Table | None:
     rows = [result for result in results if result.metrics.parts_ms]
     names = dict.fromkeys(name for result in rows for name in result.metrics.parts_ms)
     return table((_CASE, *(column for name in names for column in _part(name))), rows)
-
-
-def rate_interval(result: Result) -> str | None:
-    """Format the 95% interval of a throughput in samples/s."""
-    found = result.metrics
-    return span(number(found.samples_per_s_low), number(found.samples_per_s_high))
 
 
 def every_case(session: Session) -> Table | None:
@@ -211,7 +205,7 @@ _PERFORMANCE: tuple[Column[Result], ...] = (
     Column("Std (ms)", lambda result: time_ms(result.metrics.latency_ms.std)),
     Column("Jitter, std/mean (%)", lambda result: percentage(result.metrics.latency_ms.jitter_percent)),
     Column("Throughput (samples/s)", lambda result: number(result.metrics.samples_per_s)),
-    Column("95% interval (samples/s)", lambda result: rate_interval(result)),
+    Column("95% interval (samples/s)", rate_interval),
     Column("Real tokens/s", lambda result: _tokens(result, result.metrics.tokens_per_s)),
     Column("With padding (tokens/s)", lambda result: _tokens(result, result.metrics.padded_tokens_per_s)),
     Column("New tokens/s", lambda result: number(result.metrics.new_tokens_per_s)),
@@ -232,7 +226,7 @@ _SCALING: tuple[Column[Step], ...] = (
     Column("Relative to the previous size", lambda step: verdict_cell(step.gain), right=False),
 )
 _ALL_CASES: tuple[Column[CaseState], ...] = (
-    Column("No.", lambda case: str(case.index)),
+    Column("No.", lambda case: str(case.index + 1)),
     Column("Case", lambda case: case.name, right=False),
     Column("Node", lambda case: case.node, right=False),
     Column("Outcome", outcome, right=False),

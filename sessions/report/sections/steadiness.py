@@ -70,7 +70,7 @@ def _certainty(each: Anomaly) -> str | None:
 
 
 def _off_trend(each: Anomaly) -> str:
-    sizes = listed([f"{row.config.batch_size:,}" for row in each.beside])
+    sizes = listed([f"{row.config.batch_size:,}" for row in each.others])
     return f"step is {percent(abs(each.share))} % {_longer(each.share)} than batch sizes {sizes} predict"
 
 
@@ -79,7 +79,7 @@ def _longer(share: float) -> str:
 
 
 def _shorter_step(each: Anomaly) -> str:
-    smaller = each.beside[0].config.batch_size
+    smaller = each.others[0].config.batch_size
     return f"step is {percent(abs(each.share))} % shorter than at batch size {smaller:,}, which is less work"
 
 
@@ -102,7 +102,7 @@ def _host_bound(each: Anomaly) -> str:
 
 
 def _no_effect(each: Anomaly) -> str:
-    sizes = listed([f"{row.config.batch_size:,}" for row in (each.result, *each.beside)])
+    sizes = listed([f"{row.config.batch_size:,}" for row in (each.result, *each.others)])
     what = "autocast" if each.result.config.precision.startswith("amp-") else each.result.config.precision
     return (
         f"same peak memory as fp32 and times within {percent(each.share)} % at batch sizes {sizes}:"

@@ -44,15 +44,15 @@ def test_skip_ends_the_running_or_the_named_case(sweep: Any) -> None:
     assert sweep.running == [1] and sweep.pending == [2]
     ask(sweep, "skip", 1)
     assert sweep.outcomes() == dict.fromkeys((0, 1, 3), ("skipped", "skipped by the user"))
-    with pytest.raises(BenchtuiError, match=r"^case 0 has already ended$"):
+    with pytest.raises(BenchtuiError, match=r"^case 1 has already ended$"):
         ask(sweep, "skip", 0)
-    with pytest.raises(BenchtuiError, match=r"^no case 9; cases are numbered from 0 to 3$"):
+    with pytest.raises(BenchtuiError, match=r"^no case 10; the sweep has 4 cases, numbered from 1$"):
         ask(sweep, "skip", 9)
 
 
 def test_skip_without_a_case_needs_exactly_one_running_case(stage: Begin) -> None:
     sweep = stage(axes=Axes(device=("cuda:0", "cuda:1")), run=Run(parallel=True))
-    with pytest.raises(BenchtuiError, match=r"^2 cases are running: 0, 1; specify one$"):
+    with pytest.raises(BenchtuiError, match=r"^2 cases are running: 1, 2; specify one$"):
         ask(sweep, "skip")
     ask(sweep, "skip", 1)
     assert sweep.running == [0]
@@ -66,7 +66,7 @@ def test_dropped_cases_are_recorded_as_skipped(sweep: Any) -> None:
     ask(sweep, "drop", 3, 1)
     assert sweep.outcomes() == dict.fromkeys((1, 3), ("skipped", "dropped by the user"))
     assert sweep.pending == [2]
-    with pytest.raises(BenchtuiError, match=r"^case 0 is running; only pending cases can be dropped or moved$"):
+    with pytest.raises(BenchtuiError, match=r"^case 1 is running; only pending cases can be dropped or moved$"):
         ask(sweep, "drop", 2, 0)
     assert sweep.pending == [2], "a refused command changes nothing"
 
@@ -100,19 +100,19 @@ def test_invalid_add_is_rejected_entirely(
 def test_pending_cases_can_be_reordered(sweep: Any) -> None:
     ask(sweep, "order", 3, 2)
     assert sweep.pending == [3, 2, 1]
-    with pytest.raises(BenchtuiError, match="case 0 is running"):
+    with pytest.raises(BenchtuiError, match="case 1 is running"):
         ask(sweep, "order", 0)
     sweep.finish(0)
     assert sweep.running == [3]
 
 
 def test_ended_case_is_rerun_as_a_new_one(sweep: Any) -> None:
-    with pytest.raises(BenchtuiError, match=r"^case 0 hasn't ended yet; only ended cases can be rerun$"):
+    with pytest.raises(BenchtuiError, match=r"^case 1 hasn't ended yet; only ended cases can be rerun$"):
         ask(sweep, "again", 0)
     sweep.finish(0, "oom")
     assert ask(sweep, "again", 0) == (4,)
     case = sweep.told().cases[4]
-    assert (case.config, case.name) == (sweep.told().cases[0].config, f"{case.config.name} (rerun of case 0)")
+    assert (case.config, case.name) == (sweep.told().cases[0].config, f"{case.config.name} (rerun of case 1)")
     assert sweep.running == [4], "nothing else was left after running out of memory"
     assert sweep.outcomes()[1][0] == "skipped"
 

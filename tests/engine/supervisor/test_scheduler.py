@@ -47,7 +47,7 @@ def test_larger_cases_of_the_family_are_skipped_after_out_of_memory(stage: Begin
     axes = Axes(precision=("fp32", "bf16"), sequence_length=(128, 64), batch_size=(4, 1, 8))
     sweep = stage(axes=axes)
     sweep.finish(0, "oom")
-    reason = "larger than case 0, which ran out of memory"
+    reason = "larger than case 1, which ran out of memory"
     assert sweep.outcomes() == {0: ("oom", None), 2: ("skipped", reason)}
     sweep.finish_all(lambda config: ("ok", {}))
     assert [outcome for outcome, _ in sweep.outcomes().values()].count("ok") == 10
@@ -57,7 +57,7 @@ def test_larger_cases_of_the_family_are_skipped_after_out_of_memory(stage: Begin
 def test_second_case_of_an_aa_pair_is_skipped_after_out_of_memory(stage: Begin) -> None:
     sweep = stage(axes=Axes(), measure=Measure(aa=True))
     assert not sweep.finish(0, "oom")
-    assert sweep.outcomes()[1] == ("skipped", "as large as case 0, which ran out of memory")
+    assert sweep.outcomes()[1] == ("skipped", "as large as case 1, which ran out of memory")
 
 
 def test_case_added_by_the_user_runs_despite_out_of_memory(stage: Begin) -> None:
@@ -286,7 +286,7 @@ def test_search_respects_out_of_memory_at_a_shorter_sequence(stage: Begin) -> No
     sizes = [(case.config.sequence_length, case.config.batch_size) for case in sweep.told().cases]
     assert sizes == [(64, 1), (128, 1), (64, 2), (64, 4), (64, 3), (128, 2), (128, 3)]
     assert (
-        "largest that fits 3 (4 not run: larger than case 3, which ran out of memory)" in texts(sweep.told())[1]
+        "largest that fits 3 (4 not run: larger than case 4, which ran out of memory)" in texts(sweep.told())[1]
     )
 
 

@@ -97,7 +97,7 @@ def test_baseline_of_an_earlier_engine_has_no_kept_answer(ask: Any) -> None:
     found = ask(2, VALUES, baseline=AnsweredCase(index=0, config=Config(device="cpu")))
     (each,) = found.comparisons
     assert (each.case, each.baseline, each.verdict) == (2, 0, None)
-    assert each.absent == "the answer of case 0, its baseline, is not (or no longer) on this machine"
+    assert each.absent == "the answer of case 1, its baseline, is not (or no longer) on this machine"
 
 
 def test_training_is_compared_within_a_batch_size(ask: Any) -> None:
@@ -120,7 +120,7 @@ def test_error_is_the_reason_of_an_absent_answer(ask: Any, answer: Any, absent: 
     found = ask(0, answer)
     assert (found.answer, found.absent, found.comparisons) == (None, absent, ())
     (other,) = ask(1, VALUES).comparisons
-    assert other.absent == "case 0, its baseline, has no answer"
+    assert other.absent == "case 1, its baseline, has no answer"
 
 
 def test_folder_that_cannot_be_written_is_the_reason(ask: Any, tmp_path: Path) -> None:

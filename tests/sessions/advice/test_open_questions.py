@@ -140,6 +140,24 @@ def test_imported_cases_cannot_be_run(bench: Any) -> None:
         deciding_sweep(session, open_questions(session))
 
 
+def test_sweep_is_not_reduced_below_its_own_rules(bench: Any) -> None:
+    rules = Measure(rounds=8, max_time_s=30.0, timeout_s=900.0, iterations=200)
+    session = pair(bench, rounds(10.0), rounds(10.5), Sweep(name="hand", model="tiny", measure=rules))
+    (question,) = asked(session, "verdict")
+    for remedy in (question.remedy, Remedy(steps=50, max_time_s=20.0, timeout_s=60.0)):
+        found = deciding_sweep(session, [replace(question, remedy=remedy)])
+        assert found is not None
+        measure = found.measure
+        assert (measure.rounds, measure.max_time_s, measure.timeout_s) == (8, 30.0, 900.0)
+        assert measure.iterations == 200
+    raised = deciding_sweep(
+        session, [replace(question, remedy=Remedy(9, 300, max_time_s=40.0, timeout_s=950.0))]
+    )
+    assert raised is not None and raised.measure == replace(
+        found.measure, rounds=9, max_time_s=40.0, timeout_s=950.0, iterations=300
+    )
+
+
 AXES = Axes(
     precision=("fp32", "bf16"), attention=("eager", "sdpa"), batch_size=(1, 2, 4), sequence_length=(32, 64)
 )

@@ -309,6 +309,18 @@ def test_session_without_a_measured_case_has_no_best_case(bench: Any) -> None:
     assert [each.reason for each in decision.rejected] == ["failed: no"]
 
 
+def test_cases_without_figures_are_rejected_in_the_words_of_the_report(bench: Any) -> None:
+    session = bench.session(
+        bench.case(1, outcome=None),
+        bench.case(2, outcome="oom", end={"reason": "allocated 80 GB"}),
+        bench.case(4, outcome="skipped"),
+        bench.case(8, outcome="skipped", end={"reason": "larger"}),
+    )
+    session.cases[2].finished = None
+    found = [each.reason for each in decide(session, Objective()).rejected]
+    assert found == ["unfinished", "out of memory: allocated 80 GB", "not started", "larger"]
+
+
 def test_single_case_sweep_contains_only_that_case() -> None:
     sweep = load_sweep("gpt2-train", ["aa=true"])
     config = cases(sweep)[7].config

@@ -30,6 +30,8 @@ def test_options_with_several_values_are_axes_with_sizes_first(bench: Any) -> No
 def test_one_varying_option_and_imported_labels_give_no_heatmap() -> None:
     sizes = [Config(device="cpu", batch_size=size) for size in (1, 2)]
     assert axis_pairs(sizes) == ()
+    for option in ("threads", "tokenizer_threads", "accumulation"):  # choices with numeric values
+        assert axis_pairs([Config(device="cpu", **{option: value}) for value in (1, 2)]) == ()
     assert (
         axis_pairs([Config(device="cpu", batch_size=n, sequence_length=n, label=f"run {n}") for n in (1, 2)])
         == ()

@@ -88,6 +88,14 @@ def test_torch_version_is_listed_once(bench: Any) -> None:
     assert [row.what for row in differences(made)] == ["PyTorch"]
 
 
+def test_versions_of_the_runtime_are_software(bench: Any) -> None:
+    plain, amd = bench.session(bench.case(1, 1.0)), bench.session(bench.case(1, 1.0))
+    amd.apply(Runtime(t=0.0, torch="2.8", hip="6.4", cuda="12.8", cudnn=91_000, transformers="4.57", threads=2))
+    assert {row.what: row.group for row in differences([plain, amd])} == dict.fromkeys(
+        ("CUDA", "HIP (ROCm)", "cuDNN", "PyTorch", "Transformers", "Torch threads"), "software"
+    )
+
+
 def test_work_settings_and_environment_are_listed_after_the_machine(bench: Any) -> None:
     one = Sweep(name="a", model="bert", env={"OMP_NUM_THREADS": "4"}, measure=Measure(rounds=1))
     other = Sweep(name="b", model="gpt2", weights="random", measure=Measure(rounds=3, until_percent=1.0))

@@ -11,6 +11,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import AnyEvent, CaseRepeated, SessionFinished, Steps
 from benchtui.sessions.export import parquet, step_export
 from benchtui.sessions.journal.writer import Journal
+from benchtui.sessions.payloads import RequestTimes
 
 
 def steps_of(case: int, wall_ms: list[float], **more: Any) -> Steps:
@@ -155,9 +156,17 @@ def test_newer_session_is_rejected_with_both_versions(recorded: Any) -> None:
         step_export.load_steps(path)
 
 
-def test_columns_of_different_lengths_are_rejected(recorded: Any) -> None:
-    with pytest.raises(BenchtuiError, match="case 0, steps at 1 s: columns differ in length"):
-        step_export.load_steps(recorded(steps_of(0, [1.0, 2.0], parts_ms={"forward": [1.0]})))
+@pytest.mark.parametrize(
+    "column",
+    [
+        {"parts_ms": {"forward": [1.0]}},
+        {"requests": [RequestTimes(first_token_ms=[1.0], between_tokens_ms=[], request_ms=[2.0])]},
+    ],
+)
+def test_columns_of_different_lengths_are_rejected(recorded: Any, column: dict[str, Any]) -> None:
+    path = recorded(steps_of(0, [1.0, 2.0], **column))
+    with pytest.raises(BenchtuiError, match=r"s\.json: case 0, steps at 1 s: columns differ in length"):
+        step_export.load_steps(path)
 
 
 def test_non_finite_loss_is_missing(recorded: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from matplotlib.figure import Figure
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Message, Telemetry
@@ -248,6 +249,12 @@ def test_cpu_power_is_computed_from_energy_differences(bench: Any) -> None:
     found = power_trace.curves(whole(bench))
     assert [curve.label for curve in found] == ["GPU 0", "CPU packages"]
     assert (list(found[1].at_s), list(found[1].power_w)) == ([2.0, 3.0], [50.0, 40.0])
+
+
+def test_measured_windows_are_numbered_from_1_as_on_the_screen(bench: Any) -> None:
+    figure = Figure()
+    power_trace.power(plot_data(whole(bench))).draw(figure)
+    assert [text.get_text() for text in figure.axes[0].texts] == ["1", "2", "3", "4", "5", "6"]
 
 
 def test_downsampled_power_keeps_its_extremes(bench: Any) -> None:

@@ -61,5 +61,5 @@ def test_loading_stops_once_it_is_not_wanted(path: Path) -> None:
         return len(asked) < 3
 
     with pytest.raises(AbandonedError):
-        loading.load(path, Session.apply, wanted)
+        loading.load(path, wanted)
     assert len(asked) == 3

@@ -234,6 +234,23 @@ def test_method_lists_each_distinct_set_of_applied_options(bench: Any, read: Rea
     assert section.columns("Compiled", "Applied") == [["no", "yes"], ["yes", "compile: no"]]
 
 
+@pytest.mark.parametrize(
+    ("option", "values", "base"),
+    [
+        ("precision", ("fp32", "bf16"), "fp32"),
+        ("precision", ("bf16", "fp16"), "bf16"),
+        ("attention", ("eager", "sdpa"), "eager"),
+        ("attention", ("eager", "auto"), "auto"),
+    ],
+)
+def test_gains_name_the_value_that_they_are_relative_to(
+    bench: Any, read: Read, option: str, values: tuple[str, ...], base: str
+) -> None:
+    session = bench.session(*(bench.case(1, 10.0, **{option: value}) for value in values))
+    section = read(full_report(session))[f"{option.capitalize()} gain"]
+    assert section.text.startswith(f"Relative to {base} at the same batch size")
+
+
 def test_precision_gain_is_claimed_if_the_option_was_applied(bench: Any, read: Read) -> None:
     amp = bench.effective(autocast_dtype="float16", output_dtype="float16")
     vain = bench.effective(autocast_dtype="float32")

@@ -16,6 +16,7 @@ import pytest
 
 from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.events import (
+    Answered,
     AnyEvent,
     CaseFinished,
     CasePrepared,
@@ -31,6 +32,7 @@ from benchtui.sessions.export import step_export
 from benchtui.sessions.export.case_export import as_json
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.payloads import (
+    AnswerComparison,
     Effective,
     Energy,
     Environment,
@@ -790,6 +792,25 @@ def test_compared_answers_follow_from_the_results(bench: Any, figures: dict[str,
 
 
 @pytest.mark.parametrize(
+    ("lengths", "more"), [(4, "1 more recommended case."), (5, "2 more recommended cases.")]
+)
+def test_warnings_of_many_recommended_cases_are_counted(bench: Any, lengths: int, more: str) -> None:
+    sizes = [16 * length for length in range(1, lengths + 1)]
+    cases = [bench.steady(1, 10.0, sequence_length=length) for length in sizes]
+    cases += [bench.steady(1, 5.0, precision="bf16", sequence_length=length) for length in sizes]
+    far = {"verdict": "different", "kl_mean": 0.3}
+    answered = [
+        Answered(t=50.0, case=case, comparisons=(AnswerComparison(case=case, baseline=case - lengths, **far),))
+        for case in range(lengths, 2 * lengths)
+    ]
+    session = bench.session(*cases, more=answered)
+    report = markdown(session)
+    assert f"The same applies to {more}" in report
+    assert objections_to(session, report) == []
+    assert objections_to(session, report.replace(f"applies to {more[0]}", "applies to 7"))
+
+
+@pytest.mark.parametrize(
     ("words", "others"),
     [
         ("0.0004", "0.0005"),
@@ -828,3 +849,10 @@ def test_checker_computes_the_share_of_the_data_sheet(bench: Any, shown: str, ag
     assert report.count(title) == 2
     assert amount(report, "in HFU alone") == 0
     assert amount(report.replace(title, wrong), "in HFU alone") == 2
+
+
+def test_checker_knows_what_gains_are_relative_to(bench: Any) -> None:
+    session = bench.session(*(bench.case(1, 10.0, precision=name) for name in ("fp32", "bf16")))
+    report = markdown(session, full=True)
+    assert not objections_to(session, report)
+    assert objections_to(session, report.replace("Relative to fp32", "Relative to bf16"))

@@ -463,7 +463,7 @@ def test_newest_of_several_running_cases_is_the_current_one(bench: Any) -> None:
 def test_cases_are_added_to_the_plan(session: Session) -> None:
     session.apply_all([added(2), added(3, why="auto: doubling", after=0), added(4, why="again", of=1)])
     assert numbers(session) == [0, 3, 1, 2, 4]
-    assert session.cases[4].name == "cpu fp32 compile=off bs=1 seq=128 (rerun of case 1)"
+    assert session.cases[4].name == "cpu fp32 compile=off bs=1 seq=128 (rerun of case 2)"
     assert session.cases[3].added is not None and session.cases[3].name == Config(device="cpu").name
 
 

@@ -62,7 +62,7 @@ def test_facts_of_a_case_name_random_weights_and_reasons(bench: Any) -> None:
     assert answer_facts(session.cases[0]) == [("output", "logits at 128 positions"), ("digest", "a")]
     assert answer_facts(session.cases[1])[:5] == [
         ("verdict", "CLOSE"),
-        ("compared with", "case 0"),
+        ("compared with", "case 1"),
         ("KL divergence", "mean 0.0001, p99 0.0002 nats"),
         ("same top token", "99.0 %"),
         ("SQNR", "40.0 dB"),

@@ -51,7 +51,7 @@ def test_the_table_spells_a_case_like_its_heading_but_for_padding() -> None:
 def test_a_rerun_names_the_original_case() -> None:
     config = Config(device="cpu", batch_size=2, sequence_length=32)
     added = CaseAdded(t=0.0, case=3, config=config, why="again", of=1)
-    assert case_name(CaseState(3, config, added=added)) == "cpu fp32 seq 32 bs 2 (rerun of case 1)"
+    assert case_name(CaseState(3, config, added=added)) == "cpu fp32 seq 32 bs 2 (rerun of case 2)"
 
 
 def test_different_cases_have_different_names() -> None:

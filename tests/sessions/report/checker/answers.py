@@ -29,6 +29,15 @@ def check_suspect(claim: Claim, shown: Groups) -> None:
     claim.require(row["answer"] in SUSPECT, f"its answer is {row['answer']}")
 
 
+def check_more_suspects(claim: Claim, shown: Groups) -> None:
+    """Check the number of recommended cases with such answers that have no warning of their own."""
+    chosen = {case for cases in claim.reader.chosen.values() for case in cases}
+    found = [case for case in chosen if claim.facts.rows[case]["answer"] in SUSPECT]
+    items = [item for part in claim.reader.parts if part.section == "Decision" for item in part.items]
+    named = sum(item.text.startswith("Answers ") for item in items)
+    claim.require_value(shown["more"], len(found) - named, "number of further cases")
+
+
 def _check_verdict(claim: Claim, shown: Groups, row: Row) -> None:
     claim.require(shown["verdict"] == (row["answer"] or "").upper(), f"its answer is {row['answer']}")
     if shown["figure"]:

@@ -434,7 +434,7 @@ LIMITS: dict[str, Check] = {
     "Reason if unknown": _skip,
 }
 EVERY_CASE: dict[str, Check] = {
-    "No.": _of("case"),
+    "No.": _number(lambda cell: cell.row["case"] + 1),
     "Node": _text(lambda row: row["node"]),
     "Outcome": _check_ending,
     "Steps": _of("n"),

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from .answers import check_suspect
+from .answers import check_more_suspects, check_suspect
 from .cases import NEEDS_BY_TITLE, step_ms
 from .certainty import CERTAINTY, COSTS, check_all_costs, check_unverified
 from .claims import Claim, Reader, shapes
@@ -18,9 +18,10 @@ BALANCED = "lowest time per sample x step time (x peak memory, x energy, where a
 WARNINGS = shapes(
     (
         check_suspect,
-        "Answers {verdict:word}[ ({figure:inside})]: {case:case} is fast, but its output isn't the baseline's;"
-        " check it before you use it",
+        "Answers {verdict:word}[ ({figure:inside})]: {case:case} is recommended, but its output isn't the"
+        " baseline's; check it before you use it",
     ),
+    (check_more_suspects, "The same applies to {more:num} more recommended case[s]"),
 )
 
 
@@ -58,7 +59,7 @@ def _check_run(claim: Claim) -> None:
         claim.require(chosen == {row["case"]}, "the table has another case")
         check_metrics(claim, row, figure)
     rest = re.sub(r"⟦\d+⟧ \([^()]+\)|,| and ", "", match[2]).strip()
-    more = re.fullmatch(rf"(?:see the table for ({NUMBER}) more sequence lengths?)?", rest)
+    more = re.fullmatch(rf"(?:see the table for ({NUMBER}) more)?", rest)
     claim.require(more, "unknown words")
     lengths = len({row["sequence_length"] for row in claim.facts.measured})
     if more and more[1]:

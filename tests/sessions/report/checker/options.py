@@ -6,6 +6,7 @@ from math import ceil, exp, log
 from .cases import (
     DEFAULT_VALUES,
     OPTIONS,
+    PRECISIONS,
     SPEED,
     Groups,
     Row,
@@ -91,6 +92,23 @@ def _base_value(claim: Claim, option: str) -> object:
     values = [row[option] for row in claim.facts.measured if option != "machine" or row[option]]
     default = "cpu" if option == "device" else DEFAULT_VALUES.get(option)
     return default if default in values else values[0]
+
+
+def check_base_of_gains(claim: Claim) -> None:
+    """Check the value that gains are relative to: the option's default if measured, as in each heading."""
+    option = claim.where.removesuffix(" gain").lower().replace(" ", "_")
+    more = ": the gain in throughput and the reduction in latency" if option == "precision" else ""
+    found = re.fullmatch(rf"Relative to (.+) at the same batch size{more}\.", claim.text)
+    claim.require(found, "unknown words")
+    base = found[1] if found else ""
+    if option in DEFAULT_VALUES:
+        expected = _base_value(claim, option)
+        claim.require(base == str(expected), f"the base is {expected}")
+    named = PRECISIONS.get(base, base.upper()) if option == "precision" else base
+    for part in claim.reader.parts:
+        if part.section == claim.where != part.title:
+            against = part.title.partition(" against ")[2].partition(", compile ")[0]
+            claim.require(against == named, f"the heading {part.title!r} names another base")
 
 
 def _possible_words(claim: Claim, base: Row, new: Row) -> set[str]:

@@ -20,7 +20,7 @@ from .decision import check_decision
 from .facts import Facts
 from .limitations import check_limitations
 from .notes import check_caveats, check_head, check_method
-from .options import check_frontier, check_options
+from .options import check_base_of_gains, check_frontier, check_options
 from .profile import profiles_of
 from .profiles import check_profiles
 from .recording import Recording, objections_to_results
@@ -67,9 +67,6 @@ INTRODUCTIONS = {
     "Scaling with batch size": (
         "Relative to linear scaling: above 1, a larger batch gives more samples/s. Throughput per item always "
         "falls when batching pays less than linearly (other tools call it scaling efficiency)."
-    ),
-    "Precision gain": (
-        "Relative to fp32 at the same batch size: the gain in throughput and the reduction in latency."
     ),
     "Compile gain": (
         "Compiling happens in the first steps. Its cost is the time that the first step, and warm-up steps "
@@ -132,6 +129,8 @@ def _check_part(reader: Reader, part: Part) -> None:
         check_head(reader, part)
     elif part.title == part.section and part.section in INTRODUCTIONS:
         claim.require(claim.text == INTRODUCTIONS[part.section], "unknown words")
+    elif part.title == part.section and part.section.endswith(" gain"):
+        check_base_of_gains(claim)
     elif part.section in SECTIONS:
         SECTIONS[part.section](reader, part)
     elif part.section.endswith(" gain") and part.title != part.section:

@@ -42,7 +42,7 @@ def test_identical_answers_cost_nothing(bench: Any) -> None:
 def test_recommended_case_with_another_answer_is_named_in_the_decision(bench: Any) -> None:
     text = report(bench, bench.answered(1, verdict="broken"))
     decision = text.partition("## Decision")[2].partition("\n## ")[0]
-    assert "Answers BROKEN: cpu bf16 bs=2 is fast, but its output isn't the baseline's" in decision
+    assert "Answers BROKEN: cpu bf16 bs=2 is recommended, but its output isn't the baseline's" in decision
 
 
 def test_random_weights_and_missing_answers_are_stated(bench: Any) -> None:

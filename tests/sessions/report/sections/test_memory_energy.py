@@ -1,8 +1,10 @@
 from typing import Any
 
+from msgspec.structs import replace
+
 from benchtui.sessions.payloads import Environment
 from benchtui.sessions.report.document import markdown
-from benchtui.sessions.report.sections.memory_energy import counters
+from benchtui.sessions.report.sections.memory_energy import counters, energy
 
 
 def test_table_has_the_counters_that_were_read(bench: Any) -> None:
@@ -20,3 +22,17 @@ def test_no_counters_no_table(bench: Any) -> None:
     case = bench.case(1, 10.0, end={"environment": Environment(sm_clock_mhz=1980.0)})
     assert counters(bench.results(case)) is None
     assert "Hardware counters" not in markdown(bench.session(case), full=True)
+
+
+def test_both_ends_of_an_interval_of_energy_have_three_significant_digits(bench: Any) -> None:
+    (result,) = bench.results(bench.case(1, 10.0))
+    small = {
+        "energy_per_sample_j": 0.00012,
+        "energy_per_sample_low_j": 0.0001062,
+        "energy_per_sample_high_j": 0.000134,
+    }
+    shown = energy([replace(result, metrics=replace(result.metrics, **small))])
+    assert shown is not None
+    assert (
+        dict(zip(shown.titles, shown.rows[0], strict=True))["95% interval (J/sample)"] == "0.000106 to 0.000134"
+    )

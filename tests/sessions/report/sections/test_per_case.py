@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.events import CaseFinished, RoundFinished
+from benchtui.sessions.events import CaseAdded, CaseFinished, RoundFinished
 from benchtui.sessions.export.case_export import as_json
 from benchtui.sessions.payloads import Energy, Environment, Memory
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import Baseline, Measure, Sweep
+from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep
 
 
 def full_report(session: Session, per_hour: float | None = None) -> str:
@@ -166,3 +166,11 @@ def test_use_of_processors_by_others_is_that_of_the_worst_round(bench: Any, read
 def test_mark_of_all_cases_is_not_repeated_in_each(bench: Any, read: Any) -> None:
     made = [bench.case(1, 10.0, marks=("sample text",)), bench.case(2, 15.0, marks=("sample text", "odd"))]
     assert read(full_report(bench.session(*made)))["Every case"].columns("Markers") == [["–"], ["odd"]]
+
+
+def test_cases_are_numbered_from_1_as_on_the_screen(bench: Any, read: Any) -> None:
+    more = [CaseAdded(t=60.0, case=2, config=Config(device="cpu", batch_size=1), why="again", of=0)]
+    session = bench.session(bench.case(1, 10.0), bench.case(2, 15.0), more=more, finished=None)
+    rows = read(full_report(session))["Every case"].columns("No.", "Case")
+    assert [number for number, _ in rows] == ["1", "2", "3"]
+    assert rows[2][1].endswith("(rerun of case 1)")

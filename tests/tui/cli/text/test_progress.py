@@ -65,7 +65,7 @@ def test_start_line_includes_predicted_memory_if_known(session: Session) -> None
         ),
         (
             CaseAdded(t=1.0, case=3, config=CONFIGS[0], why="again", of=0),
-            "added: cpu fp32 compile=off bs=1 seq=128 (rerun of case 0) (again)",
+            "added: cpu fp32 compile=off bs=1 seq=128 (rerun of case 1) (again)",
         ),
     ],
 )
