@@ -30,7 +30,7 @@ def test_size_that_no_neighbors_explain_is_off_the_trend(bench: Any) -> None:
     assert only.bounds is not None
     low, high = only.bounds
     assert low < only.share < high < 0
-    assert [row.config.batch_size for row in only.beside] == [2, 8]
+    assert [row.config.batch_size for row in only.others] == [2, 8]
 
 
 @pytest.mark.parametrize(
