@@ -35,8 +35,9 @@ from benchtui.engine.line_protocol import send
 from benchtui.engine.node import worker_processes
 from benchtui.engine.node.agent import serve
 from benchtui.engine.node.runner import NodeRunner
-from benchtui.engine.supervisor import round_execution, supervisor
+from benchtui.engine.supervisor import round_execution
 from benchtui.engine.worker import isolation
+from benchtui.sessions import timestamps
 from benchtui.sessions.events import AnyEvent, CaseFinished, CasePrepared, Phase, Runtime, Steps
 from benchtui.sessions.payloads import Model
 from benchtui.sessions.sweep import Axes, Measure, Run, Sweep
@@ -200,7 +201,7 @@ class _Backwards(datetime):
 
 
 def _set_the_clock_back() -> None:
-    supervisor.datetime = _Backwards  # type: ignore[attr-defined]
+    timestamps.datetime = _Backwards  # type: ignore[misc]
     time.time = lambda: _Backwards.now().timestamp()
 
 

@@ -77,11 +77,8 @@ def test_wall_time_is_used_only_for_names_and_dates() -> None:
     }
     assert readers == {
         "engine/client.py",  # how long ago a file was written on another machine
-        "engine/supervisor/explain/queue.py",  # when a case was explained
-        "engine/supervisor/resume.py",
-        "engine/supervisor/supervisor.py",
-        "engine/worker/main.py",  # when a case was explained
         "sessions/importers/session_writer.py",
+        "sessions/timestamps.py",
         "tui/cli/watch.py",
         "tui/shell/context.py",
     }
