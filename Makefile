@@ -101,7 +101,7 @@ OLD_WARNINGS := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExc
 # newer versions than benchtui does
 .venv-lowest/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-lowest
-	{ sed -nE '/^(dependencies|run) = /,/^]/s/^ *"([a-z0-9-]*)>=([0-9.]*).*/\1==\2/p' pyproject.toml | grep -v '^torch='; \
+	{ sed -nE '/^(dependencies|run) = /,/^]/{/python_version >=/d;s/^ *"([a-z0-9-]*)>=([0-9.]*).*/\1==\2/p}' pyproject.toml | grep -v '^torch='; \
 		grep '^torch=' constraints.txt; } > .venv-lowest/constraints.txt
 	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -c .venv-lowest/constraints.txt -e '.[run]' 'pyarrow<20' \
 		build hypothesis jsonschema pexpect pyte pytest pytest-asyncio pytest-textual-snapshot pytest-timeout \
