@@ -47,9 +47,11 @@ def open_pairs(session: Session) -> Pairs:
     return {frozenset(case.name for case in each.cases) for each in found if each.ratio}
 
 
-def run(folder: Path, *words: str) -> None:
+def run(folder: Path, *words: str, allowed: tuple[int, ...] = (0,)) -> None:
     home = {**os.environ, **{f"XDG_{name}_HOME": str(folder / name) for name in ("DATA", "CONFIG", "CACHE")}}
-    subprocess.run([PROGRAM, *words], cwd=folder, env=home, check=True, capture_output=True)
+    done = subprocess.run([PROGRAM, *words], cwd=folder, env=home, check=False, capture_output=True, text=True)
+    if done.returncode not in allowed:
+        raise click.ClickException(f"{' '.join(words)}: exit status {done.returncode}: {done.stderr[-300:]}")
 
 
 def follow(folder: Path, name: str) -> list[tuple[int, int, int, int]]:
@@ -63,7 +65,9 @@ def follow(folder: Path, name: str) -> list[tuple[int, int, int, int]]:
         if not asked:
             break
         sweep, made = f"{name}-{number}.toml", f"{name}-{number}.json"
-        run(folder, "next", session_file(name, number - 1), "-o", sweep)
+        run(
+            folder, "next", session_file(name, number - 1), "-o", sweep, allowed=(0, 1)
+        )  # 1: no sweep decides it
         if not (folder / sweep).exists():
             break
         run(folder, "plan", sweep)
