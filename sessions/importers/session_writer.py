@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from itertools import groupby, islice
 from pathlib import Path
 
@@ -37,6 +36,7 @@ from benchtui.sessions.sweep import (
     included_configs,
 )
 from benchtui.sessions.sweep.options import AXES, NUMERIC
+from benchtui.sessions.timestamps import utc_now
 
 CONTRADICTION = "throughput doesn't agree with batch size over latency"
 AGREES_WITHIN = 0.1
@@ -83,7 +83,7 @@ def _events(found: Imported, path: Path) -> Iterator[AnyEvent]:
     yield SessionStarted(
         t=0.0,
         id=uuid.uuid4().hex,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=utc_now(),
         sweep=_sweep(found, path.stem),
         plan=found.cases,
         host=found.host,

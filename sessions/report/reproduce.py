@@ -74,8 +74,8 @@ def no_recipe_reason(session: Session) -> str:
     if not start.source:
         return ""
     file = f"{start.source_file}; " if start.source_file else ""
-    kept = "every step" if any(case.steps_measured for case in session.cases) else "every figure"
-    export = "--steps" if kept == "every step" else "--format csv"
+    has_steps = any(case.steps_measured for case in session.cases)
+    kept, export = ("every step", "--steps") if has_steps else ("every figure", "--format csv")
     return (
         f"Measured by another tool and imported ({start.source}); benchtui can't rerun it."
         f" Raw data: {file}{kept} without rounding: benchtui export SESSION {export}"

@@ -157,8 +157,13 @@ class CaseState(msgspec.Struct):
     @property
     def name(self) -> str:
         """Readable name of the case's options; a rerun also names the number of the original case, from 1."""
+        return self.config.name + self.rerun_note
+
+    @property
+    def rerun_note(self) -> str:
+        """Suffix of its name if it reruns another case; empty otherwise."""
         of = self.added.of if self.added else None
-        return self.config.name if of is None else f"{self.config.name} (rerun of case {of + 1})"
+        return "" if of is None else f" (rerun of case {of + 1})"
 
     @property
     def state(self) -> str:

@@ -4,7 +4,7 @@ A new task is a row of ``BUILT_IN`` here, a workload in ``engine/workloads/``, a
 it has. Parsers, the editor, units of rates, and which entries and options apply are derived from it.
 """
 
-from functools import cache
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -71,7 +71,7 @@ SERVE = Task("serve", "requests", headline="tokens")
 _BY_NAME = {task.name: task for task in (*BUILT_IN, SERVE)}
 
 
-@cache
+@lru_cache(maxsize=64)  # names come from session files
 def task_named(name: str) -> Task:
     """Return the row of a task. A user-defined step, or a task of another tool, gets a default row."""
     return _BY_NAME.get(name) or Task(name)

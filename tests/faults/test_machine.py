@@ -77,7 +77,6 @@ def test_wall_time_is_used_only_for_names_and_dates() -> None:
     }
     assert readers == {
         "engine/client.py",  # how long ago a file was written on another machine
-        "sessions/importers/session_writer.py",
         "sessions/timestamps.py",
         "tui/cli/watch.py",
         "tui/shell/context.py",

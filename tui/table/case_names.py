@@ -39,8 +39,7 @@ AGAIN = "again"
 
 def case_name(case: CaseState) -> str:
     """Return the name of a case's options; a rerun also names the number of the original case, from 1."""
-    of = case.added.of if case.added else None
-    return config_name(case.config) + ("" if of is None else f" (rerun of case {of + 1})")
+    return config_name(case.config) + case.rerun_note
 
 
 def config_name(config: Config, shown: Collection[str] = AXES) -> str:
