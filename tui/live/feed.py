@@ -61,6 +61,7 @@ class Feed:
         self._orphaned = False
         """Whether the session was resumed by an engine that hasn't been found yet."""
         self._tail = Tail(path)
+        self.closed = False
         self._read_bytes = 0
         self._engine_alive = engine is not None
         self._checked_s = clock()
@@ -130,6 +131,7 @@ class Feed:
 
     def close(self) -> None:
         """Close the file."""
+        self.closed = True
         self.cache.close()
         self._tail.close()
 
