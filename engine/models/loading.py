@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 import torch
 from torch.overrides import TorchFunctionMode
+from transformers.utils.hub import cached_file
 
 from benchtui.engine.exception_text import first_line
 from benchtui.engine.models import hub
@@ -66,6 +67,15 @@ def load(what: str, location: ModelLocation, load_from: Callable[..., Loaded]) -
         raise BenchtuiError(
             f"model {location.name!r}: can't load the {what} from {_SOURCES[location.source]}: {reason}"
         ) from error
+
+
+def optional_file(location: ModelLocation, name: str) -> Path | None:
+    """Return the path of a file of the model; None if the model has none."""
+    offline = location.source != "hub" or not hub.reachable()
+    try:
+        return Path(cached_file(location.path, name, local_files_only=offline) or "")
+    except OSError:
+        return None
 
 
 def _remedy(what: str, location: ModelLocation) -> str:

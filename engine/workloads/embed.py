@@ -2,21 +2,20 @@
 
 import inspect
 import json
-from pathlib import Path
 from typing import Any
 
 import torch
 from transformers import AutoModel
-from transformers.utils.hub import cached_file
 
 from benchtui.engine.devices.base import Device, Lap
-from benchtui.engine.models import hub
-from benchtui.engine.models.loading import ModelLocation
+from benchtui.engine.exception_text import first_line
+from benchtui.engine.models.loading import ModelLocation, optional_file
 from benchtui.engine.models.network import Architecture
 from benchtui.engine.workloads.base import Output
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
-from benchtui.sessions.errors import CaseSkippedError
+from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.sweep import Config, Sweep
+from benchtui.sessions.text.formatting import listed
 
 POOLING_FILE = "1_Pooling/config.json"
 """File in which models of the library sentence-transformers declare their pooling."""
@@ -25,6 +24,7 @@ _STATED = {
     "pooling_mode_mean_tokens": "mean",
     "pooling_mode_lasttoken": "last",
 }
+_REMEDY = "set pooling to cls, mean or last"
 
 
 class Embed(NetworkTask):
@@ -93,14 +93,24 @@ def pool(hidden: torch.Tensor, mask: torch.Tensor | None, pooling: str) -> torch
 
 
 def stated_pooling(location: ModelLocation) -> str:
-    """Return the pooling that the model declares for sentence-transformers, or ``mean``."""
-    offline = location.source != "hub" or not hub.reachable()
+    """Return the pooling that the model declares for sentence-transformers, or ``mean`` if it declares none.
+
+    Raises:
+        BenchtuiError: If the file of the declaration can't be read.
+        CaseSkippedError: If it declares a mode that this task lacks, or several, which are concatenated.
+    """
+    path = optional_file(location, POOLING_FILE)
+    if path is None:
+        return "mean"
     try:
-        path = cached_file(location.path, POOLING_FILE, local_files_only=offline)
-        stated: Any = json.loads(Path(path or "").read_text("utf-8"))
-    except (OSError, ValueError, TypeError):
-        return "mean"
+        stated: Any = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise BenchtuiError(f"{path}: can't be read: {first_line(error)}; {_REMEDY}") from error
     if not isinstance(stated, dict):
+        raise BenchtuiError(f"{path}: not a JSON object; {_REMEDY}")
+    modes = [key for key, value in stated.items() if key.startswith("pooling_mode_") and value is True]
+    if not modes:
         return "mean"
-    found = (name for key, name in _STATED.items() if stated.get(key) is True)
-    return next(found, "mean")
+    if len(modes) > 1 or modes[0] not in _STATED:
+        raise CaseSkippedError(f"embed: {location.name} declares {listed(modes)}, not supported; {_REMEDY}")
+    return _STATED[modes[0]]

@@ -22,7 +22,7 @@ from benchtui.sessions.stats.ratios import (
 )
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
-from benchtui.sessions.sweep.options import CHOICES, OPTIONS
+from benchtui.sessions.sweep.options import CHOICES, OPTIONS, value_text
 
 SAME_WORK = ("task", *(option.name for option in OPTIONS if option.work and option.name != "model"), "label")
 """Options that corresponding cases always share. A different value is different work."""
@@ -208,7 +208,7 @@ def compare_sessions(sides: Sequence[ComparedSession]) -> SessionComparison:
 
 def _ignored_option(option: str, sides: Sequence[ComparedSession]) -> Difference:
     """Return an option that was ignored to match cases as a difference."""
-    values = (sorted(map(str, _values(side, option))) for side in sides)
+    values = (sorted(map(value_text, _values(side, option))) for side in sides)
     return Difference("settings", option, tuple(", ".join(each) for each in values))
 
 

@@ -44,7 +44,9 @@ class Case(CaseRow, frozen=True, kw_only=True):
         dict[str, LatencyFields], Meta(description="The parts of a step, by name; empty without parts.")
     ]
     rounds_p50_ms: A[tuple[float, ...], Meta(description="Median of each round; empty for a single round.")]
-    outlier_steps: A[tuple[int, ...], Meta(description="Measured steps that are far off, counted from 0.")]
+    outlier_steps: A[
+        tuple[int, ...], Meta(description="Outlier steps among the measured ones, counted from 0.")
+    ]
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):

@@ -391,6 +391,11 @@ class Work(NamedTuple):
         return self.group or ", ".join(part for part in named if part)
 
 
+def value_text(value: object) -> str:
+    """Return the value of an option as text; 0 and empty leave the choice to a library."""
+    return str(value or "default")
+
+
 def distinct_works(works: Iterable[Work]) -> list[Work]:
     """Return each work once: models and groups in the given order, shortest samples first."""
     found = list(dict.fromkeys(works))

@@ -7,7 +7,7 @@ from typing import Protocol
 from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import UNKNOWN, Config
-from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK, Option
+from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK, Option, value_text
 
 PRECISIONS = {
     "fp32": "FP32",
@@ -34,7 +34,7 @@ def series_title(config: Config, varied: Collection[str]) -> str:
     return ", ".join(
         [
             f"{_machine(config)}{config.device.upper()} – {precision(config)}",
-            *(_phrase(each, getattr(config, each.name) or "default") for each in shown),
+            *(_phrase(each, getattr(config, each.name)) for each in shown),
         ]
     )
 
@@ -62,7 +62,7 @@ def machine_label(config: Config) -> str:
 def choices_label(config: Config, varied: Collection[str]) -> str:
     """Return the precision, if known, and the other choices that vary in the session."""
     shown = (
-        (each.name, f"{each.prefix}{getattr(config, each.name) or 'default'}")
+        (each.name, f"{each.prefix}{value_text(getattr(config, each.name))}")
         for each in OPTIONS
         if (each.prefix or each.named_values) and not each.work
     )
@@ -125,5 +125,5 @@ def _in_words(option: str, value: str | int) -> str:
 
 def _phrase(option: Option, value: str | int) -> str:
     """Return a value in words, in the singular if it is 1."""
-    text = option.phrase.format(value)
+    text = option.phrase.format(value_text(value))
     return text.removesuffix("s") if value == 1 else text

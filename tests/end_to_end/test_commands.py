@@ -314,7 +314,7 @@ def test_plan_is_printed_without_starting_anything(benchtui: Run, sweep_file: Pa
     assert planned.returncode == 0 and planned.stderr == ""
     lines = planned.stdout.splitlines()
     assert lines[-2].startswith("2 of 4 cases · 2 skipped · ≈ ")
-    assert lines[-1] == "? is a guess: nothing similar was measured here"
+    assert lines[-1] == "? = rough estimate (nothing similar measured here)"
     assert benchtui("run", str(sweep_file)).returncode == 0
     again = benchtui("plan", str(sweep_file)).stdout.splitlines()
     assert again[-1] == "based on 1 earlier session" and "?" not in "".join(again)

@@ -1,9 +1,10 @@
 """Session files written event by event, a fake engine that records commands, and a fake clock."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -154,8 +155,14 @@ class Story:
             self.steps(case, [ms + i % 5 / 100 for i in range(steps)], round_index=round_index)
         return self.finish(case, **ended)
 
-    def telemetry(self, gpus: int = 1, throttle: str = "", node: str | None = None) -> "Story":
-        """Write four readings, one second in total."""
+    def telemetry(
+        self,
+        gpus: int = 1,
+        throttle: str = "",
+        node: str | None = None,
+        differing: Mapping[int, Mapping[str, float | str]] = MappingProxyType({}),
+    ) -> "Story":
+        """Write four readings, one second in total; ``differing`` has other values by GPU."""
         at_s = [self.t + quarter / 4 for quarter in range(4)]
         self.t += 1
         readings = tuple(
@@ -171,6 +178,12 @@ class Story:
                 throttle=[throttle] * 4,
             )
             for index in range(gpus)
+        )
+        readings = tuple(
+            msgspec.structs.replace(
+                each, **{name: [value] * 4 for name, value in differing.get(each.index, {}).items()}
+            )
+            for each in readings
         )
         host = HostReadings(
             cpu_percent=[110.0] * 4,

@@ -13,15 +13,26 @@ SIZES = [(80, 24), (120, 40), (200, 50), (60, 15)]
 EVERY_SIZE = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 
 
+IDLE = {"power_w": 72.0, "memory_used_mb": 600.0, "utilisation_percent": 0.0, "temperature_c": 33.0}
+LOADS: dict[int, dict[str, float | str]] = {
+    1: {"power_w": 399.0, "memory_used_mb": 79_000.0, "temperature_c": 84.0},
+    2: {"temperature_c": 93.0, "sm_clock_mhz": 1100.0, "throttle": "hw_slowdown+hw_thermal"},
+    3: {"memory_used_mb": 74_000.0},
+    5: IDLE,
+    6: IDLE,
+}
+"""Readings of the GPUs that the case doesn't run on: nearly full and hot, throttled, used by others, idle."""
+
+
 def running(story: Any, gpus: int) -> Path:
-    """Write a sweep in its fourth case, with a hot GPU, a throttled one and one that others use."""
+    """Write a sweep in its fourth case, on the first of several GPUs in different states."""
     story.begin(batch_sizes=(1, 2, 4, 8, 16, 32), gpus=gpus, iterations=100)
     for case, step_ms in enumerate((10.0, 13.0, 21.0)):
         story.case(case, step_ms, 120, "random weights")
     story.start(3).prepare(3, "random weights").steps(3, [60.0, 41.0], "warmup")
     story.steps(3, [39.0 + step % 7 / 5 for step in range(60)])
     for _ in range(8):
-        story.telemetry(gpus).t += 1.0
+        story.telemetry(gpus, differing=LOADS).t += 1.0
     path: Path = story.path
     return path
 

@@ -9,7 +9,7 @@ from benchtui.sessions.sweep.options import READ_BACK
 from benchtui.sessions.text.formatting import memory
 from benchtui.tui.drawing.format import clean
 
-WORDS = {True: "applied", False: "not applied", None: "not read back"}
+WORDS = {True: "applied", False: "not applied", None: "not verified"}
 
 
 class ActualOption(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ def case_help(symbols: Symbols) -> Sequence[Section]:
     signs = (
         (symbols.ok, "requested, and confirmed by reading it back"),
         (symbols.failed, "requested, but not applied"),
-        (symbols.absent, "not read back"),
-        (symbols.above, "outlier: too far off for normal variation; it stays in all metrics"),
+        (symbols.absent, "not verified"),
+        (symbols.above, "outlier: far outside normal variation; included in all metrics"),
     )
     return (("Signs", signs),)

@@ -80,7 +80,7 @@ def case_markdown(case: CaseState, known: Metrics | None, reached: Limit | None,
     tables = [heading(f"{case_name(case)}: {case.state}")]
     tables += [pipe_table(("option", "requested", "actual", "applied"), options)] if options else []
     parts = [(part.name, format.significant(part.mean_ms)) for part in _parts(known)]
-    facts = {"figures": _figures(known, symbols), "parts of a step, ms": parts, "end": _outcome(case)}
+    facts = {"figures": _figures(known, symbols), "step breakdown, ms": parts, "end": _outcome(case)}
     facts |= {
         **_machine(case, reached, symbols),
         "error": _error(case),

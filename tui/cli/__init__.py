@@ -40,9 +40,9 @@ class LazyGroup(click.Group):
         words = args[1:] if args[0] == "open" else args
         if {"-h", "--help"} & set(words[1:]) and not os.path.lexists(words[0]):
             from benchtui.sessions.sweep.toml_reader import preset_names  # imported on use, like any command
-            from benchtui.tui.cli.watch import unknown_word
+            from benchtui.tui.cli.watch import recorded_session, unknown_word
 
-            if words[0] not in preset_names():
+            if words[0] not in preset_names() and recorded_session(words[0]) is None:
                 raise click.UsageError(unknown_word(words[0]))
         return "open", self.get_command(ctx, "open"), words
 
@@ -109,8 +109,8 @@ def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
     """Find the fastest way to run a transformer model on this machine, with error bars.
 
     `benchtui SWEEP` runs a sweep (a TOML or YAML file, or the name of a preset) and shows it live.
-    `benchtui SESSION` opens a recorded session, whatever its file is called. Without either, the app opens the
-    sweep editor.
+    `benchtui SESSION` opens a recorded session: a file, a name in the library, or `latest`. Without either, the app
+    opens the sweep editor.
     """
     appearance = {"theme": theme, "ascii_only": ascii_only}
     context.default_map = dict.fromkeys(("open", "attach"), appearance)

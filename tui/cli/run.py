@@ -133,7 +133,7 @@ def plan(sweep: str, overrides: tuple[str, ...], as_json: bool) -> None:
     """Show what a sweep would measure, without starting it.
 
     Lists every case with its predicted time in seconds and peak memory, based on earlier sessions on this
-    machine. Values marked with ? are guesses.
+    machine. Values marked with ? are rough estimates.
     """
     loaded = load_sweep(sweep, overrides)
     estimator = history.load_history(paths.entries(), loaded, platform.node())

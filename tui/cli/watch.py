@@ -235,6 +235,9 @@ def _load(sweep: str, overrides: tuple[str, ...]) -> Sweep:
         if tool := file_kinds.tool_of(Path(sweep)):
             hint = f"convert them to a session: benchtui import {sweep}"
             raise BenchtuiError(f"{sweep}: results of {tool}; {hint}") from None
+        if Path(sweep).suffix == ".json" and os.path.lexists(sweep):
+            known = "neither a session nor results of a tool that benchtui imports"
+            raise BenchtuiError(f"{sweep}: {known}; sweeps are TOML or YAML") from None
         if not os.path.lexists(sweep) and os.sep not in sweep:
             raise BenchtuiError(unknown_word(sweep)) from None
         raise
@@ -244,12 +247,25 @@ def unknown_word(word: str) -> str:
     """Describe a word that is neither a command, a preset nor a file, and suggest the closest known name."""
     from benchtui.sessions.sweep.toml_reader import preset_names  # no recorded session needs it
 
-    sessions = [entry.path.stem for entry in paths.entries()]
-    if word in sessions:
-        return f"{word}: a recorded session; open it: benchtui replay {word}, or benchtui {paths.resolve(word)}"
-    hint = nearest(word, [*COMMANDS, *preset_names(), *sessions])
+    hint = nearest(word, [*COMMANDS, *preset_names(), *(entry.path.stem for entry in paths.entries())])
     presets = ", ".join(preset_names())
     return f"{word}: no such file, preset or command{hint}; presets: {presets}; commands: benchtui --help"
+
+
+def recorded_session(word: str) -> Path | None:
+    """Return the session that a word names: a file, a whole name in the library, or ``latest``, but no preset.
+
+    Raises:
+        BenchtuiError: If several sessions have this name, or if there is no latest one.
+    """
+    from benchtui.sessions.sweep.toml_reader import preset_names  # no file of events needs it
+
+    if file_kinds.holds_events(Path(word)):
+        return Path(word)
+    if os.path.lexists(word) or os.sep in word or word in preset_names():
+        return None
+    names = {entry.path.stem for entry in paths.entries()}
+    return paths.resolve(word, whole=True) if word in (*names, paths.LATEST) else None
 
 
 @click.command("open", hidden=True)
@@ -266,11 +282,11 @@ def open_app(
     ascii_only: bool,
 ) -> None:
     """Run a sweep and show it live, or open a recorded session."""
-    if sweep and file_kinds.holds_events(Path(sweep)):
+    if sweep and (path := recorded_session(sweep)):
         if overrides or session_path:
             raise click.UsageError(f"{sweep} is a recorded session; --set and -o need a sweep")
         require_terminal()
-        show(client.find(Path(sweep)), Path(sweep), theme=theme, ascii_only=ascii_only)
+        show(client.find(path), path, theme=theme, ascii_only=ascii_only)
         return
     loaded = _load(sweep, overrides) if sweep else None
     require_terminal()

@@ -178,8 +178,8 @@ def basis_text(totals: Totals) -> str:
     if totals.guessed == 0:
         return learned
     if totals.sessions == 0:
-        return "? is a guess: nothing similar was measured here"
-    return f"{learned}; {totals.guessed:,} guessed (?)"
+        return "? = rough estimate (nothing similar measured here)"
+    return f"{learned}; {totals.guessed:,} rough (?)"
 
 
 def time_cell(prediction: Prediction | None, symbols: Symbols) -> str:

@@ -21,8 +21,8 @@ def editor_help(symbols: Symbols) -> Sequence[Section]:
         (f"{symbols.about}12.3", "estimated from cases with other options in earlier sessions"),
         (
             "12.3?",
-            "a guess: 2 operations per parameter and token (6 in training) at 100e9 per second on cpu and "
-            "10e12 on cuda; memory of only weights and libraries",
+            "a rough estimate: 2 operations per parameter and token (6 in training) at 100e9 per second on cpu "
+            "and 10e12 on cuda; memory of only weights and libraries",
         ),
     )
     return (("Values", values), ("Signs", signs))

@@ -86,6 +86,7 @@ class Editor(PanelScreen[None]):
     Editor.-narrow #panes { layout: vertical; }
     Editor.-narrow #sweep { width: 100%; height: 1fr; }
     Editor.-narrow #plan { width: 100%; height: 40%; }
+    Editor.-narrow.-in-cases #plan { height: 70%; }
     Editor.-short #totals { height: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = KEYS
@@ -315,6 +316,7 @@ class Editor(PanelScreen[None]):
         if not self.is_current:
             return
         state = self.state
+        self.set_class(state.in_cases, "-in-cases")
         with self.app.batch_update():
             self.query_one(TitleBar).show_draft(state.draft)
             for name, title, focused in (

@@ -236,7 +236,7 @@ LABELS: dict[Typing, str] = {"path": "save as: ", "find": "find an entry: "}
 BASES = {
     "measured": "measured in an earlier session on this machine",
     "near": "estimated from cases with other options in earlier sessions on this machine",
-    "guess": "guessed, because nothing similar was measured on this machine yet",
+    "guess": "roughly estimated, because nothing similar was measured on this machine yet",
 }
 MAX_INLINE_LENGTH = 40
 """Length above which a value is repeated in the hint line, since its row may truncate it."""

@@ -142,7 +142,7 @@ class ReplayMonitor(Monitor):
         """Open a prompt for a moment to seek to."""
         show_prompt(
             self,
-            TextPrompt("Go to a time, a percentage or a case: 90, 1:30, 50%, case 3", submitted=self._go_to),
+            TextPrompt("Jump to a time, percentage or case: 90, 1:30, 50%, case 3", submitted=self._go_to),
         )
 
     def action_back(self) -> None:

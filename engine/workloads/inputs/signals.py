@@ -8,6 +8,7 @@ import numpy
 import torch
 from numpy.typing import NDArray
 from transformers import AutoFeatureExtractor, AutoImageProcessor
+from transformers.utils import IMAGE_PROCESSOR_NAME, PROCESSOR_NAME
 
 from benchtui.engine.devices.base import Lap
 from benchtui.engine.models import loading
@@ -23,6 +24,7 @@ RAW_SIZE = (480, 640)
 USUAL_SIZE = 224
 """Height and width of an image if the configuration has no size."""
 CHANNELS = 3
+_PROCESSOR_FILES = (IMAGE_PROCESSOR_NAME, PROCESSOR_NAME)
 
 Samples = NDArray[Any]
 Process = Callable[[list[Samples]], dict[str, torch.Tensor]]
@@ -129,8 +131,9 @@ def _image_processor(location: loading.ModelLocation) -> tuple[Any, str]:
         return None, "neither Pillow nor torchvision is installed"
     try:
         return loading.load("image processor", location, AutoImageProcessor.from_pretrained), ""
-    except BenchtuiError:
-        return None, "the model has no image processor"
+    except BenchtuiError as error:
+        files = (loading.optional_file(location, name) for name in _PROCESSOR_FILES)
+        return None, str(error) if any(files) else "the model has no image processor"
 
 
 def _image_shape(config: Any) -> tuple[int, int, int]:  # noqa: ANN401  (a configuration of transformers)

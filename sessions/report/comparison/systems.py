@@ -7,6 +7,7 @@ from benchtui.sessions.report.comparison.naming import lettered, several
 from benchtui.sessions.report.overview.short_facts import facts_elsewhere
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import UNKNOWN, custom_task
+from benchtui.sessions.sweep.options import value_text
 from benchtui.sessions.text.formatting import listed
 from benchtui.sessions.text.tables import Table
 
@@ -105,10 +106,9 @@ def pairing(against: PairwiseComparison) -> str:
 
 
 def _one(against: PairwiseComparison, option: str) -> str:
-    def value(session: Session) -> object:
-        return getattr(
-            session.start.sweep if option in ("model", "weights") else session.cases[0].config, option
-        )
+    def value(session: Session) -> str:
+        owner = session.start.sweep if option in ("model", "weights") else session.cases[0].config
+        return value_text(getattr(owner, option))
 
     old, new = value(against.base.session), value(against.new.session)
     return f"A is {old}, {against.new_letter} is {new}"

@@ -203,7 +203,7 @@ def _contradicts(word: str, each: Effect) -> bool:
 _ADVICE: dict[str, str] = {
     Verdict.FASTER: "use it",
     Verdict.SLOWER: "leave it",
-    Verdict.SAME: "no difference",
+    Verdict.SAME: "same",
     Verdict.UNSURE: "not established",
 }
 """Advice by verdict, if all pairs agree."""

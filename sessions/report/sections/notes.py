@@ -196,7 +196,7 @@ def _uneven(results: Sequence[Result], varying: Collection[str]) -> list[Finding
     rated = any(each.metrics.samples_per_s for each in found)
     included = "; throughput includes them" if rated else ""
     text = f"a few slow steps dominate {_cases(found, varying)} (mean over {UNEVEN} × the median){included}."
-    return [Finding("Uneven steps", text)]
+    return [Finding("Slow outliers", text)]
 
 
 def _doubt(known: bool | None, where: str) -> Finding:

@@ -61,7 +61,7 @@ def _describe(each: Anomaly) -> str:
 
 def _certainty(each: Anomaly) -> str | None:
     if each.kind == "no effect":
-        return "not read back"
+        return "not verified"
     if each.kind in COUNTED:
         return "counted"
     if each.bounds is None:

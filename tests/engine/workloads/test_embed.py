@@ -9,6 +9,7 @@ import torch
 
 from benchtui.engine.models.loading import ModelLocation
 from benchtui.engine.workloads.embed import POOLING_FILE, pool, stated_pooling
+from benchtui.sessions.errors import BenchtuiError
 
 HIDDEN = torch.arange(24.0).reshape(2, 4, 3)
 MASK = torch.tensor([[1, 1, 0, 0], [1, 1, 1, 1]])
@@ -64,14 +65,40 @@ def test_padding_is_not_pooled(pooling: str, mask: torch.Tensor | None, first: t
         ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, "cls"),
         ({"pooling_mode_lasttoken": True}, "last"),
         ({"pooling_mode_mean_tokens": True}, "mean"),
-        (["no table"], "mean"),
+        ({"pooling_mode_max_tokens": False}, "mean"),
     ],
 )
 def test_pooling_that_a_model_states_is_used(tmp_path: Path, stated: object, pooling: str) -> None:
-    path = tmp_path / POOLING_FILE
+    assert stated_pooling(stating(tmp_path, json.dumps(stated))) == pooling
+
+
+def test_pooling_is_the_mean_if_a_model_states_none(tmp_path: Path) -> None:
+    assert stated_pooling(ModelLocation("m", str(tmp_path), "folder")) == "mean"
+
+
+@pytest.mark.parametrize(
+    ("stated", "objection"),
+    [
+        ("{", "can't be read"),
+        ('["no table"]', "not a JSON object"),
+        ('{"pooling_mode_max_tokens": true}', "m declares pooling_mode_max_tokens, not supported"),
+        (
+            '{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": true}',
+            "pooling_mode_cls_token and pooling_mode_mean_tokens, not supported; set pooling",
+        ),
+    ],
+)
+def test_pooling_that_cannot_be_applied_is_not_replaced(tmp_path: Path, stated: str, objection: str) -> None:
+    with pytest.raises(BenchtuiError, match=objection):
+        stated_pooling(stating(tmp_path, stated))
+
+
+def stating(folder: Path, text: str) -> ModelLocation:
+    """A model whose file of pooling has this text."""
+    path = folder / POOLING_FILE
     path.parent.mkdir()
-    path.write_text(json.dumps(stated))
-    assert stated_pooling(ModelLocation("m", str(tmp_path), "folder")) == pooling
+    path.write_text(text)
+    return ModelLocation("m", str(folder), "folder")
 
 
 def test_stated_pooling_is_read_back_unless_another_is_requested(

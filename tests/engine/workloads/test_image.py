@@ -49,6 +49,14 @@ def test_without_image_processor_inputs_have_the_size_of_the_configuration(
     workload.step(lambda part: None)
 
 
+def test_image_processor_that_cannot_be_loaded_is_told_from_none(
+    made: Callable[..., Any], tiny_vit: Path
+) -> None:
+    (tiny_vit / "preprocessor_config.json").write_text("{")
+    (mark,) = [mark for mark in made("image", tiny_vit).marks if "processed" in mark]
+    assert "can't load the image processor from the folder" in mark
+
+
 def test_samples_wrap_around_and_start_again(made: Callable[..., Any], tiny_vit: Path) -> None:
     batches = made("image", tiny_vit, "batch_size=12")._batches
     first, second = (batches.draw(lambda part: None).inputs["pixel_values"] for _ in range(2))

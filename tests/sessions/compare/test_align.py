@@ -7,6 +7,7 @@ from benchtui.sessions.compare.align import ComparedSession, PairwiseComparison,
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks, Runtime
 from benchtui.sessions.report.compare_columns import own_marks
+from benchtui.sessions.report.comparison import systems
 from benchtui.sessions.report.comparison.interpretation import interpretation
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.stats.verdicts import Doubt, Verdict
@@ -73,6 +74,18 @@ def test_sessions_on_two_devices_are_aligned_ignoring_the_device(bench: Any) -> 
     )
     assert found.ignored == ("device",)
     assert verdicts(found) == ["FASTER", "FASTER"]
+
+
+def test_default_of_an_ignored_option_has_a_name(bench: Any) -> None:
+    sides = [
+        ComparedSession.of(f"{threads}", bench.session(bench.case(8, 10.0, threads=threads)))
+        for threads in (1, 0)
+    ]
+    found = compare_sessions(sides)
+    assert found.against[0].ignored == ("threads",)
+    (difference,) = [each for each in found.differences if each.what == "threads"]
+    assert difference.values == ("1", "default")
+    assert systems.pairing(found.against[0]) == "Cases are paired ignoring threads: A is 1, B is default."
 
 
 def test_only_options_constant_within_each_session_are_ignored(bench: Any) -> None:

@@ -63,7 +63,7 @@ def test_autocast_with_memory_and_times_of_fp32_was_probably_not_applied(bench: 
         "same peak memory as fp32 and times within 0.30 % at batch sizes 8 and 16: autocast was probably not"
         " applied"
     )
-    assert sure == "not read back"
+    assert sure == "not verified"
     (found,) = anomalies(measured(session), ())
     assert found.share == pytest.approx(1 - 1 / 1.003)
     throughput = lead(document, "Maximum throughput")

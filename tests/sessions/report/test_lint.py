@@ -111,7 +111,7 @@ def parse_tables(text: str) -> list[list[list[str]]]:
 
 
 def word_problems(text: str) -> list[str]:
-    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL).replace("when it was measured isn't known", "")
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     found = [phrase for phrase in PHRASES if re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", prose)]
     return found + [match[0] for pattern in PATTERNS for match in re.finditer(pattern, prose)]
 

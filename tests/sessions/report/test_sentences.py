@@ -427,7 +427,7 @@ def test_checker_rejects_same_for_an_unsure_option(bench: Any, monkeypatch: pyte
     session = bench.session(bench.case(1, 10.0), bench.case(1, 10.3, compile="default", effective=COMPILED))
     assert objections_to(session) == []
     monkeypatch.setitem(option_effects._ADVICE, Verdict.UNSURE, option_effects._ADVICE[Verdict.SAME])
-    (found,) = objections_to_report_with(session, "| 1 unsure | no difference |")
+    (found,) = objections_to_report_with(session, "| 1 unsure | same |")
     assert "that needs all to be same" in found
 
 

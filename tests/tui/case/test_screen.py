@@ -64,7 +64,7 @@ async def test_summary_shows_requested_and_actual_options(story: Any, engine: An
         rows = {row.split()[0]: row for row in seen.panel("page") if row.strip()}
         assert "✗ weights float16" in rows["precision"] and "not applied" in rows["precision"]
         assert "✓ not compiled" in rows["compile"]
-        assert "– not read back" in rows["padding"]
+        assert "– not verified" in rows["padding"]
         assert "120, 1 sample each" in rows["steps"]
 
 

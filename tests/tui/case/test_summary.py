@@ -57,7 +57,7 @@ def section(title: str, config: Config, *peaks: Peaks, **end: Any) -> list[str]:
     [
         ("dynamic", {}, []),
         ("dynamic", {"cache": "dynamic"}, ["cache dynamic ✓ dynamic"]),
-        ("static", {}, ["cache static – not read back"]),
+        ("static", {}, ["cache static – not verified"]),
         ("static", {"cache": "dynamic"}, ["cache static ✗ dynamic not applied"]),
     ],
 )

@@ -31,7 +31,7 @@ def test_questions_are_printed_with_what_decides_them(session: Path) -> None:
         "  cuda:0 fp32 compile=off bs=2 seq=128 against cuda:0 fp32 compile=off bs=1 seq=128: 1.006 ×, but"
     )
     assert answer == "    open: the verdict; decided by 5 rounds"
-    assert last == "to decide them: 2 cases in 5 rounds of 20 steps, and the baseline once more"
+    assert last == "to decide them: 2 cases in 5 rounds of 20 steps, and the baseline again"
 
 
 def test_sweep_is_written_once_and_can_be_planned(session: Path, tmp_path: Path) -> None:

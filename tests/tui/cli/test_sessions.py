@@ -167,6 +167,25 @@ def test_session_is_opened_whatever_its_file_is_called(
     assert "is a recorded session" in str(run(str(file), "--set", "batch_size=1").exception)
 
 
+def test_session_of_the_library_is_opened_by_its_name(recorded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "require_terminal", lambda: None)
+    assert "no session in" in str(run("latest").exception)
+    recorded()
+    shown: list[Any] = []
+    monkeypatch.setattr(watch, "show", lambda engine, path, **options: shown.append(path.stem))
+    for word in ("old", "latest", "new"):
+        assert run(word).exception is None
+    assert shown == ["old", paths.resolve("latest").stem, "new"]
+    assert "--theme" in run("old", "--help").output
+    assert "no such file, preset or command" in str(run("ol").exception)
+
+
+def test_json_that_is_no_session_is_told_from_a_sweep(home: Path) -> None:
+    file = home / "other.json"
+    file.write_text('{"a": 1}')
+    assert f"{file}: neither a session nor results" in str(run(str(file)).exception)
+
+
 def test_results_of_another_tool_are_imported_into_the_library(home: Path) -> None:
     source = str(FIXTURES / "optimum-benchmark.json")
     assert f"benchtui import {source}" in str(run(source).exception)

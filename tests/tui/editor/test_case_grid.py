@@ -49,7 +49,7 @@ def test_repeated_baseline_adds_its_time_to_the_total() -> None:
 def test_totals_text_includes_the_basis_of_the_predictions() -> None:
     text = totals_text(totals(sweep(exclude=(Exclusion(batch_size=4),))), sweep(), UNICODE)
     assert text.startswith("6 of 12 cases · 4 off · 2 skipped · ≈ ")
-    assert basis_text(totals(sweep())) == "? is a guess: nothing similar was measured here"
+    assert basis_text(totals(sweep())) == "? = rough estimate (nothing similar measured here)"
     own = sweep(task="mine.py:step")
     assert totals_text(totals(own), own, ASCII).endswith("- time unknown")
     assert basis_text(totals(own)) == ""

@@ -276,7 +276,7 @@ async def test_selected_case_shows_the_basis_of_its_predictions(opened: Any) -> 
     async with opened() as seen:
         await go_to(seen, "precision")
         await seen.press("right", "space", "tab")
-        assert "time and memory guessed" in hint(seen)
+        assert "time and memory roughly estimated" in hint(seen)
         await seen.press("pagedown")
         assert "skipped: tf32 is a mode of NVIDIA tensor cores" in hint(seen)
 
@@ -316,7 +316,7 @@ async def test_predictions_are_learned_from_earlier_sessions(
 
 async def test_unreadable_library_leaves_guessed_predictions(app_context: AppContext, opened: Any) -> None:
     async with opened(app_context=replace(app_context, recorded=failing_library)) as seen:
-        await until(seen, lambda: "? is a guess" in seen.panel("totals")[1])
+        await until(seen, lambda: "? = rough estimate" in seen.panel("totals")[1])
 
 
 def failing_library() -> list[Any]:
@@ -501,7 +501,7 @@ async def test_help_lists_every_key(opened: Any) -> None:
         text = seen.text
         await seen.press("G")
         text += seen.text
-        assert all(word in text for word in ("Toggle all similar cases", "[[exclude]]", "a guess"))
+        assert all(word in text for word in ("Toggle all similar cases", "[[exclude]]", "a rough estimate"))
         await seen.press("escape")
         assert isinstance(seen.app.screen, Editor)
 

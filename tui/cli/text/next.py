@@ -110,7 +110,7 @@ def sweep_text(sweep: Sweep) -> str:
     """Describe a sweep: its cases, rounds and steps."""
     rules = sweep.measure
     rounds = count(rules.rounds, "round")
-    again = ", and the baseline once more" if rules.aa else ""
+    again = ", and the baseline again" if rules.aa else ""
     return f"{count(_case_count(sweep), 'case')} in {rounds} of {count(rules.iterations, 'step')}{again}"
 
 

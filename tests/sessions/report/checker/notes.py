@@ -164,7 +164,7 @@ NOTES = {
     ),
     "Not verified": shapes((_check_unverified_counts, "{values:text}; whether it was applied isn't recorded.")),
     "Not applied": shapes((_check_unverified_counts, "{values:text}, though it was requested.")),
-    "Uneven steps": shapes(
+    "Slow outliers": shapes(
         (
             _check_uneven,
             f"a few slow steps dominate {_SUCH} (mean over 1.25 × the median)[; throughput includes them].",

@@ -24,7 +24,7 @@ NAMES = {name.replace("_", " "): name for name in (*OPTIONS, "batch_size")} | {
     "compiling": "compile",
     "KV cache": "cache",
 }
-ADVICE = {"use it": "faster", "leave it": "slower", "no difference": "same", "not established": "unsure"}
+ADVICE = {"use it": "faster", "leave it": "slower", "same": "same", "not established": "unsure"}
 ALWAYS_APPLIED = ("device", "machine", "batch_size")
 Pairs = list[tuple[Row, Row]]
 
