@@ -52,7 +52,7 @@ def values(value: object, where: str) -> tuple[str, ...]:
 
 def words(value: object, where: str, check: Callable[[str, str], str]) -> tuple[str, ...]:
     """Expand an axis of names; ``check(word, where)`` returns the normalized word, or raises."""
-    return _distinct(([check(_word(item, where), where)] for item in _items(value, where)), where)
+    return _distinct(([_checked_word(item, where, check)] for item in _items(value, where)), where)
 
 
 def one_of(
@@ -91,10 +91,11 @@ def _items(value: object, where: str) -> list[object]:
     return items
 
 
-def _word(item: object, where: str) -> str:
+def _checked_word(item: object, where: str, check: Callable[[str, str], str]) -> str:
+    word = check(str(item), where)  # first, since quotes don't help a value that isn't allowed
     if not isinstance(item, str):
         raise BenchtuiError(f"{where}: {quoted(item)} is not text; write it in quotes")
-    return item
+    return word
 
 
 def _any(item: object, where: str) -> Iterable[str]:

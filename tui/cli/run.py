@@ -9,6 +9,7 @@ from typing import Unpack
 
 import click
 
+from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates import history
@@ -95,7 +96,7 @@ def _follow(engine: "Engine", as_json: bool) -> Session:
     with RunProgress(session) as bar:
         for event in progress.follow(engine, session):
             if line := progress.progress_line(session, event):
-                bar.print(line)
+                bar.print(progress.stamped(session, line))
             if as_json and isinstance(event, CaseFinished):
                 print_json(progress.measured_case(session.cases[event.case], session))
             bar.update(event)
@@ -137,8 +138,9 @@ def plan(sweep: str, overrides: tuple[str, ...], as_json: bool) -> None:
     """
     loaded = load_sweep(sweep, overrides)
     estimator = history.load_history(paths.entries(), loaded, platform.node())
+    missing = client.find_cuda().missing_reason
     if as_json:
-        print_json(planned(loaded, estimator))
+        print_json(planned(loaded, estimator, missing))
         return
-    for line in plan_lines(loaded, estimator):
+    for line in plan_lines(loaded, estimator, missing):
         click.echo(printable(line))

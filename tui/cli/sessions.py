@@ -1,5 +1,6 @@
 """``benchtui sessions``: list, rename, annotate, delete and add sessions."""
 
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +33,10 @@ _json_option = json_option("Print name and path of the session as JSON.")
 @json_option("Print the list as JSON.")
 @click.pass_context
 def sessions(context: click.Context, as_json: bool) -> None:
-    """List recorded and running sessions; rename, annotate, delete or add one."""
+    """List recorded and running sessions; rename, annotate, delete or add one.
+
+    A narrow terminal leaves out columns: the host first, then the model, the best case and the date.
+    """
     if context.invoked_subcommand is None:
         _list(as_json)
 
@@ -110,7 +114,8 @@ def _list(as_json: bool) -> None:
     if as_json:
         print_json(rows)
     elif rows:
-        click.echo("\n".join(map(printable, _table(rows))))
+        room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        click.echo("\n".join(map(printable, _table(rows, room))))
         if any(row.left for row in rows):
             click.echo("run the cases left of a session: benchtui run --resume NAME", err=True)
     else:
@@ -164,23 +169,37 @@ def _row(entry: "SessionFile", summary: "Summary | None") -> SessionRow:
 
 _RIGHT = ("measured", "left", "best rate")
 _HEADER = ("name", "state", "created", "measured", "left", "best rate", "model", "host", "best case")
+_DISPENSABLE = ("host", "model", "best case", "created")
+"""Columns that are left out on a narrow terminal, in this order."""
 
 
-def _table(rows: Sequence[SessionRow]) -> list[str]:
-    """Format sessions as aligned columns with a header, and the notes at the ends of their lines."""
+def _table(rows: Sequence[SessionRow], room: int | None = None) -> list[str]:
+    """Format sessions as aligned columns with a header, and the notes at the ends of their lines.
+
+    Columns are left out until the lines without notes fit into ``room`` cells.
+    """
     cells = [_HEADER, *(_cells(row) for row in rows)]
-    widths = [max(cell_len(text) for text in column) for column in zip(*cells, strict=True)]
+    for title in _DISPENSABLE:
+        if room is None or sum(_widths(cells)) + 2 * (len(cells[0]) - 1) <= room:
+            break
+        place = cells[0].index(title)
+        cells = [(*line[:place], *line[place + 1 :]) for line in cells]
+    widths = _widths(cells)
     notes = ["", *(f"  note: {row.note}" if row.note else "" for row in rows)]
     return [
         "  ".join(
             f"{' ' * (width - cell_len(text))}{text}"
             if title in _RIGHT
             else text + " " * (width - cell_len(text))
-            for title, text, width in zip(_HEADER, line, widths, strict=True)
+            for title, text, width in zip(cells[0], line, widths, strict=True)
         ).rstrip()
         + note
         for line, note in zip(cells, notes, strict=True)
     ]
+
+
+def _widths(cells: Sequence[tuple[str, ...]]) -> list[int]:
+    return [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
 
 
 def _cells(row: SessionRow) -> tuple[str, ...]:

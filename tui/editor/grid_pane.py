@@ -15,7 +15,7 @@ from benchtui.sessions.sweep.exclusions import exclusion_of
 from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
-from benchtui.tui.drawing.styled_text import Line, Span, crop
+from benchtui.tui.drawing.styled_text import Line, Span, crop, justify
 from benchtui.tui.editor.case_grid import (
     CaseGrid,
     GridCase,
@@ -62,6 +62,9 @@ def matrix_lines(view: MatrixView, width: int, height: int, symbols: Symbols) ->
     widths = _widths(view.matrix.axes, width - MARK - TIME - MEMORY)
     last = min(view.top + height - 1, view.matrix.count)
     rows = [_row(view, index, widths, width, symbols) for index in range(view.top, last)]
+    for end, hidden in ((0, view.top), (-1, view.matrix.count - last)):
+        if hidden and rows:
+            rows[end] = justify(rows[end], [(f"{hidden:,} more", "muted")], width, symbols)
     return [_header(view, widths, width, symbols), *rows]
 
 

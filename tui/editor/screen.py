@@ -321,7 +321,7 @@ class Editor(PanelScreen[None]):
             self.query_one(TitleBar).show_draft(state.draft)
             for name, title, focused in (
                 ("sweep", "sweep", not state.in_cases),
-                ("plan", "cases", state.in_cases),
+                ("plan", "cases of the last valid sweep" if state.error else "cases", state.in_cases),
             ):
                 frame = self.query_one(f"#{name}", Frame)
                 frame.show_title([(title, "muted")])

@@ -111,7 +111,12 @@ def test_words_keep_their_order_and_are_kept_as_the_check_returns_them() -> None
 @pytest.mark.parametrize("value", [3, [3], ["a", None], [["a"]], {"a": 1}])
 def test_what_is_no_text_is_refused(value: object) -> None:
     with pytest.raises(BenchtuiError, match=r"^precision: .* is not text; write it in quotes$"):
-        words(value, "precision", one_of(["a"]))
+        words(value, "precision", lambda word, _: word)
+
+
+def test_number_that_no_quotes_would_allow_is_answered_with_what_is_allowed() -> None:
+    with pytest.raises(BenchtuiError, match=r"^precision: '3' is not recognized; allowed: a$"):
+        words(3, "precision", one_of(["a"]))
 
 
 def test_an_unknown_word_is_answered_with_the_nearest_and_the_known() -> None:

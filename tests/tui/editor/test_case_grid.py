@@ -1,9 +1,9 @@
 import pytest
 
 from benchtui.sessions.estimates.history import HistoryEstimator
-from benchtui.sessions.sweep import Axes, Exclusion, Measure, Sweep, cases, exclusion_matcher
+from benchtui.sessions.sweep import Axes, Config, Exclusion, Measure, Sweep, cases, exclusion_matcher
 from benchtui.themes.symbols import ASCII, UNICODE
-from benchtui.tui.cli.text.plan import plan_lines
+from benchtui.tui.cli.text.plan import plan_lines, planned
 from benchtui.tui.editor.case_grid import CaseGrid, Totals, basis_text, memory_cell, time_cell, totals_text
 from benchtui.tui.editor.grid_pane import MatrixView, matrix_lines
 
@@ -77,9 +77,32 @@ def test_options_are_shortened_with_an_ellipsis() -> None:
     assert "reduce…" in texts[3] and texts[0].split()[-2:] == ["memory", "MB"]
 
 
+def test_hidden_cases_are_counted() -> None:
+    matrix = CaseGrid(sweep(), HistoryEstimator())
+    lines = matrix_lines(MatrixView(matrix, 2, 3, "batch_size"), 80, 6, UNICODE)
+    texts = ["".join(text for text, _ in line) for line in lines]
+    assert [text.endswith(" more") for text in texts] == [False, True, False, False, False, True]
+    assert texts[1].endswith(" 2 more") and texts[-1].endswith(" 5 more")
+    whole = matrix_lines(MatrixView(matrix, 0, 0, "batch_size"), 80, 13, UNICODE)
+    assert not any(" more" in text for line in whole for text, _ in line)
+
+
 def test_plan_is_printed_in_lines() -> None:
     lines = list(plan_lines(sweep(exclude=(Exclusion(batch_size=4),)), HistoryEstimator()))
     assert len(lines) == 1 + 1 + 12 + 2
     assert lines[4].split() == ["3", "off", "cpu", "fp32", "compile=off", "bs=4", "seq=128"]
     assert "skipped" in lines[5] and "tensor cores" in lines[5]
     assert lines[-2].startswith("6 of 12 cases · 4 off · 2 skipped · ≈ ")
+
+
+def test_plan_names_the_cases_whose_device_is_missing() -> None:
+    def missing(config: Config) -> str:
+        return "no CUDA here: no driver" if config.device == "cuda:0" else ""
+
+    lines = list(plan_lines(sweep(), HistoryEstimator(), missing))
+    assert lines[-3].endswith(": no CUDA here: no driver") and "no device" in lines[-3]
+    assert "6 without a device" in lines[-2]
+    known = planned(sweep(), HistoryEstimator(), missing)
+    assert [case.status for case in known.cases] == ["on"] * 3 + ["skipped"] * 3 + ["missing"] * 6
+    assert known.cases[-1].reason == "no CUDA here: no driver" and known.cases[-1].seconds is None
+    assert known.to_measure == 3

@@ -79,9 +79,9 @@ class PlannedCaseJson(Record, frozen=True, kw_only=True):
     name: str
     config: Config
     status: Literal["on", "off", "skipped", "missing"]
-    """``off``: excluded by the sweep."""
+    """``off``: excluded by the sweep; ``missing``: its device isn't on this machine."""
     reason: str | None
-    """Why it is skipped."""
+    """Why it is skipped, or its device is missing."""
     seconds: float | None
     memory_mb: float | None
     time_basis: Basis | None

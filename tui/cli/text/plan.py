@@ -1,9 +1,9 @@
 """Sweep plan as plain text and JSON: cases with predicted time and memory, and totals."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from benchtui.sessions.estimates.history import HistoryEstimator
-from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep import Config, Sweep
 from benchtui.themes import symbols
 from benchtui.tui.cli.schema.records import PlanJson, PlannedCaseJson
 from benchtui.tui.drawing.format import clean
@@ -12,9 +12,11 @@ from benchtui.tui.editor.case_grid import CaseGrid, GridCase, basis_text, memory
 SIGNS = symbols.UNICODE
 
 
-def plan_lines(sweep: Sweep, estimator: HistoryEstimator) -> Iterator[str]:
-    """Yield a line per case, then the totals."""
-    matrix = CaseGrid(sweep, estimator)
+def plan_lines(
+    sweep: Sweep, estimator: HistoryEstimator, missing: Callable[[Config], str] | None = None
+) -> Iterator[str]:
+    """Yield a line per case, then the totals. ``missing`` returns why a case's device isn't on this machine."""
+    matrix = CaseGrid(sweep, estimator, missing)
     digits = len(f"{matrix.count:,}")
     yield clean(
         f"{sweep.name}: {sweep.task} of {sweep.model}, weights {sweep.weights}, dataset {sweep.dataset}"
@@ -28,9 +30,11 @@ def plan_lines(sweep: Sweep, estimator: HistoryEstimator) -> Iterator[str]:
         yield basis
 
 
-def planned(sweep: Sweep, estimator: HistoryEstimator) -> PlanJson:
-    """Return the plan as a JSON record."""
-    matrix = CaseGrid(sweep, estimator)
+def planned(
+    sweep: Sweep, estimator: HistoryEstimator, missing: Callable[[Config], str] | None = None
+) -> PlanJson:
+    """Return the plan as a JSON record. ``missing`` is as in ``plan_lines``."""
+    matrix = CaseGrid(sweep, estimator, missing)
     *_, totals = matrix.survey()
     return PlanJson(
         name=sweep.name,
@@ -65,8 +69,9 @@ def _planned_case(cell: GridCase) -> PlannedCaseJson:
 def _case(cell: GridCase) -> str:
     if cell.status == "off":
         return f"{'off':>10} {'':>11}  {cell.config.name}"
-    if cell.status == "skipped":
-        return f"{'skipped':>10} {'':>11}  {cell.config.name}: {cell.reason}"
+    if cell.status in ("skipped", "missing"):
+        word = "no device" if cell.status == "missing" else "skipped"
+        return f"{word:>10} {'':>11}  {cell.config.name}: {cell.reason}"
     figures = f"{time_cell(cell.prediction, SIGNS):>11}{memory_cell(cell.prediction, SIGNS):>12}"
     ran_out = ": ran out of memory in an earlier session" if cell.prediction and cell.prediction.ran_out else ""
     return f"{figures} {cell.config.name}{ran_out}"

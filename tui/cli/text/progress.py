@@ -115,7 +115,12 @@ def lines(
             continue
         pace.wait(session.now_s)
         for text in _texts(session, event, markers.all[seen:]):
-            yield f"{session.now_s:9.1f} s  {text}"
+            yield stamped(session, text)
+
+
+def stamped(session: Session, text: str) -> str:
+    """Put the session time before a line of progress."""
+    return f"{session.now_s:9.1f} s  {text}"
 
 
 def events(
