@@ -125,6 +125,8 @@ class BenchtuiApp(App[ExitReason]):
         self._editor: Editor | None = None
         self._preferences = app_context.preferences
         preferred = "terminal" if self.no_color else self._preferences.theme
+        if preferred is None and self.console.color_system == "standard":  # sixteen colors
+            preferred = "terminal"
         self._set_initial_theme(theme or (preferred if preferred in self._theme_names else themes.DEFAULT))
         self.set_keymap(self._preferences.keymap)
         keymap.set_user_map(self._preferences.keymap)

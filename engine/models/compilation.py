@@ -69,15 +69,17 @@ class CompileWatch:
         self._cold, self._unsteady = tuple(self._unsteady), []
         self._begin, self._seen = self._last, 0
 
-    def check(self, steps: int) -> None:
+    def check(self, steps: int) -> bool:
         """Check the counters after ``steps`` steps of the warm-up, or of the measured phase.
 
-        If one has changed, the compiler was active in the steps since the last check.
+        Return whether one has changed: the compiler was active in the steps since the last check.
         """
         now = self._counts()
-        if now != self._last:
+        active = now != self._last
+        if active:
             self._unsteady += range(self._seen, steps)
         self._last, self._seen = now, steps
+        return active
 
     def result(self) -> Compiling:
         """Return what the compiler has done so far."""

@@ -16,7 +16,7 @@ from benchtui.engine.job import REPORT_S, THROUGHPUT_BLOCK
 from benchtui.engine.models.compilation import CompileWatch
 from benchtui.engine.worker.environment import EnvironmentProbe
 from benchtui.engine.worker.stop_rule import StopRule
-from benchtui.engine.worker.warmup import warmed_up
+from benchtui.engine.worker.warmup import MOST_COLD, warmed_up
 from benchtui.engine.workloads.base import StepCounts, Workload
 from benchtui.sessions.events import Phase, Steps
 from benchtui.sessions.payloads import Compiling, Environment
@@ -100,14 +100,17 @@ def warm_up(
 ) -> str:
     """Run and record the warm-up steps. Return the reason why they ended."""
     times_ms: list[float] = []
+    cold: set[int] = set()
     missing_ms = 1000 * (rules.min_warmup_s or 0.0)
-    while (stop := warmed_up(times_ms, rules, missing_ms)) is None:
+    workload.begin_warmup()
+    while (stop := warmed_up(times_ms, rules, missing_ms, cold)) is None:
         (time,) = _steps(workload, device, record, 1)
-        if times_ms:  # the first step may compile, which leaves the device idle
+        compiled = (watch is not None and watch.check(record.added)) or not times_ms
+        if compiled and len(cold) < MOST_COLD:  # the device is idle while the host compiles
+            cold.add(len(times_ms))
+        else:
             missing_ms -= time.device_or_host_ms
         times_ms.append(time.wall_ms)
-        if watch:
-            watch.check(record.added)
     record.flush()
     return stop
 

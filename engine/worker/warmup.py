@@ -1,6 +1,6 @@
 """Warm-up rule: decides from the step times so far when the warm-up ends."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from statistics import fmean, quantiles
 
 from benchtui.sessions.sweep import Measure
@@ -10,17 +10,22 @@ WINDOW = 8
 MIN_STEPS = 3
 MAX_STEPS = 50
 MAX_MS = 15_000.0
-"""Maximum number of steps, and maximum time of all steps but the first, which may take longer to compile."""
+"""Maximum number of steps, and maximum time of all steps in which nothing is compiled."""
+MOST_COLD = 16
+"""Number of cold steps that count towards neither time. A case that always compiles must also end."""
 
 QUARTILES_WITHIN = 0.05
 MEAN_FALLS, MEAN_RISES = -0.5, 0.1
 """Allowed relative changes between the halves of a window (pyperf, _worker.py, test_calibrate_warmups)."""
 
 
-def warmed_up(times_ms: Sequence[float], rules: Measure, missing_ms: float = 0.0) -> str | None:
+def warmed_up(
+    times_ms: Sequence[float], rules: Measure, missing_ms: float = 0.0, cold: Set[int] = frozenset({0})
+) -> str | None:
     """Return the reason to end the warm-up after these steps, or None.
 
     ``missing_ms`` is the rest of the minimum time after the steps so far; it is 0 or less once that has passed.
+    ``cold`` has the steps in which something was compiled, counted from 0.
     """
     n = len(times_ms)
     if missing_ms > 0:
@@ -33,7 +38,7 @@ def warmed_up(times_ms: Sequence[float], rules: Measure, missing_ms: float = 0.0
         return f"stable over the last {WINDOW} of {n} steps"
     if n >= MAX_STEPS:
         return f"not stable after {n} steps, the maximum"
-    if sum(times_ms[1:]) >= MAX_MS:
+    if sum(time_ms for step, time_ms in enumerate(times_ms) if step not in cold) >= MAX_MS:
         return f"not stable after {n} steps and {MAX_MS / 1000:g} s, the maximum"
     return None
 

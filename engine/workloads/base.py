@@ -54,6 +54,10 @@ class Workload(Protocol):
         """Return the applied options. Called again after measuring, once it is known whether torch compiled."""
         ...
 
+    def begin_warmup(self) -> None:
+        """Prepare for the first warm-up step, so that the device isn't idle between warm-up and measuring."""
+        ...
+
     def begin_measuring(self) -> None:
         """Prepare for the first measured step. Every case measures the same batches, whatever its warm-up."""
         ...

@@ -110,6 +110,9 @@ class CustomTask:
         self.marks: tuple[str, ...] = (f"step of {sweep.task}",)
         self.effective = self.read_back()
 
+    def begin_warmup(self) -> None:
+        """Do nothing: there is nothing to prepare."""
+
     def begin_measuring(self) -> None:
         """Do nothing: the user's step chooses its own data."""
 

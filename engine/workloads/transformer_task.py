@@ -111,10 +111,14 @@ class NetworkTask:
             others=self._others(),
         )
 
-    def begin_measuring(self) -> None:
-        """Return to the first batch."""
+    def begin_warmup(self) -> None:
+        """Pin memory for a block of batches if the task copies through pinned memory."""
         if self._pins:
             self._fill_pinned_pool()
+            self._batches.rewind()
+
+    def begin_measuring(self) -> None:
+        """Return to the first batch."""
         self._batches.rewind()
 
     def end_measuring(self) -> None:

@@ -203,7 +203,7 @@ def when(start: SessionStarted) -> str:
     if start.source is None:
         return f"Measured on {format_date(start.created)}"
     if start.measured is None:
-        return f"Imported on {format_date(start.created)}; the date of measurement is unknown"
+        return f"Imported on {format_date(start.created)}; date of measurement not recorded"
     return f"Measured on {format_date(start.measured)}, imported on {format_date(start.created)}"
 
 

@@ -1,8 +1,9 @@
 """What compiling costs by benchtui's account over the same by hand: `python tests/benchmarks/cold_cost.py`.
 
-By hand: a plain script in a fresh process with empty caches takes the time of its first call of a compiled
-model, and takes off a steady one. Both are run in turns, pair by pair, each with one shape and then with
-another, which is recompiled; what counts is the ratio of each pair. The plain script knows no benchtui.
+By hand: a plain script in a fresh process with empty caches adds up the time of the calls of a compiled model
+in which torch compiled, beyond a steady one. Both are run in turns, pair by pair, with fixed lengths, compiled
+once, and with the lengths of the texts, for which torch compiles a second time. What counts is the ratio of
+each pair. The plain script knows no benchtui.
 """
 
 import json
@@ -14,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -29,28 +31,49 @@ STEPS = 10
 SCRIPT = """
 import itertools, json, statistics, sys, time
 import torch
+from torch._dynamo.utils import counters
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
-folder, sample, batch, length, steps = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
+folder, sample, padding = sys.argv[1:4]
+batch, length, warmup, steps = map(int, sys.argv[4:])
 model = AutoModelForSequenceClassification.from_config(AutoConfig.from_pretrained(folder)).eval()
 tokenizer = AutoTokenizer.from_pretrained(folder)
 texts = itertools.cycle([json.loads(line)["text"] for line in open(sample, encoding="utf-8")])
 compiled = torch.compile(model)
-times = []
+times, cold = [], []
 with torch.inference_mode():
-    for _ in range(1 + steps):
+    for step in range(warmup + steps):
+        graphs = counters["stats"]["unique_graphs"]
         texts_of_step = list(itertools.islice(texts, batch))
         begin = time.perf_counter()
         inputs = tokenizer(
-            texts_of_step, truncation=True, padding="max_length", max_length=length, return_tensors="pt"
+            texts_of_step, truncation=True, padding=padding, max_length=length, return_tensors="pt"
         )
         compiled(**inputs).logits.cpu()
         times.append((time.perf_counter() - begin) * 1000)
-print(times[0] - statistics.median(times[1:]))
+        if counters["stats"]["unique_graphs"] != graphs:
+            cold.append(times[-1])
+steady = statistics.median(times[warmup:])
+print(len(cold), sum(time - steady for time in cold))
 """
 
-Shape = tuple[int, int]
-"""Batch size and sequence length."""
+
+class Shape(NamedTuple):
+    """Sizes of the batches."""
+
+    batch: int
+    length: int
+    padding: str
+    """As in a sweep."""
+    compiled: int
+    """How often torch compiles."""
+    warmup: int
+
+    def __str__(self) -> str:
+        return f"batch {self.batch} length {self.length:3} padding {self.padding:7} compiled {self.compiled}x"
+
+
+SHAPES = (Shape(4, 64, "max", 1, 1), Shape(2, 96, "max", 1, 1), Shape(1, 96, "longest", 2, 4))
 
 
 def model_folder(folder: Path, full: bool) -> Path:
@@ -65,7 +88,9 @@ def model_folder(folder: Path, full: bool) -> Path:
 def plain_ms(model: Path, shape: Shape) -> float:
     """Cold cost in a plain script, in milliseconds."""
     with tempfile.TemporaryDirectory() as caches:
-        arguments = (model, ENGINE / "workloads" / "inputs" / "data" / "sample.jsonl", *shape, STEPS)
+        padding = "max_length" if shape.padding == "max" else shape.padding
+        sample = ENGINE / "workloads" / "inputs" / "data" / "sample.jsonl"
+        arguments = (model, sample, padding, shape.batch, shape.length, shape.warmup, STEPS)
         done = subprocess.run(
             [sys.executable, "-c", SCRIPT, *map(str, arguments)],
             capture_output=True,
@@ -73,7 +98,10 @@ def plain_ms(model: Path, shape: Shape) -> float:
             check=True,
             env=os.environ | {"TORCHINDUCTOR_CACHE_DIR": caches, "TRITON_CACHE_DIR": caches},
         )
-    return float(done.stdout)
+    compiled, cost_ms = done.stdout.split()
+    if int(compiled) != shape.compiled:
+        raise click.ClickException(f"compiled {compiled} times by hand, not {shape.compiled}")
+    return float(cost_ms)
 
 
 def benchtui_ms(model: Path, shape: Shape) -> float:
@@ -82,12 +110,16 @@ def benchtui_ms(model: Path, shape: Shape) -> float:
         sweep, session = Path(folder) / "sweep.toml", Path(folder) / "session.json"
         sweep.write_text(
             f'model = "{model}"\nweights = "random"\n'
-            f'[axes]\ncompile = "default"\nbatch_size = {shape[0]}\nsequence_length = {shape[1]}\n'
-            f"[measure]\nwarmup = 1\niterations = {STEPS}\npeaks = false\n"
+            f'[axes]\ncompile = "default"\nbatch_size = {shape.batch}\nsequence_length = {shape.length}\n'
+            f'padding = "{shape.padding}"\n'
+            f"[measure]\nwarmup = {shape.warmup}\niterations = {STEPS}\npeaks = false\n"
         )
         command = [str(BIN / "benchtui"), "run", str(sweep), "-o", str(session)]
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-        found = metrics(Session.load(session).cases[0])
+        case = Session.load(session).cases[0]
+        compiling, found = case.ends[0].compiling, metrics(case)
+    if compiling is None or len(compiling.cold) != shape.compiled:
+        raise click.ClickException(f"not compiled in {shape.compiled} warm-up steps: {compiling}")
     if found is None or found.cold_cost_ms is None:
         raise click.ClickException("benchtui reports no cold cost")
     return found.cold_cost_ms
@@ -98,24 +130,23 @@ def benchtui_ms(model: Path, shape: Shape) -> float:
 @click.option("--full", is_flag=True, help="DistilBERT as it is, in place of one of two narrow layers.")
 def main(pairs: int, full: bool) -> None:
     """Print the cold cost of compiling, benchtui's over that by hand, pair by pair."""
-    shapes: tuple[Shape, ...] = ((4, 64), (2, 96))
-    ratios: dict[Shape, list[float]] = {shape: [] for shape in shapes}
+    ratios: dict[Shape, list[float]] = {shape: [] for shape in SHAPES}
     with tempfile.TemporaryDirectory() as folder:
         model = model_folder(Path(folder), full)
         for pair in range(pairs):
             runs: list[Callable[[Path, Shape], float]] = [plain_ms, benchtui_ms]
-            for shape in shapes:
+            for shape in SHAPES:
                 cost_ms = {run: run(model, shape) for run in (reversed(runs) if pair % 2 else runs)}
                 ratios[shape].append(cost_ms[benchtui_ms] / cost_ms[plain_ms])
                 print(
-                    f"batch {shape[0]} length {shape[1]:3}  pair {pair + 1}/{pairs}"
+                    f"{shape}  pair {pair + 1}/{pairs}"
                     f"  benchtui {cost_ms[benchtui_ms]:9.1f} ms  by hand {cost_ms[plain_ms]:9.1f} ms"
                     f"  ratio {ratios[shape][-1]:.3f}",
                     flush=True,
                 )
     for shape, found in ratios.items():
         print(
-            f"batch {shape[0]} length {shape[1]:3}  ratio: median {statistics.median(found):.3f},"
+            f"{shape}  ratio: median {statistics.median(found):.3f},"
             f" least {min(found):.3f}, most {max(found):.3f}, {pairs} pairs"
         )
 

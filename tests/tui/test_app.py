@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 from rich.segment import Segment
 from rich.style import Style
+from textual import constants
 from textual.color import Color
 
 from benchtui import themes
@@ -29,6 +30,15 @@ async def test_a_view_without_a_session_shows_how_to_open_one(opened: Any, key: 
     async with opened() as seen:
         await seen.press(key)
         assert "no session is open" in seen.text
+
+
+@pytest.mark.parametrize(("colors", "theme"), [("standard", "terminal"), ("256", "benchtui-dark")])
+async def test_terminal_with_sixteen_colors_starts_with_its_own(
+    opened: Any, monkeypatch: pytest.MonkeyPatch, colors: str, theme: str
+) -> None:
+    monkeypatch.setattr(constants, "COLOR_SYSTEM", colors)
+    async with opened() as seen:
+        assert seen.app.theme == theme
 
 
 async def test_views_keep_their_state(story: Any, engine: Any, opened: Any) -> None:

@@ -109,8 +109,8 @@ def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
     """Find the fastest way to run a transformer model on this machine, with error bars.
 
     `benchtui SWEEP` runs a sweep (a TOML or YAML file, or the name of a preset) and shows it live.
-    `benchtui SESSION` opens a recorded session: a file, a name in the library, or `latest`. Without either, the app
-    opens the sweep editor.
+    `benchtui SESSION` opens a recorded session: a file, a name in the library, or `latest`. Without either, the
+    app opens the sweep editor.
     """
     appearance = {"theme": theme, "ascii_only": ascii_only}
     context.default_map = dict.fromkeys(("open", "attach"), appearance)

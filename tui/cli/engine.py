@@ -1,6 +1,7 @@
 """``benchtui stop``, ``pause`` and ``continue``: control a running sweep."""
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -74,6 +75,17 @@ def resumed_engine(session: str, retry_failed: bool, anyway: bool) -> "Engine | 
         return None
 
 
+def session_to_watch(session: str) -> Path:
+    """Resolve a session as ``paths.resolve`` does; a beginning stands for the running session that has it."""
+    running = [engine.path for engine in client.running() if engine.path.stem.startswith(session)]
+    try:
+        return paths.resolve(session, whole=len(running) == 1)
+    except BenchtuiError:
+        if len(running) != 1:
+            raise
+        return running[0]
+
+
 def _print_state(
     engine: "Engine", state: Literal["stopped", "paused", "running"], text: str, as_json: bool
 ) -> None:
@@ -88,7 +100,7 @@ def _select_engine(session: str | None) -> "Engine":
     running = client.running()
     names = ", ".join(str(engine.path) for engine in running) or "none"
     if session:
-        path = paths.resolve(session).absolute()
+        path = session_to_watch(session).absolute()
         found = next((engine for engine in running if engine.path == path), None)
         if found is None:
             raise BenchtuiError(f"{path}: not a running sweep; running: {names}")

@@ -19,6 +19,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.ranges import nearest
 from benchtui.tui.cli.commands import COMMANDS
+from benchtui.tui.cli.engine import session_to_watch
 from benchtui.tui.cli.exit_status import FAILED, USAGE, exit_status_of, fail
 from benchtui.tui.cli.options import (
     AppearanceOptions,
@@ -157,7 +158,7 @@ def attach(
     check_plain(as_lines, judging)
     if not as_lines:
         require_terminal()
-    path = paths.resolve(session) if session else None
+    path = session_to_watch(session) if session else None
     engine = client.find(path) if path else next(iter(client.running()), None)
     path = path or (engine.path if engine else None)
     if path is None:

@@ -31,6 +31,7 @@ def run() -> Iterator[Run]:
         workload: Any = SimpleNamespace(
             step=lambda lap: call(torch.ones(1, next(widths))),
             count=lambda done: StepCounts(),
+            begin_warmup=lambda: None,
             begin_measuring=lambda: None,
         )
         events: list[Steps] = []

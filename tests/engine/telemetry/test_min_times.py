@@ -38,7 +38,10 @@ sampler = Sampler(nvml, clock=clock, emit=readings.add)
 readings.flush = sampler.flush
 sampler.start()
 rules = parse_sweep('model = "m"', "f").measure.for_device("cuda:0")
-work = SimpleNamespace(step=None, count=lambda done: StepCounts(), begin_measuring=lambda: None)
+nothing = lambda: None
+work = SimpleNamespace(
+    step=None, count=lambda done: StepCounts(), begin_warmup=nothing, begin_measuring=nothing
+)
 record = lambda phase: Recorder(0, phase, lambda event: None, clock)
 warmup_begin_s = clock()
 warmup_stop = warm_up(work, Device(), rules, record("warmup"))

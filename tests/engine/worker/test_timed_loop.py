@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
@@ -36,7 +36,10 @@ class Device:
 @pytest.fixture
 def workload() -> Any:
     return SimpleNamespace(
-        step=lambda lap: 7, count=lambda done: StepCounts(tokens=done * 2), begin_measuring=lambda: None
+        step=lambda lap: 7,
+        count=lambda done: StepCounts(tokens=done * 2),
+        begin_warmup=lambda: None,
+        begin_measuring=lambda: None,
     )
 
 
@@ -140,6 +143,32 @@ def test_steps_have_the_round_of_their_recorder(workload: Any, events: list[Step
     record = Recorder(3, "measure", events.append, lambda: 1.5, round=2)
     measure(workload, Device(), Measure(iterations=3), record)  # type: ignore[arg-type]
     assert {event.round for event in events} == {2}
+
+
+@pytest.mark.parametrize(
+    ("cold", "steps"),
+    [
+        ((), 4),  # the first step is always cold: 2 + 3 + 4 are 9 ms
+        ((1, 2), 4),  # 3 + 4 are 7 ms
+        ((1, 2, 4), 5),  # 3 + 5
+        (range(1, 1000), 17),  # the steps after the 16th cold one count
+    ],
+)
+def test_steps_that_compile_are_no_part_of_the_minimum_warmup(
+    workload: Any, events: list[Steps], cold: Sequence[int], steps: int
+) -> None:
+    watch: Any = SimpleNamespace(check=lambda done: done in cold)
+    rules = Measure(warmup=2, min_warmup_s=0.007)
+    warm_up(workload, Device(), rules, recorder(events, "warmup"), watch)  # type: ignore[arg-type]
+    assert len(columns(events)) == steps
+
+
+def test_memory_is_pinned_before_the_warmup(workload: Any, events: list[Steps]) -> None:
+    calls: list[str] = []
+    workload.begin_warmup = lambda: calls.append("begin")
+    workload.step = lambda lap: calls.append("step") or 7
+    warm_up(workload, Device(), Measure(warmup=2), recorder(events, "warmup"))  # type: ignore[arg-type]
+    assert calls == ["begin", "step", "step"]
 
 
 def test_warmup_goes_on_for_its_minimum_time_after_the_first_step(workload: Any, events: list[Steps]) -> None:

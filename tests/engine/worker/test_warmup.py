@@ -25,6 +25,12 @@ def test_stable_steps_fill_one_window() -> None:
     assert ended([100.0, 100.5] * 20) == (WINDOW, f"stable over the last {WINDOW} of {WINDOW} steps")
 
 
+def test_compiling_is_no_part_of_the_maximum_time() -> None:
+    times_ms = [4000.0, 20_000.0, 100.0]
+    assert warmed_up(times_ms, AUTO, cold={0, 1}) is None
+    assert warmed_up(times_ms, AUTO, cold={0}) == "not stable after 3 steps and 15 s, the maximum"
+
+
 def test_slow_first_step_must_leave_the_window() -> None:
     times_ms = [4000.0] + [100.0, 101.0] * 20
     assert ended(times_ms) == (WINDOW + 1, f"stable over the last {WINDOW} of {WINDOW + 1} steps")

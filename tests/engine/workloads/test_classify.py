@@ -42,7 +42,7 @@ def test_throughput_mode_copies_through_pinned_memory(
     assert not workload._pins, "the CPU has no copies to overlap"
     workload._pins, workload._results = True, torch.full((2, 2), torch.nan)
     monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: pinned.append(tensor) or tensor)
-    workload.begin_measuring()
+    workload.begin_warmup()
     assert len(pinned) == 16 * 2, "memory for a block of batches, each of token ids and a mask"
     workload.step(lambda part: None)
     assert torch.equal(pinned[-2], pinned[0]), "the first batch again"

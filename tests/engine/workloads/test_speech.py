@@ -28,7 +28,7 @@ def test_throughput_mode_pins_a_block_of_batches_whatever_their_duration(
     batch = workload._batches.draw(lambda part: None)
     monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: pinned.append(tensor) or tensor)
     workload._pins = True  # as on a GPU
-    workload.begin_measuring()
+    workload.begin_warmup()
     assert len(pinned) == THROUGHPUT_BLOCK * len(batch.inputs)
 
 

@@ -12,6 +12,8 @@ from sweeps import distilbert, gpt2
 from transformers import AutoConfig, AutoModelForCausalLM
 
 BLOCK = 16
+SEARCHED = ("lm-forward", "lm-train")
+"""Tasks in which transformers waits once per eager step, to look for packed sequences (masking_utils.py)."""
 WITHIN = 1.02
 
 
@@ -25,7 +27,10 @@ def synchronization(findings: Findings) -> None:
         found = _waits(findings, task, model, dataset)
         rows.append({"task": task, "rows": dataset, "waits": sum(found.values()), "where": str(dict(found))})
         if dataset == "synthetic":
-            findings.expect(not found, f"{task}: {sum(found.values())} waits in a block of {BLOCK} steps")
+            most, waited = BLOCK * (task in SEARCHED), sum(found.values())
+            findings.expect(
+                waited <= most, f"{task}: {waited} waits in a block of {BLOCK} steps, at most {most}"
+            )
     findings.figure("waits in a block", rows)
     _against_plain_loop(findings)
 

@@ -148,7 +148,7 @@ def test_optimum_benchmark_calls_and_machine_facts_are_kept(imported: Any, optim
     assert session.start.host.packages["transformers"] == "4.57.6"
     assert session.runtime.torch.startswith("2.")
     text = markdown(session)
-    assert "; the date of measurement is unknown*" in text
+    assert "; date of measurement not recorded*" in text
     assert "FP32" not in text
 
 

@@ -388,7 +388,7 @@ def test_marks_are_noted_at_the_top(bench: Any, read: Read) -> None:
 def test_case_slowed_by_a_few_steps_is_named(bench: Any, read: Read) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(2, [10.0] * 29 + [300.0]))
     note = read(full_report(session))["Caveats"].paragraphs[0]
-    assert note.startswith("Uneven steps: a few slow steps dominate cpu fp32")
+    assert note.startswith("Slow outliers: a few slow steps dominate cpu fp32")
     assert "bs=2" in note
 
 

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Axes, Baseline, Config, Generate, Measure, Run, Sweep, Train, cases
+from benchtui.sessions.sweep.model import GPU_MIN_TIME_S, GPU_MIN_WARMUP_S
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep, preset_names, validate_config
 from benchtui.sessions.sweep.toml_writer import toml_of
 
@@ -420,6 +421,12 @@ def test_the_training_preset_is_the_sweep_of_its_reference() -> None:
     assert len(planned) == 30
     assert all(case.skip is None for case in planned)
     assert {case.config.sequence_length for case in planned} == {768}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_measure_long_enough_on_a_gpu(name: str) -> None:
+    rules = load_sweep(name).measure.for_device("cuda:0")
+    assert (rules.min_warmup_s, rules.min_time_s) == (GPU_MIN_WARMUP_S, GPU_MIN_TIME_S)
 
 
 def test_overrides_apply_to_presets() -> None:

@@ -1,13 +1,17 @@
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import operations, paths
 from benchtui.tui.cli import app, watch
+from benchtui.tui.cli.engine import session_to_watch
+from benchtui.tui.cli.sessions import SessionRow, _table
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
@@ -260,3 +264,42 @@ def test_simulated_session_is_listed_as_such_and_never_to_resume(home: Path, mak
     rows = {row["name"]: row for row in json.loads(run("sessions", "--json").stdout)}
     assert rows["modeled"]["simulated"] and rows["modeled"]["left"] is None
     assert not rows["measured"]["simulated"] and rows["measured"]["left"] == 1
+
+
+def test_beginning_of_a_name_stands_for_the_running_session(
+    recorded: Any, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded()
+    running = [SimpleNamespace(path=paths.folder() / "older.json")]
+    monkeypatch.setattr(client, "running", lambda: running)
+    assert session_to_watch("ol").stem == "older", "not old, which is recorded"
+    assert session_to_watch("old").stem == "old", "a whole name"
+    assert session_to_watch("ne").stem == "new"
+    running.append(SimpleNamespace(path=paths.folder() / "oldest.json"))
+    with pytest.raises(BenchtuiError, match="no such session"):
+        session_to_watch("olde")
+
+
+def test_narrow_terminal_leaves_out_columns() -> None:
+    row = SessionRow(
+        name="n" * 20, path="p", state="completed", hostname="h" * 20, model="m" * 40, best_case="b" * 30
+    )
+    wide, *_ = _table([row])
+    assert wide.split() == [
+        "name",
+        "state",
+        "created",
+        "measured",
+        "left",
+        "best",
+        "rate",
+        "model",
+        "host",
+        "best",
+        "case",
+    ]
+    header, line = _table([row], 110)
+    assert header.split()[-3:] == ["rate", "best", "case"]
+    assert len(line) <= 110 and line.endswith("b" * 30)
+    header, line = _table([row], 80)
+    assert "best case" not in header and len(line) <= 80
