@@ -124,9 +124,13 @@ class EngineRequests:
         return Request(f"adding {config_name(config)}", lambda: self._engine.add([config]))
 
     def _undoable(self, message: str, call: Callable[[], object], case: int, position: int = 0) -> Request:
-        """Return a request that ends a case, and remember the case for ``undo``."""
-        self._removed = Removed(case, position, self._clock() + UNDO_S)
-        return Request(f"{message}; {key('monitor.undo')}: undo", call)
+        """Return a request that ends a case and, once the engine has agreed, remembers it for ``undo``."""
+
+        def remove() -> None:
+            call()
+            self._removed = Removed(case, position, self._clock() + UNDO_S)
+
+        return Request(f"{message}; {key('monitor.undo')}: undo", remove)
 
     def _restore(self, removed: Removed) -> None:
         """Queue a case again at its position. The engine may still be ending it. Raises BenchtuiError."""

@@ -74,6 +74,17 @@ def test_a_request_about_the_wrong_case_is_rejected(requests_and_cases: Any) -> 
             attempt()
 
 
+def test_a_refused_skip_cannot_be_undone(requests_and_cases: Any, engine: Any) -> None:
+    requests, cases = requests_and_cases
+    requests.drop(cases[2]).call()
+    engine.error = "case 2 has ended"
+    with pytest.raises(BenchtuiError, match="has ended"):
+        requests.skip(cases[1]).call()
+    assert requests.undo().message == "putting case 3 back into the queue"
+    with pytest.raises(BenchtuiError, match="nothing to undo"):
+        requests.undo()
+
+
 def test_requests_without_an_engine_raise(story: Any, clock: Any) -> None:
     story.begin().case(0)
     feed = Feed(story.path, None, clock)

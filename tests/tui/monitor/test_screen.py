@@ -623,10 +623,9 @@ async def test_the_filter_finds_both_spellings_of_a_case(story: Any, opened: Any
 async def test_drop_can_be_undone_for_five_seconds(story: Any, engine: Any, clock: Any, opened: Any) -> None:
     story.begin().start(0)
     async with opened(story.path, engine) as seen:
-        await seen.press("down", "delete", "u")
-        await seen.settle()
+        await seen.settle("down", "delete", "u")
         assert engine.commands == ["drop [1]", "again 1", "order [9]"]
-        await seen.press("delete")
+        await seen.settle("delete")
         clock.now_s += 6
         await seen.press("u")
         assert engine.commands[3:] == ["drop [1]"]
