@@ -35,6 +35,8 @@ CATCHING_UP_HZ = 200.0
 """Timer rate while a recorded session is being read. Pauses are just long enough to handle keys."""
 READING_S = 0.25
 """Extra delay between two frames during that time, in seconds."""
+WHILE_ASKED = (("back", ()), ("open", ("help",)), ("ask_quit", ()))
+"""Actions, with their parameters, that act while a question is open. Keys that always quit use the last."""
 
 
 class Monitor(PanelScreen[None]):
@@ -130,7 +132,9 @@ class Monitor(PanelScreen[None]):
 
     def on_click(self, event: events.Click) -> None:
         """Select the clicked case, or sort by the clicked column. A double click opens the case."""
-        if self.table_order is None or not self.panel_layout.click(event, self.table_order):
+        if self.table_order is None or self.status_line.question is not None:
+            return
+        if not self.panel_layout.click(event, self.table_order):
             return
         self.preferences.choose_sorting(self.table_order.sorting)
         self.draw()
@@ -143,7 +147,9 @@ class Monitor(PanelScreen[None]):
         return self.feed.reading and self.shown_case is None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable replay until something has been recorded."""
+        """Disable replay until something has been recorded, and most actions while a question is open."""
+        if self.status_line.question is not None:
+            return (action, parameters) in WHILE_ASKED
         return action != "replay" or self.feed.session.started is not None
 
     def action_ask_quit(self) -> None:
@@ -259,8 +265,10 @@ class Monitor(PanelScreen[None]):
             self.run_worker(self._run_cache())
         self._update_view()
         self._continue_sorting()
-        if self._leaving and not self.feed.running:
-            self._leave()
+        if not self.feed.running:
+            self.status_line.question = None  # all questions are about a running sweep
+            if self._leaving:
+                self._leave()
         self._adjust_timer()
         self._meter.update(self._link.bytes_written, self.feed.session.host.latest("engine_cpu_percent"))
         self.status_line.aside = self._meter.words

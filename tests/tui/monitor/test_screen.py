@@ -334,6 +334,38 @@ async def test_stop_asks_once_and_keeps_the_screen_open(story: Any, engine: Any,
     assert seen.exit_reason == ExitReason("stopped", story.path)
 
 
+@pytest.mark.parametrize("asked", ["q", "X"])
+async def test_only_answers_back_and_help_act_while_a_question_is_open(
+    story: Any, engine: Any, opened: Any, asked: str
+) -> None:
+    story.begin().case(0).start(1)
+    async with opened(story.path, engine) as seen:
+        await seen.settle(asked, "x", "P", "g", "r", "G", "delete", "slash", "enter", "s")
+        await seen.pilot.click("#table", offset=(5, 1))
+        table_order = seen.app.screen.table_order
+        assert engine.commands == [] and table_order.chosen is None and table_order.sorting is None
+        assert "esc: back" in seen.panel("log")[-1]
+        await seen.press("question_mark")
+        assert isinstance(seen.app.screen, Page)
+        await seen.settle("escape", "escape", "x")
+        assert engine.commands == ["skip 1"]
+
+
+async def test_a_question_about_a_sweep_closes_when_the_sweep_ends(
+    story: Any, engine: Any, opened: Any
+) -> None:
+    story.begin().start(0)
+    async with opened(story.path, engine) as seen:
+        await seen.press("q")
+        story.finish(0).end()
+        await seen.look()
+        assert "esc: back" not in seen.text
+        await seen.press("X")
+        assert engine.commands == []
+        await seen.press("q")
+    assert seen.exit_reason == ExitReason("finished", story.path)
+
+
 async def test_detach_exits_without_asking(story: Any, engine: Any, opened: Any) -> None:
     story.begin().start(0)
     async with opened(story.path, engine) as seen:
