@@ -20,6 +20,7 @@ from benchtui.tui.monitor.keys import KEYS
 from benchtui.tui.monitor.layout import MonitorLayout, panels
 from benchtui.tui.monitor.requests import EngineRequests, Request
 from benchtui.tui.monitor.status_line import QUIT, QUIT_KEYS, STOP, STOP_KEYS, KeyPrompt, StatusLine
+from benchtui.tui.panels.header import percent_text
 from benchtui.tui.shell import gc_control
 from benchtui.tui.shell.announcer import Announcer
 from benchtui.tui.shell.keymap import key
@@ -104,6 +105,7 @@ class Monitor(PanelScreen[None]):
     def on_mount(self) -> None:
         """Read and draw once; this starts the timer."""
         self._panel("small").show(self.status_line.waiting())
+        self.app.app_resume_signal.subscribe(self, lambda app: self._announcer.restore())  # after ctrl+z and fg
         self.tick()
 
     def on_unmount(self) -> None:
@@ -272,8 +274,17 @@ class Monitor(PanelScreen[None]):
         self._adjust_timer()
         self._meter.update(self._link.bytes_written, self.feed.session.host.latest("engine_cpu_percent"))
         self.status_line.aside = self._meter.words
+        if self._complete and not self._link.congested:
+            self._announce()
         if self._complete or self._clock() - self._drew_s >= self._period_s + READING_S:
             self.draw()
+
+    def _announce(self) -> None:
+        """Show the sweep's progress in the window title, and announce its end, whichever screen is shown."""
+        if self.view is not None:
+            self.view.update()
+            heading = self.view.heading(())
+            self._announcer.update(heading.name, heading.state, percent_text(heading.progress).strip())
 
     def draw(self) -> None:
         """Redraw what changed. Skipped while the screen is covered or the terminal is still writing.
@@ -294,7 +305,6 @@ class Monitor(PanelScreen[None]):
                 self._frozen_frame_due = False
                 self.view.update()
                 heading = self.view.heading(self._notes())
-                self._announcer.update(heading.name, heading.state, heading.progress)
                 self.panel_layout.draw(self, self.view, self.table_order, heading, log.word)
 
     def ask(self, question: KeyPrompt) -> None:

@@ -9,6 +9,7 @@ from textual.binding import BindingType
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.replay.markers import TimelineEvent, marker_text
 from benchtui.themes.symbols import Symbols
+from benchtui.tui.drawing.format import clean
 from benchtui.tui.live.feed import Clock
 from benchtui.tui.monitor.prompts import TextPrompt, show_prompt
 from benchtui.tui.monitor.screen import Monitor
@@ -188,6 +189,10 @@ class ReplayMonitor(Monitor):
         shown = Transport(_state(replay), replay.now_s, end_s, replay.player.speed, self._marks, replay.origins)
         self._transport = shown
         self._panel("transport").show(shown)
+
+    def _announce(self) -> None:
+        """Show the session's name in the window title. Nothing is running whose end could be announced."""
+        self._announcer.show_name(clean(self.session_name))
 
     def _how(self) -> How:
         return "closed"

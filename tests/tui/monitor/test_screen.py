@@ -412,6 +412,39 @@ async def test_freezing_stops_drawing_but_not_reading(story: Any, engine: Any, o
         assert "frozen" not in seen.panel("heading")[1]
 
 
+@pytest.fixture
+def announced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Window titles and notifications."""
+    sent: list[str] = []
+    for name in ("set_title", "notify"):
+        monkeypatch.setattr(TerminalHandle, name, lambda link, text: sent.append(text))
+    return sent
+
+
+@pytest.mark.parametrize("key", ["4", "enter", "space"])
+async def test_the_end_of_a_sweep_is_announced_from_every_screen(
+    story: Any, engine: Any, opened: Any, announced: list[str], key: str
+) -> None:
+    story.begin().case(0).start(1)
+    async with opened(story.path, engine) as seen:
+        monitor = seen.app.screen
+        await seen.press(key)
+        story.finish(1).end()
+        monitor.tick()
+        assert announced[-2:] == ["trial: completed - benchtui", "benchtui: sweep trial completed"]
+
+
+async def test_the_title_is_shown_again_after_a_suspension(
+    story: Any, engine: Any, opened: Any, announced: list[str]
+) -> None:
+    story.begin().start(0)
+    async with opened(story.path, engine) as seen:
+        assert announced == ["0 % trial - benchtui"]
+        seen.app.app_resume_signal.publish(seen.app)
+        await seen.look()
+        assert announced == ["0 % trial - benchtui"] * 2
+
+
 async def test_the_selected_case_is_shown_in_the_upper_panels(story: Any, engine: Any, opened: Any) -> None:
     story.begin().case(0, 10.0).case(1, 30.0).start(2)
     async with opened(story.path, engine) as seen:

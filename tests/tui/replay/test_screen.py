@@ -12,6 +12,7 @@ from benchtui.tui.replay.feed import Replay
 from benchtui.tui.replay.player import ReplayTarget, Start
 from benchtui.tui.replay.screen import ReplayMonitor
 from benchtui.tui.shell.navigation import ExitReason
+from benchtui.tui.shell.terminal import TerminalHandle
 
 
 @pytest.fixture
@@ -49,6 +50,19 @@ async def test_a_replay_starts_playing_from_the_beginning(recorded: Path, opened
         assert "1/3 cases" in seen.panel("heading")[0]
         assert "✓ ok" in seen.table[0]
         assert "queued" in seen.table[1] and "queued" in seen.table[2]
+
+
+async def test_a_replay_announces_nothing_and_its_title_is_the_name(
+    recorded: Path, opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+    for name in ("set_title", "notify"):
+        monkeypatch.setattr(TerminalHandle, name, lambda link, text: sent.append(text))
+    async with opened(recorded, start=Start()) as seen:
+        for target in (100, 20, 100):
+            seen.app.screen._replay.seek_to(ReplayTarget(percent=target))
+            await seen.look()
+    assert sent == ["trial - benchtui"]
 
 
 async def test_a_case_is_shown_as_it_ran(recorded: Path, opened: Any) -> None:
