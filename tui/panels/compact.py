@@ -1,5 +1,7 @@
 """Compact view: the essentials of a sweep in a terminal too small for panels. Independent of Textual."""
 
+from textwrap import wrap
+
 import msgspec
 
 from benchtui.themes.symbols import Symbols
@@ -7,7 +9,7 @@ from benchtui.tui.drawing import format
 from benchtui.tui.drawing.styled_text import Line, Span, crop, wrap_facts
 from benchtui.tui.panels.case_panel import Current
 from benchtui.tui.panels.gauges import Machines, gauge_height, gauge_lines
-from benchtui.tui.panels.header import Heading, time_left
+from benchtui.tui.panels.header import Heading, percent_text, time_left
 from benchtui.tui.panels.step_band import Band, band_lines
 
 LEAST_WIDTH, LEAST_HEIGHT = 40, 8
@@ -32,7 +34,8 @@ def compact_lines(compact: Compact | str, width: int, height: int, symbols: Symb
     """
     if isinstance(compact, str):
         return [crop([(compact, "muted")], width, symbols)]
-    word = [crop([(compact.word, "bright")], width, symbols)] if compact.word else []
+    parts = wrap(compact.word, max(width, 1), break_on_hyphens=False)[:height]
+    word = [crop([(part, "bright")], width, symbols) for part in parts]
     height -= len(word)
     drawn = width >= LEAST_WIDTH and height >= LEAST_HEIGHT
     facts = _facts(compact, symbols, readings=not drawn)
@@ -47,7 +50,7 @@ def compact_lines(compact: Compact | str, width: int, height: int, symbols: Symb
 def _facts(compact: Compact, symbols: Symbols, *, readings: bool) -> list[list[Span]]:
     heading, current = compact.heading, compact.current
     facts: list[list[Span]] = [[(heading.name, "strong")]]
-    facts.append([(f"{heading.done}/{heading.total}", "plain"), (f"  {100 * heading.progress:.0f}%", "bright")])
+    facts.append([(f"{heading.done}/{heading.total}", "plain"), (percent_text(heading.progress), "bright")])
     facts.append([(current.phase, current.role)])
     if current.planned:
         facts.append([(f"{current.done}/{current.planned}", "plain")])

@@ -1,6 +1,8 @@
 import pytest
+from msgspec.structs import replace
 
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
+from benchtui.tui.monitor.status_line import STOP
 from benchtui.tui.panels.case_panel import Current, PanelMetrics
 from benchtui.tui.panels.compact import Compact, compact_lines
 from benchtui.tui.panels.gauge_rows import Gauge, Machine
@@ -34,7 +36,7 @@ def text(width: int, height: int, *, gpus: int = 8, word: str = "", symbols: Sym
 
 def test_a_single_line_tells_the_progress_and_the_figures() -> None:
     (line,) = text(90, 1)
-    assert line.startswith("sweep   9/16  56%   measuring   7/20   p50 314 ms   25.5 samples/s   659/700W")
+    assert line.startswith("sweep   9/16  56 %   measuring   7/20   p50 314 ms   25.5 samples/s   659/700W")
 
 
 def test_gauges_and_steps_fill_a_low_terminal() -> None:
@@ -52,3 +54,15 @@ def test_no_line_exceeds_the_terminal(size: tuple[int, int], gpus: int) -> None:
         assert len(rows) <= size[1] and max(map(len, rows)) <= size[0]
         assert rows[-1].startswith("stop it?")
         assert symbols is UNICODE or all(row.isascii() for row in rows)
+
+
+def test_a_question_is_wrapped_so_that_its_answers_are_shown() -> None:
+    rows = text(39, 8, word=STOP)
+    assert " ".join(rows[-2:]).split() == STOP.split()
+    assert rows[0].startswith("sweep")
+
+
+def test_progress_is_rounded_down() -> None:
+    heading = replace(HEADING, progress=0.999)
+    lines = compact_lines(Compact(heading, CURRENT, machines(0), BAND, ""), 90, 1, UNICODE)
+    assert "99 %" in "".join(piece for piece, _ in lines[0])
