@@ -408,7 +408,9 @@ class Monitor(PanelScreen[None]):
             self._timer = self.set_interval(1 / hz, self.tick)
 
     def _notes(self) -> tuple[str, ...]:
-        filtered = f"/{self.table_order.filter}" if self.table_order and self.table_order.filter else ""
+        words = self.table_order.filter if self.table_order else ""
+        covered = self.panel_layout.zoomed not in (None, "table")  # else the table's title shows the filter
+        filtered = f"/{words}" if words and covered else ""
         frozen = f"frozen: {key('monitor.freeze')}" if self._frozen else ""
         rate = self._refresh_rate.note(self.feed.measuring, self.feed.processors) if self.feed.running else ""
         table_order = "" if self.table_order is None or self.table_order.complete else "sorting rows"

@@ -124,8 +124,11 @@ async def test_the_filter_applies_while_typing_and_escape_clears_it(
         assert "1 of 5" in seen.panel("log")[-1]
         assert len(seen.table) == 1 and "oom" in seen.table[0]
         await seen.press("enter")
-        assert "/oom" in seen.panel("heading")[1]
-        await seen.press("escape")
+        assert "/oom" in seen.app.screen.query_one("#cases", Frame).title_text()
+        assert "/oom" not in seen.panel("heading")[1]
+        await seen.press("z")
+        assert "/oom" in seen.panel("heading")[1], "the table is covered"
+        await seen.press("z", "escape")
         assert len(seen.table) == 5
         await seen.press("slash", "x", "escape")
         assert len(seen.table) == 5
