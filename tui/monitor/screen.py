@@ -138,7 +138,6 @@ class Monitor(PanelScreen[None]):
             return
         if not self.panel_layout.click(event, self.table_order):
             return
-        self.preferences.choose_sorting(self.table_order.sorting)
         self.draw()
         if event.chain == 2 and event.widget is not None and event.widget.id == "table":
             self.action_open("detail")
@@ -213,7 +212,6 @@ class Monitor(PanelScreen[None]):
         """Sort the table, reverse it, or select the next or previous row."""
         if self.table_order is not None:
             self.table_order.change(what, self.shown_case)
-            self.preferences.choose_sorting(self.table_order.sorting)
         self.draw()
 
     def action_view(self, what: str) -> None:

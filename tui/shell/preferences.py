@@ -31,7 +31,6 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
 
     theme: SavedSetting | None = None
     columns: SavedSetting | None = None
-    sort: SavedSetting | None = None
 
 
 class Preferences:
@@ -80,9 +79,8 @@ class Preferences:
 
     @property
     def sorting(self) -> Sorting | None:
-        """Sort order of the case table; None for queue order."""
-        configured = (self.settings.sort,) if self.settings.sort else None
-        word = (_effective(self._remembered.sort, configured) or ("",))[0]
+        """Sort order with which the case table of a session starts; None for queue order."""
+        word = self.settings.sort or ""
         key = word.removeprefix("-")
         return Sorting(key, word.startswith("-")) if key in ("case", *KEYS) else None
 
@@ -96,12 +94,6 @@ class Preferences:
         self._remember(
             msgspec.structs.replace(self._remembered, columns=SavedSetting(keys, self.settings.columns))
         )
-
-    def choose_sorting(self, sorting: Sorting | None) -> None:
-        """Save the sort order of the case table."""
-        word = "" if sorting is None else f"{'-' * sorting.reverse}{sorting.key}"
-        configured = (self.settings.sort,) if self.settings.sort else None
-        self._remember(msgspec.structs.replace(self._remembered, sort=SavedSetting((word,), configured)))
 
     def _remember(self, remembered: Remembered) -> None:
         self._remembered = remembered

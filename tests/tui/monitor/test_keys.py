@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from benchtui.tui.monitor.columns_dialog import ColumnsPage
+from benchtui.tui.shell.navigation import Opened
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.settings import Settings
 from benchtui.tui.widgets.frame import Frame
@@ -100,19 +101,29 @@ async def test_the_histogram_replaces_the_band(story: Any, engine: Any, opened: 
         assert any(row.startswith("p50 21.0 ms ┼") for row in seen.panel("band"))
 
 
-async def test_sorting_keeps_the_running_case_on_top_and_is_saved(
-    story: Any, engine: Any, opened: Any, app_context: Any, tmp_path: Path
-) -> None:
+async def test_sorting_keeps_the_running_case_on_top(story: Any, engine: Any, opened: Any) -> None:
     write_session(story)
-    mine = replace(app_context, preferences=Preferences(None, tmp_path / "screen.json"))
-    async with opened(story.path, engine, app_context=mine) as seen:
+    async with opened(story.path, engine) as seen:
         await seen.press("s", "s", "s")
         assert "▴p50 ms" in seen.panel("header")[0]
         assert [re.search(r"bs +(\d+)", row)[1] for row in seen.table] == ["8", "2", "1", "4", "16"]
         await seen.press("S")
         assert "▾p50 ms" in seen.panel("header")[0]
         assert [re.search(r"bs +(\d+)", row)[1] for row in seen.table] == ["8", "1", "2", "4", "16"]
-    assert Preferences(None, tmp_path / "screen.json").sorting is not None
+
+
+async def test_another_session_starts_with_the_sort_order_of_the_settings(
+    story: Any, engine: Any, opened: Any, app_context: Any, tmp_path: Path
+) -> None:
+    write_session(story)
+    mine = replace(app_context, preferences=Preferences(Settings(sort="-p50"), tmp_path / "screen.json"))
+    async with opened(story.path, engine, app_context=mine) as seen:
+        assert "▾p50 ms" in seen.panel("header")[0]
+        await seen.press("s")
+        assert "▾p50 ms" not in seen.panel("header")[0]
+        seen.app.post_message(Opened(story.path, engine))
+        await seen.look()
+        assert "▾p50 ms" in seen.panel("header")[0]
 
 
 async def test_the_filter_applies_while_typing_and_escape_clears_it(

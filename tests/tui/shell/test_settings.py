@@ -7,7 +7,6 @@ import pytest
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.settings import Settings, read
 from benchtui.tui.table.columns import DEFAULT_COLUMNS
-from benchtui.tui.table.layout import Sorting
 
 
 def test_missing_file_gives_the_defaults(tmp_path: Path) -> None:
@@ -60,10 +59,8 @@ def test_choices_made_in_the_app_are_saved_outside_the_settings_file(tmp_path: P
     first = Preferences(Settings(columns=("p50",)), state)
     first.choose_theme("okabe-ito")
     first.choose_columns(("p99", "state"))
-    first.choose_sorting(Sorting("p99", reverse=True))
     again = Preferences(Settings(columns=("p50",)), state)
     assert (again.theme, again.columns) == ("okabe-ito", ("p99", "state"))
-    assert again.sorting == Sorting("p99", reverse=True)
     assert [path.name for path in state.parent.iterdir()] == ["screen.json"]
 
 
@@ -72,12 +69,6 @@ def test_changed_settings_file_overrides_saved_choices(tmp_path: Path) -> None:
     Preferences(Settings(theme="benchtui-light"), state).choose_theme("okabe-ito")
     assert Preferences(Settings(theme="benchtui-light"), state).theme == "okabe-ito"
     assert Preferences(Settings(theme="high-contrast"), state).theme == "high-contrast"
-
-
-def test_disabled_sorting_is_saved(tmp_path: Path) -> None:
-    state = tmp_path / "screen.json"
-    Preferences(Settings(sort="p50"), state).choose_sorting(None)
-    assert Preferences(Settings(sort="p50"), state).sorting is None
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"columns": {"value": ["gone"]}}', "\xff"])
