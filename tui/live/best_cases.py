@@ -39,6 +39,8 @@ class BestCases:
         """Highest throughput of all ended cases, in samples/s."""
         self._best: frozenset[int] = frozenset()
         """Indices of the best cases found so far."""
+        self.searching = False
+        """Whether pairs are left to compare."""
         self._search: Iterator[int | None] = iter(())
         self._ranges: dict[Work, tuple[float, float]] = {}
         """Lowest and highest positive throughput, by work."""
@@ -65,9 +67,16 @@ class BestCases:
 
     def compare_some(self) -> frozenset[int]:
         """Compare a few more pairs. Return the indices of the best cases found among them."""
-        found = frozenset(index for index in islice(self._search, COMPARED_PER_FRAME) if index is not None)
+        compared = list(islice(self._search, COMPARED_PER_FRAME))
+        self.searching = len(compared) == COMPARED_PER_FRAME
+        found = frozenset(index for index in compared if index is not None)
         self._best |= found
         return found
+
+    def best_of(self, work: Work) -> CaseState | None:
+        """Return the case of some work that clearly has the highest throughput; None if none has."""
+        rates = self._rates.get(work, {})
+        return next((rates[index][1] for index in self._best if index in rates), None)
 
     def is_best(self, case: CaseState) -> bool:
         """Return whether a case clearly has the highest throughput, as the report decides it."""

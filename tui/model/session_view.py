@@ -233,6 +233,8 @@ class View:
         """State for which the summary was made; None if there is none."""
         self._best: tuple[float, CaseState] | None = None
         """Highest throughput in samples/s, and its case."""
+        self._best_so_far: tuple[object, list[Span]] = (None, [])
+        """Best case of the shown case's work, and its description."""
         self._marks: dict[str, None] = {}
         """Markers of all ended cases, in order of appearance."""
         self._last: CaseState | None = None
@@ -313,6 +315,22 @@ class View:
             *ratio,
             sure,
         )
+
+    def best_so_far(self, chosen: int | None) -> list[Span]:
+        """Describe the starred case of a running sweep, among cases of the shown one's work; else nothing."""
+        case, rows = self.case(chosen), self.case_rows
+        if case is None or not self._feed.running:
+            return []
+        if not rows.best.searching:
+            best = rows.best.best_of(case.config.work)
+            if best is not self._best_so_far[0]:
+                self._best_so_far = best, self._described(best) if best else []
+        return self._best_so_far[1]
+
+    def _described(self, best: CaseState) -> list[Span]:
+        rate = f"{format.significant(self.case_rows.rate(best))} {best.task.unit}"
+        name = " ".join(format.clean(self.case_rows.names.text(best.config)).split())
+        return [("best ", "muted"), (rate, "plain"), (f": {name}", "muted")]
 
     def heading(self, notes: tuple[str, ...]) -> Heading:
         """Return the header. Markers are those of the running case, or else of all ended cases."""

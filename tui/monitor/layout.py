@@ -9,7 +9,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import Line, Span, crop, line
+from benchtui.tui.drawing.styled_text import GAP, Line, Span, crop, line, width_of
 from benchtui.tui.model.session_view import View
 from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.monitor.sizes import Sizes, sizes
@@ -24,7 +24,7 @@ from benchtui.tui.panels.zoom import NAMES, Name, Zoomed, hint, zoom_lines, zoom
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.layout import Arrangement
 from benchtui.tui.table.title import table_subtitle, table_title
-from benchtui.tui.widgets.frame import Frame
+from benchtui.tui.widgets.frame import CORNERS, Frame
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.message_line import Log, log_lines
 from benchtui.tui.widgets.panel import Panel
@@ -151,7 +151,11 @@ class MonitorLayout:
         rows = view.rows(table_order)
         table.show(rows)
         arrangement = table.arrangement()
-        title("cases", table_title(rows), table_subtitle(arrangement, self._symbols))
+        left, right = table_title(rows), table_subtitle(arrangement, self._symbols)
+        if not right and (best := view.best_so_far(chosen)):
+            room = screen.query_one("#cases", Frame).outer_size.width - CORNERS
+            right = best if width_of([*left, *best]) + len(GAP) <= room else []
+        title("cases", left, right)
         show("header", arrangement)
 
     def _resize(self, screen: Screen[Any], machines: Machines, view: View) -> None:

@@ -659,6 +659,53 @@ async def test_marks_of_one_kind_appear_once_in_the_heading(story: Any, engine: 
         assert "⚑ noisy" in seen.panel("heading")[1] and "disturbed" not in seen.panel("heading")[1]
 
 
+def cases_title(seen: Any) -> str:
+    title: str = seen.app.screen.query_one("#cases", Frame).title_text()
+    return title
+
+
+async def test_the_tables_title_names_the_best_case_of_a_running_sweep(
+    story: Any, engine: Any, opened: Any
+) -> None:
+    story.begin(rounds=3).case(0, 10.0, rounds=3)
+    async with opened(story.path, engine, size=(60, 24)) as seen:
+        assert cases_title(seen) == "cases [3]"
+        story.case(1, 10.0, rounds=3)
+        await seen.look()
+        assert cases_title(seen) == "cases [3]  best 200 samples/s: cuda:0 fp32 bs 2"
+        await seen.press("slash", *"cuda:0", "enter")
+        assert cases_title(seen) == "cases /cuda:0 [3 of 3]", "no room"
+        await seen.press("escape")
+        story.case(2, 10.0, rounds=3)
+        await seen.look()
+        assert "bs 4" in cases_title(seen)
+        story.end()
+        await seen.look()
+        assert cases_title(seen) == "cases [3]"
+
+
+async def test_the_best_case_gives_way_to_a_hidden_sort_order(
+    story: Any, engine: Any, opened: Any, app_context: Any
+) -> None:
+    story.begin(rounds=3).case(0, 10.0, rounds=3).case(1, 10.0, rounds=3)
+    mine = replace(app_context, preferences=Preferences(Settings(columns=("p50",), sort="samples")))
+    async with opened(story.path, engine, app_context=mine) as seen:
+        assert cases_title(seen) == "cases [3]  sorted by samples/s ▴"
+
+
+async def test_the_named_best_case_does_the_work_of_the_shown_case(
+    story: Any, engine: Any, opened: Any
+) -> None:
+    story.begin(batch_sizes=(1, 2), sequence_length=(128, 512), rounds=3)
+    for case in range(4):
+        story.case(case, 10.0, rounds=3)
+    async with opened(story.path, engine) as seen:
+        for key in ("g", "G"):
+            await seen.press(key)
+            length = seen.app.screen.shown_case.config.sequence_length
+            assert cases_title(seen).endswith(f"best 200 samples/s: cuda:0 fp32 seq {length} bs 2")
+
+
 async def test_the_table_fills_its_height_after_it_grows_or_the_filter_is_cleared(
     story: Any, opened: Any
 ) -> None:
