@@ -35,7 +35,8 @@ class Gpu(Record, frozen=True, kw_only=True):
     pcie: str | None = None
     """Fastest generation and current width of the link to the host, such as ``gen 5 x16``."""
     numa_node: Count | None = None
-    """NUMA node of the host that the GPU is attached to."""
+    """NUMA node of the host that the GPU is attached to; null if the kernel doesn't know it. Older sessions:
+    the node of the GPU's own memory, on the few GPUs that have one."""
     sm_clock_mhz: Amount | None = None
     """Default application clock, or the maximum clock if the driver reports no default."""
     sm_clock_is_highest: bool = False

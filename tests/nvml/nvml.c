@@ -48,6 +48,11 @@ struct field_value {
 struct utilization {
     unsigned gpu, memory;
 };
+struct pci {
+    char legacy_id[16];
+    unsigned domain, bus, device, device_id, subsystem_id;
+    char id[32];
+};
 struct temperature {
     unsigned version, sensor;
     int celsius;
@@ -257,10 +262,11 @@ int nvmlDeviceGetCurrPcieLinkWidth(void *device, unsigned *width) {
     return SUCCESS;
 }
 
-/* Two GPUs a node. */
-int nvmlDeviceGetNumaNodeId(void *device, unsigned *node) {
-    ANSWER(device, "GetNumaNodeId")
-    *node = gpu / 2;
+/* 0012:a1:00.0, 0012:a2:00.0, ... */
+int nvmlDeviceGetPciInfo_v3(void *device, struct pci *pci) {
+    ANSWER(device, "GetPciInfo_v3")
+    memset(pci, 0, sizeof *pci);
+    pci->domain = 0x12, pci->bus = 0xa1 + gpu;
     return SUCCESS;
 }
 

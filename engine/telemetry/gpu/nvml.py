@@ -3,6 +3,7 @@
 import ctypes
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import pynvml
@@ -10,6 +11,7 @@ import pynvml
 from benchtui.engine.telemetry.gpu import nvml_errors
 from benchtui.engine.telemetry.gpu.gpm import GpmReading
 from benchtui.engine.telemetry.gpu.reader import GpuSample, GpusUnavailable
+from benchtui.engine.telemetry.kernel_files import kernel_text
 from benchtui.sessions.payloads import Gpu
 
 THROTTLES = {
@@ -34,6 +36,8 @@ _NO_LIBRARY = (
     "CUDA's driver is there without its management library (libnvidia-ml.so.1), as on some Jetson boards;"
     " in a container, add the capability utility (NVIDIA_DRIVER_CAPABILITIES=compute,utility)"
 )
+
+PCI_DEVICES = Path("/sys/bus/pci/devices")
 
 T = TypeVar("T")
 Value = TypeVar("Value", covariant=True)
@@ -222,6 +226,15 @@ def _pcie_link(handle: object) -> str:
     return f"gen {generation} x{pynvml.nvmlDeviceGetCurrPcieLinkWidth(handle)}"
 
 
+def numa_node(pci: pynvml.nvmlPciInfo_t, devices: Path = PCI_DEVICES) -> int | None:
+    """NUMA node of the host that a PCI device is attached to. None if the kernel doesn't know it (-1).
+
+    nvmlDeviceGetNumaNodeId is a different quantity: the node of the GPU's own memory, where it is one (nvml.h).
+    """
+    node = kernel_text(devices / f"{pci.domain:04x}:{pci.bus:02x}:{pci.device:02x}.0" / "numa_node")
+    return int(node) if node.isdecimal() else None
+
+
 def _application_clock(kind: int) -> _Reading[float]:
     """Requested application clock, of SM or memory. NVML can't read locked clocks, a different setting."""
     return _Reading(float, *_known("nvmlDeviceGetApplicationsClock"), of=kind)
@@ -293,7 +306,7 @@ class _Device:
             persistence=self.read(_Reading(bool, *_known("nvmlDeviceGetPersistenceMode"))),
             ecc=self.read(_Reading(_first, *_known("nvmlDeviceGetEccMode"))),
             pcie=self.read(_Reading(str, _pcie_link)),
-            numa_node=self.read(_Reading(int, *_known("nvmlDeviceGetNumaNodeId"))),
+            numa_node=self.read(_Reading(numa_node, *_known("nvmlDeviceGetPciInfo"))),
             sm_clock_mhz=self.read(clock),
             sm_clock_is_highest=clock.answered_by is pynvml.nvmlDeviceGetMaxClockInfo,
             slowdown_c=self.read(_slowdown_temperature()),

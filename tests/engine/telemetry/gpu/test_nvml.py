@@ -60,7 +60,6 @@ result["closed"] = nvml.sample()
         "persistence": True,
         "ecc": True,
         "pcie": "gen 5 x16",
-        "numa_node": 0,
         "sm_clock_mhz": 1981.0,
         "sm_clock_is_highest": True,
         "slowdown_c": 91.0,
@@ -94,6 +93,21 @@ result["closed"] = nvml.sample()
     for gpu in got["closed"]:
         assert [gpu[name] for name in READINGS] == [None] * len(READINGS)
         assert "closed" in gpu["absent"]["gpu"]
+
+
+def test_numa_node_is_that_of_the_pci_device(with_gpus: Callable[..., Any], tmp_path: Path) -> None:
+    for device, node in (("0012:a1:00.0", "1"), ("0012:a2:00.0", "-1")):
+        (tmp_path / device).mkdir()
+        (tmp_path / device / "numa_node").write_text(f"{node}\n")
+    script = f"""
+from functools import partial
+from pathlib import Path
+from benchtui.engine.telemetry.gpu import nvml
+nvml.numa_node = partial(nvml.numa_node, devices=Path({str(tmp_path)!r}))
+result = [gpu.numa_node for gpu in open_nvml().gpus()]
+"""
+    assert with_gpus(script, FAKE_NVML_GPUS="3") == [1, None, None]
+    assert with_gpus(script, FAKE_NVML_GPUS="1", FAKE_NVML_FAIL="0:GetPciInfo_v3:3") == [None]
 
 
 def test_default_clock_is_told_from_the_highest(with_gpus: Callable[..., Any]) -> None:
