@@ -20,8 +20,11 @@ _REFUSALS = re.compile(
     r"|Cuda failure (?:\d+ )?'out of memory'"  # NCCL
     r"|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|hipErrorOutOfMemory"
     r"|(?:CU|HIP|ROC)(?:BLAS|DNN|SOLVER|SPARSE)_STATUS_ALLOC_FAILED"
+    r"|CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"  # cuDNN 9
 )
 """Messages of the driver and of libraries, which allocate memory outside torch's allocator."""
+_HOST_REFUSAL = "CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED"
+"""Message of cuDNN 9, which distinguishes host and device. ``CUDNN_STATUS_ALLOC_FAILED`` of cuDNN 8 doesn't."""
 _IF_FULL = re.compile(r"(?:CU|HIP)(?:BLAS|DNN|SOLVER|SPARSE)_STATUS_NOT_INITIALIZED")
 """Message of a library that can't create its handle, because the device is full or for another reason."""
 FULL_BYTES = 500_000_000
@@ -48,17 +51,20 @@ def _reason(device: str, error: BaseException) -> str | None:
     host = "cpu" if device == "cpu" else "the host"
     if match := _HOST.search(text):
         return f"out of memory on {host}: tried to allocate {int(match[1]) / 1e6:,.0f} MB"
+    if _HOST_REFUSAL in text:
+        return f"out of memory on {host}: {_HOST_REFUSAL}"
     return f"out of memory on {host}" if isinstance(error, MemoryError) else None
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and the errors it was raised from."""
+    """Yield an error and the errors it was raised from, or while handling, as a traceback shows them."""
     seen: set[int] = set()
     cause: BaseException | None = error
     while cause is not None and id(cause) not in seen:
         seen.add(id(cause))
         yield cause
-        cause = cause.__cause__
+        # `raise ... from` sets a cause and suppresses the context, `from None` only suppresses it
+        cause = cause.__cause__ if cause.__suppress_context__ else cause.__context__
 
 
 def _refusal(device: str, text: str) -> str | None:

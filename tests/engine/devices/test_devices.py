@@ -60,6 +60,10 @@ def test_failed_cpu_allocation_is_out_of_memory() -> None:
             "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
             ": CUBLAS_STATUS_ALLOC_FAILED",
         ),
+        (
+            "cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED",
+            ": CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED",
+        ),
         ("CUDA driver error: out of memory", ": CUDA driver error: out of memory"),
         ("Triton Error [CUDA]: out of memory", ": Triton Error [CUDA]: out of memory"),
         ("Caught RuntimeError: HIP out of memory.", ": HIP out of memory"),
@@ -89,6 +93,18 @@ def test_cause_of_an_error_may_be_out_of_memory() -> None:
     assert oom.reason("cuda:0", wrapped) == "out of memory on cuda:0: Allocation on device 0 would exceed"
     wrapped.__cause__ = wrapped
     assert oom.reason("cuda:0", wrapped) is None
+
+
+def test_error_handled_before_may_be_out_of_memory() -> None:
+    for suppressed in (False, True):
+        wrapped = RuntimeError("the fallback failed")
+        wrapped.__context__, wrapped.__suppress_context__ = MemoryError(), suppressed
+        assert oom.reason("cpu", wrapped) == (None if suppressed else "out of memory on cpu")
+
+
+def test_cudnn_may_run_out_of_memory_of_the_host() -> None:
+    said = "CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED"
+    assert oom.reason("cuda:0", RuntimeError(f"cuDNN error: {said}")) == f"out of memory on the host: {said}"
 
 
 @pytest.mark.parametrize(
