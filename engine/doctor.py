@@ -23,8 +23,6 @@ from benchtui.sessions.payloads import Host
 
 _TORCH_S = 300.0
 
-_UNREAD_ROCM = "torch was built for ROCm; power, clocks and temperature are read from NVIDIA GPUs only"
-
 State = Literal["ok", "missing", "broken"]
 
 
@@ -42,7 +40,7 @@ def run_checks() -> list[Finding]:
     gpus = open_nvml()
     host = describe_host(gpus)
     runtime = _query_torch()
-    found = [_absent_gpu(gpus, runtime)] if isinstance(gpus, GpusUnavailable) else _gpus(gpus)
+    found = [_unread_gpus(host)] if isinstance(gpus, GpusUnavailable) else _gpus(gpus)
     read = [_processor_energy(host), *_processor_counters(host)]
     return [_processor(host), *found, *read, *_torch(runtime), *_compilers(), *_folders()]
 
@@ -52,9 +50,8 @@ def _processor(host: Host) -> Finding:
     return Finding("processor", "ok", f"{host.processor}, {host.cpu_count} usable, {memory_gb:.1f} GB memory")
 
 
-def _absent_gpu(absent: GpusUnavailable, runtime: Runtime | str) -> Finding:
-    on_rocm = isinstance(runtime, Runtime) and runtime.hip is not None
-    return Finding("GPU readings", "missing", _UNREAD_ROCM if on_rocm else absent.reason)
+def _unread_gpus(host: Host) -> Finding:
+    return Finding("GPU readings", "missing", host.absent["gpu"])
 
 
 def _gpus(reader: GpuReader) -> list[Finding]:

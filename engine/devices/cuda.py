@@ -11,6 +11,7 @@ from torch.profiler import ProfilerActivity, profile, schedule
 
 from benchtui.engine.devices import process_memory
 from benchtui.engine.devices.base import Lap, ProfiledSteps, StepTime, no_lap, sum_parts
+from benchtui.engine.telemetry.gpu.reader import UNREAD_ROCM
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Memory
 from benchtui.sessions.sweep.plan import missing_device_reason
@@ -161,7 +162,7 @@ class Cuda:
 def _uuid_absence() -> str:
     """Return why the readings of torch's GPU can't be found."""
     if torch.version.hip:
-        return "torch runs on ROCm; only NVIDIA GPUs can be read"
+        return UNREAD_ROCM
     return f"torch {torch.__version__} doesn't report the GPU's UUID"
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import psutil
 
 from benchtui.engine.telemetry.cgroup import cpu_limit, group_folders, memory_limit_mb
-from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
+from benchtui.engine.telemetry.gpu.cuda_presence import torch_build
+from benchtui.engine.telemetry.gpu.reader import UNREAD_ROCM, GpuReader, GpusUnavailable
 from benchtui.engine.telemetry.kernel_files import kernel_lines, kernel_text
 from benchtui.engine.telemetry.processor_clock import CPUS, clock_absences, core_types
 from benchtui.engine.telemetry.processor_counters import counter_absences
@@ -53,7 +54,7 @@ CPUINFO = Path("/proc/cpuinfo")
 
 def describe_host(gpus: GpuReader | GpusUnavailable) -> Host:
     """Describe this machine, including what can't be read and why."""
-    gpu = {"gpu": gpus.reason} if isinstance(gpus, GpusUnavailable) else gpus.absent
+    gpu = {"gpu": _gpu_absence(gpus)} if isinstance(gpus, GpusUnavailable) else gpus.absent
     rapl = rapl_absence()
     return Host(
         hostname=platform.node() or None,
@@ -74,6 +75,11 @@ def describe_host(gpus: GpuReader | GpusUnavailable) -> Host:
         environment=recorded_variables(os.environ),
         absent=gpu | ({} if rapl is None else {"rapl": rapl}) | clock_absences() | counter_absences(),
     )
+
+
+def _gpu_absence(gpus: GpusUnavailable) -> str:
+    """Return why no GPU can be read: under ROCm the absence of NVIDIA's driver is no reason to install it."""
+    return UNREAD_ROCM if (torch_build() or {}).get("hip") else gpus.reason
 
 
 def is_virtual(cpuinfo: Path) -> bool | None:

@@ -41,7 +41,7 @@ def system(session: Session) -> tuple[Fact, ...]:
 
 def machine_facts(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
     """Return the facts of a machine, its GPUs and its software."""
-    return (*_machine(host), *_gpus(host, runtime), *_software(host, runtime), *_absent(host))
+    return (*_machine(host), *_gpus(host, runtime), *_software(host, runtime), *_absent(host, runtime))
 
 
 def affinity_facts(cases: Iterable[CaseState]) -> tuple[Fact, ...]:
@@ -135,9 +135,10 @@ def _software(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
     )
 
 
-def _absent(host: Host) -> Iterator[Fact]:
+def _absent(host: Host, runtime: Runtime | None) -> Iterator[Fact]:
+    used = runtime is not None and bool(runtime.cuda_devices)
     for name, reason in host.absent.items():
-        yield reading_label(name), "none" if name == "gpu" else f"unreadable: {reason}"
+        yield reading_label(name), "none" if name == "gpu" and not used else f"unreadable: {reason}"
 
 
 def reading_label(name: str) -> str:

@@ -4,7 +4,8 @@ import pytest
 
 from benchtui.engine import doctor
 from benchtui.engine.doctor import Finding
-from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
+from benchtui.engine.telemetry import host_info
+from benchtui.engine.telemetry.gpu.reader import UNREAD_ROCM, GpusUnavailable
 from benchtui.sessions.events import Runtime
 
 NO_DRIVER = GpusUnavailable("no NVIDIA driver; install it")
@@ -17,10 +18,11 @@ def found(monkeypatch: pytest.MonkeyPatch, runtime: Runtime) -> dict[str, Findin
 
 
 def test_rocm_is_named_with_what_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_info, "torch_build", lambda: {"cuda": False, "hip": True})
     findings = found(monkeypatch, Runtime(t=0.0, torch="2.9+rocm6.4", hip="6.4", cuda_devices=("MI300X",)))
     assert "CUDA" not in findings
     assert findings["ROCm"] == Finding("ROCm", "ok", "HIP 6.4: MI300X")
-    assert "ROCm" in findings["GPU readings"].text and "install" not in findings["GPU readings"].text
+    assert findings["GPU readings"].text == UNREAD_ROCM
 
 
 def test_missing_nvidia_driver_keeps_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

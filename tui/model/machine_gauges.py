@@ -114,11 +114,13 @@ def _one_machine(
 ) -> Machines:
     gpus = _gpus(machine, host)
     reason = format.clean(host.absent.get("gpu", "none found"))
+    used = machine.runtime is not None and bool(machine.runtime.cuda_devices)
+    prefix = "GPU not read" if used else "no GPU"
     return Machines(
         len(gpus),
         cache(lambda place: _gpu(machine, gpus[place], use, symbols)),
         _host(machine.trace, host, symbols, title),
-        "" if gpus else reason if reason.startswith("no ") else f"no GPU: {reason}",
+        "" if gpus else reason if reason.startswith("no ") else f"{prefix}: {reason}",
         own=frozenset(place for place, gpu in enumerate(gpus) if gpu.index in use.own),
         as_of=as_of,
     )

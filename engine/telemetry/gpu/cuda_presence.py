@@ -34,7 +34,7 @@ class CudaPresence(msgspec.Struct, frozen=True):
 
 def find_cuda() -> CudaPresence:
     """Count the CUDA devices, based on torch's build and the NVIDIA driver. Takes a few milliseconds."""
-    build = _torch_build()
+    build = torch_build()
     if build is None or build.get("hip"):
         return CudaPresence()
     if not build.get("cuda"):
@@ -49,7 +49,7 @@ def find_cuda() -> CudaPresence:
     return CudaPresence(count, "CUDA_VISIBLE_DEVICES hides all GPUs")
 
 
-def _torch_build() -> dict[str, bool] | None:
+def torch_build() -> dict[str, bool] | None:
     """Return whether torch was built for CUDA and for ROCm, according to its files; None if unknown."""
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:

@@ -10,6 +10,7 @@ from benchtui.engine.devices import oom, process_memory
 from benchtui.engine.devices.base import Lap, sum_parts
 from benchtui.engine.devices.cuda import Cuda
 from benchtui.engine.devices.registry import open_device
+from benchtui.engine.telemetry.gpu.reader import UNREAD_ROCM
 from benchtui.sessions.errors import BenchtuiError
 
 
@@ -298,7 +299,7 @@ def test_cpu_has_no_busy_time() -> None:
     [
         ({"uuid": "ab-1"}, None, "GPU-ab-1", None),
         ({}, None, None, f"torch {torch.__version__} doesn't report the GPU's UUID"),
-        ({"uuid": "ab-1"}, "6.4", None, "torch runs on ROCm; only NVIDIA GPUs can be read"),
+        ({"uuid": "ab-1"}, "6.4", None, UNREAD_ROCM),
     ],
 )
 def test_gpu_without_a_known_uuid_says_why(

@@ -5,7 +5,15 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from benchtui.sessions.events import CaseStarted, NodeJoined, NodeLost, Resumed, SessionStarted, Telemetry
+from benchtui.sessions.events import (
+    CaseStarted,
+    NodeJoined,
+    NodeLost,
+    Resumed,
+    Runtime,
+    SessionStarted,
+    Telemetry,
+)
 from benchtui.sessions.payloads import Gpu, GpuReadings, Host, HostReadings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep
@@ -116,6 +124,22 @@ def test_a_selected_node_is_shown_alone() -> None:
     machines = machines_of(in_cluster(), UNICODE, NAME, "box-two")
     assert machines.host is not None and machines.count == 0
     assert machines.host.title == "box-two"
+
+
+@pytest.mark.parametrize(
+    ("devices", "reason", "why"),
+    [
+        ((), "the driver is not loaded", "no GPU: the driver is not loaded"),
+        ((), "no driver", "no driver"),
+        (("MI300X",), "torch was built for ROCm", "GPU not read: torch was built for ROCm"),
+    ],
+)
+def test_gpu_that_torch_uses_is_not_said_to_be_missing(devices: tuple[str, ...], reason: str, why: str) -> None:
+    session = in_cluster()
+    host = Host(absent={"gpu": reason})
+    session.apply(NodeJoined(t=2.0, node="one", host=host, kind="cpu", clock_offset_s=0.0))
+    session.apply(Runtime(t=2.0, torch="2.9", cuda_devices=devices, node="one"))
+    assert machines_of(session, UNICODE, NAME, "one").why == why
 
 
 def test_a_gpu_without_readings_hides_the_history_of_its_node() -> None:
