@@ -24,13 +24,14 @@ PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "nvidia-
 
 VARIABLES = (
     "ATEN_CPU_CAPABILITY",
-    "CUBLAS_",
+    "CUBLAS",
     "CUDA_",
     "CUDNN_",
     "DNNL_",
     "GLIBC_TUNABLES",
     "GOMP_",
     "HF_HUB_OFFLINE",
+    "HIPBLASLT_",
     "HIP_",
     "KMP_",
     "LD_PRELOAD",
@@ -46,6 +47,7 @@ VARIABLES = (
     "TOKENIZERS_",
     "TORCH",
     "TRITON_",
+    "USE_HUB_KERNELS",
 )
 """Prefixes of environment variables that affect a measurement."""
 

@@ -51,7 +51,10 @@ def test_variables_that_affect_a_measurement_are_recorded_and_no_others() -> Non
         "OMP_NUM_THREADS": "4",
         "ATEN_CPU_CAPABILITY": "avx2",
         "ONEDNN_DEFAULT_FPMATH_MODE": "BF16",
+        "CUBLASLT_WORKSPACE_SIZE": "4096",
         "CUDA_LAUNCH_BLOCKING": "1",
+        "HIPBLASLT_TENSILE_LIBPATH": "/opt",
+        "USE_HUB_KERNELS": "0",
         "PYTORCH_CUDA_ALLOC_CONF": "a\x1b[2J" + "b" * 9999,
         "HF_TOKEN": "secret",
         "HOME": "/root",
@@ -59,10 +62,13 @@ def test_variables_that_affect_a_measurement_are_recorded_and_no_others() -> Non
     recorded = recorded_variables(environment)
     assert list(recorded) == [
         "ATEN_CPU_CAPABILITY",
+        "CUBLASLT_WORKSPACE_SIZE",
         "CUDA_LAUNCH_BLOCKING",
+        "HIPBLASLT_TENSILE_LIBPATH",
         "OMP_NUM_THREADS",
         "ONEDNN_DEFAULT_FPMATH_MODE",
         "PYTORCH_CUDA_ALLOC_CONF",
+        "USE_HUB_KERNELS",
     ]
     assert "\x1b" not in recorded["PYTORCH_CUDA_ALLOC_CONF"]
     assert len(recorded["PYTORCH_CUDA_ALLOC_CONF"]) < 1000
