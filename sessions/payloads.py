@@ -464,8 +464,10 @@ class HostReadings(Record, frozen=True, kw_only=True):
     """Traffic between all processors and their memory, in 10**6 bytes per second; empty if not counted."""
 
 
-HARDWARE_THROTTLE_REASONS = ("hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake")
-"""Reasons caused by heat or the power supply. A power cap isn't one of them, because it is normal operation."""
+HARDWARE_THROTTLE_REASONS = ("sw_thermal", "hw_thermal", "hw_power_brake")
+"""Reasons caused by heat or the power supply. A power cap isn't one of them, because it is normal operation.
+Nor is ``hw_slowdown``: drivers since 390 report heat and the power brake in addition to it, and by itself it
+also occurs at a peak of the power draw and at a change of clock or P-state (nvml.h)."""
 CLOCK_LIMITS = ("app_clocks", "sw_power_cap", "sync_boost", "display_clocks", "board_limit", "reliability")
 """Reasons that limit the clock as configured or designed: power cap, locked clocks, limits of the board."""
 GPU_ACTIVITY = {

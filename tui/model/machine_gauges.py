@@ -199,8 +199,6 @@ def throttle_notes(throttle: Sequence[str | None]) -> tuple[tuple[str, ...], boo
     newest = next((reasons for reasons in reversed(throttle) if reasons is not None), "")
     reasons = [reason for reason in newest.split("+") if reason]
     alarming = [reason for reason in reasons if reason in ALARMING]
-    if len(alarming) > 1:  # the driver sets this bit together with the one for the cause
-        alarming = [reason for reason in alarming if reason != "hw_slowdown"]
     words = ", ".join(
         THROTTLE_WORDS.get(each, format.clean(each).replace("_", " ")) for each in alarming or reasons
     )

@@ -84,11 +84,11 @@ def test_throttling_has_a_marker_each_time_it_begins(session: Session) -> None:
         throttled(1.0, "", None),
         throttled(2.0, "", "sw_thermal+hw_slowdown"),
         throttled(3.0, "sw_thermal"),
-        throttled(4.0, "sw_power_cap"),
+        throttled(4.0, "sw_power_cap+hw_slowdown"),
         throttled(5.0, "hw_thermal"),
     )
     assert [(mark.t, marker_text(mark, session)) for mark in marks.all] == [
-        (2.0, "throttled: GPU 0: hw_slowdown, sw_thermal"),
+        (2.0, "throttled: GPU 0: sw_thermal"),
         (5.0, "throttled: GPU 0: hw_thermal"),
     ]
 

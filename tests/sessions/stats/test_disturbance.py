@@ -72,7 +72,8 @@ def test_on_a_large_machine_others_may_use_a_tenth_of_it() -> None:
     [
         ({"throttle": ("sw_power_cap", "app_clocks")}, ()),
         ({"throttle": ("sw_power_cap", "sw_thermal")}, ("throttled: sw_thermal",)),
-        ({"throttle": ("hw_power_brake", "hw_slowdown")}, ("throttled: hw_power_brake+hw_slowdown",)),
+        ({"throttle": ("hw_power_brake", "hw_slowdown")}, ("throttled: hw_power_brake",)),
+        ({"throttle": ("hw_slowdown",)}, ()),
         ({"sm_clock_mhz": 700.0, "sm_clock_default_mhz": 1000.0}, ()),
         ({"processor_throttled": 0}, ()),
         ({"processor_throttled": 12}, ("throttled: the processor, by heat (count 12)",)),

@@ -36,7 +36,7 @@ NAME = attrgetter("name")
             ["sw_power_cap+hw_slowdown+hw_thermal", None],
             (("THROTTLED: HW thermal slowdown", "THROTTLED: HW thermal", "THROTTLED"), True),
         ),
-        (["hw_slowdown"], (("THROTTLED: HW slowdown", "THROTTLED: HW", "THROTTLED"), True)),
+        (["hw_slowdown+sw_power_cap"], (("HW slowdown, power cap",), False)),
         (["\x1b[2Jhw_slowdown"], (("[2Jhw slowdown",), False)),
     ],
 )
