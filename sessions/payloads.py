@@ -243,11 +243,12 @@ class Environment(Record, frozen=True, kw_only=True):
     """Time for which engine and case couldn't run (machine suspended, or both stopped), plus the time for which
     only the worker was stopped."""
     quota_periods: Count | None = None
-    """Periods of the control group's CPU quota, usually of 100 ms; null without a quota."""
+    """Periods of the CPU quota, usually of 100 ms; null without a quota. If the control group and its parents
+    have several, it is the one with the largest share of stopped periods. Older sessions: the lowest one."""
     quota_stopped_periods: Count | None = None
-    """Periods in which the control group used up its quota and was stopped until the next one."""
+    """Periods in which the quota was used up and the group with the quota was stopped until the next one."""
     quota_stopped_s: Amount | None = None
-    """Time for which the quota stopped the control group, summed over the CPUs it ran on."""
+    """Time for which the quota stopped its group, summed over the CPUs it ran on."""
     processor_mhz: Amount | None = None
     """Mean clock of the busy CPUs among those that the worker may use."""
     processor_throttled: Count | None = None

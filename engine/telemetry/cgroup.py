@@ -3,7 +3,7 @@
 Versions 1 and 2, including nested groups (cgroups(7); Linux's documentation of CFS bandwidth control).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -25,6 +25,14 @@ class QuotaUse(msgspec.Struct, frozen=True):
     """Periods in which the group used up its quota and was stopped until the next one."""
     stopped_s: float
     """Time that it was stopped, summed over the processors that it ran on."""
+
+    def since(self, begin: "QuotaUse") -> "QuotaUse":
+        """Return the use since an earlier reading."""
+        return QuotaUse(
+            self.periods - begin.periods,
+            self.stopped_periods - begin.stopped_periods,
+            self.stopped_s - begin.stopped_s,
+        )
 
 
 def group_folders(controller: str, process: Path = SELF) -> tuple[Path, ...]:
@@ -61,12 +69,27 @@ def memory_limit_mb(folders: Iterable[Path]) -> float | None:
     return round(min(sizes) / 1e6, 1) if sizes else None
 
 
-def quota_use(folders: Iterable[Path]) -> QuotaUse | None:
-    """Return the use of the lowest CPU quota of these control groups. None without a quota or its totals."""
-    limited = [(limit, folder) for folder in folders if (limit := _quota(folder)) is not None]
-    if not limited:
-        return None
-    lines = (line.split() for line in kernel_lines(min(limited)[1] / "cpu.stat"))
+def quota_uses(folders: Iterable[Path]) -> dict[Path, QuotaUse]:
+    """Return the use of each CPU quota of these control groups, the lowest quota first.
+
+    A group that the quota of its parent stops isn't counted as stopped itself.
+    """
+    limited = sorted((limit, folder) for folder in folders if (limit := _quota(folder)) is not None)
+    return {folder: use for _, folder in limited if (use := _quota_use(folder)) is not None}
+
+
+def most_stopping(begin: Mapping[Path, QuotaUse], end: Mapping[Path, QuotaUse]) -> QuotaUse | None:
+    """Return the use between two readings of the quota that stopped its group most often. None without a quota.
+
+    The stopped time can't be compared, because it is larger for a group that runs on more processors.
+    """
+    uses = [use.since(begin[folder]) for folder, use in end.items() if folder in begin]
+    return max(uses, key=lambda use: use.stopped_periods / max(use.periods, 1), default=None)
+
+
+def _quota_use(folder: Path) -> QuotaUse | None:
+    """Return the totals of a group's CPU quota. None if they can't be read."""
+    lines = (line.split() for line in kernel_lines(folder / "cpu.stat"))
     totals = {pair[0]: int(pair[1]) for pair in lines if len(pair) == 2 and pair[1].isdecimal()}
     if "nr_periods" not in totals or "nr_throttled" not in totals:
         return None

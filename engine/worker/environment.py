@@ -2,7 +2,7 @@
 
 import os
 import resource
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 
@@ -10,7 +10,7 @@ import msgspec
 import psutil
 from msgspec.structs import replace
 
-from benchtui.engine.telemetry.cgroup import QuotaUse, group_folders, quota_use
+from benchtui.engine.telemetry.cgroup import QuotaUse, group_folders, most_stopping, quota_uses
 from benchtui.engine.telemetry.host import none_on_error
 from benchtui.engine.telemetry.processor_clock import ThrottleCounts
 from benchtui.engine.telemetry.processors import busy_s, ranges, usable_processors
@@ -26,7 +26,7 @@ class _Moment(msgspec.Struct, frozen=True):
     switches: int
     processors_s: float | None
     """CPU time of all processes on the processors that the worker may use."""
-    quota: QuotaUse | None
+    quotas: Mapping[Path, QuotaUse]
     throttled: int | None
     """Number of times that these processors were thermally throttled."""
 
@@ -42,7 +42,7 @@ class _Moment(msgspec.Struct, frozen=True):
             own_s=own_s,
             switches=own.ru_nivcsw,
             processors_s=processors_s,
-            quota=quota_use(groups),
+            quotas=quota_uses(groups),
             throttled=throttles.total(),
         )
 
@@ -69,21 +69,20 @@ class EnvironmentProbe:
             load_average=_load(),
             processor_throttled=_increase(begin.throttled, end.throttled),
         )
-        return environment if begin.quota is None else _with_quota(environment, begin.quota, end.quota)
+        quota = most_stopping(begin.quotas, end.quotas)
+        return environment if quota is None else _with_quota(environment, quota)
 
     def _now(self) -> _Moment:
         return _Moment.now(self._processors, self._groups, self._throttles)
 
 
-def _with_quota(environment: Environment, begin: QuotaUse, end: QuotaUse | None) -> Environment:
-    """Add the periods and the time in which the CPU quota stopped the group between two readings."""
-    if end is None:
-        return environment
+def _with_quota(environment: Environment, quota: QuotaUse) -> Environment:
+    """Add the periods and the time in which a CPU quota stopped its group."""
     return replace(
         environment,
-        quota_periods=end.periods - begin.periods,
-        quota_stopped_periods=end.stopped_periods - begin.stopped_periods,
-        quota_stopped_s=round(end.stopped_s - begin.stopped_s, 4),
+        quota_periods=quota.periods,
+        quota_stopped_periods=quota.stopped_periods,
+        quota_stopped_s=round(quota.stopped_s, 4),
     )
 
 

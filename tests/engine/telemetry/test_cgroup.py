@@ -2,7 +2,14 @@ from pathlib import Path
 
 import pytest
 
-from benchtui.engine.telemetry.cgroup import QuotaUse, cpu_limit, group_folders, memory_limit_mb, quota_use
+from benchtui.engine.telemetry.cgroup import (
+    QuotaUse,
+    cpu_limit,
+    group_folders,
+    memory_limit_mb,
+    most_stopping,
+    quota_uses,
+)
 
 
 class Machine:
@@ -87,19 +94,32 @@ def test_without_control_groups_nothing_is_limited(machine: Machine) -> None:
     assert machine.inside() == []
     machine.put("", V2)
     assert machine.inside() == []
-    assert (cpu_limit(()), memory_limit_mb(()), quota_use(())) == (None, None, None)
+    assert (cpu_limit(()), memory_limit_mb(()), quota_uses(())) == (None, None, {})
 
 
-def test_use_of_the_lowest_quota_is_read(machine: Machine) -> None:
+def test_use_of_every_quota_is_read_the_lowest_first(machine: Machine) -> None:
     machine.put("0::/slurm/job\n", V2)
     machine.write("slurm/job/cpu.stat", "usage_usec 5\nnr_periods 70\nnr_throttled 7\nthrottled_usec 7000000")
-    assert quota_use(machine.folders()) is None, "there is no quota"
+    assert quota_uses(machine.folders()) == {}, "there is no quota"
     machine.write("slurm/cpu.max", "400000 100000")
-    assert quota_use(machine.folders()) is None, "the group with the quota has no totals"
+    assert quota_uses(machine.folders()) == {}, "the group with the quota has no totals"
     machine.write("slurm/cpu.stat", "usage_usec 5\nnr_periods 50\nnr_throttled 40\nthrottled_usec 2500000")
-    assert quota_use(machine.folders()) == QuotaUse(50, 40, 2.5)
+    parent = {machine.at / "slurm": QuotaUse(50, 40, 2.5)}
+    assert quota_uses(machine.folders()) == parent
     machine.write("slurm/job/cpu.max", "100000 100000")
-    assert quota_use(machine.folders()) == QuotaUse(70, 7, 7.0)
+    both = quota_uses(machine.folders())
+    assert list(both.items()) == [(machine.at / "slurm" / "job", QuotaUse(70, 7, 7.0)), *parent.items()]
+
+
+def test_quota_that_stopped_its_group_most_often_counts() -> None:
+    own, parent, other = Path("slurm/job"), Path("slurm"), Path()
+    begin = {own: QuotaUse(70, 7, 7.0), parent: QuotaUse(50, 40, 2.5)}
+    assert most_stopping(begin, begin) == QuotaUse(0, 0, 0.0)
+    still = {own: QuotaUse(90, 7, 7.0), parent: QuotaUse(80, 40, 2.5), other: QuotaUse(9, 9, 9.0)}
+    assert most_stopping(begin, still) == QuotaUse(20, 0, 0.0), "the lowest quota"
+    stopped = {own: QuotaUse(90, 8, 99.0), parent: QuotaUse(80, 55, 4.0)}
+    assert most_stopping(begin, stopped) == QuotaUse(30, 15, 1.5)
+    assert most_stopping({}, stopped) is None
 
 
 def test_version_1_counts_nanoseconds(machine: Machine) -> None:
@@ -110,4 +130,4 @@ def test_version_1_counts_nanoseconds(machine: Machine) -> None:
         ("cpu.stat", "nr_periods 9\nnr_throttled 3\nthrottled_time 1500000000"),
     ):
         machine.write(f"cpu,cpuacct/slurm/job/{name}", text)
-    assert quota_use(machine.folders()) == QuotaUse(9, 3, 1.5)
+    assert list(quota_uses(machine.folders()).values()) == [QuotaUse(9, 3, 1.5)]

@@ -62,8 +62,12 @@ def test_affinity_is_unknown_where_the_system_has_none(monkeypatch: pytest.Monke
 
 
 def test_stops_by_the_cpu_quota_are_counted_over_the_span(monkeypatch: pytest.MonkeyPatch) -> None:
-    totals = [QuotaUse(100, 10, 1.0), QuotaUse(150, 50, 5.5)]
-    monkeypatch.setattr("benchtui.engine.worker.environment.quota_use", lambda groups: totals.pop(0))
+    own, parent = Path("job"), Path("slurm")
+    totals = [
+        {own: QuotaUse(900, 90, 90.0), parent: QuotaUse(100, 10, 1.0)},
+        {own: QuotaUse(950, 91, 90.1), parent: QuotaUse(150, 50, 5.5)},
+    ]
+    monkeypatch.setattr("benchtui.engine.worker.environment.quota_uses", lambda groups: totals.pop(0))
     seen = EnvironmentProbe().since()
     assert (seen.quota_periods, seen.quota_stopped_periods, seen.quota_stopped_s) == (50, 40, 4.5)
 
@@ -77,6 +81,6 @@ def test_thermal_throttling_is_counted_over_the_span(
 
 
 def test_without_a_quota_no_stops_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchtui.engine.worker.environment.quota_use", lambda groups: None)
+    monkeypatch.setattr("benchtui.engine.worker.environment.quota_uses", lambda groups: {})
     seen = EnvironmentProbe().since()
     assert (seen.quota_periods, seen.quota_stopped_periods, seen.quota_stopped_s) == (None, None, None)
