@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
-from time import monotonic
 
 from msgspec.structs import replace
 
 from benchtui.engine.executor import WorkerEvent
 from benchtui.engine.node.energy import gpu_energy, processor_energy
-from benchtui.engine.node.telemetry_window import TelemetryWindow
+from benchtui.engine.node.telemetry_window import WATCHED_COLUMNS, TelemetryWindow
 from benchtui.engine.node.worker_processes import CaseProcess
 from benchtui.engine.telemetry.gpu.reader import GpuReader
 from benchtui.sessions.events import Answered, CaseFinished, CasePrepared, Outcome
@@ -56,7 +55,10 @@ class CaseRun:
         self._uuid_absent: str | None = None
         self._device_mb: float | None = None
         self._other_processes: int | None = None
-        self._queried_s = 0.0
+        self._queried_s = float("-inf")
+        """Session time of the latest query of the GPU's process list."""
+        self._processes_read_s: list[float] = []
+        """Session times of the successful ones."""
 
     @property
     def pid(self) -> int:
@@ -77,7 +79,7 @@ class CaseRun:
         """Yield pending events. The last one, ``CaseFinished``, gets the node's telemetry added."""
         for event in self._process.collect(now_s):
             if not isinstance(event, Answered):  # the probe isn't part of the memory that the case needs
-                self._read_processes()
+                self._read_processes(now_s)
             if isinstance(event, CasePrepared):
                 self._gpu_uuid, self._uuid_absent = event.gpu_uuid, event.gpu_absent
             if isinstance(event, CaseFinished):
@@ -89,14 +91,15 @@ class CaseRun:
         """Kill the case."""
         self._process.end(outcome, reason, now_s)
 
-    def _read_processes(self) -> None:
-        due = monotonic() - self._queried_s >= _PROCESSES_PERIOD_S
+    def _read_processes(self, now_s: float) -> None:
+        due = now_s - self._queried_s >= _PROCESSES_PERIOD_S
         if not self._gpu_reader or not self._gpu_uuid or not due or self.gpu is None:
             return
-        self._queried_s = monotonic()
+        self._queried_s = now_s
         processes = self._gpu_reader.processes(self._gpu_uuid)
         if processes is None:
             return
+        self._processes_read_s.append(now_s)
         used_mb = processes.get(self.pid)
         if used_mb is not None:
             self._device_mb = max(used_mb, self._device_mb or 0.0)
@@ -121,13 +124,22 @@ class CaseRun:
         )
 
     def _missing(self, begin_s: float, end_s: float) -> list[str]:
-        """Return the kinds of GPU readings that are missing in a span; empty for a case on a CPU."""
-        gpu, columns = self.gpu, {"clock": "sm_clock_mhz", "power": "power_w"}
+        """Return the kinds of GPU readings that the driver supports but that are missing in a span.
+
+        Empty for a case on a CPU.
+        """
+        gpu = self.gpu
         if gpu is None:
             return []
-        return [
-            kind for kind, name in columns.items() if not self._readings.gpu(gpu.index, name, begin_s, end_s)
+        kinds = [
+            kind
+            for kind, name in WATCHED_COLUMNS.items()
+            if not self._readings.is_unsupported(gpu.index, name)
+            and not self._readings.gpu(gpu.index, name, begin_s, end_s)
         ]
+        read_s = self._processes_read_s
+        unlisted = bool(read_s) and not any(begin_s <= at_s <= end_s for at_s in read_s)
+        return [*kinds, "other processes"] if unlisted else kinds
 
     def _energy(self, begin_s: float, end_s: float) -> Energy:
         if not self.on_gpu:

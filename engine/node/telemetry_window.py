@@ -10,6 +10,8 @@ from benchtui.sessions.payloads import GpuReadings
 
 MIN_STOP_S = 1.0
 """Shortest stop of a worker that is reported, in seconds."""
+WATCHED_COLUMNS = {"clock": "sm_clock_mhz", "power": "power_w"}
+"""GPU readings that the measured span of a case should contain: columns by the words for them."""
 
 T = TypeVar("T")
 Points = list[tuple[float, T]]
@@ -30,6 +32,8 @@ class TelemetryWindow:
         """Highest mean SM clock of each GPU among its load spans so far, in MHz."""
         self._absent: dict[int, dict[str, str]] = {}
         """Reasons for missing readings by GPU index and name."""
+        self._read: set[tuple[int, str]] = set()
+        """GPU index and name of the watched readings that have ever succeeded."""
         self.stops = StoppedWorkers(MIN_STOP_S)
 
     def drop_before(self, before_s: float) -> None:
@@ -57,6 +61,11 @@ class TelemetryWindow:
         self._events.append(event)
         for gpu in event.gpus:
             self._absent[gpu.index] = self._absent.get(gpu.index, {}) | gpu.absent
+            self._read |= {
+                (gpu.index, name)
+                for name in WATCHED_COLUMNS.values()
+                if any(value is not None for value in getattr(gpu, name))
+            }
 
     def host(self, name: str, begin_s: float, end_s: float) -> Points[float]:
         """Return a column of host readings over a span of session time."""
@@ -83,6 +92,10 @@ class TelemetryWindow:
         """Return why a GPU, or one of its readings, is missing. None if no reason is known."""
         reasons = self._absent.get(index, {})
         return reasons.get("gpu") or reasons.get(name)
+
+    def is_unsupported(self, index: int, name: str) -> bool:
+        """Whether a watched reading of a GPU has a reason for being missing and has never succeeded."""
+        return name in self._absent.get(index, {}) and (index, name) not in self._read
 
     def power_averaged(self, index: int) -> bool:
         """Whether the driver averages the power of a GPU over a second, according to the latest event."""

@@ -1,10 +1,11 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.engine.node.case_execution import CaseRun, count_other_gpu_processes
 from benchtui.engine.node.telemetry_window import TelemetryWindow
-from benchtui.sessions.events import CaseFinished, CasePrepared, Telemetry
+from benchtui.sessions.events import CaseFinished, CasePrepared, Steps, Telemetry
 from benchtui.sessions.payloads import Energy, Environment, Gpu, GpuReadings, Host, HostReadings, Model
 
 WORKER = 41
@@ -13,25 +14,29 @@ HOST = Host(gpus=(GPU,), absent={"rapl": "no counters"})
 
 
 class Execution:
-    """A case that has run already."""
+    """A case that has run already. Each call collects one event."""
 
     pid = WORKER
 
     def __init__(self, prepared: dict[str, Any], **ended: Any) -> None:
         self._events = [
             CasePrepared(t=0.0, case=0, model=Model(name="m"), **prepared),
+            Steps(t=0.0, case=0, phase="measure", wall_ms=[1.0]),
             CaseFinished(**{"t": 9.0, "case": 0, "outcome": "ok", "measured_s": (1.0, 5.0)} | ended),
         ]
 
     def collect(self, now_s: float) -> Any:
-        return iter(self._events)
+        return iter([self._events.pop(0)])
 
 
 class Driver:
-    """A driver that lists two processes on the GPU."""
+    """A driver that lists two processes on the GPU, or none."""
 
-    def processes(self, uuid: str) -> dict[int, float | None]:
-        return {WORKER: 900.0, 7: None}
+    def __init__(self, lists: bool = True) -> None:
+        self._lists = lists
+
+    def processes(self, uuid: str) -> dict[int, float | None] | None:
+        return {WORKER: 900.0, 7: None} if self._lists else None
 
 
 def telemetry() -> TelemetryWindow:
@@ -64,13 +69,20 @@ def finished(gpu_uuid: str | None, readings: TelemetryWindow | None = None, **en
 
 
 def run_on(
-    device: str, host: Host, readings: TelemetryWindow, prepared: dict[str, Any], **ended: Any
+    device: str,
+    host: Host,
+    readings: TelemetryWindow,
+    prepared: dict[str, Any],
+    *,
+    steps_s: float = 3.0,
+    lists: bool = True,
+    **ended: Any,
 ) -> CaseFinished:
     execution: Any = Execution(prepared, **ended)
-    driver: Any = Driver()
+    driver: Any = Driver(lists)
     ended_runs: list[CaseRun] = []
     run = CaseRun(execution, driver, host, readings, 0.0, ended_runs.append, device=device)
-    *_, last = run.collect(9.0)
+    _, _, last = (event for at_s in (0.5, steps_s, 9.0) for event in run.collect(at_s))
     assert ended_runs == [run]
     assert isinstance(last, CaseFinished)
     return last
@@ -201,9 +213,39 @@ def test_worker_under_an_unknown_pid_is_assumed_to_be_listed() -> None:
 
 def test_gpu_case_without_a_reading_in_its_span_is_marked() -> None:
     """A span between two readings."""
-    mark = "unwatched: no reading of the GPU's clock and power in"
+    mark = "unwatched: no reading of the GPU's clock and power and other processes in"
     assert f"{mark} 0.06 s" in finished("GPU-1", measured_s=(1.6, 1.66)).marks
     unlisted, watched = finished("GPU-unknown"), finished("GPU-1")
     assert any("GPU not read" in each for each in unlisted.marks), "which says more than that it was unwatched"
     for each in (unlisted, watched):
         assert not any("unwatched" in mark for mark in each.marks)
+
+
+@pytest.mark.parametrize(
+    ("steps_s", "lists", "marks"),
+    [
+        (4.9, True, []),
+        (5.1, True, ["unwatched: no reading of the GPU's other processes in 4 s"]),
+        (5.1, False, []),
+    ],
+)
+def test_gpu_case_without_a_list_of_processes_in_its_span_is_marked(
+    steps_s: float, lists: bool, marks: list[str]
+) -> None:
+    ended = finished("GPU-1", steps_s=steps_s, lists=lists)
+    assert [mark for mark in ended.marks if mark.startswith("unwatched")] == marks
+
+
+def test_unsupported_reading_does_not_mark_a_case() -> None:
+    unread = {"power_w": [None] * 5, "absent": {"power_w": "not supported"}}
+    for earlier, marks in (((), []), ((70.0,), ["unwatched: no reading of the GPU's power in 4 s"])):
+        readings = TelemetryWindow()
+        if earlier:
+            once = GpuReadings(index=0, power_w=list(earlier))
+            readings.add(Telemetry(t=0.1, at_s=[0.1], gpus=(once,)))
+        (event,) = telemetry()._events
+        (gpu,) = event.gpus
+        readings.add(replace(event, gpus=(replace(gpu, **unread),)))
+        ended = finished("GPU-1", readings)
+        assert [mark for mark in ended.marks if mark.startswith("unwatched")] == marks
+        assert ended.energy is not None and ended.energy.source == "counter"

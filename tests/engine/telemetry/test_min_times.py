@@ -42,18 +42,23 @@ nothing = lambda: None
 work = SimpleNamespace(
     step=None, count=lambda done: StepCounts(), begin_warmup=nothing, begin_measuring=nothing
 )
-record = lambda phase: Recorder(0, phase, lambda event: None, clock)
+pending = [CasePrepared(t=0.0, case=0, model=Model(name="m"), gpu_uuid=gpu.uuid)]
+process = SimpleNamespace(pid=1, collect=lambda now_s: [pending.pop(0)] if pending else [])
+run = CaseRun(process, nvml, host, readings, 0.0, lambda run: None, device="cuda:0")
+
+def collect(event):
+    pending.append(event)
+    return [found for _ in pending[:] for found in run.collect(clock())][-1]
+
+record = lambda phase: Recorder(0, phase, collect, clock)
 warmup_begin_s = clock()
 warmup_stop = warm_up(work, Device(), rules, record("warmup"))
 warmup_s = clock() - warmup_begin_s
 measured = measure(work, Device(), rules, record("measure"))
 span = (measured.begin_s - began_s, measured.end_s - began_s)
-events = [
-    CasePrepared(t=0.0, case=0, model=Model(name="m"), gpu_uuid=gpu.uuid),
-    CaseFinished(t=clock(), case=0, outcome="ok", measured_s=span, environment=measured.environment),
-]
-process = SimpleNamespace(pid=1, collect=lambda now_s: iter(events))
-*_, finished = CaseRun(process, nvml, host, readings, 0.0, lambda run: None, device="cuda:0").collect(clock())
+finished = collect(
+    CaseFinished(t=clock(), case=0, outcome="ok", measured_s=span, environment=measured.environment)
+)
 sampler.stop()
 clocks = readings.gpu(gpu.index, "sm_clock_mhz", *span)
 result = [warmup_s, len(clocks), finished.energy, finished.environment, finished.marks]
