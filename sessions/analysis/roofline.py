@@ -13,7 +13,7 @@ from msgspec import structs
 
 from benchtui.sessions.analysis.data_sheet import data_sheet
 from benchtui.sessions.events import Peaks
-from benchtui.sessions.payloads import StepCost
+from benchtui.sessions.payloads import Effective, StepCost
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.quantiles import per_second
 from benchtui.sessions.sweep import Config
@@ -35,6 +35,8 @@ OVER = "exceeded by a case: measured on a disturbed machine or at a lower clock,
 UNTYPICAL = "batches differ in width, and the counted one isn't typical"
 MOST_WIDTH_DIFFERENCE = 0.05
 """Largest relative difference in tokens at which the counted step still represents the median one."""
+UNFUSED = ("eager", "sdpa-math", "math")
+"""Attention that keeps its scores for the backward pass: implementations, and the kernel."""
 UNCOUNTED = "step cost not counted"
 UNMEASURED = "peaks not measured"
 NEITHER = f"below {LEAST_SHARE:.0%} of both: something else takes most of a step"
@@ -177,11 +179,26 @@ def context_power_w(peaks: Iterable[Peaks], node: str | None) -> dict[str, float
 def model_flops_utilization(known: Limit, config: Config, gpu: str | None) -> float | None:
     """Return the share of the data sheet's peak; None for a GPU or precision without one.
 
-    With activation checkpointing, recomputed operations count too, so it is hardware FLOPs utilization (HFU).
+    If recomputed operations count too, it is hardware FLOPs utilization (HFU), see ``counts_recomputation``.
     See PaLM (arXiv 2204.02311, appendix B).
     """
     sheet, key = data_sheet(gpu), peak_key(config)
     return _share(known.flops_per_s, sheet.flops_per_s(key.precision) if sheet and key else None)
+
+
+def counts_recomputation(case: CaseState, config: Config) -> bool:
+    """Return whether the counted operations of a case include recomputed ones. ``config`` is the resolved one.
+
+    Activation checkpointing computes the forward pass again. The backward pass of fused attention computes the
+    scores again, and is counted as five products instead of four, as by torch's ``flop_counter``.
+    """
+    if config.activation_checkpointing == "on":
+        return True
+    work, used = case.finished.work if case.finished else None, (case.effective or Effective()).attention
+    if work is None or used in UNFUSED or "backward" not in case.parts:
+        return False
+    kernels = work.attention or (used,)  # those of compiled code are unknown without a profile
+    return any(kernel not in (None, *UNFUSED) for kernel in kernels)
 
 
 def _is_typical(work: StepCost) -> bool:

@@ -9,6 +9,7 @@ from benchtui.sessions.analysis.roofline import (
     OVER,
     Bound,
     Limit,
+    counts_recomputation,
     limit,
     model_flops_utilization,
     sound_peaks,
@@ -55,7 +56,7 @@ def limits_summary(found: Sequence[Row], varying: Collection[str]) -> str | None
 
 
 def utilization(session: Session, row: Row) -> str | None:
-    """Format the MFU of a case, or its HFU if operations are recomputed."""
+    """Format the MFU of a case, or its HFU if recomputed operations count."""
     result, known = row
     return percent(model_flops_utilization(known, result.config, session.gpu_name(result.case)))
 
@@ -87,8 +88,9 @@ def limit_method(session: Session) -> tuple[Fact, ...]:
         ),
         (
             "MFU",
-            "operations of the median step over the peak of the GPU's data sheet, dense; HFU with activation"
-            " checkpointing, where recomputed operations count",
+            "operations of the median step over the peak of the GPU's data sheet, dense; HFU if recomputed"
+            " operations count: with activation checkpointing, and in training with fused attention, whose"
+            " backward pass computes the scores again",
         ),
         (
             "Limited by",
@@ -146,18 +148,15 @@ def _peak(peaks: Peaks, name: str, rate: float | None, burst: float | None, unit
 
 
 def _utilization(session: Session) -> Column[Row]:
-    """Return the column of MFU, or of HFU if operations are recomputed."""
+    """Return the column of MFU, or of HFU if recomputed operations count."""
     return Column(utilization_title(session), lambda row: utilization(session, row))
 
 
 def utilization_title(session: Session) -> str:
-    """Return ``MFU (%)``, or ``HFU (%)`` if any case recomputes activations in the backward pass."""
-    return "HFU (%)" if _recomputes(session) else "MFU (%)"
-
-
-def _recomputes(session: Session) -> bool:
+    """Return ``MFU (%)``, or ``HFU (%)`` if recomputed operations count in any case."""
     sweep = session.start.sweep
-    return any(sweep.resolve(case.config).activation_checkpointing == "on" for case in session.cases)
+    recomputes = any(counts_recomputation(case, sweep.resolve(case.config)) for case in session.cases)
+    return "HFU (%)" if recomputes else "MFU (%)"
 
 
 def _giga(amount: float | None) -> str | None:

@@ -10,6 +10,7 @@ from benchtui.sessions.analysis.roofline import (
     UNTYPICAL,
     Limit,
     PeakKey,
+    counts_recomputation,
     limit,
     model_flops_utilization,
     peak_key,
@@ -181,6 +182,28 @@ def test_model_flops_utilization_is_the_share_of_the_data_sheet(bench: Any) -> N
     assert model_flops_utilization(known, case.config, "NVIDIA H200") == pytest.approx(0.5)
     assert model_flops_utilization(known, case.config, "Tesla T4") is None, "it has no bf16"
     assert model_flops_utilization(known, case.config, None) is None
+
+
+@pytest.mark.parametrize(
+    ("used", "kernels", "part", "counts"),
+    [
+        ("sdpa", ("flash",), "backward", True),
+        ("sdpa", ("flash",), "forward", False),
+        ("sdpa", ("math",), "backward", False),
+        ("sdpa", (), "backward", True),
+        ("eager", (), "backward", False),
+        ("eager", ("flash",), "backward", False),  # fused by the compiler; the counted step was uncompiled
+        (None, ("efficient",), "backward", True),
+        (None, (), "backward", False),
+    ],
+)
+def test_backward_pass_of_fused_attention_counts_recomputed_scores(
+    bench: Any, used: str | None, kernels: tuple[str, ...], part: str, counts: bool
+) -> None:
+    done, effective = work(6.0, 0.5, attention=kernels), bench.effective(attention=used)
+    made = bench.case(ms=[100.0], parts={part: [60.0]}, effective=effective, end={"work": done})
+    case = bench.session(made).cases[0]
+    assert counts_recomputation(case, case.config) is counts
 
 
 @pytest.mark.parametrize(

@@ -827,17 +827,27 @@ def test_checker_notices_a_changed_answer(bench: Any, words: str, others: str) -
     assert objections_to(session, report.replace(words, others))
 
 
-@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize(("checkpoints", "kernel"), [(False, "math"), (True, "math"), (False, "flash")])
 @pytest.mark.parametrize("shown", ["12.5", "12.8"])
-def test_checker_computes_the_share_of_the_data_sheet(bench: Any, shown: str, again: bool) -> None:
-    work = StepCost(flops=2.4735e12, bytes_moved=1e9, bytes_of_weights=1e8)
+def test_checker_computes_the_share_of_the_data_sheet(
+    bench: Any, shown: str, checkpoints: bool, kernel: str
+) -> None:
+    again = checkpoints or kernel == "flash"
+    work = StepCost(flops=2.4735e12, bytes_moved=1e9, bytes_of_weights=1e8, attention=(kernel,))
     made = bench.case(
-        1, 20.0, device="cuda:0", precision="bf16", end={"work": work}, prepared={"gpu_uuid": "GPU-1"}
+        1,
+        20.0,
+        device="cuda:0",
+        precision="bf16",
+        parts={"backward": [12.0] * 30},
+        end={"work": work},
+        prepared={"gpu_uuid": "GPU-1"},
     )
     host = Host(gpus=(Gpu(index=0, name="NVIDIA H200", uuid="GPU-1"),))
-    sweep = Sweep(name="hand", model="tiny", task="lm-train", train=Train(activation_checkpointing=again))
+    sweep = Sweep(name="hand", model="tiny", task="lm-train", train=Train(activation_checkpointing=checkpoints))
     session = bench.session(made, host=host, sweep=sweep)
-    recording = Recording({}, msgspec.to_builtins(bench.events(made, host=host, sweep=sweep)))
+    steps = [{"wall_ms": str(ms), "tokens": "100", "part_backward_ms": "12.0"} for ms in made.ms]
+    recording = Recording({0: steps}, msgspec.to_builtins(bench.events(made, host=host, sweep=sweep)))
     report = markdown(session, full=True)
 
     def amount(changed: str, words: str) -> int:

@@ -175,12 +175,13 @@ def utilization(cell: Cell) -> float | None:
 
 
 def _utilization_of(recomputing: bool) -> Check:
-    """Check MFU, or HFU, which counts the operations that activation checkpointing runs again."""
+    """Check MFU, or HFU, which counts the operations that the backward pass runs again."""
 
     def check(claim: Claim, cell: Cell, shown: str) -> None:
         if cell.recording is None:
             return
-        claim.require(cell.recording.recomputes is recomputing, "operations that run again count in HFU alone")
+        again = cell.recording.recomputes(cell.facts.rows)
+        claim.require(again is recomputing, "operations that run again count in HFU alone")
         claim.require_value(shown, utilization(cell), f"of {cell.row['name']}: a cell")
 
     return check

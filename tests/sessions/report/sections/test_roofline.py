@@ -71,16 +71,20 @@ def test_session_without_counted_operations_has_no_roofline_section(bench: Any, 
     assert "Limits" not in read(full_report(bench.session(bench.case(1, 100.0), more=[CPU]))).titles
 
 
-@pytest.mark.parametrize(("checkpointing", "title"), [(False, "MFU (%)"), (True, "HFU (%)")])
+@pytest.mark.parametrize(
+    ("checkpointing", "kernel", "title"),
+    [(False, "math", "MFU (%)"), (False, "efficient", "HFU (%)"), (True, "math", "HFU (%)")],
+)
 def test_known_gpu_has_its_share_of_the_data_sheet(
-    bench: Any, read: Any, checkpointing: bool, title: str
+    bench: Any, read: Any, checkpointing: bool, kernel: str, title: str
 ) -> None:
-    work = StepCost(flops=9.894e11, bytes_moved=1e9, bytes_of_weights=1e8, attention=("efficient",))
-    made = bench.case(1, 10.0, device="cuda:0", precision="amp-bf16", end={"work": work}, prepared=UUID)
+    work = StepCost(flops=9.894e11, bytes_moved=1e9, bytes_of_weights=1e8, attention=(kernel,))
+    end, parts = {"work": work}, {"forward": [3.0] * 30, "backward": [6.0] * 30}
+    made = bench.case(1, 10.0, device="cuda:0", precision="amp-bf16", end=end, prepared=UUID, parts=parts)
     host = Host(gpus=(Gpu(index=0, name="NVIDIA H200", uuid="GPU-1"),))
     sweep = Sweep(name="s", model="m", task="lm-train", train=Train(activation_checkpointing=checkpointing))
     document = read(full_report(bench.session(made, host=host, sweep=sweep)))
-    assert document["Limits"].columns(title, "Attention kernel") == [["10.0", "efficient"]]
+    assert document["Limits"].columns(title, "Attention kernel") == [["10.0", kernel]]
     (results,) = document.under("Results")
     assert results.columns(title) == [["10.0"]]
 
