@@ -7,6 +7,8 @@ percentage has at most two.
 from collections.abc import Sequence
 from math import floor, isfinite, log10
 
+from benchtui.sessions.payloads import CLOCK_LIMITS
+
 SIGNIFICANT = 3
 """Significant digits of a measured value. CSV and JSON have all."""
 LOSS_DIGITS = 5
@@ -132,6 +134,11 @@ def count(amount: int, noun: str) -> str:
 def performance_states(numbers: Sequence[int]) -> str | None:
     """Return P-states of a GPU, such as ``P0, P2``. None without any."""
     return ", ".join(f"P{each}" for each in numbers) or None
+
+
+def clock_limits(reasons: Sequence[str]) -> str | None:
+    """Return what limits a GPU's clock without throttling it, such as ``sw power cap``. None without any."""
+    return ", ".join(reason for reason in reasons if reason in CLOCK_LIMITS).replace("_", " ") or None
 
 
 def listed(words: list[str]) -> str:

@@ -16,7 +16,7 @@ from benchtui.sessions.payloads import (
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.answers import answer_facts
-from benchtui.sessions.text.formatting import loss, memory, number, performance_states
+from benchtui.sessions.text.formatting import clock_limits, loss, memory, number, performance_states
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.actual_options import actual_options
 from benchtui.tui.case.distribution import percentiles
@@ -297,7 +297,6 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
     }
     of_all = f", of {100 * around.processors:,} %" if around.processors else ""
     memory_clock = {"mean": around.memory_clock_mhz, "highest": around.memory_clock_highest_mhz}
-    limits = [reason for reason in around.throttle if reason in CLOCK_LIMITS]
     slowing = [reason for reason in around.throttle if reason not in CLOCK_LIMITS]
     return _non_empty(
         ("worker CPU", _unit(around.worker_cpu and 100 * around.worker_cpu, "%", 0)),
@@ -314,7 +313,7 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
         ("memory clock", _clocks(memory_clock)),
         ("performance state", performance_states(around.performance_states)),
         ("throttled by", ", ".join(slowing).replace("_", " ")),
-        ("clock limited by", ", ".join(limits).replace("_", " ")),
+        ("clock limited by", clock_limits(around.throttle)),
         ("temperature, highest", _unit(around.temperature_c, symbols.degree, 0)),
         ("power limit", _unit(around.power_limit_w, "W", 0)),
         ("other GPU processes", _unit(around.gpu_processes, "", 0)),

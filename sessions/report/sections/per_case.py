@@ -9,6 +9,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.outliers import outliers
 from benchtui.sessions.stats.results import Result, series, series_key, task_of
 from benchtui.sessions.text.formatting import (
+    clock_limits,
     count,
     number,
     percent,
@@ -173,6 +174,11 @@ def _performance_states(case: CaseState) -> str | None:
     return performance_states(environment.performance_states) if environment else None
 
 
+def _clock_limits(case: CaseState) -> str | None:
+    environment = case.finished.environment if case.finished else None
+    return clock_limits(environment.throttle) if environment else None
+
+
 def _graphs(case: CaseState) -> str | None:
     """Format the number of compiled graphs, with graph breaks and recompiles."""
     found = case.finished.compiling if case.finished else None
@@ -239,6 +245,7 @@ _ALL_CASES: tuple[Column[CaseState], ...] = (
     Column("Outliers", _outliers),
     Column("CPU use of other processes (%)", lambda case: number(case.others_cpu_percent, 0)),
     Column("Lowest SM clock (MHz)", _environment_cell("sm_clock_least_mhz")),
+    Column("Clock limited by", _clock_limits, right=False),
     Column("Memory clock (MHz)", _environment_cell("memory_clock_mhz")),
     Column("Performance state", _performance_states),
     Column("Processor clock (MHz)", _environment_cell("processor_mhz")),

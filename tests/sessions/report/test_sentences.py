@@ -861,6 +861,14 @@ def test_checker_computes_the_share_of_the_data_sheet(
     assert amount(report.replace(title, wrong), "in HFU alone") == 2
 
 
+def test_checker_knows_what_limited_the_clock(bench: Any) -> None:
+    made = bench.case(1, 10.0, end={"environment": Environment(throttle=("hw_thermal", "sw_power_cap"))})
+    session, recording = bench.session(made), Recording({}, msgspec.to_builtins(bench.events(made)))
+    report = markdown(session, full=True)
+    assert not objections_to(session, report, recording)
+    assert objections_to(session, report.replace("sw power cap", "hw thermal"), recording)
+
+
 def test_checker_knows_what_gains_are_relative_to(bench: Any) -> None:
     session = bench.session(*(bench.case(1, 10.0, precision=name) for name in ("fp32", "bf16")))
     report = markdown(session, full=True)

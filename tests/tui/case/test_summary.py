@@ -121,6 +121,7 @@ def test_environment_shows_clocks_performance_states_and_throttling() -> None:
         performance_states=(0, 2),
         processor_mhz=3050.4,
         processor_throttled=12,
+        throttle=("sw_power_cap", "sw_thermal"),
     )
     assert section("Environment", CONFIG, environment=around) == [
         "CPU affinity 0-7,16",
@@ -128,6 +129,8 @@ def test_environment_shows_clocks_performance_states_and_throttling() -> None:
         "processor throttled by heat 12 times",
         "memory clock mean 2,533 MHz, highest 2,619 MHz",
         "performance state P0, P2",
+        "throttled by sw thermal",
+        "clock limited by sw power cap",
     ]
     unread = section("Environment", CONFIG, environment=Environment(worker_cpu=1.0))
     assert unread == ["worker CPU 100 %"]

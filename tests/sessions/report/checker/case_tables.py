@@ -41,6 +41,10 @@ DATA_SHEETS = {
 """Dense rates by NVIDIA's data sheets in 10^12 operations per second, of the GPUs in recorded sessions."""
 
 
+CLOCK_LIMITS = ("app_clocks", "sw_power_cap", "sync_boost", "display_clocks", "board_limit", "reliability")
+"""The driver's reasons for a limited clock that isn't throttled."""
+
+
 class NotKnown(Exception):
     """What no JSON and no recording has."""
 
@@ -298,6 +302,15 @@ def _check_graphs(claim: Claim, cell: Cell, shown: str) -> None:
     claim.require([parse_number(each) for each in re.findall(NUMBER, shown)] == known, f"they are {known}")
 
 
+def _check_clock_limits(claim: Claim, cell: Cell, shown: str) -> None:
+    """Check the recorded reasons that neither heat nor the power supply causes."""
+    if cell.recording is None:
+        return
+    reasons = (cell.recording.finished(cell.row["case"])["environment"] or {}).get("throttle", ())
+    limits = ", ".join(reason for reason in reasons if reason in CLOCK_LIMITS).replace("_", " ")
+    claim.require(shown == limits, f"it is {limits}")
+
+
 def _skip(claim: Claim, cell: Cell, shown: str) -> None:
     """Accept a fact that no JSON has."""
 
@@ -447,6 +460,7 @@ EVERY_CASE: dict[str, Check] = {
     "Outliers": _of("outliers"),
     "CPU use of other processes (%)": _of("others_cpu_percent"),
     "Lowest SM clock (MHz)": _skip,
+    "Clock limited by": _check_clock_limits,
     "Memory clock (MHz)": _of("memory_clock_mhz"),
     "Performance state": _skip,
     "Processor clock (MHz)": _of("processor_mhz"),

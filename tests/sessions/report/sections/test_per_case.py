@@ -163,6 +163,15 @@ def test_use_of_processors_by_others_is_that_of_the_worst_round(bench: Any, read
     assert json.loads(as_json(session))["cases"][0]["others_cpu_percent"] == 146.0
 
 
+def test_what_limits_the_clock_is_named_unless_it_is_throttling(bench: Any, read: Any) -> None:
+    capped = Environment(throttle=("sw_power_cap", "hw_thermal", "app_clocks"))
+    session = bench.session(bench.case(1, 10.0, end={"environment": capped}), bench.case(2, 15.0))
+    shown = read(full_report(session))["Every case"].columns("Clock limited by")
+    assert shown == [["sw power cap, app clocks"], ["–"]]
+    hot = bench.case(1, 10.0, end={"environment": Environment(throttle=("hw_thermal",))})
+    assert "Clock limited by" not in full_report(bench.session(hot))
+
+
 def test_mark_of_all_cases_is_not_repeated_in_each(bench: Any, read: Any) -> None:
     made = [bench.case(1, 10.0, marks=("sample text",)), bench.case(2, 15.0, marks=("sample text", "odd"))]
     assert read(full_report(bench.session(*made)))["Every case"].columns("Markers") == [["–"], ["odd"]]
