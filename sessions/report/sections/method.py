@@ -19,7 +19,7 @@ from benchtui.sessions.stats.ratios import latency_ratio
 from benchtui.sessions.stats.results import Result, aa_pair, series_key, varied
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS
 from benchtui.sessions.stats.verdicts import MIN_EFFECT
-from benchtui.sessions.sweep import SYNTHETIC, UNKNOWN, Measure, Sweep, custom_task, task_named
+from benchtui.sessions.sweep import SYNTHETIC, TASKS, UNKNOWN, Measure, Sweep, custom_task, task_named
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK
 from benchtui.sessions.text.formatting import count, listed, number, percent, percentage, signed_percent
 from benchtui.sessions.text.labels import applied, series_title
@@ -149,11 +149,12 @@ def _applied(case: CaseState) -> str:
 _SYNCHRONIZED = {
     "latency": "host time on a monotonic clock, with the device synchronized at both ends of every step",
     "throughput": (
-        "throughput mode: host time on a monotonic clock, with a GPU synchronized only around blocks of steps,"
-        " and inputs and results copied through pinned memory;"
+        "throughput mode: host time on a monotonic clock, with a GPU synchronized only around blocks of steps;"
         " a step within a block ends when the next one begins on the GPU"
     ),
 }
+PINNED = "; inputs and results are copied through pinned memory"
+RESERVED = "; reserved memory includes what loading and warm-up left in torch's cache"
 
 
 def _timing(
@@ -163,7 +164,7 @@ def _timing(
     amounts = [case.steps_measured for case in cases]
     least, most = min(amounts), max(amounts)
     return (
-        ("Timing", _SYNCHRONIZED[measure.mode]),
+        ("Timing", _SYNCHRONIZED[measure.mode] + (PINNED if _pins(session.start.sweep, cases) else "")),
         ("A step", _step(cases)),
         ("Compilation", _compilation(cases)),
         ("Measured steps", f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"),
@@ -175,7 +176,7 @@ def _timing(
         ("Percentiles", f"p90 from {LEAST_FOR_P90} steps on, p99 from {LEAST_FOR_P99} on"),
         ("Ratios", _ratios(measure.rounds, noise)),
         ("Verdicts", _verdicts(session, noise)),
-        ("Memory", "peaks of a case while it was measured; MB are 10⁶ bytes" + _graphs(cases)),
+        ("Memory", f"peaks while a case was measured{_reserved(cases)}; MB are 10⁶ bytes{_graphs(cases)}"),
     )
 
 
@@ -208,6 +209,17 @@ def _verdicts(session: Session, noise: dict[str, Noise]) -> str:
         f" the first quartile; same: the whole 95% interval lies within {100 * within:.2g}%; unsure:"
         " anything else"
     )
+
+
+def _pins(sweep: Sweep, cases: list[CaseState]) -> bool:
+    """Return whether the task copies through pinned memory: custom steps and continuous batching don't."""
+    on_gpu = any(case.config.device != "cpu" for case in cases)
+    return on_gpu and sweep.measure.mode == "throughput" and sweep.task in TASKS and sweep.task != "serve-batch"
+
+
+def _reserved(cases: list[CaseState]) -> str:
+    known = (case.finished.memory for case in cases if case.finished and case.finished.memory)
+    return RESERVED if any(memory.peak_reserved_mb is not None for memory in known) else ""
 
 
 def _graphs(cases: list[CaseState]) -> str:

@@ -22,6 +22,8 @@ from .summary import check_counts
 
 SIMULATED = "SIMULATED"
 """Lead of the note of a simulated session, and mark of all its cases."""
+PINNING = ("classify", "embed", "generate", "image", "lm-forward", "lm-train", "speech")
+"""Tasks that copy through pinned memory in throughput mode on a GPU."""
 
 
 def check_caveats(reader: Reader, part: Part) -> None:
@@ -125,6 +127,22 @@ def check_method(reader: Reader, part: Part) -> None:
         if item.lead == "Noise floor":
             claim = reader.claim("Method, Noise floor", item.text)
             claim.check_clause(claim.text, NOISE_FLOOR)
+        elif item.lead == "Timing" and "synchronized" in item.text:
+            _check_pinned(reader.claim("Method, Timing", item.text))
+        elif item.lead == "Memory":
+            _check_reserved(reader.claim("Method, Memory", item.text))
+
+
+def _check_pinned(claim: Claim) -> None:
+    task, rows = claim.facts.session["task"], claim.facts.rows
+    pins = claim.text.startswith("throughput mode") and task in PINNING
+    pins = pins and any(row["device"] != "cpu" and row["n"] for row in rows)
+    claim.require(("pinned memory" in claim.text) == pins, f"pinned memory: {pins}")
+
+
+def _check_reserved(claim: Claim) -> None:
+    known = any(row["peak_reserved_mb"] is not None and row["n"] for row in claim.facts.rows)
+    claim.require(("reserved memory includes" in claim.text) == known, f"reserved memory is known: {known}")
 
 
 def _check_noise_floor(claim: Claim, shown: Groups) -> None:

@@ -3,7 +3,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from benchtui.sessions.payloads import Data, Effective
+from benchtui.sessions.payloads import Data, Effective, Memory
 from benchtui.sessions.report.sections.method import method, options
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.sweep import Axes, Measure, Sweep
@@ -135,3 +135,37 @@ def test_what_is_compiled_with_a_static_cache_is_part_of_the_method(bench: Any, 
     told = dict(method(session, measured(session))).get("Compilation")
     wanted = "with a static cache only decoding is compiled, not the prefill"
     assert told == (wanted if (cache, mode) == ("static", "default") else None)
+
+
+@pytest.mark.parametrize(
+    ("device", "task", "mode", "pins"),
+    [
+        ("cuda:0", "classify", "throughput", True),
+        ("cuda:0", "classify", "latency", False),
+        ("cpu", "classify", "throughput", False),
+        ("cuda:0", "serve-batch", "throughput", False),
+        ("cuda:0", "step.py:make", "throughput", False),
+    ],
+)
+def test_pinned_memory_is_named_where_it_is_used(
+    bench: Any, device: str, task: str, mode: Any, pins: bool
+) -> None:
+    sweep = Sweep(name="a", model="m", task=task, measure=Measure(mode=mode))
+    session = bench.session(bench.case(1, 4.0, device=device), sweep=sweep)
+    assert ("pinned memory" in dict(method(session, measured(session)))["Timing"]) is pins
+
+
+@pytest.mark.parametrize(
+    ("memory", "told"),
+    [
+        (
+            Memory(peak_allocated_mb=500.0, peak_reserved_mb=900.0),
+            "peaks while a case was measured; reserved memory includes what loading and warm-up left in torch's"
+            " cache; MB are 10⁶ bytes",
+        ),
+        (Memory(peak_rss_mb=500.0), "peaks while a case was measured; MB are 10⁶ bytes"),
+    ],
+)
+def test_reserved_memory_is_not_that_of_the_measured_steps_alone(bench: Any, memory: Memory, told: str) -> None:
+    session = bench.session(bench.case(1, 4.0, end={"memory": memory}))
+    assert dict(method(session, measured(session)))["Memory"] == told
