@@ -13,14 +13,18 @@ SPAN_S = 5.0
 OURS = ("worker_cpu_percent", "engine_cpu_percent")
 
 
-def noise_light(session: Session, symbols: Symbols) -> Span | None:
-    """Return the light of the machine that runs the cases; None on a cluster, or without readings."""
+def noise_light(session: Session, symbols: Symbols) -> tuple[Span, ...]:
+    """Return the light of the machine that runs the cases in several wordings, longest first.
+
+    Empty on a cluster, or without readings.
+    """
     others = None if session.nodes else others_cpu_percent(session.machine.trace)
     if others is None:
-        return None
+        return ()
     if is_noisy(others, session.start.host.cpu_count):
-        return (f"{symbols.flag} noisy: other processes use {others:.0f}% CPU", "warning")
-    return (f"{symbols.quiet} quiet machine", "good")
+        words = (f" noisy: other processes use {others:.0f}% CPU", f" noisy {others:.0f}%", "")
+        return tuple((symbols.flag + each, "warning") for each in words)
+    return tuple((symbols.quiet + each, "good") for each in (" quiet machine", " quiet", ""))
 
 
 def others_cpu_percent(trace: Trace) -> float | None:

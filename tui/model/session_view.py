@@ -37,7 +37,11 @@ READING = "reloading its steps"
 
 
 def heading_of(
-    feed: Feed, remaining: RemainingTime, light: Span | None, marks: tuple[str, ...], notes: tuple[str, ...]
+    feed: Feed,
+    remaining: RemainingTime,
+    light: tuple[Span, ...],
+    marks: tuple[str, ...],
+    notes: tuple[str, ...],
 ) -> Heading:
     """Build the header: sweep, machine, progress, and time left."""
     session = feed.session
@@ -338,7 +342,7 @@ class View:
         marks = current.marks if current and current.prepared else ()
         known = tuple(format.clean(mark) for mark in marks) or tuple(self._marks)
         shown = tuple(mark for mark in known if mark != SIMULATED)  # shown before the name
-        light = noise_light(self.session, self._symbols) if self._feed.running else None
+        light = noise_light(self.session, self._symbols) if self._feed.running else ()
         return heading_of(self._feed, self._remaining, light, merge_by_kind(shown), notes)
 
     def case(self, chosen: int | None) -> CaseState | None:

@@ -7,7 +7,7 @@ from benchtui.sessions.estimates.eta import Estimate
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.bars import gauge_bar
 from benchtui.tui.drawing.format import duration
-from benchtui.tui.drawing.styled_text import Line, Span, justify, width_of
+from benchtui.tui.drawing.styled_text import Line, Span, fitting_facts, justify, width_of
 from benchtui.tui.table.mark_words import kind_word
 from benchtui.tui.widgets.nav_bar import place_pieces
 
@@ -36,8 +36,9 @@ class Heading(msgspec.Struct, frozen=True):
     """Whether the queue is paused: no further case starts."""
     skipped: int = 0
     """Number of skipped cases."""
-    light: Span | None = None
-    """Whether other processes disturb the machine now; None if unknown, or if nothing is running."""
+    light: tuple[Span, ...] = ()
+    """Whether other processes disturb the machine now, longest wording first; empty if unknown, or if nothing
+    is running."""
     marks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     """Notes on the display itself, such as ``quiet, 1 Hz``."""
@@ -47,10 +48,17 @@ def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -
     """Render the sweep's progress, and the navigation bar with all marks (caveats)."""
     right = _progress(heading, width, symbols)
     first = justify(_place(heading, width - width_of(right) - 2, symbols), right, width, symbols)
-    notes: list[Span] = [heading.light or ("", "plain"), ("   ".join(("", *heading.notes)), "muted")]
     places = place_pieces("monitor", symbols)
+    notes = _notes(heading, width - width_of(places) - 1)
     marks = _marks(heading.marks, width - width_of([*places, *notes]) - 1, symbols)
     return [first, justify([*places, (marks, "warning")], notes, width, symbols)][:height]
+
+
+def _notes(heading: Heading, room: int) -> Line:
+    """Return the notes that fit, and the noise light in the longest wording that leaves room for them."""
+    notes: list[list[Span]] = [[(note, "muted")] for note in heading.notes]
+    lights = heading.light or (("", "plain"),)
+    return max((fitting_facts([[light], *notes], room) for light in lights), key=len)
 
 
 def _marks(marks: tuple[str, ...], room: int, symbols: Symbols) -> str:

@@ -10,6 +10,9 @@ from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.model.noise_light import noise_light
 
+QUIET = ("● quiet machine", "● quiet", "●")
+NOISY = ("⚑ noisy: other processes use 50% CPU", "⚑ noisy 50%", "⚑")
+
 
 def session_with(story: Any, used: float, worker: float, cpu_count: int = 4) -> Session:
     session = Session.load(story.begin(gpus=0, device="cpu", cpu_count=cpu_count).path)
@@ -21,18 +24,18 @@ def session_with(story: Any, used: float, worker: float, cpu_count: int = 4) -> 
 @pytest.mark.parametrize(
     ("used", "worker", "cpus", "words"),
     [
-        (210.0, 200.0, 4, "● quiet machine"),
-        (250.0, 200.0, 4, "⚑ noisy: other processes use 50% CPU"),
-        (250.0, 200.0, 64, "● quiet machine"),
-        (50.0, 0.0, 4, "⚑ noisy: other processes use 50% CPU"),
+        (210.0, 200.0, 4, QUIET),
+        (250.0, 200.0, 4, NOISY),
+        (250.0, 200.0, 64, QUIET),
+        (50.0, 0.0, 4, NOISY),
     ],
 )
 def test_light_shows_the_use_of_processors_by_others(
-    story: Any, used: float, worker: float, cpus: int, words: str
+    story: Any, used: float, worker: float, cpus: int, words: tuple[str, ...]
 ) -> None:
     light = noise_light(session_with(story, used, worker, cpus), UNICODE)
-    assert light is not None and light[0] == words
+    assert tuple(wording for wording, _ in light) == words
 
 
 def test_no_light_without_readings(story: Any) -> None:
-    assert noise_light(Session.load(story.begin().path), UNICODE) is None
+    assert noise_light(Session.load(story.begin().path), UNICODE) == ()

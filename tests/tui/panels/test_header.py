@@ -2,6 +2,7 @@ import pytest
 from msgspec.structs import replace
 
 from benchtui.themes.symbols import UNICODE
+from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.panels.header import Heading, count_text, heading_lines, percent_text
 
 HEADING = Heading(
@@ -27,3 +28,27 @@ def test_marks_are_shortened_but_never_cut() -> None:
     for width, text in ((130, "2 rounds"), (80, "⚑ random   ⚑ shared GPU"), (64, "⚑ 2 marks"), (60, "Compare")):
         second = "".join(piece for piece, _ in heading_lines(heading, width, 2, UNICODE)[1])
         assert second.rstrip().endswith(text) and len(second) <= width
+
+
+NOISY = tuple((words, "warning") for words in ("⚑ noisy: other processes use 150% CPU", "⚑ noisy 150%", "⚑"))
+QUIET = tuple((words, "good") for words in ("● quiet machine", "● quiet", "●"))
+
+
+@pytest.mark.parametrize(
+    ("light", "notes", "width", "end"),
+    [
+        (NOISY, ("2 Hz",), 118, "⚑ noisy: other processes use 150% CPU   2 Hz"),
+        (NOISY, ("2 Hz",), 78, "⚑ noisy 150%   2 Hz"),
+        (QUIET, ("quiet, 1 Hz",), 78, "● quiet   quiet, 1 Hz"),
+        (QUIET, ("frozen: space", "quiet, 1 Hz"), 78, "● quiet   frozen: space"),
+        (NOISY, ("/a filter that is as long as a line", "2 Hz"), 78, "⚑ noisy 150%   2 Hz"),
+        (NOISY, (), 55, "⚑"),
+        (NOISY, (), 53, "Compare"),
+    ],
+)
+def test_noise_light_and_notes_never_cut_the_navigation(
+    light: tuple[Span, ...], notes: tuple[str, ...], width: int, end: str
+) -> None:
+    heading = replace(HEADING, light=light, notes=notes)
+    second = "".join(piece for piece, _ in heading_lines(heading, width, 2, UNICODE)[1])
+    assert "5 Compare" in second and second.rstrip().endswith(end) and len(second) <= width
