@@ -16,7 +16,7 @@ QUIT_KEYS: Keys = (("d", "detach"), ("X", "stop"), ("esc", "back"))
 STOP = "Stop the sweep?  Measurements are kept.  y: stop it.  esc: back."
 STOP_KEYS: Keys = (("y", "stop the sweep"), ("esc", "back"))
 CUT_OFF = "engine gone: the recording is incomplete; measurements are kept"
-RESUME_HINT = "engine gone; resume with: benchtui run --resume {name}"
+RESUME_HINT = "engine gone; benchtui run --resume {name} continues the sweep"
 MESSAGE_S = 5.0
 """Seconds for which a status message is shown."""
 MOST_MESSAGES = 20

@@ -7,7 +7,7 @@ import msgspec
 from benchtui.sessions.events import Message
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line
+from benchtui.tui.drawing.styled_text import BLANK, Line, crop
 
 ROLES = {"info": "muted", "warning": "warning", "error": "bad"}
 
@@ -26,13 +26,21 @@ class Log(msgspec.Struct, frozen=True):
 
 def log_lines(log: Log, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render the newest messages that fit, newest last, with the screen's own below them."""
-    own = [line((part, log.role)) for part in wrap(log.word, max(width, 1), break_on_hyphens=False)[:height]]
+    own = [
+        crop([(part, log.role)], width, symbols) for part in _wrapped(log.word, width, height - bool(log.error))
+    ]
     if log.error:
-        own = [*own[: height - 1], crop([(log.error, "warning")], width, symbols)]
+        own.append(crop([(log.error, "warning")], width, symbols))
     room = height - len(own)
     newest = log.messages[-room:] if room > 0 else ()
     rendered = [_message_line(message, width, symbols) for message in newest]
     return [BLANK] * (height - len(rendered) - len(own)) + rendered + own
+
+
+def _wrapped(text: str, width: int, height: int) -> list[str]:
+    """Wrap a text. If it has too many lines, the last one has the rest, however long."""
+    parts = wrap(text, max(width, 1), break_on_hyphens=False)
+    return parts if len(parts) <= height else [*parts[: height - 1], " ".join(parts[height - 1 :])][:height]
 
 
 def _message_line(message: Message, width: int, symbols: Symbols) -> Line:

@@ -230,7 +230,8 @@ async def test_a_vanished_engine_is_reported(story: Any, engine: Any, opened: An
         engine.is_alive = False
         seen.clock.now_s += 2
         await seen.look()
-        assert seen.panel("log")[-1].strip() == "engine gone; resume with: benchtui run --resume trial"
+        word = "engine gone; benchtui run --resume trial continues the sweep"
+        assert seen.panel("log")[-1].strip() == word
         assert seen.panel("current")[2].startswith("2 left: benchtui run --resume trial   ")
         assert seen.panel("heading")[0].endswith("crashed")
         assert "■ incomplete" in seen.table[1]
