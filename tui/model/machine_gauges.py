@@ -1,7 +1,7 @@
 """Machine gauges, built from the readings of a session."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache, partial
@@ -139,20 +139,32 @@ def _node(
     """Summarize a node: load, memory and power of its GPUs, or its host's gauges."""
     gpus = _gpus(node, node.host)
     lost = f"lost: {format.clean(node.lost.reason)}" if node.lost else ""
-    remarks_by_gpu = [(gpu.index, *_remark(_readings(node, gpu.index))) for gpu in gpus]
-    remarks = [
-        f"GPU {index} {notes[0]}" if len(gpus) > 1 else notes[0]
-        for index, notes, alarming in remarks_by_gpu
-        if alarming
-    ]
+    remarks = ((gpu.index, *_remark(_readings(node, gpu.index))) for gpu in gpus)
+    alarms = _alarm_notes({index: notes for index, notes, alarming in remarks if alarming}, len(gpus))
+    working = "; ".join((*alarms[:1], *running_cases[node.joined.node])) or "idle"
     cpu, _, _, rss = _host(node.trace, node.host, symbols, "").gauges
     return Machine(
         title=format.clean(node.joined.node),
         name=f"{len(gpus)} x {_model(node.joined.kind)}" if len(gpus) > 1 else _model(node.joined.kind),
         gauges=() if node.lost else _gpu_gauges(node, gpus, symbols) if node.gpus else (cpu, rss),
-        notes=(lost or "; ".join((*remarks, *running_cases[node.joined.node])) or "idle",),
-        alarming=bool(lost or remarks),
+        notes=(lost,) if lost else tuple(dict.fromkeys((working, *alarms))),
+        alarming=bool(lost or alarms),
         standing="own" if own else "plain",
+    )
+
+
+def _alarm_notes(alarms: Mapping[int, tuple[str, ...]], gpus: int) -> tuple[str, ...]:
+    """Return the alarms of a node's GPUs, longest wording first: of each GPU, counted, then without numbers."""
+    if not alarms or gpus == 1:
+        return next(iter(alarms.values()), ())
+    whole, brief, briefest = ([notes[place] for notes in alarms.values()] for place in (0, 1, -1))
+    return (
+        "; ".join(f"GPU {index} {note}" for index, note in zip(alarms, whole, strict=True)),
+        *(
+            ", ".join(f"{count(amount, 'GPU')} {note}" for note, amount in Counter(notes).items())
+            for notes in (brief, briefest)
+        ),
+        ", ".join(dict.fromkeys(briefest)),
     )
 
 

@@ -102,7 +102,32 @@ def test_a_node_sums_power_and_memory_of_its_gpus() -> None:
     assert power is not None and memory is not None and power.past is not None
     assert (node.name, power.value, memory.value) == ("2 x H", "400/1,400W", "2.0G")
     assert list(power.past(2, 1.0)) == [200 / 1400, 400 / 1400]
-    assert (node.notes, node.alarming) == (("GPU 1 THROTTLED: HW thermal slowdown",), True)
+    notes = (
+        "GPU 1 THROTTLED: HW thermal slowdown",
+        "1 GPU THROTTLED: HW thermal",
+        "1 GPU THROTTLED",
+        "THROTTLED",
+    )
+    assert (node.notes, node.alarming) == (notes, True)
+
+
+def test_a_node_whose_gpus_are_throttled_keeps_its_bars() -> None:
+    session = with_gpus(*[100.0] * 8)
+    session.nodes = {"many": session.nodes["many"]}
+    throttled = [
+        GpuReadings(index=index, power_w=[100.0], utilisation_percent=[9.0], throttle=["hw_thermal"])
+        for index in range(8)
+    ]
+    session.apply(Telemetry(t=5.0, at_s=[5.0], gpus=tuple(throttled), node="many"))
+    _, row, *_ = drawn_rows(machines_of(session, UNICODE, NAME), 76)
+    assert "▕▌····▏   9%" in row and row.endswith("8 GPUs THROTTLED: HW thermal")
+    throttled[2] = GpuReadings(index=2, absent={"gpu": "it fell off the bus"})
+    session.apply(Telemetry(t=6.0, at_s=[6.0], gpus=tuple(throttled), node="many"))
+    assert machines_of(session, UNICODE, NAME).device(0).notes[1:] == (
+        "7 GPUs THROTTLED: HW thermal, 1 GPU lost",
+        "7 GPUs THROTTLED, 1 GPU lost",
+        "THROTTLED, lost",
+    )
 
 
 def test_a_sum_with_a_missing_gpu_is_none() -> None:
@@ -246,9 +271,9 @@ def test_unknown_start_time_leaves_out_the_time_of_the_last_reading(created: str
     assert machines_of(session, UNICODE, NAME, live=False).as_of == ""
 
 
-def drawn_rows(machines: Machines) -> list[str]:
-    """Return the gauges of a wide screen as text."""
-    return ["".join(piece for piece, _ in row) for row in gauge_lines(machines, 200, 40, UNICODE)]
+def drawn_rows(machines: Machines, width: int = 200) -> list[str]:
+    """Return the gauges of a tall screen as text."""
+    return ["".join(piece for piece, _ in row) for row in gauge_lines(machines, width, 40, UNICODE)]
 
 
 def test_activity_of_a_gpu_has_gauges_and_charts_where_it_is_read() -> None:
