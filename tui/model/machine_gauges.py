@@ -245,7 +245,7 @@ def _gpu_gauges(machine: MachineState, gpus: Sequence[Gpu], symbols: Symbols) ->
     )
     if len(gpus) > 1:
         return gauges
-    return (*gauges, *_clocks(gpus[0], traces[0], absent, symbols), *_activity(traces, symbols))
+    return (*gauges, _clock(gpus[0], traces[0], absent, symbols), *_activity(traces, symbols))
 
 
 def _temperature(
@@ -267,15 +267,13 @@ def _temperature(
     return Gauge("temp", text, role=role, widest=3 + len(symbols.degree), barred=False, absent=reason)
 
 
-def _clocks(gpu: Gpu, trace: Trace, absent: Mapping[str, str], symbols: Symbols) -> tuple[Gauge, ...]:
-    """Build the SM clock, and the maximum clock if the driver reports it."""
+def _clock(gpu: Gpu, trace: Trace, absent: Mapping[str, str], symbols: Symbols) -> Gauge:
+    """Build the SM clock, with its maximum if the driver reports that and there is room."""
     value = trace.latest("sm_clock_mhz")
-    text = symbols.absent if value is None else f"{value:.0f} MHz"
+    most = f"/{gpu.sm_clock_mhz:.0f}" if gpu.sm_clock_is_highest and gpu.sm_clock_mhz else ""
+    text, short = (f"{value:.0f}{most} MHz", f"{value:.0f} MHz") if value is not None else (symbols.absent,) * 2
     reason = absent.get("sm_clock_mhz", "") if value is None else ""
-    clock = Gauge("clock", text, widest=8, barred=False, absent=reason)
-    if not gpu.sm_clock_is_highest or gpu.sm_clock_mhz is None:
-        return (clock,)
-    return clock, Gauge("max clock", f"{gpu.sm_clock_mhz:.0f} MHz", barred=False, optional=True)
+    return Gauge("clock", text, widest=8 + len(most), barred=False, absent=reason, short=f"{short:>8}")
 
 
 def _activity(traces: Sequence[Trace], symbols: Symbols) -> Iterator[Gauge]:

@@ -52,6 +52,8 @@ class Gauge(msgspec.Struct, frozen=True):
     """Role of the bar. ``warning`` and ``bad`` color the value as well."""
     widest: int = 0
     """Width of the widest value in cells."""
+    short: str = ""
+    """Shorter value for narrow terminals, of a constant width; empty if there is none."""
     barred: bool = True
     """Whether it has a bar."""
     optional: bool = False
@@ -100,8 +102,12 @@ class Column(msgspec.Struct, frozen=True):
 
     label: str
     value_cells: int
+    short_cells: int
+    """Width of the shorter values."""
     barred: bool
     optional: bool
+    short: bool = False
+    """Whether it shows the shorter values."""
 
     def cells(self, bar: int) -> int:
         """Return its width for a number of cells inside the bar."""
@@ -158,7 +164,8 @@ def _columns(machines: Sequence[Machine]) -> Iterator[Column]:
     for label in labels:
         same = [gauge for machine in machines if (gauge := machine.gauge(label))]
         widest = max(max(gauge.widest, len(gauge.value)) for gauge in same)
-        yield Column(label, widest, same[0].barred, same[0].optional)
+        shorter = max(len(gauge.short) or widest for gauge in same)
+        yield Column(label, widest, shorter, same[0].barred, same[0].optional)
 
 
 def _choices(columns: list[Column], named: bool, sparks: bool) -> Iterator[tuple[list[Column], bool, int, int]]:
@@ -169,6 +176,8 @@ def _choices(columns: list[Column], named: bool, sparks: bool) -> Iterator[tuple
     needed = [column for column in columns if not column.optional]
     least = min(len(needed), sum(column.barred for column in needed) + 1)
     yield columns, named, SPARK_CELLS[1] if sparks else 0, GOOD_BAR_CELLS
+    yield needed, named, SPARK_CELLS[-1] if sparks else 0, BAR_CELLS
+    needed = [replace(column, value_cells=column.short_cells, short=True) for column in needed]
     yield needed, named, SPARK_CELLS[-1] if sparks else 0, BAR_CELLS
     for count in range(len(needed), least - 1, -1):
         yield needed[:count], named, 0, BAR_CELLS
@@ -276,10 +285,11 @@ def _cell(machine: Machine, column: Column, bar: int, symbols: Symbols) -> list[
     if gauge is None:
         return [(" " * width, "plain")]
     role = gauge.role if gauge.role in SEVERE else machine.role
+    value = gauge.short if column.short and gauge.short else gauge.value
     if not column.barred:
-        return [(f"{gauge.value:>{width}}", role)]
+        return [(f"{value:>{width}}", role)]
     drawn = bar_of(gauge, machine, bar, symbols)
-    return [*drawn, (f" {gauge.value:>{column.value_cells}}", role)]
+    return [*drawn, (f" {value:>{column.value_cells}}", role)]
 
 
 def bar_of(gauge: Gauge, machine: Machine, cells: int, symbols: Symbols) -> list[Span]:

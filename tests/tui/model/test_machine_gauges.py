@@ -237,9 +237,16 @@ def test_gpu_names_are_shortened_to_the_model(name: str, model: str) -> None:
     assert machines_of(one_gpu(Gpu(index=0, name=name)), UNICODE, NAME).device(0).name == model
 
 
-def test_maximum_clock_is_shown_only_if_the_driver_told_it() -> None:
+def test_maximum_clock_is_shown_only_if_the_driver_reported_it_and_there_is_room() -> None:
     known = Gpu(index=0, name="H", sm_clock_mhz=1980, sm_clock_is_highest=True)
-    assert "max clock" in roles(known) and "max clock" not in roles(Gpu(index=0, name="H", sm_clock_mhz=1980))
+    for gpu, width, clock in (
+        (known, 120, " 345/1980 MHz"),
+        (known, 60, "  345 MHz"),
+        (Gpu(index=0, name="H", sm_clock_mhz=1980), 120, "  345 MHz"),
+    ):
+        _, row, *_ = drawn_rows(machines_of(one_gpu(gpu, sm_clock_mhz=345.0), UNICODE, NAME), width)
+        assert clock in row
+    assert "–" in drawn_rows(machines_of(one_gpu(known), UNICODE, NAME), 120)[1]
 
 
 def test_host_names_its_scale_and_flags_other_processes() -> None:

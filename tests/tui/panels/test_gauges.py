@@ -21,8 +21,8 @@ def gpu(index: int, **fields: Any) -> Machine:
         Gauge("memory", "41/82G", 0.5, "good", 7, past=past),
         Gauge("power", "659/700W", 0.94, "good", 8, past=past),
         Gauge("temp", "74°C", widest=5, barred=False),
-        Gauge("clock", "1980 MHz", widest=8, barred=False),
-        Gauge("max clock", "1980 MHz", barred=False, optional=True),
+        Gauge("clock", "1980/2100 MHz", barred=False, short="1980 MHz"),
+        Gauge("SM", "91%", barred=False, optional=True),
     )
     return Machine(**{"title": f"{index}", "name": "H100", "gauges": gauges, "trend": "power"} | fields)
 
@@ -74,7 +74,7 @@ def test_eight_gpus_fit_in_eight_rows_at_76_columns_with_bars_and_limits() -> No
 @pytest.mark.parametrize("count", [0, 1, 2, 4, 8, 40])
 @pytest.mark.parametrize("width", [20, 38, 56, 76, 116, 196])
 def test_gauges_never_exceed_their_panel_and_never_cut_a_number(count: int, width: int) -> None:
-    values = {"94%", "41/82G", "659/700W", "74°C", "1980", *map(str, range(count))}
+    values = {"94%", "41/82G", "659/700W", "74°C", "1980", "1980/2100", "91%", *map(str, range(count))}
     for symbols in (UNICODE, ASCII):
         for height in range(1, 21):
             rows = drawn(gpus(count) if count else wall(), width, height, symbols)
@@ -100,7 +100,7 @@ def test_requested_height_is_what_the_gauges_fill(count: int, width: int) -> Non
 
 def test_columns_are_dropped_whole_as_the_panel_narrows() -> None:
     words = [row[0].split() for row in (drawn(gpus(2), width, 5) for width in (150, 116, 76, 56, 40, 20))]
-    assert words[0][:7] == ["utilization", "memory", "power", "temp", "clock", "max", "clock"]
+    assert words[0][:6] == ["utilization", "memory", "power", "temp", "clock", "SM"]
     assert words[1] == ["utilization", "memory", "power", "temp", "clock", "power,", "last", "60", "s"]
     assert words[2:] == [
         ["utilization", "memory", "power", "temp", "clock"],
