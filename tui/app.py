@@ -142,6 +142,7 @@ class BenchtuiApp(App[ExitReason]):
     def on_mount(self) -> None:
         """Register the initial view, report problems in settings and themes, and watch the terminal."""
         self._modes[self.DEFAULT_MODE] = self.get_default_screen  # Textual has no public API for this
+        self.set_class(self._symbols is symbols.ASCII, "-ascii")
         self.app_resume_signal.subscribe(self, lambda app: app.screen.refresh())  # after ctrl+z and fg
         self.call_after_refresh(gc_control.freeze_and_enable)
         self.call_after_refresh(self._report_setting_problems)

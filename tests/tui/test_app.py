@@ -156,6 +156,15 @@ def test_the_terminals_own_colors_are_sent_as_such_from_the_start(app_context: A
     assert style.color.is_system_defined == (theme == "terminal")
 
 
+async def test_notifications_are_ascii_in_ascii_mode(app_context: Any) -> None:
+    app = BenchtuiApp(app_context, ascii_only=True)
+    async with app.run_test(notifications=True) as pilot:
+        app.notify("the theme has no accent")
+        await pilot.pause(0.1)
+        text = "".join(strip.text for strip in app.screen._compositor.render_strips())
+        assert "the theme has no accent" in text and text.isascii()
+
+
 @pytest.mark.parametrize(("terminal", "is_ascii"), [("linux", True), ("xterm", False)])
 async def test_the_linux_console_has_no_font_for_more_than_ascii(
     opened: Any, monkeypatch: pytest.MonkeyPatch, terminal: str, is_ascii: bool
