@@ -25,8 +25,8 @@ LEAST_STEPS = 6
 PERCENTILE_NAMES = ("p50", "p90", "p95", "p99")
 EDGE_TOLERANCE = 1e-6
 """Tolerance for rounding at both ends of the histogram, in bin widths."""
-BESIDE_BARS = 18
-"""Cells to the right of the bars, for the percentiles."""
+BESIDE_BARS = 27
+"""Cells beside the bars, next to numbers: the words of the label, and the names of all percentiles."""
 
 
 class Bins(msgspec.Struct, frozen=True):
