@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.tui.table.case_names import case_name
-from benchtui.tui.table.columns import DEFAULT_COLUMNS
+from benchtui.tui.table.columns import DEFAULT_COLUMNS, UNSORTED
 from benchtui.tui.table.layout import Sorting
 from benchtui.tui.table.mark_words import mark_word
 
@@ -17,8 +17,6 @@ SORT_BUDGET_S = 0.02
 """Time budget of one sorting slice in seconds. Longer slices would delay key presses."""
 SLICE = 100
 """Number of cases processed between two checks of the clock."""
-UNSORTED = ("notes", "trace")
-"""Columns that can't be sorted by."""
 MUTABLE_COLUMNS = ("state", "base", "answer")
 """Columns whose values may change after a case has ended."""
 
@@ -133,10 +131,10 @@ class TableOrder:
         return self.sorting
 
     def sort_by(self, key: str) -> None:
-        """Sort by a column, or reverse the order if it is sorted by that column. Notes can't be sorted."""
+        """Sort by a column if that is possible, or reverse the order if it is sorted by that column."""
         if self.sorting is not None and self.sorting.key == key:
             self.reverse()
-        elif key != "notes":
+        elif key not in UNSORTED:
             self.sorting = Sorting(key)
 
     def select(self, row: int) -> None:

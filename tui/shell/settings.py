@@ -11,7 +11,7 @@ from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.sanitize import quoted
 from benchtui.themes import user_themes
 from benchtui.tui.shell.refresh_rate import RATES_HZ, Quiet
-from benchtui.tui.table.columns import KEYS
+from benchtui.tui.table.columns import KEYS, UNSORTED
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -75,7 +75,7 @@ def _problem(name: str, value: object) -> str | None:
 
 def _allowed(name: str) -> tuple[str, ...]:
     """Return the allowed values of an entry; empty if its type defines them."""
-    sortable = ("case", *(key for key in KEYS if key != "notes"))
+    sortable = ("case", *(key for key in KEYS if key not in UNSORTED))
     return {
         "columns": KEYS,
         "sort": (*sortable, *(f"-{key}" for key in sortable)),

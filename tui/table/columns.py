@@ -152,6 +152,8 @@ COLUMNS = (
     Column("node", "node", 12, 9, words=True),
 )
 """All columns. The user chooses which are shown, and in what order."""
+UNSORTED = ("notes", "trace")
+"""Columns that can't be sorted by."""
 BY_KEY = {column.key: column for column in COLUMNS}
 KEYS = tuple(column.key for column in COLUMNS)
 DEFAULT_COLUMNS = tuple(column.key for column in COLUMNS if column.rank < 9)

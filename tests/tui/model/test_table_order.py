@@ -68,6 +68,14 @@ def test_sorting_cycles_through_columns_back_to_queue_order(story: Any) -> None:
     assert keys == ["case", "p50", "power", None]
 
 
+def test_columns_without_an_order_are_not_sorted_by(story: Any) -> None:
+    made = table_order(story.begin(), {})
+    made.sort_by("p50")
+    for key in ("notes", "trace"):
+        made.sort_by(key)
+        assert made.sorting == Sorting("p50")
+
+
 def test_a_hundred_thousand_rows_can_be_sorted_and_filtered(story: Any) -> None:
     made = table_order(story.begin(batch_sizes=tuple(range(1, 100_001))), {})
     made.filter = "bs=99999"

@@ -35,6 +35,7 @@ def test_complete_file_is_parsed(tmp_path: Path) -> None:
         ("hz = 3", "hz: 3 is not allowed; allowed: 0.5"),
         ('columns = ["p50", "colour"]', "columns: 'colour' is not allowed; allowed: state, p50"),
         ('sort = "notes"', "sort: 'notes' is not allowed"),
+        ('sort = "-trace"', "sort: '-trace' is not allowed"),
         ('quiet = "loud"', "quiet = 'loud'"),
         ("keys = 3", "keys = 3: Expected `object`"),
     ],
