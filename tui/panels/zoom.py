@@ -10,7 +10,7 @@ from benchtui.sessions.events import Message
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line
-from benchtui.tui.panels.case_panel import Current, Part, current_lines, part_lines, part_table
+from benchtui.tui.panels.case_panel import Current, current_lines, part_table
 from benchtui.tui.panels.gauges import gauge_lines, machine_title
 from benchtui.tui.panels.histogram import histogram_lines
 from benchtui.tui.panels.step_band import band_lines
@@ -89,17 +89,12 @@ def _log(zoomed: Zoomed, width: int, height: int, symbols: Symbols) -> Sequence[
     return lines[max(0, end - height) : end]
 
 
-def _parts(zoomed: Zoomed, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
-    parts: tuple[Part, ...] = zoomed.snapshot
-    return [*part_lines(parts, width, 4, symbols), BLANK, *part_table(parts, width, symbols)] if parts else []
-
-
 _BODIES: dict[Name, Callable[[Zoomed, int, int, Symbols], Sequence[Line]]] = {
     "band": lambda zoomed, *room: band_lines(zoomed.snapshot, *room),
     "histogram": lambda zoomed, *room: histogram_lines(zoomed.snapshot, *room),
     "gauges": lambda zoomed, width, height, symbols: gauge_lines(
         zoomed.snapshot, width, height, symbols, HIDDEN_NODES_HINT
     ),
-    "parts": _parts,
+    "parts": lambda zoomed, width, height, symbols: part_table(zoomed.snapshot, width, symbols),
     "log": _log,
 }
