@@ -7,13 +7,14 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import BLANK, Line, line
+from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line
 from benchtui.tui.shell import keymap
 from benchtui.tui.table.columns import COLUMNS, DEFAULT_COLUMNS, KEYS
 from benchtui.tui.widgets.key_bar import KeyBar
-from benchtui.tui.widgets.panel import Panel, PanelScreen, given_lines
+from benchtui.tui.widgets.panel import Panel, PanelScreen
 
 TITLES = {column.key: column.title for column in COLUMNS}
+TITLE_CELLS = max(map(len, TITLES.values())) + 2
 ABOUT = {
     "node": "the node of a cluster on which the case ran",
     "state": "progress or outcome",
@@ -63,7 +64,7 @@ class ColumnsPage(PanelScreen[tuple[str, ...]]):
 
     def compose(self) -> ComposeResult:
         """Lay out the list and the key bar."""
-        yield Panel[Sequence[Line]](given_lines, self._symbols, id="page")
+        yield Panel[Sequence[Line]](_page_lines, self._symbols, id="page")
         yield KeyBar(self._symbols)
 
     def on_mount(self) -> None:
@@ -113,6 +114,10 @@ class ColumnsPage(PanelScreen[tuple[str, ...]]):
         return line(
             (f"{self._symbols.chosen if chosen else ' '} ", "accent"),
             (f"{self._symbols.ok if on else ' '} ", "good"),
-            (f"{title:<12}", "strong" if chosen else "plain" if on else "muted"),
+            (f"{title:<{TITLE_CELLS}}", "strong" if chosen else "plain" if on else "muted"),
             (ABOUT[key], "muted"),
         )
+
+
+def _page_lines(lines: Sequence[Line], width: int, height: int, symbols: Symbols) -> list[Line]:
+    return [crop(drawn, width, symbols) for drawn in lines]

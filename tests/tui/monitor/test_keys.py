@@ -175,6 +175,15 @@ async def test_columns_can_be_selected_ordered_and_saved(
     assert "state" in (tmp_path / "screen.json").read_text()
 
 
+async def test_columns_are_explained_beside_their_titles(story: Any, engine: Any, opened: Any) -> None:
+    write_session(story)
+    async with opened(story.path, engine, size=(80, 24)) as seen:
+        await seen.press("C")
+        rows = seen.panel("page")
+        assert any("steps over time  measured steps over time" in row for row in rows)
+        assert any(row.endswith("…") for row in rows)
+
+
 @pytest.mark.parametrize(
     ("keys", "told"),
     [
