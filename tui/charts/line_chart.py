@@ -40,7 +40,7 @@ from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import differing, matches, short_name, short_names
 
 LINE_ROLES = tuple(f"line{number}" for number in range(6))
-"""Color roles of the first lines. Later ones are gray and differ only by letter."""
+"""Color roles of the lines, in turn. Lines of the same color differ by letter."""
 MAX_LETTERS = len(ascii_letters)
 """Maximum number of lines with a letter. Further ones are listed but not drawn."""
 
@@ -293,8 +293,8 @@ class LineChart:
 
 
 def letter_of(place: int) -> Span:
-    """Return the letter and color role of a line; no two lines have the same letter or color."""
-    role = LINE_ROLES[place] if place < len(LINE_ROLES) else "muted"
+    """Return the letter and color role of a line; the letter is unique, and neighbors differ in color."""
+    role = LINE_ROLES[place % len(LINE_ROLES)]
     return (ascii_letters[place], role) if place < MAX_LETTERS else ("", "muted")
 
 
