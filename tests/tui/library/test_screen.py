@@ -433,7 +433,7 @@ async def test_help_lists_the_keys_and_closes(three_sessions: AppContext, opened
         listed = await LibraryPilot(seen).begin()
         await listed.press("question_mark")
         assert isinstance(seen.app.screen, Page)
-        assert "Mark for comparison: the first" in listed.text
+        assert "Mark for comparison: the first" in listed.text and "moves to the next" in listed.text
         await listed.press("escape")
         assert isinstance(seen.app.screen, Library)
 
