@@ -15,6 +15,8 @@ LOSS_DIGITS = 5
 """Significant digits of a loss."""
 MOST_PERCENT_DIGITS = 2
 """Maximum number of decimals of a percentage."""
+MOST_HALF_WIDTH = 100
+"""Half the width of an interval, in percent, above which the exact number is meaningless."""
 MB_PER_GB = 1000
 MOST_DECIMALS = 6
 """Maximum number of decimals. A number that needs more gets an exponent."""
@@ -93,6 +95,13 @@ def percentage(value: float | None, digits: int | None = None) -> str | None:
     if digits is None and (not value or _significant(value)[1] > MOST_PERCENT_DIGITS):
         digits = MOST_PERCENT_DIGITS
     return number(value, digits)
+
+
+def half_width(value: float | None, over: str = "over ") -> str | None:
+    """Format half the width of an interval in percent, without signs; above 100, only as ``over 100``."""
+    if value is not None and isfinite(value) and value > MOST_HALF_WIDTH:
+        return FormattedNumber(f"{over}{MOST_HALF_WIDTH}", value)
+    return percentage(value)
 
 
 def signed_percent(share: float, digits: int | None = None) -> str | None:

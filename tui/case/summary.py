@@ -210,8 +210,7 @@ def _host(known: Metrics, symbols: Symbols) -> str | None:
 
 def _interval(latency: Distribution, symbols: Symbols) -> str:
     low, high = (format.significant(bound, symbols) for bound in (latency.low, latency.high))
-    half = format.percent(latency.interval_percent, symbols)
-    return f"{low} to {high} ms, {symbols.plus_minus}{half} %: 95 % interval of p50"
+    return f"{low} to {high} ms, {format.half_width(latency.interval_percent, symbols)}: 95 % interval of p50"
 
 
 def _rates(known: Metrics, symbols: Symbols) -> Facts:

@@ -67,7 +67,10 @@ def percent(value: float | None, symbols: Symbols) -> str:
 
 
 def half_width(value: float | None, symbols: Symbols) -> str:
-    """Format half the width of an interval in percent; above 100, the exact number is meaningless."""
-    if value is not None and value > 100:
-        return f"{symbols.plus_minus}>100 %"
-    return f"{symbols.plus_minus}{percent(value, symbols)} %"
+    """Format half the width of an interval in percent, with its signs."""
+    return f"{symbols.plus_minus}{half_width_number(value, symbols)} %"
+
+
+def half_width_number(value: float | None, symbols: Symbols) -> str:
+    """Format half the width of an interval in percent, without the signs."""
+    return formatting.half_width(value, over=">") or symbols.absent

@@ -106,7 +106,7 @@ FORMATS: dict[str, Format] = {
     "memory": format.memory,
     "power": format.whole,
     "steps": format.whole,
-    "interval": format.percent,
+    "interval": format.half_width_number,
     "outliers": format.whole,
     "tokens": format.significant,
     "energy": format.significant,

@@ -17,7 +17,16 @@ from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.results import Result, series, task_of, varied
 from benchtui.sessions.sweep import Config
-from benchtui.sessions.text.formatting import MB_PER_GB, count, number, percent, percentage, ratio_text, time_ms
+from benchtui.sessions.text.formatting import (
+    MB_PER_GB,
+    count,
+    half_width,
+    number,
+    percent,
+    percentage,
+    ratio_text,
+    time_ms,
+)
 from benchtui.sessions.text.intervals import rate_interval
 from benchtui.sessions.text.labels import case_name, series_title
 from benchtui.sessions.text.tables import Column, Table, in_unit, table
@@ -179,7 +188,7 @@ def _figures(rows: Sequence[Row], share_of_sheet: str) -> tuple[Column[Row], ...
     return (
         Column("n", lambda row: number(row.result.metrics.latency_ms.n or None, 0)),
         middle,
-        Column("± 95% (%)", lambda row: percentage(row.result.metrics.latency_ms.interval_percent)),
+        Column("± 95% (%)", lambda row: half_width(row.result.metrics.latency_ms.interval_percent)),
         _latency("p90 (ms)", "p90"),
         _latency("p99 (ms)", "p99"),
         Column("Std/mean (%)", lambda row: percentage(row.result.metrics.latency_ms.jitter_percent)),

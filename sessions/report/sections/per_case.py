@@ -11,6 +11,7 @@ from benchtui.sessions.stats.results import Result, series, series_key, task_of
 from benchtui.sessions.text.formatting import (
     clock_limits,
     count,
+    half_width,
     number,
     percent,
     percentage,
@@ -205,7 +206,7 @@ _PERFORMANCE: tuple[Column[Result], ...] = (
     Column("n", lambda result: number(result.metrics.latency_ms.n or None, 0)),
     Column("Latency, mean (ms)", lambda result: time_ms(result.metrics.latency_ms.mean)),
     Column("p50 (ms)", lambda result: time_ms(result.metrics.latency_ms.median)),
-    Column("± 95% interval (%)", lambda result: percentage(result.metrics.latency_ms.interval_percent)),
+    Column("± 95% interval (%)", lambda result: half_width(result.metrics.latency_ms.interval_percent)),
     Column("p90 (ms)", lambda result: time_ms(result.metrics.latency_ms.p90)),
     Column("p99 (ms)", lambda result: time_ms(result.metrics.latency_ms.p99)),
     Column("Std (ms)", lambda result: time_ms(result.metrics.latency_ms.std)),

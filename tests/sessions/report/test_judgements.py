@@ -181,6 +181,15 @@ def test_case_interval_covers_the_spread_between_rounds(bench: Any, read: Any) -
     assert "by Student's t over the 3 rounds of each case: steps and fresh processes" in text
 
 
+def test_an_interval_wider_than_the_median_has_no_number(bench: Any, read: Any) -> None:
+    rounds = [[ms + step / 1000 for step in range(30)] for ms in (2.0, 10.0, 40.0)]
+    session = bench.session(bench.case(1, 10.0, rounds=rounds), sweep=swept(rounds=3))
+    report = read(full_report(session))
+    assert report["CPU – FP32"].columns("± 95% (%)") == [["over 100"]]
+    (performance,) = report.under("Performance metrics")
+    assert performance.columns("± 95% interval (%)") == [["over 100"]]
+
+
 PEAKS = Peaks(t=0.1, device="cpu", precision="fp32", flops_per_s=1e11, bytes_per_s=1e10)
 
 

@@ -9,6 +9,7 @@ from markdown_it import MarkdownIt
 from benchtui.sessions.text import markdown
 from benchtui.sessions.text.formatting import (
     count,
+    half_width,
     listed,
     loss,
     memory,
@@ -130,6 +131,11 @@ def test_long_text_is_truncated() -> None:
         (percent(18.854), "1,890"),
         (percentage(0.171), "0.17"),
         (percentage(None), None),
+        (half_width(0.171), "0.17"),
+        (half_width(100.0), "100"),
+        (half_width(872.5), "over 100"),
+        (half_width(None), None),
+        (half_width(float("inf")), None),
         (loss(10.32149), "10.321"),
         (number(0.0000001234), "1.23e-07"),
         (number(-12345.6, 0), "-12,346"),

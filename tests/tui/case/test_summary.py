@@ -4,13 +4,14 @@ import re
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.events import CaseFinished, CasePrepared, CaseStarted, Peaks, SessionStarted, Steps
 from benchtui.sessions.payloads import Compiling, Effective, Environment, Host, Memory, Model, StepCost
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.sessions.stats.case_metrics import distribution, metrics
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.case.summary import case_markdown, detail_lines, machine_lines
@@ -146,6 +147,13 @@ def test_case_of_another_tool_shows_no_options_and_no_samples() -> None:
     assert not re.search("precision|threads|unknown|samples each", text)
     assert "| user time of a step | 1.25 ms |" in text
     assert "| system time of a step | 0.500 ms |" in text
+
+
+def test_an_interval_wider_than_the_median_has_no_number() -> None:
+    case = ended(CONFIG).cases[0]
+    known = replace(metrics(case), latency_ms=distribution([1.0, 1.0, 1.5, 2.0, 50.0, 60.0, 70.0]))
+    lines = ["".join(piece for piece, _ in line) for line in detail_lines(case, known, 100, UNICODE)]
+    assert any("1.00 to 70.0 ms, ±>100 %: 95 % interval of p50" in line for line in lines)
 
 
 def test_options_of_the_task_show_their_actual_value() -> None:

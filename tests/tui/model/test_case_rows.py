@@ -111,6 +111,12 @@ def test_a_row_shows_all_metrics(story: Any) -> None:
     assert made.row(0).cells["p99"][0] == "10.0"
 
 
+def test_an_interval_wider_than_the_median_has_no_number(story: Any) -> None:
+    story.begin().start(0).prepare(0).steps(0, [1.0, 1.0, 1.5, 2.0, 50.0, 60.0, 70.0]).finish(0)
+    _, made = case_rows(story.path)
+    assert made.row(0).cells["interval"][0] == ">100"
+
+
 def test_a_new_baseline_updates_the_other_rows(story: Any) -> None:
     story.begin(baseline=Baseline(batch_size=4)).case(0).case(2)
     session, made = case_rows(story.path)

@@ -71,6 +71,10 @@ def _of(name: str) -> Check:
     return _number(lambda cell: cell.row[name])
 
 
+def _check_half_width(claim: Claim, cell: Cell, shown: str) -> None:
+    claim.require_half_width(shown, cell.row["latency_interval_percent"], f"of {cell.row['name']}: a cell")
+
+
 def _recorded(value: Callable[[Cell], float | None]) -> Number:
     """Compute a value that needs the steps."""
 
@@ -375,7 +379,7 @@ LATENCY: dict[str, Check] = {
     "n": _of("n"),
     "Latency, mean (ms)": _of("latency_mean_ms"),
     "p50 (ms)": _of("latency_p50_ms"),
-    "± 95% interval (%)": _of("latency_interval_percent"),
+    "± 95% interval (%)": _check_half_width,
     "p90 (ms)": _of("latency_p90_ms"),
     "p99 (ms)": _of("latency_p99_ms"),
     "Std (ms)": _of("latency_std_ms"),

@@ -77,6 +77,13 @@ class Claim:
     def require_value(self, shown: str, value: float | None, what: str) -> None:
         self.require(rounds_to(shown, value), f"{what} is {value}, not {shown}")
 
+    def require_half_width(self, shown: str, value: float | None, what: str) -> None:
+        """Check half the width of an interval in percent: above 100 there is no number."""
+        wide = value is not None and value > 100
+        self.require(
+            shown == "over 100" if wide else rounds_to(shown, value), f"{what} is {value}, not {shown}"
+        )
+
     def check_sentences(self, known: Shapes, *more: Any) -> None:
         """Check a text sentence by sentence: each as a whole, or else clause by clause."""
         for sentence in re.split(r"(?<=\.) ", self.text):

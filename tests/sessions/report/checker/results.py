@@ -160,6 +160,10 @@ def _per_doubling(facts: Facts, case: Row) -> float | None:
     return 100 * (facts.throughput(before, case).value ** (1 / doublings) - 1)
 
 
+def _check_half_width(claim: Claim, case: Row, cell: str) -> None:
+    claim.require_half_width(cell, case["latency_interval_percent"], f"{case['name']}: half the interval")
+
+
 def _check_interval(claim: Claim, case: Row, cell: str) -> None:
     low, _, high = cell.partition(" to ")
     claim.require_value(low, case["samples_per_s_low"], "the lower bound")
@@ -195,7 +199,6 @@ COLUMNS: dict[str, Callable[[Facts, Row], float | None]] = {
     "n": _of("n"),
     "p50 (ms)": _of("latency_p50_ms"),
     "Mean (ms)": _of("latency_mean_ms"),
-    "± 95% (%)": _of("latency_interval_percent"),
     "p90 (ms)": _of("latency_p90_ms"),
     "p99 (ms)": _of("latency_p99_ms"),
     "Std/mean (%)": _of("jitter_percent"),
@@ -212,6 +215,7 @@ COLUMNS: dict[str, Callable[[Facts, Row], float | None]] = {
     "J/sample": _of("energy_per_sample_j"),
 }
 WORDS: dict[str, Callable[[Claim, Row, str], None]] = {
+    "± 95% (%)": _check_half_width,
     "95% interval": _check_interval,
     "Step breakdown (%)": _check_parts,
     "Marks": _check_marks,
