@@ -8,8 +8,8 @@ from benchtui.sessions.advice.objectives import Need
 from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.stats.sampling import LEAST_ROUNDS
-from benchtui.sessions.stats.verdicts import Doubt, Ratio, Tail, Verdict
+from benchtui.sessions.stats.sampling import CONFIDENCE, LEAST_ROUNDS, VERDICT_CONFIDENCE
+from benchtui.sessions.stats.verdicts import MIN_EFFECT, Doubt, Ratio, Tail, Verdict
 from benchtui.sessions.sweep import UNKNOWN, task_named
 from benchtui.sessions.text.answers import answer_note
 from benchtui.sessions.text.formatting import (
@@ -148,6 +148,17 @@ def why_unsure(ratio: Ratio) -> str | None:
     """Explain why a ratio is unsure, and what would decide it; None if it isn't."""
     doubt = doubt_text(ratio)
     return f"{doubt}{_rounds_note(ratio)}" if doubt else None
+
+
+def verdict_reason(ratio: Ratio) -> str:
+    """Explain the verdict on a ratio: the rule that its interval meets, or why it is unsure."""
+    match ratio.verdict:
+        case Verdict.UNSURE:
+            return why_unsure(ratio) or ""
+        case Verdict.SAME:
+            return f"the whole {100 * CONFIDENCE:g} % interval lies within {100 * ratio.same_within:.3g} %"
+        case Verdict.FASTER | Verdict.SLOWER:
+            return f"the whole {100 * VERDICT_CONFIDENCE:g} % interval lies beyond {100 * MIN_EFFECT:g} %"
 
 
 def doubt_text(ratio: Ratio) -> str | None:

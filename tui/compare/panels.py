@@ -13,8 +13,8 @@ from benchtui.sessions.report.compare_columns import own_marks
 from benchtui.sessions.report.comparison.systems import no_differences_text, pairing, unrecorded_text
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.stats.verdicts import Verdict
-from benchtui.sessions.text.wording import why_unsure
+from benchtui.sessions.stats.verdicts import Ratio, Verdict
+from benchtui.sessions.text.wording import verdict_reason
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.compare.distributions import Times, overlay_lines
 from benchtui.tui.compare.rows import VERDICTS, CompareEntry, arrangement, interval, times, why_unpaired
@@ -29,9 +29,8 @@ LABEL = 18
 """Width of a difference's label in cells."""
 ROWS_PER_DECISION_LINE = 12
 """Number of screen rows required per line of the decision."""
-UNSURE = "unsure: "
 MOST_REASON = 3
-"""Maximum number of lines for the reason of an unsure verdict."""
+"""Maximum number of lines for the reason of a verdict."""
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -180,22 +179,23 @@ def detail_lines(detail: Detail, width: int, height: int, symbols: Symbols) -> l
     head = justify(name, text, width, symbols)
     both = (("A", pair.base, "soft"), (letter, pair.new, "accent"))
     lines = [head, *(_metrics_line(*each, width, symbols) for each in both)]
-    why = why_unsure(entry.row.ratio) if entry.row.ratio else None
-    if why:
-        lines[1:1] = _reason_lines(_for_screen(why), width, symbols)
+    if entry.row.ratio:
+        lines[1:1] = _reason_lines(entry.row.ratio, width, symbols)
     marks = own_marks(entry.row, pair, letter)
     if marks:
         lines.append(crop([(f"{symbols.flag} {_for_screen(marks)}", "warning")], width, symbols))
     return [*lines, *_steps(both, width, height - len(lines), symbols)]
 
 
-def _reason_lines(why: str, width: int, symbols: Symbols) -> list[Line]:
-    """Render why a verdict is unsure, wrapped to a few lines."""
-    parts = wrap(why, max(width - len(UNSURE), 20), break_long_words=False) or [""]
+def _reason_lines(ratio: Ratio, width: int, symbols: Symbols) -> list[Line]:
+    """Render the reason of a verdict, wrapped to a few lines."""
+    word, role = VERDICTS[ratio.verdict]
+    lead = f"{word[2:]}: "
+    parts = wrap(_for_screen(verdict_reason(ratio)), max(width - len(lead), 20), break_long_words=False)
     whole = [*parts[: MOST_REASON - 1], " ".join(parts[MOST_REASON - 1 :])]
-    leads = (UNSURE, *[" " * len(UNSURE)] * (MOST_REASON - 1))
+    leads = (lead, *[" " * len(lead)] * (MOST_REASON - 1))
     pairs = zip(leads, filter(None, whole), strict=False)
-    return [crop([(lead, "warning"), (part, "plain")], width, symbols) for lead, part in pairs]
+    return [crop([(head, role), (part, "plain")], width, symbols) for head, part in pairs]
 
 
 def hint_lines(words: Sequence[tuple[str, str]]) -> list[Line]:

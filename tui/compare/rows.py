@@ -39,6 +39,8 @@ SIDES = 2
 """Rank of the columns that show both sides at every width."""
 LEAST_WIDEST = 1.25
 """Smallest ratio at the end of the bars, so that small differences look small."""
+ONE = 1.0
+"""Ratio that sets the number of decimals of all, so that those of a column align."""
 WORST_FIRST = (Verdict.SLOWER, None, Verdict.UNSURE, Verdict.FASTER, Verdict.SAME)
 
 
@@ -140,13 +142,13 @@ def _graph(ratio: Ratio | None, widest: float, symbols: Symbols, key: str, width
 
 
 def times(ratio: Ratio | None, symbols: Symbols) -> str:
-    """Format a ratio as the report does, such as ``1.25x``."""
-    return symbols.absent if ratio is None else f"{ratio_text(ratio.value)}x"
+    """Format a ratio, such as ``1.250x``."""
+    return symbols.absent if ratio is None else f"{ratio_text(ratio.value, ONE)}x"
 
 
 def interval(ratio: Ratio | None, symbols: Symbols) -> str:
     """Format the interval of a ratio."""
-    bounds = ratio_span(ratio.low, ratio.high, ratio.value) if ratio else None
+    bounds = ratio_span(ratio.low, ratio.high, ONE) if ratio else None
     return bounds or symbols.absent
 
 

@@ -1,5 +1,6 @@
 """Compare screen: every key, and the empty, loading and error states."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -101,9 +102,10 @@ async def test_pairs_are_listed_with_their_verdict(opened: Any, pair: Pair) -> N
         assert "Neither session says which software it ran on; the rest is the same." in shown.text
         assert "B against A  1 faster  1 slower  1 same" in shown.text
         one, two, four = shown.rows
-        assert one.split()[4:6] == ["F", "faster"] and {"2.00x", "10.0", "5.02"} <= {*one.split()}
+        assert one.split()[4:6] == ["F", "faster"] and {"1.996x", "10.0", "5.02"} <= {*one.split()}
         assert "= same" in two and "S slower" in four
-        assert "B is 2.00x as fast" in shown.text
+        assert all(re.search(r" \d\.\d{3}x ", row) for row in shown.rows)
+        assert "B is 1.996x as fast" in shown.text
         assert "A  n 90   p50 10.0 ms" in shown.text
         assert "A, B: medians" in shown.text
 
@@ -135,6 +137,16 @@ async def test_an_unsure_pair_shows_why_and_what_would_decide_it(opened: Any, pa
         assert "differences below 10 % can't be resolved" in shown.text
         await shown.press("down", "down")
         assert "unsure: " not in shown.text
+
+
+async def test_a_sure_pair_shows_the_rule_that_its_interval_meets(opened: Any, pair: Pair) -> None:
+    async with opened() as seen:
+        shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0), rounds=3)).begin()
+        assert "faster: the whole 99 % interval lies beyond 0.5 %" in shown.text
+        await shown.press("down")
+        assert "same: the whole 95 % interval lies within 2 %" in shown.text
+        await shown.press("down")
+        assert "slower: the whole 99 % interval lies beyond 0.5 %" in shown.text
 
 
 async def test_pairs_are_judged_by_the_configured_margin(opened: Any, pair: Pair, app_context: Any) -> None:
@@ -282,7 +294,7 @@ async def test_every_size_shows_cases_verdicts_and_ratio(
 ) -> None:
     async with opened(size=size, ascii_only=ascii_only) as seen:
         shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0))).begin()
-        assert "F faster" in shown.rows[0] and "2.00x" in shown.rows[0]
+        assert "F faster" in shown.rows[0] and "1.996x" in shown.rows[0]
         assert not ascii_only or shown.text.isascii()
         for figure in ("p50 ms", "samples/s", "memory", "J/1k"):
             header = shown.seen.panel("header")[0]
