@@ -20,7 +20,7 @@ from benchtui.sessions.payloads import StepCost
 from benchtui.sessions.report.sections.gains import Block
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, varied
-from benchtui.sessions.text.formatting import capitalized, count, listed, number, percent
+from benchtui.sessions.text.formatting import capitalized, count, listed, number, percent, time_ms
 from benchtui.sessions.text.labels import case_name
 from benchtui.sessions.text.tables import Column, table
 
@@ -92,6 +92,7 @@ def limit_method(session: Session) -> tuple[Fact, ...]:
             " operations count: with activation checkpointing, and in training with fused attention, whose"
             " backward pass computes the scores again",
         ),
+        ("Host", "time until the host has enqueued a step on the GPU, including waits inside the step"),
         (
             "Limited by",
             f"the host if the device is busy for less than {LEAST_BUSY:.0%} of a step; otherwise arithmetic or"
@@ -181,6 +182,12 @@ def _of_peak(field: str) -> Callable[[Row], str | None]:
     return lambda row: _giga(getattr(row[1].peaks, field)) if row[1].peaks else None
 
 
+def _host(row: Row) -> str | None:
+    """Format the median host time of a step. None on a CPU."""
+    host_ms = row[0].metrics.host_ms
+    return time_ms(host_ms.median) if host_ms else None
+
+
 _COLUMNS: tuple[Column[Row], ...] = (
     Column("Case", lambda row: row[0].name, right=False),
     Column("GFLOP/step", _of_work("flops")),
@@ -193,6 +200,7 @@ _COLUMNS: tuple[Column[Row], ...] = (
     Column("Peak (GB/s)", _of_peak("bytes_per_s")),
     Column("Share of the measured bandwidth, upper bound (%)", lambda row: _upper_bound(row[1].shares.memory)),
     Column("Device busy (%)", lambda row: percent(row[1].shares.busy)),
+    Column("Host, p50 (ms)", _host),
     Column("Attention kernel", lambda row: " + ".join(row[1].work.attention) or None, right=False),
     Column("Limited by", lambda row: row[1].bound, right=False),
     Column("Reason if unknown", lambda row: row[1].reason, right=False),

@@ -875,12 +875,46 @@ def test_checker_computes_the_share_of_the_data_sheet(
     assert amount(report.replace(title, wrong), "in HFU alone") == 2
 
 
+def test_checker_knows_the_host_time_of_a_step(bench: Any) -> None:
+    work = StepCost(flops=1e12, bytes_moved=1e9, bytes_of_weights=1e8)
+    hosts = {"host_ms": [7.125] * 30}
+    session = bench.session(bench.case(1, 10.0, device="cuda:0", end={"work": work}, columns=hosts))
+    report = markdown(session, full=True)
+    assert report.count(" 7.12 |") == 1 and not objections_to(session, report)
+    assert objections_to(session, report.replace(" 7.12 |", " 7.22 |"))
+
+
 def test_checker_knows_what_limited_the_clock(bench: Any) -> None:
     made = bench.case(1, 10.0, end={"environment": Environment(throttle=("hw_thermal", "sw_power_cap"))})
     session, recording = bench.session(made), Recording({}, msgspec.to_builtins(bench.events(made)))
     report = markdown(session, full=True)
     assert not objections_to(session, report, recording)
     assert objections_to(session, report.replace("sw power cap", "hw thermal"), recording)
+
+
+@pytest.mark.parametrize(
+    ("device", "task"), [("cuda:0", "classify"), ("cuda:0", "serve-batch"), ("cpu", "embed")]
+)
+def test_checker_knows_where_pinned_and_reserved_memory_belong(bench: Any, device: str, task: str) -> None:
+    end = {"memory": Memory(peak_reserved_mb=900.0) if device == "cuda:0" else Memory(peak_rss_mb=900.0)}
+    sweep = Sweep(name="hand", model="tiny", task=task, measure=Measure(mode="throughput"))
+    session = bench.session(bench.case(1, 10.0, device=device, end=end), sweep=sweep)
+    report = markdown(session, full=True)
+
+    def objected(changed: str, words: str) -> bool:
+        return any(words in each for each in objections_to(session, changed))
+
+    pinned, reserved = (
+        "; inputs and results are copied through pinned memory",
+        "; reserved memory includes what",
+    )
+    assert not objected(report, "pinned memory") and not objected(report, "reserved memory")
+    timing = "when the next one begins on the GPU"
+    others = report.replace(pinned, "") if pinned in report else report.replace(timing, timing + pinned)
+    assert objected(others, "pinned memory")
+    peaks = "peaks while a case was measured"
+    others = report.replace(reserved, "") if reserved in report else report.replace(peaks, peaks + reserved)
+    assert objected(others, "reserved memory")
 
 
 def test_checker_knows_what_gains_are_relative_to(bench: Any) -> None:

@@ -447,6 +447,7 @@ LIMITS: dict[str, Check] = {
     "Peak (GB/s)": _number(peak_rate("bytes_per_s")),
     "Share of the measured bandwidth, upper bound (%)": _skip,
     "Device busy (%)": _skip,
+    "Host, p50 (ms)": _of("host_p50_ms"),
     "Attention kernel": _skip,
     "Limited by": _skip,
     "Reason if unknown": _skip,

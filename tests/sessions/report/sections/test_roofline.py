@@ -53,7 +53,7 @@ def test_every_counted_case_has_shares_and_a_bound(bench: Any, read: Any) -> Non
     bytes_shown = ("GB/step, upper bound", "Of weights (GB/step)", "GB/s, upper bound", "Peak (GB/s)")
     assert section.columns(*bytes_shown)[0] == ["0.900", "0.450", "9.00", "11.0"]
     assert section.columns("Reason if unknown")[3][0].startswith("below 25% of both")
-    assert "Device busy (%)" not in section.tables[0][0]
+    assert not {"Device busy (%)", "Host, p50 (ms)"} & set(section.tables[0][0])
     assert "Peaks of cpu fp32: 150 GFLOP/s (product of matrices); 11.0 GB/s (copy)" in section.paragraphs
 
 
@@ -92,9 +92,10 @@ def test_known_gpu_has_its_share_of_the_data_sheet(
 def test_host_bound_case_is_named(bench: Any, read: Any) -> None:
     gpu = Peaks(t=0.1, device="cuda:0", precision="fp16", flops_per_s=7e14, bytes_per_s=4e12)
     work = StepCost(flops=1e12, bytes_moved=1e9, bytes_of_weights=1e8, busy_ms=3.0)
-    made = bench.case(1, 10.0, device="cuda:0", precision="amp-fp16", end={"work": work})
+    hosts = {"host_ms": [8.0] * 10 + [9.0] * 20}
+    made = bench.case(1, 10.0, device="cuda:0", precision="amp-fp16", end={"work": work}, columns=hosts)
     section = read(full_report(bench.session(made, more=[gpu])))["Limits"]
-    assert section.columns("Device busy (%)", "Limited by") == [["30.0", "host"]]
+    assert section.columns("Device busy (%)", "Host, p50 (ms)", "Limited by") == [["30.0", "9.00", "host"]]
     assert section.paragraphs[1].startswith(
         "The host limits 1 of 1 case. The highest share of the measured peak FLOP/s is 14.3 % (cuda"
     )
