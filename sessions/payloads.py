@@ -465,6 +465,8 @@ class HostReadings(Record, frozen=True, kw_only=True):
     """Traffic between all processors and their memory, in 10**6 bytes per second; empty if not counted."""
 
 
+UNREAD_ROCM = "torch was built for ROCm; power, clocks and temperature are read from NVIDIA GPUs only"
+"""Reason why no GPU can be read on a machine whose torch uses AMD GPUs."""
 HARDWARE_THROTTLE_REASONS = ("sw_thermal", "hw_thermal", "hw_power_brake")
 """Reasons caused by heat or the power supply. A power cap isn't one of them, because it is normal operation.
 Nor is ``hw_slowdown``: drivers since 390 report heat and the power brake in addition to it, and by itself it

@@ -11,9 +11,8 @@ from torch.profiler import ProfilerActivity, profile, schedule
 
 from benchtui.engine.devices import process_memory
 from benchtui.engine.devices.base import Lap, ProfiledSteps, StepTime, no_lap, sum_parts
-from benchtui.engine.telemetry.gpu.reader import UNREAD_ROCM
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.payloads import Memory
+from benchtui.sessions.payloads import UNREAD_ROCM, Memory
 from benchtui.sessions.sweep.plan import missing_device_reason
 
 _WAITED = "called a synchronizing CUDA operation"

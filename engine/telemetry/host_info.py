@@ -10,13 +10,13 @@ import psutil
 
 from benchtui.engine.telemetry.cgroup import cpu_limit, group_folders, memory_limit_mb
 from benchtui.engine.telemetry.gpu.cuda_presence import torch_build
-from benchtui.engine.telemetry.gpu.reader import UNREAD_ROCM, GpuReader, GpusUnavailable
+from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
 from benchtui.engine.telemetry.kernel_files import kernel_lines, kernel_text
 from benchtui.engine.telemetry.processor_clock import CPUS, clock_absences, core_types
 from benchtui.engine.telemetry.processor_counters import counter_absences
 from benchtui.engine.telemetry.processors import numa_nodes, usable_processors
 from benchtui.engine.telemetry.rapl import rapl_absence
-from benchtui.sessions.payloads import Host
+from benchtui.sessions.payloads import UNREAD_ROCM, Host
 from benchtui.sessions.sanitize import LONGEST_MESSAGE, visible
 
 PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "nvidia-ml-py")

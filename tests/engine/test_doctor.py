@@ -5,8 +5,9 @@ import pytest
 from benchtui.engine import doctor
 from benchtui.engine.doctor import Finding
 from benchtui.engine.telemetry import host_info
-from benchtui.engine.telemetry.gpu.reader import UNREAD_ROCM, GpusUnavailable
+from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
 from benchtui.sessions.events import Runtime
+from benchtui.sessions.payloads import UNREAD_ROCM
 
 NO_DRIVER = GpusUnavailable("no NVIDIA driver; install it")
 

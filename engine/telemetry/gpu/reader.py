@@ -7,9 +7,6 @@ import msgspec
 
 from benchtui.sessions.payloads import Gpu
 
-UNREAD_ROCM = "torch was built for ROCm; power, clocks and temperature are read from NVIDIA GPUs only"
-"""Reason why no GPU can be read on a machine whose torch uses AMD GPUs."""
-
 
 class GpusUnavailable(msgspec.Struct, frozen=True):
     """Reason why no GPU can be read on this machine."""

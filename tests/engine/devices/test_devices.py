@@ -10,8 +10,8 @@ from benchtui.engine.devices import oom, process_memory
 from benchtui.engine.devices.base import Lap, sum_parts
 from benchtui.engine.devices.cuda import Cuda
 from benchtui.engine.devices.registry import open_device
-from benchtui.engine.telemetry.gpu.reader import UNREAD_ROCM
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.payloads import UNREAD_ROCM
 
 
 def test_cpu_step_parts_add_up_to_the_total() -> None:

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from benchtui.engine.telemetry import host_info
-from benchtui.engine.telemetry.gpu.reader import UNREAD_ROCM, GpusUnavailable
+from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
 from benchtui.engine.telemetry.host_info import (
     describe_host,
     governor,
@@ -19,6 +19,7 @@ from benchtui.engine.telemetry.host_info import (
     processor_name,
     recorded_variables,
 )
+from benchtui.sessions.payloads import UNREAD_ROCM
 
 
 def test_host_without_gpus_records_why() -> None:
