@@ -38,14 +38,12 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.case_metrics import Metrics, metrics
 from benchtui.sessions.stats.results import by_work, measured
-from benchtui.sessions.text.formatting import count, loss, memory, number, percentage, time_ms
+from benchtui.sessions.text.formatting import count, half_width, loss, memory, number, time_ms
 from benchtui.sessions.text.wording import confidence, figure
 from benchtui.tui.cli.schema.records import MeasuredCaseJson
 from benchtui.tui.drawing.format import counted
 from benchtui.tui.replay.player import ReplayTarget
 
-MAX_INTERVAL_PERCENT = 100.0
-"""Half-width from which an interval is meaningless and isn't printed."""
 _POLL_S = 0.25
 _BATCH_BYTES = 1 << 16
 _NEW_FILE_TIMEOUT_S = 2.0
@@ -236,8 +234,8 @@ def _metrics_text(case: CaseState, measured: Metrics) -> str:
     latency = measured.latency_ms
     center = latency.mean if latency.median is None else latency.median
     parts = [f"{'mean' if latency.median is None else 'p50'} {time_ms(center)} ms"]
-    if latency.interval_percent is not None and latency.interval_percent < MAX_INTERVAL_PERCENT:
-        parts.append(f"±{percentage(latency.interval_percent)}%")
+    if width := half_width(latency.interval_percent, over=">"):
+        parts.append(f"±{width}%")
     parts.append(f"n {latency.n}")
     if measured.samples_per_s is not None:
         parts.append(f"{number(measured.samples_per_s)} {measured.task.unit}")
