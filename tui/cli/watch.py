@@ -259,10 +259,11 @@ def recorded_session(word: str) -> Path | None:
     Raises:
         BenchtuiError: If several sessions have this name, or if there is no latest one.
     """
-    from benchtui.sessions.sweep.toml_reader import preset_names  # no file of events needs it
-
     if file_kinds.holds_events(Path(word)):
         return Path(word)
+
+    from benchtui.sessions.sweep.toml_reader import preset_names  # no file of events needs it
+
     if os.path.lexists(word) or os.sep in word or word in preset_names():
         return None
     names = {entry.path.stem for entry in paths.entries()}
