@@ -1,7 +1,6 @@
 """``benchtui stop``, ``pause`` and ``continue``: control a running sweep."""
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -13,6 +12,7 @@ from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import complete_session, json_option, printable
 from benchtui.tui.cli.schema.records import EngineJson
 from benchtui.tui.cli.text.output import print_json
+from benchtui.tui.cli.watch import session_to_watch
 
 if TYPE_CHECKING:
     from benchtui.engine.client import Engine
@@ -73,17 +73,6 @@ def resumed_engine(session: str, retry_failed: bool, anyway: bool) -> "Engine | 
     except NothingToResumeError as error:
         click.echo(printable(str(error)), err=True)
         return None
-
-
-def session_to_watch(session: str) -> Path:
-    """Resolve a session as ``paths.resolve`` does; a beginning stands for the running session that has it."""
-    running = [engine.path for engine in client.running() if engine.path.stem.startswith(session)]
-    try:
-        return paths.resolve(session, whole=len(running) == 1)
-    except BenchtuiError:
-        if len(running) != 1:
-            raise
-        return running[0]
 
 
 def _print_state(

@@ -19,7 +19,6 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.ranges import nearest
 from benchtui.tui.cli.commands import COMMANDS
-from benchtui.tui.cli.engine import session_to_watch
 from benchtui.tui.cli.exit_status import FAILED, USAGE, exit_status_of, fail
 from benchtui.tui.cli.options import (
     AppearanceOptions,
@@ -171,6 +170,15 @@ def attach(
         sys.exit(exit_status_of(print_session(path, engine, as_json=as_json)))
     else:
         show(engine, path, judging=verdict_settings(judging), theme=theme, ascii_only=ascii_only)
+
+
+def session_to_watch(session: str) -> Path:
+    """Resolve a session as ``paths.resolve`` does; a beginning stands for the running session that has it."""
+    try:
+        return paths.resolve(session, whole=True)
+    except BenchtuiError:
+        running = [engine.path for engine in client.running() if engine.path.stem.startswith(session)]
+        return running[0] if len(running) == 1 else paths.resolve(session)
 
 
 @click.command()

@@ -10,8 +10,8 @@ from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import operations, paths
 from benchtui.tui.cli import app, watch
-from benchtui.tui.cli.engine import session_to_watch
 from benchtui.tui.cli.sessions import SessionRow, _table
+from benchtui.tui.cli.watch import session_to_watch
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
