@@ -73,7 +73,7 @@ class Shape(NamedTuple):
         return f"batch {self.batch} length {self.length:3} padding {self.padding:7} compiled {self.compiled}x"
 
 
-SHAPES = (Shape(4, 64, "max", 1, 1), Shape(2, 96, "max", 1, 1), Shape(1, 512, "longest", 2, 4))
+SHAPES = (Shape(4, 64, "max", 1, 1), Shape(2, 96, "max", 1, 1), Shape(2, 512, "longest", 2, 4))
 
 
 def model_folder(folder: Path, full: bool) -> Path:
