@@ -45,8 +45,8 @@ class MonitorScreen(Protocol):
     def shown_case(self) -> CaseState | None:
         """Case shown in the upper panels."""
 
-    def draw(self) -> None:
-        """Redraw what changed."""
+    def draw(self) -> bool:
+        """Redraw what changed. Return whether all was redrawn."""
 
     def show_message(self, text: str) -> None:
         """Show a status message."""

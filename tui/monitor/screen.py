@@ -20,7 +20,7 @@ from benchtui.tui.monitor.keys import KEYS
 from benchtui.tui.monitor.layout import MonitorLayout, panels
 from benchtui.tui.monitor.requests import EngineRequests, Request
 from benchtui.tui.monitor.status_line import QUIT, QUIT_KEYS, STOP, STOP_KEYS, KeyPrompt, StatusLine
-from benchtui.tui.panels.header import percent_text
+from benchtui.tui.panels.header import Heading, percent_text
 from benchtui.tui.shell import gc_control
 from benchtui.tui.shell.announcer import Announcer
 from benchtui.tui.shell.keymap import key
@@ -272,25 +272,23 @@ class Monitor(PanelScreen[None]):
         self._adjust_timer()
         self._meter.update(self._link.bytes_written, self.feed.session.host.latest("engine_cpu_percent"))
         self.status_line.aside = self._meter.words
-        if self._complete and not self._link.congested:
-            self._announce()
-        if self._complete or self._clock() - self._drew_s >= self._period_s + READING_S:
-            self.draw()
+        due = self._complete or self._clock() - self._drew_s >= self._period_s + READING_S
+        drawn = due and self.draw()
+        if self._complete and not drawn and self.view is not None and not self._link.congested:
+            self.view.update()  # covered or frozen
+            self._announce(self.view.heading(()))
 
-    def _announce(self) -> None:
-        """Show the sweep's progress in the window title, and announce its end, whichever screen is shown."""
-        if self.view is not None:
-            self.view.update()
-            heading = self.view.heading(())
-            self._announcer.update(heading.name, heading.state, percent_text(heading.progress).strip())
+    def _announce(self, heading: Heading) -> None:
+        """Show the sweep's progress in the window title, and announce its end."""
+        self._announcer.update(heading.name, heading.state, percent_text(heading.progress).strip())
 
-    def draw(self) -> None:
+    def draw(self) -> bool:
         """Redraw what changed. Skipped while the screen is covered or the terminal is still writing.
 
-        While frozen, only the log and the keys are updated.
+        While frozen, only the log and the keys are updated. Return whether all was redrawn.
         """
         if not self.is_current or self._link.congested:
-            return
+            return False
         self._drew_s = self._clock()
         self._refresh_rate.cost.count_frame()
         with self.app.batch_update():
@@ -304,6 +302,9 @@ class Monitor(PanelScreen[None]):
                 self.view.update()
                 heading = self.view.heading(self._notes())
                 self.panel_layout.draw(self, self.view, self.table_order, heading, log.word)
+                self._announce(heading)
+                return True
+            return False
 
     def ask(self, question: KeyPrompt) -> None:
         """Show a question until it is answered."""

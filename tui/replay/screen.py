@@ -14,6 +14,7 @@ from benchtui.tui.live.feed import Clock
 from benchtui.tui.monitor.prompts import TextPrompt, show_prompt
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.monitor.status_line import StatusLine
+from benchtui.tui.panels.header import Heading
 from benchtui.tui.replay.feed import Replay
 from benchtui.tui.replay.player import ReplayTarget
 from benchtui.tui.replay.transport import State, Transport, clock_text, most_severe, percent_at, transport_lines
@@ -176,11 +177,11 @@ class ReplayMonitor(Monitor):
         self.tick()
         return ""
 
-    def draw(self) -> None:
+    def draw(self) -> bool:
         """Redraw what changed, including the transport line."""
-        super().draw()
+        drawn = super().draw()
         if not self.is_current or self.view is None:
-            return
+            return drawn
         replay = self._replay
         end_s = replay.timeline.end_s if replay.timeline.complete else None
         seen = (len(replay.timeline.marks.all), replay.timeline.end_s)
@@ -189,8 +190,9 @@ class ReplayMonitor(Monitor):
         shown = Transport(_state(replay), replay.now_s, end_s, replay.player.speed, self._marks, replay.origins)
         self._transport = shown
         self._panel("transport").show(shown)
+        return drawn
 
-    def _announce(self) -> None:
+    def _announce(self, heading: Heading) -> None:
         """Show the session's name in the window title. Nothing is running whose end could be announced."""
         self._announcer.show_name(clean(self.session_name))
 
