@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from explained import explained
+from textual import constants
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
@@ -431,6 +432,12 @@ def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def fixed_refresh_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the refresh rate independent of the load of the machine."""
     monkeypatch.setattr(DrawingCost, "update", lambda cost: None)
+
+
+@pytest.fixture(autouse=True)
+def all_colors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the theme independent of the terminal that the tests run in."""
+    monkeypatch.setattr(constants, "COLOR_SYSTEM", "truecolor")
 
 
 @pytest.fixture
