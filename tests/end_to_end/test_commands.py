@@ -84,7 +84,7 @@ def test_interrupt_closes_the_session_and_exits_with_status_130(
         text=True,
     )
     assert process.stderr is not None
-    assert process.stderr.readline().startswith("session ")
+    assert process.stderr.readline().split(" s  ")[1].startswith("session ")
     os.kill(process.pid, number)
     _, rest = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -133,7 +133,7 @@ def test_sweep_is_paused_and_unpaused(home: Path, command: str, sweep_file: Path
         [command, "run", str(sweep_file), "-o", str(home / "s.json")], stderr=subprocess.PIPE, text=True
     )
     assert process.stderr is not None
-    assert process.stderr.readline().startswith("session ")
+    assert process.stderr.readline().split(" s  ")[1].startswith("session ")
     paused = benchtui("pause", str(home / "s.json"))
     assert (paused.returncode, paused.stdout) == (0, ""), paused.stderr
     assert "paused; continue with `benchtui continue`" in paused.stderr

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -47,7 +48,7 @@ def test_resume_runs_the_remaining_cases_into_the_same_session(benchtui: Run, cu
     ran = benchtui("run", "--resume", cut.stem, "--json")
     assert ran.returncode == 0, ran.stderr
     lines = ran.stderr.splitlines()
-    assert lines[0].startswith("resumed after ") and lines[0].endswith(": 2 of 3 cases left, 1 to be rerun")
+    assert re.fullmatch(r" *[\d.]+ s  resumed after [\d.]+ s: 2 of 3 cases left, 1 to be rerun", lines[0])
     again = [line for line in lines if "bs=1 " in line and not line.startswith("best")]
     assert not again, "what was measured before isn't told again"
     counts, best, report = lines[-3:]
@@ -75,7 +76,7 @@ def test_resume_runs_the_remaining_cases_into_the_same_session(benchtui: Run, cu
 def test_interrupted_resume_can_be_resumed_again(benchtui: Run, cut: Path, command: str, home: Path) -> None:
     process = subprocess.Popen([command, "run", "--resume", str(cut)], stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
-    assert process.stderr.readline().startswith("resumed after ")
+    assert process.stderr.readline().split(" s  ")[1].startswith("resumed after ")
     os.kill(process.pid, signal.SIGINT)
     _, rest = process.communicate(timeout=60)
     assert process.returncode == 130
