@@ -140,7 +140,7 @@ def test_sweep_is_paused_and_unpaused(home: Path, command: str, sweep_file: Path
     assert benchtui("continue").returncode == 0
     _, rest = process.communicate(timeout=120)
     assert process.returncode == 0, rest
-    lines = [line.strip() for line in rest.splitlines()]
+    lines = [line.split(" s  ")[-1] for line in rest.splitlines()]
     assert lines.index("paused: no new cases will start") < lines.index("continued")
     assert "2 cases: 2 ok; session " in rest
 

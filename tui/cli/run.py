@@ -96,7 +96,7 @@ def _follow(engine: "Engine", as_json: bool) -> Session:
     with RunProgress(session) as bar:
         for event in progress.follow(engine, session):
             if line := progress.progress_line(session, event):
-                bar.print(progress.stamped(session, line))
+                bar.print(progress.stamped(session, line.strip()))
             if as_json and isinstance(event, CaseFinished):
                 print_json(progress.measured_case(session.cases[event.case], session))
             bar.update(event)
