@@ -313,6 +313,12 @@ class Seen:
         await self.pilot.press(*keys)
         await self.look()
 
+    async def double_click(self, selector: str, offset: tuple[int, int]) -> None:
+        """Click twice, however long a loaded machine takes for it."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(type(self.app), "CLICK_CHAIN_TIME_THRESHOLD", 60.0)
+            await self.pilot.click(selector, offset=offset, times=2)
+
     async def settle(self, *keys: str) -> None:
         """Press keys, and wait for the workers that each starts."""
         for key in keys:

@@ -182,6 +182,6 @@ async def test_click_selects_a_command_of_the_palette_and_a_double_click_runs_it
             return next(at for at, line in enumerate(seen.panel("choices")) if line.startswith(text))
 
         await seen.pilot.click("#choices", offset=(5, row_of("  Library")))
-        await seen.pilot.click("#choices", offset=(5, row_of("▸ Library")), times=2)
+        await seen.double_click("#choices", (5, row_of("▸ Library")))
         await seen.pilot.pause()
         assert "▸4 Library" in seen.panel("places")[0]

@@ -354,7 +354,7 @@ async def test_click_on_a_cell_reads_its_case_out_and_a_double_click_opens_it(
         row = next(at for at, line in enumerate(lines) if line.strip().startswith("fp16"))
         await seen.pilot.click("#map", offset=(lines[row].index("★"), row))
         assert "fp16 bs 4" in seen.panel("heading")[1]
-        await seen.pilot.click("#map", offset=(lines[row].index("★"), row), times=2)
+        await seen.double_click("#map", (lines[row].index("★"), row))
         assert isinstance(seen.app.screen, CaseScreen)
         assert "cuda:0 fp16 seq 128 bs 4" in seen.text
 

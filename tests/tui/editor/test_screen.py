@@ -642,7 +642,7 @@ async def test_click_selects_an_entry_or_a_case_and_a_double_click_edits(opened:
         await seen.pilot.click("#matrix", offset=(4, 3))
         assert seen.panel("matrix")[3].startswith("▸")
         row = next(at for at, line in enumerate(seen.panel("entries")) if line.strip().startswith("model "))
-        await seen.pilot.click("#entries", offset=(4, row), times=2)
+        await seen.double_click("#entries", (4, row))
         assert seen.app.focused is not None and not editor(seen).state.in_cases
 
 
@@ -665,7 +665,7 @@ async def test_click_selects_a_sweep_to_open_and_a_double_click_opens_it(opened:
         assert seen.panel("choices")[row].startswith("▸")
         await seen.press(*"gpt2")  # the input keeps the focus
         row = next(at for at, line in enumerate(seen.panel("choices")) if "gpt2-train" in line)
-        await seen.pilot.click("#choices", offset=(5, row), times=2)
+        await seen.double_click("#choices", (5, row))
         await seen.pilot.pause()
         assert "gpt2-train" in seen.panel("title")[0]
 

@@ -471,7 +471,7 @@ async def test_click_selects_a_session_sorts_and_a_double_click_opens(
         assert listed.chosen == "alpha"
         await seen.pilot.click("#header", offset=(4, 0))
         assert listed.rows[0].split()[1] == "alpha"
-        await seen.pilot.click("#list", offset=(5, 1), times=2)
+        await seen.double_click("#list", (5, 1))
         assert [message.path.stem for message in listed.messages] == ["beta"]
 
 

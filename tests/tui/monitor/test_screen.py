@@ -772,7 +772,7 @@ async def test_click_selects_a_case_sorts_and_a_double_click_opens_it(
         assert seen.app.screen.table_order.sorting.key == "p50"
         await seen.pilot.click("#header", offset=(at, 0))
         assert seen.app.screen.table_order.sorting.reverse
-        await seen.pilot.click("#table", offset=(5, 1), times=2)
+        await seen.double_click("#table", (5, 1))
         assert type(seen.app.screen).__name__ == "CaseScreen"
         await seen.pilot.click("#heading", offset=(seen.panel("heading")[1].index("Telemetry"), 1))
         assert "▸Telemetry" in seen.panel("heading")[1]
