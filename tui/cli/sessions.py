@@ -35,7 +35,7 @@ _json_option = json_option("Print name and path of the session as JSON.")
 def sessions(context: click.Context, as_json: bool) -> None:
     """List recorded and running sessions; rename, annotate, delete or add one.
 
-    A narrow terminal leaves out columns: the host first, then the model, the best case and the date.
+    On a narrow terminal, columns are left out: the host first, then the model, the best case and the date.
     """
     if context.invoked_subcommand is None:
         _list(as_json)
@@ -169,7 +169,7 @@ def _row(entry: "SessionFile", summary: "Summary | None") -> SessionRow:
 
 _RIGHT = ("measured", "left", "best rate")
 _HEADER = ("name", "state", "created", "measured", "left", "best rate", "model", "host", "best case")
-_DISPENSABLE = ("host", "model", "best case", "created")
+_LEFT_OUT_FIRST = ("host", "model", "best case", "created")
 """Columns that are left out on a narrow terminal, in this order."""
 
 
@@ -179,7 +179,7 @@ def _table(rows: Sequence[SessionRow], room: int | None = None) -> list[str]:
     Columns are left out until the lines without notes fit into ``room`` cells.
     """
     cells = [_HEADER, *(_cells(row) for row in rows)]
-    for title in _DISPENSABLE:
+    for title in _LEFT_OUT_FIRST:
         if room is None or sum(_widths(cells)) + 2 * (len(cells[0]) - 1) <= room:
             break
         place = cells[0].index(title)
