@@ -18,7 +18,7 @@ from benchtui.engine.workloads.base import Output, StepCounts
 from benchtui.engine.workloads.inputs.batches import Batches, Side, SyntheticBatches, TextBatches, find_step
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.payloads import Data, Effective
-from benchtui.sessions.sweep import SYNTHETIC, Config, Sweep
+from benchtui.sessions.sweep import SYNTHETIC, Config, Sweep, task_named
 
 LONGEST_ANSWER_S = 15.0
 """Longest time for answering the probe, estimated from the steps."""
@@ -69,7 +69,8 @@ class NetworkTask:
         """
         self._config = config = sweep.resolve(config)
         self._device = device.torch_device
-        self._pins = sweep.measure.mode == "throughput" and self._device.type == "cuda"
+        throughput = sweep.measure.mode == "throughput"
+        self._pins = throughput and self._device.type == "cuda" and task_named(sweep.task).pins
         self._results: torch.Tensor | None = None
         self.samples = config.batch_size
         self.new_tokens = config.new_tokens if self.generates else None

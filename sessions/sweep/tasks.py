@@ -26,6 +26,8 @@ class Task(msgspec.Struct, frozen=True):
     """Whether several samples fit into one row (``padding = "packed"``)."""
     pads: bool = True
     """Whether the samples of a batch are padded to one length."""
+    pins: bool = True
+    """Whether a built-in task copies through pinned memory in throughput mode on a GPU."""
     defaults: tuple[tuple[str, int], ...] = ()
     """Values of axes that replace the usual defaults."""
     positions: int = 0
@@ -52,7 +54,7 @@ BUILT_IN = (
     Task("lm-forward", headline="tokens", packs=True),
     Task("lm-train", headline="tokens", packs=True, entries="train"),
     Task("generate", headline="tokens", entries="generate"),
-    Task("serve-batch", "requests", headline="tokens", entries="generate", pads=False),
+    Task("serve-batch", "requests", headline="tokens", entries="generate", pads=False, pins=False),
     Task("embed", "embeddings"),
     Task("image", "images", texts=False, positions=197),
     Task(

@@ -214,7 +214,8 @@ def _verdicts(session: Session, noise: dict[str, Noise]) -> str:
 def _pins(sweep: Sweep, cases: list[CaseState]) -> bool:
     """Return whether the task copies through pinned memory: custom steps and continuous batching don't."""
     on_gpu = any(case.config.device != "cpu" for case in cases)
-    return on_gpu and sweep.measure.mode == "throughput" and sweep.task in TASKS and sweep.task != "serve-batch"
+    pins = sweep.task in TASKS and task_named(sweep.task).pins
+    return on_gpu and pins and sweep.measure.mode == "throughput"
 
 
 def _reserved(cases: list[CaseState]) -> str:
