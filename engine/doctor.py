@@ -11,7 +11,7 @@ import msgspec
 
 from benchtui.engine.control import runtime_folder
 from benchtui.engine.node.worker_processes import TorchQuery
-from benchtui.engine.telemetry.gpu.nvml import open_nvml
+from benchtui.engine.telemetry.gpu.open import open_gpus
 from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
 from benchtui.engine.telemetry.host_info import describe_host
 from benchtui.engine.telemetry.processor_counters import INSTRUCTIONS_KEY, TRAFFIC_KEY
@@ -37,7 +37,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 def run_checks() -> list[Finding]:
     """Run all checks. Takes as long as importing torch."""
-    gpus = open_nvml()
+    gpus = open_gpus()
     host = describe_host(gpus)
     runtime = _query_torch()
     found = [_unread_gpus(host)] if isinstance(gpus, GpusUnavailable) else _gpus(gpus)

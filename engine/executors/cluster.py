@@ -14,7 +14,7 @@ from benchtui.engine.executor import ExecutorContext, Node
 from benchtui.engine.executors.remote_node import RemoteCase, RemoteNode, RemotePreflightTask, Transport
 from benchtui.engine.job import REPORT_S, Job
 from benchtui.engine.node.protocol import Hello, Measure, Prepare
-from benchtui.engine.telemetry.gpu.nvml import open_nvml
+from benchtui.engine.telemetry.gpu.open import open_gpus
 from benchtui.engine.telemetry.host_info import describe_host
 from benchtui.engine.telemetry.sampler import Sampler
 from benchtui.sessions.analysis.roofline import PeakKey
@@ -69,7 +69,7 @@ class ClusterExecutor:
             deadline_s = monotonic() + JOIN_S
             hellos = {name: remote.handshake(deadline_s) for name, remote in self._remote_nodes.items()}
             _require_version({name: hello.version for name, hello in hellos.items()})
-            self.host = describe_host(open_nvml())
+            self.host = describe_host(open_gpus())
             """The engine's machine."""
             nodes = self._remote_nodes
             self.nodes = tuple(member.node(nodes[member.name], hellos[member.name]) for member in members)

@@ -14,7 +14,7 @@ from benchtui.engine.node.preflight import IDLE_S, IdleAndTorchTask, PeaksTask
 from benchtui.engine.node.scratch_dir import Scratch
 from benchtui.engine.node.telemetry_window import TelemetryWindow
 from benchtui.engine.node.worker_processes import WorkerProcesses
-from benchtui.engine.telemetry.gpu.nvml import open_nvml
+from benchtui.engine.telemetry.gpu.open import open_gpus
 from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
 from benchtui.engine.telemetry.host import HostReader
 from benchtui.engine.telemetry.host_info import describe_host
@@ -52,7 +52,7 @@ class NodeRunner:
 
     def __init__(self, processes: WorkerProcesses | None = None) -> None:
         """Describe the host. Sampling and processes start only with ``open``."""
-        gpus = open_nvml()
+        gpus = open_gpus()
         self.host = describe_host(gpus)
         self._gpu_reader = None if isinstance(gpus, GpusUnavailable) else gpus
         self._processes = processes or WorkerProcesses()

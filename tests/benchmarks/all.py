@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 import psutil
 
-from benchtui.engine.telemetry.gpu.nvml import open_nvml
+from benchtui.engine.telemetry.gpu.open import open_gpus
 from benchtui.engine.telemetry.host_info import describe_host
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +53,7 @@ PYTHONS = {
 
 def machine() -> str:
     """The machine and what runs on it, in a line."""
-    host = describe_host(open_nvml())
+    host = describe_host(open_gpus())
     gpus = ", ".join(gpu.name for gpu in host.gpus) or "no GPU"
     packages = ", ".join(f"{name} {metadata.version(name)}" for name in ("torch", "transformers", "textual"))
     memory_gb = psutil.virtual_memory().total / 1e9

@@ -13,7 +13,7 @@ NO_DRIVER = GpusUnavailable("no NVIDIA driver; install it")
 
 
 def found(monkeypatch: pytest.MonkeyPatch, runtime: Runtime) -> dict[str, Finding]:
-    monkeypatch.setattr(doctor, "open_nvml", lambda: NO_DRIVER)
+    monkeypatch.setattr(doctor, "open_gpus", lambda: NO_DRIVER)
     monkeypatch.setattr(doctor, "_query_torch", lambda: runtime)
     return {each.what: each for each in doctor.run_checks()}
 

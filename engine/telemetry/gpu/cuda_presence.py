@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from benchtui.engine.telemetry.gpu.nvml import has_cuda_driver, open_nvml
+from benchtui.engine.telemetry.gpu.nvml import has_cuda_driver
+from benchtui.engine.telemetry.gpu.open import open_gpus
 from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
 from benchtui.engine.telemetry.gpu.visible_gpus import visible_devices_setting, visible_gpus
 from benchtui.sessions.sweep import Config
@@ -39,13 +40,13 @@ def find_cuda() -> CudaPresence:
         return CudaPresence()
     if not build.get("cuda"):
         return CudaPresence(0, "torch was built without CUDA")
-    nvml = open_nvml()
-    if isinstance(nvml, GpusUnavailable):
-        return CudaPresence() if has_cuda_driver() else CudaPresence(0, nvml.reason)
+    gpus = open_gpus()
+    if isinstance(gpus, GpusUnavailable):
+        return CudaPresence() if has_cuda_driver() else CudaPresence(0, gpus.reason)
     try:
-        count = visible_gpus(nvml.gpus(), visible_devices_setting())
+        count = visible_gpus(gpus.gpus(), visible_devices_setting())
     finally:
-        nvml.close()
+        gpus.close()
     return CudaPresence(count, "CUDA_VISIBLE_DEVICES hides all GPUs")
 
 

@@ -41,7 +41,7 @@ def test_without_nvml_the_driver_library_decides(
     torch_build: Any, monkeypatch: pytest.MonkeyPatch, driver: bool, count: int | None
 ) -> None:
     torch_build(CUDA)
-    monkeypatch.setattr(cuda_presence, "open_nvml", lambda: GpusUnavailable("no NVIDIA driver"))
+    monkeypatch.setattr(cuda_presence, "open_gpus", lambda: GpusUnavailable("no NVIDIA driver"))
     monkeypatch.setattr(cuda_presence, "has_cuda_driver", lambda: driver)
     assert find_cuda().count == count
 
@@ -50,7 +50,7 @@ def test_visible_gpus_are_counted(torch_build: Any, monkeypatch: pytest.MonkeyPa
     torch_build(CUDA)
     gpus = tuple(Gpu(index=index, name="GPU", uuid=f"GPU-{index}") for index in range(4))
     nvml = SimpleNamespace(gpus=lambda: gpus, close=lambda: None)
-    monkeypatch.setattr(cuda_presence, "open_nvml", lambda: nvml)
+    monkeypatch.setattr(cuda_presence, "open_gpus", lambda: nvml)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1,2")
     found = find_cuda()
     assert found.count == 2
