@@ -73,7 +73,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def commands() -> str:
     """Page with the help of every command, as click prints it."""
-    parts = ["# Commands\n\nAfter this page you know every command and its options, as `--help` prints them.\n"]
+    parts = ["# Commands\n\nThis page lists every command and its options, as `--help` prints them.\n"]
     for name, command in _walk("benchtui", app):
         with click.Context(command, info_name=name) as context:
             parts.append(f"## `{name}`\n\n```text\n{command.get_help(context)}\n```\n")
@@ -94,7 +94,7 @@ def fields() -> str:
     """Page with the columns of results and steps."""
     results, steps = case_export.json_schema()["$defs"], step_export.json_schema()["$defs"]
     return (
-        "# Columns and fields\n\nAfter this page you know every column of the exports, with its unit."
+        "# Columns and fields\n\nThis page lists every column of the exports, with its unit."
         " Names are stable; columns may be added.\n\n"
         f"## Results: one row per case\n\n{_table(results['Case'])}\n"
         f"## The session of the results\n\n{_table(results['Source'])}\n"
@@ -106,7 +106,7 @@ def event_list() -> str:
     """Page with the events of a session file."""
     definitions = events.json_schema()["$defs"]
     parts = [
-        "# Events\n\nAfter this page you can read a session file. It is a JSON array with one event per line;"
+        "# Events\n\nThis page describes the session file. It is a JSON array with one event per line;"
         " `t` is seconds since the session started. Ignore fields that you don't know: more may be added.\n"
     ]
     for name, definition in definitions.items():

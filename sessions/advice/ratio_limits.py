@@ -1,4 +1,4 @@
-"""Ratio limits: limits on the bounds of very many ratios at once, sufficient for most verdicts.
+"""Vectorized bounds on ratios, wide enough to settle most verdicts without the exact test.
 
 An exact ratio takes tens of microseconds, and recommendations compare each case with the best one for each
 need. Exact bounds never exceed these limits, so a verdict that the limits imply is the exact verdict. If they

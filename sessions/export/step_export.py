@@ -80,7 +80,7 @@ class StepIndex(msgspec.Struct):
         return (*BASE_COLUMNS, "simulated") if self.simulated else BASE_COLUMNS
 
     def counts(self, position: int, steps: Steps) -> bool:
-        """Return whether the steps of the event at this position count: they weren't measured again."""
+        """Return whether these steps are final, that is, not superseded by a rerun."""
         later = self.repeated.get(steps.case, ())
         return not any(position < at and steps.round >= round_index for at, round_index in later)
 

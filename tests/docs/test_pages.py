@@ -126,11 +126,11 @@ def test_local_links_lead_somewhere(page: Path) -> None:
             assert anchor in anchors(target.read_text("utf-8")), link
 
 
-def test_pages_are_short_and_begin_with_what_the_reader_can_do() -> None:
+def test_pages_are_short_and_begin_with_what_they_are_for() -> None:
     for page in PAGES[len(OF_ROOT) :]:
         lines = page.read_text("utf-8").splitlines()
         assert len(lines) <= 200, page
-        assert page.stem == "index" or lines[2].startswith(("After this page", "After this tutorial")), page
+        assert page.stem == "index" or lines[2].startswith(("This page ", "This tutorial ")), page
     assert len(PAGES[0].read_text("utf-8").splitlines()) <= 150
 
 

@@ -11,6 +11,7 @@ from docs_pages import PAGES, ROOT
 from shown_strings import Text, texts
 
 BANNED = (
+    r"\bAfter this (?:page|tutorial)\b",
     r"\bdear\b",
     r"\bgo(?:ne|es|ing)? on with\b",
     r"\blet go of\b",
