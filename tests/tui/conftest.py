@@ -1,6 +1,7 @@
 """Session files written event by event, a fake engine that records commands, and a fake clock."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from explained import explained
+from screen_text import screen_text
 from textual import constants
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
@@ -444,6 +446,36 @@ def fixed_refresh_rate(monkeypatch: pytest.MonkeyPatch) -> None:
 def all_colors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the theme independent of the terminal that the tests run in."""
     monkeypatch.setattr(constants, "COLOR_SYSTEM", "truecolor")
+
+
+@pytest.fixture
+def snap_compare(request: pytest.FixtureRequest) -> Callable[..., bool]:
+    """Run an app and compare its screen with the recorded text; ``UPDATE_GOLDEN=1 pytest`` records it."""
+
+    def compare(
+        app: BenchtuiApp,
+        terminal_size: tuple[int, int],
+        run_before: Callable[[Pilot[Any]], Awaitable[None]] | None = None,
+    ) -> bool:
+        async def look(pilot: Pilot[Any]) -> None:
+            if run_before:
+                await run_before(pilot)
+            await pilot.pause()
+            await pilot.wait_for_scheduled_animations()
+            await pilot.pause()
+            shown.append(screen_text(app))
+            app.exit()
+
+        shown: list[str] = []
+        app.run(headless=True, auto_pilot=look, size=terminal_size)
+        recorded = request.path.parent / "__snapshots__" / request.path.stem / f"{request.node.name}.txt"
+        if os.environ.get("UPDATE_GOLDEN"):
+            recorded.parent.mkdir(parents=True, exist_ok=True)
+            recorded.write_text(shown[0])
+        assert shown[0] == recorded.read_text()
+        return True
+
+    return compare
 
 
 @pytest.fixture
