@@ -44,8 +44,6 @@ class CostMetric(msgspec.Struct, frozen=True):
     ratio: Callable[[Result, Result], Ratio | None]
     """Cost of the first case over that of the second."""
     missing_reason: str
-    limits: Literal["throughput", "latency", "memory"] | None = None
-    """Name of this ratio's limits in ``RatioLimits``; None if it has none."""
 
 
 def job_ms(result: Result, steps: int) -> float | None:
@@ -157,8 +155,8 @@ def _job_bounds(result: Result, step: Bounds, steps: int) -> Bounds:
     return Bounds(*(cold_ms + steps * end for end in ends))
 
 
-SAMPLE_TIME = CostMetric(_sample_ms, throughput_ratio, "throughput not measured", "throughput")
-STEP_TIME = CostMetric(step_ms, latency_ratio, "step time not measured", "latency")
-PEAK_MEMORY = CostMetric(memory_mb, memory_ratio, "peak memory not measured", "memory")
+SAMPLE_TIME = CostMetric(_sample_ms, throughput_ratio, "throughput not measured")
+STEP_TIME = CostMetric(step_ms, latency_ratio, "step time not measured")
+PEAK_MEMORY = CostMetric(memory_mb, memory_ratio, "peak memory not measured")
 ENERGY = CostMetric(_energy_j, energy_ratio, "energy not measured")
 JITTER = CostMetric(_jitter, steadiness_ratio, "jitter unknown")

@@ -1,12 +1,9 @@
 """Optimal case: the one to run for an objective, and whether it clearly beats the runner-up."""
 
-from __future__ import annotations  # importing Limits would import numpy
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from math import prod
 from operator import attrgetter, mul, ne
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import structs
@@ -37,9 +34,6 @@ from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio, Tail, Verdict, compare_tails
 from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep, Work
 from benchtui.sessions.sweep.options import AXES, CHOICES
-
-if TYPE_CHECKING:
-    from benchtui.sessions.advice.ratio_limits import Limits, RatioLimits
 
 NEAR = 0.1
 """Largest lead, as a share, to give up for a simpler case if the lead isn't established."""
@@ -98,15 +92,11 @@ def decide(
     session: Session,
     objective: Objective,
     results: Sequence[Result] | None = None,
-    limits: RatioLimits | None = None,
 ) -> Decision:
     """Choose the best measured case for an objective. If several are indistinguishable, choose the simplest.
 
-    ``results`` are the session's, if already computed. ``limits`` belong to these results; several decisions
-    can share them.
+    ``results`` are the session's, if already computed.
     """
-    from benchtui.sessions.advice import ratio_limits  # imports numpy, which screens shouldn't wait for
-
     known = measured(session) if results is None else results
     rows = [row for row in known if objective.work in (None, row.config.work)]
     needed = _needed(objective)
@@ -115,40 +105,14 @@ def decide(
     fit = tuple(row for row, against in reasons if not against)
     if not fit:
         return Decision(objective, rejected=rejected, relaxations=_relaxations(rows, objective, needed))
-    contest = _Contest(cost_metrics(objective, fit), limits or ratio_limits.RatioLimits(fit))
-    return replace(_choose(fit, objective, contest), rejected=rejected)
+    return replace(_choose(fit, objective, cost_metrics(objective, fit)), rejected=rejected)
 
 
-class _Contest:
-    """Comparisons of cases by the given metrics. Limits make most exact ratios unnecessary."""
-
-    def __init__(self, metrics: Sequence[CostMetric], limits: RatioLimits) -> None:
-        self.metrics = metrics
-        self._limits = limits
-        self._kinds = [each.limits for each in metrics if each.limits]
-
-    def limits(self, base: Sequence[Result], new: Sequence[Result]) -> Limits | None:
-        """Return the limits of ratios; None without limits or cases. One side must be a single case."""
-        known = base and new and len(self._kinds) == len(self.metrics)
-        return self._limits.product(self._kinds, base, new) if known else None
-
-    def surely_faster(self, base: Sequence[Result], new: Sequence[Result]) -> list[bool]:
-        """Return whether the limits imply FASTER. Others may be FASTER, too. One side must be a single case."""
-        found = self.limits(base, new)
-        return found.faster.tolist() if found else [False] * (len(base) * len(new))
-
-    def surely_not_faster(self, base: Sequence[Result], new: Sequence[Result]) -> list[bool]:
-        """Return whether the limits rule out FASTER. If not, it is open. One side must be a single case."""
-        found = self.limits(base, new)
-        return found.not_faster.tolist() if found else [False] * (len(base) * len(new))
-
-
-def _choose(fit: Sequence[Result], objective: Objective, contest: _Contest) -> Decision:
+def _choose(fit: Sequence[Result], objective: Objective, metrics: Sequence[CostMetric]) -> Decision:
     """Choose from the cases that meet the constraints. There must be at least one."""
-    metrics = contest.metrics
     costs = sorted(((total_cost(row, metrics), row) for row in fit), key=lambda each: each[0])
     ranked = [row for _, row in costs]
-    near = _undecided(_near_the_leader(costs, contest), contest)
+    near = _undecided(_near_the_leader(costs, metrics), metrics)
     best = simplest(near)
     runner_up = next((row for row in ranked if row is not best), None)
     return Decision(
@@ -158,41 +122,28 @@ def _choose(fit: Sequence[Result], objective: Objective, contest: _Contest) -> D
         ahead=ahead_by(runner_up, best, metrics) if runner_up else None,
         ties=tuple(row for row in near if row is not best),
         leader=None if ranked[0] is best else ranked[0],
-        unsure=_unsure(ranked, near, best, contest),
+        unsure=_unsure(ranked, near, best, metrics),
         tail=longer_tail(best, runner_up, objective.need) if runner_up else None,
         fit=tuple(fit),
     )
 
 
-def _near_the_leader(costs: Sequence[tuple[float, Result]], contest: _Contest) -> list[Result]:
+def _near_the_leader(costs: Sequence[tuple[float, Result]], metrics: Sequence[CostMetric]) -> list[Result]:
     """Return the leader of cases sorted by cost, and the cases that may be indistinguishable from it."""
     least, leader = costs[0]
-    others = [(cost, row) for cost, row in costs[1:] if cost < (1 + NEAR) * least]
-    limits = contest.limits([row for _, row in others], [leader])
-    sure = (limits.not_faster & limits.within(NEAR)).tolist() if limits else [False] * len(others)
-    near = (
-        row
-        for (cost, row), known in zip(others, sure, strict=True)
-        if known or _near(cost, row, least, leader, contest.metrics)
-    )
-    return [leader, *near]
+    return [leader, *(row for cost, row in costs[1:] if _near(cost, row, least, leader, metrics))]
 
 
-def _unsure(ranked: Iterable[Result], near: Iterable[Result], best: Result, contest: _Contest) -> int:
+def _unsure(
+    ranked: Iterable[Result], near: Iterable[Result], best: Result, metrics: Sequence[CostMetric]
+) -> int:
     """Count the cases, other than ``near``, that can't be distinguished from the best."""
     tied = {row.case.index for row in near}
-    apart = [row for row in ranked if row.case.index not in tied]
-    limits = contest.limits(apart, [best])
-    if limits is None:
-        return sum(ahead_by(row, best, contest.metrics).verdict is Verdict.UNSURE for row in apart)
-    unsure = limits.unsure(max(row.noise.margin for row in apart))
-    settled = (unsure | limits.faster).tolist()
-    open_ = (row for row, known in zip(apart, settled, strict=True) if not known)
-    exact = sum(ahead_by(row, best, contest.metrics).verdict is Verdict.UNSURE for row in open_)
-    return int(unsure.sum()) + exact
+    others = (row for row in ranked if row.case.index not in tied)
+    return sum(ahead_by(row, best, metrics).verdict is Verdict.UNSURE for row in others)
 
 
-def _undecided(near: list[Result], contest: _Contest) -> list[Result]:
+def _undecided(near: list[Result], metrics: Sequence[CostMetric]) -> list[Result]:
     """Return the cases to choose the simplest from: the leader, and those indistinguishable from it.
 
     Simplest cases that another one clearly beats are dropped. Two cases that can't be distinguished from a
@@ -203,7 +154,7 @@ def _undecided(near: list[Result], contest: _Contest) -> list[Result]:
         best = simplest(left) if left else None
         if best is None or best is near[0]:
             return left
-        if not _any_faster(best, [row for row in near if row is not best], contest):
+        if not any(_is_faster(best, row, metrics) for row in near if row is not best):
             return left
         left = [row for row in left if row is not best]
     return near[:1]
@@ -232,6 +183,8 @@ def total_cost(row: Result, metrics: Sequence[CostMetric]) -> float:
 
 def _near(cost: float, row: Result, least: float, leader: Result, metrics: Sequence[CostMetric]) -> bool:
     """Return whether the leader's lead over a case is negligible, by its metrics and its typical steps."""
+    if cost >= (1 + NEAR) * least:
+        return False
     ahead = ahead_by(row, leader, metrics)
     most = 1 + (SAME_WITHIN if ahead.bounds is None else NEAR)
     return ahead.verdict is not Verdict.FASTER and cost < most * least and ahead.value < most
@@ -303,12 +256,8 @@ def _product(parts: Sequence[Bounds | None]) -> Bounds | None:
     return reduce(mul, known) if known and len(known) == len(parts) else None
 
 
-def _any_faster(base: Result, others: Sequence[Result], contest: _Contest) -> bool:
-    if any(contest.surely_faster([base], others)):
-        return True
-    never = contest.surely_not_faster([base], others)
-    open_ = (row for row, known in zip(others, never, strict=True) if not known)
-    return any(ahead_by(base, row, contest.metrics).verdict is Verdict.FASTER for row in open_)
+def _is_faster(base: Result, new: Result, metrics: Sequence[CostMetric]) -> bool:
+    return ahead_by(base, new, metrics).verdict is Verdict.FASTER
 
 
 def _unfit(reasons: Iterable[tuple[Result, list[str]]]) -> Iterator[RejectedCase]:

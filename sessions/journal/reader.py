@@ -33,8 +33,8 @@ LONGEST_LINE = 100_000_000
 """Maximum bytes of a line; anything longer is not an event."""
 _LEAST_OF_A_CASE = 50
 """Minimum bytes that a case adds to a file."""
-_TOO_MANY = re.compile(rb'"event":"case_added","t":[-+.\de]+,"case":[1-9]\d{5}')
-"""Line that adds case 100,000 or a later one, in the engine's layout; other layouts are detected later."""
+_TOO_MANY = re.compile(rb'"event":"case_added","t":[-+.\de]+,"case":(?:[5-9]\d{3}|[1-9]\d{4})')
+"""Line that adds case 5,000 or a later one, in the engine's layout; other layouts are detected later."""
 _PLAN, _CASE = b'"plan":[', b'{"machine":"'
 """Beginning of the plan in the first event, and of each case in it, in the engine's layout."""
 _HEAD_BYTES = 64

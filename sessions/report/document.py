@@ -9,7 +9,6 @@ import jinja2
 import msgspec
 
 from benchtui.sessions.advice.objectives import SPEED_NEEDS
-from benchtui.sessions.advice.ratio_limits import RatioLimits
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.report.details import Details, details, left_out
@@ -101,7 +100,7 @@ def markdown(session: Session, per_hour: float | None = None, *, full: bool = Fa
 
 
 def markdown_pieces(session: Session, per_hour: float | None = None, *, full: bool = False) -> Iterator[str]:
-    """Render the report in pieces. The whole text for 100,000 cases would be in memory several times."""
+    """Render the report in pieces. The whole text would be in memory several times."""
     return template("report.md.j2").generate(report=report(session, per_hour, full=full), table=tables.markdown)
 
 
@@ -114,9 +113,8 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
     """Collect the contents of each section. Raises BenchtuiError if the session has no first event."""
     start, results = session.start, measured(session)
     varying = varied(case.config for case in session.cases)
-    ratios = RatioLimits(results)
-    choices = recommendations.recommendations_by_need(session, results, varying, per_hour, ratios)
-    effects = option_effects(results, _recommended(choices), ratios)
+    choices = recommendations.recommendations_by_need(session, results, varying, per_hour)
+    effects = option_effects(results, _recommended(choices))
     limits = limits_by_case(session, results)
     fronts = frontiers(session, results)
     described = (*method(session, results), *_price(per_hour))

@@ -42,7 +42,6 @@ from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState
 from benchtui.sessions.state.columns import ThrottleSpan, Trace
 from benchtui.sessions.state.judging import SAME_WITHIN, VerdictSettings
 from benchtui.sessions.state.machine import MachineState, NodeState
-from benchtui.sessions.state.shared_values import SharedValues
 from benchtui.sessions.sweep import MOST_CASES
 from benchtui.sessions.sweep.case_order import Order
 
@@ -84,7 +83,6 @@ class Session:
         self.now_s = 0.0
         """Session time of the newest event."""
         self._order = Order()
-        self._shared = SharedValues()
         self._keep_steps = keep_steps
         self.torn = False
         """Whether an incomplete last line was dropped when the file was read."""
@@ -116,8 +114,6 @@ class Session:
         )  # freeing it raises glibc's mmap threshold, so that freed columns are reused
         with closing(reader.slices(path)) as slices:
             for events, torn in slices:
-                if session.started is None and events and isinstance(events[0], SessionStarted):
-                    session._shared.plan(events[0].plan)  # too slow while a user is waiting for a screen
                 session.apply_all(events)
                 session.torn = torn
         session.start  # noqa: B018 - raises if it is missing
@@ -360,12 +356,12 @@ class Session:
         case = self._case(event.case)
         match event:
             case CaseStarted():
-                case.started = self._shared.started(event, case.config)
+                case.started = event
                 case.between_rounds = case.lost = False
                 if all(each is not case for each in self.running):
                     self.running.append(case)
             case CasePrepared():
-                case.prepared = self._shared.prepared(event)
+                case.prepared = event
             case CaseRepeated():
                 case.repeated += (event,)
                 case.drop_from_round(event.round)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from typing import Generic, TypeVar, overload
+from typing import Generic, TypeVar
 
 import msgspec
 from markdown_it.common.utils import escapeHtml
@@ -17,11 +17,6 @@ T = TypeVar("T")
 
 Row = tuple[str | None, ...]
 """Cells of a row. None is a cell without data."""
-MOST_PADDED = 1_000
-"""Maximum number of rows of a padded Markdown table. Nobody reads longer tables unrendered."""
-MOST_ROWS = 1_000
-"""Maximum number of rows of an HTML table, because each cell costs a browser much memory. The other rows follow
-as plain text."""
 LONG_CELL = 24
 """Number of characters above which a page keeps a cell wide, to limit its height."""
 _NUMERIC, _LONG = ' class="number"', ' class="long"'
@@ -42,30 +37,9 @@ class Table(msgspec.Struct, frozen=True):
 
     titles: tuple[str, ...]
     right: tuple[bool, ...]
-    rows: Sequence[Row]
+    rows: tuple[Row, ...]
     samples_per_s: Sequence[float | None] = ()
     """Throughput of each row, for computing the cost of a million samples in a page. Empty for other tables."""
-
-
-class LazyRows(Sequence[Row], Generic[T]):
-    """Rows whose cells are formatted on access. The text of 100,000 rows would take 100 MB."""
-
-    def __init__(self, columns: Sequence[Column[T]], records: Sequence[T]) -> None:
-        self._columns, self._records = columns, records
-
-    @overload
-    def __getitem__(self, place: int) -> Row: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Row]: ...
-
-    def __getitem__(self, place: int | slice) -> Row | Sequence[Row]:
-        if isinstance(place, slice):
-            return LazyRows(self._columns, self._records[place])
-        return tuple(column.cell(self._records[place]) for column in self._columns)
-
-    def __len__(self) -> int:
-        return len(self._records)
 
 
 def in_unit(columns: Sequence[Column[T]], task: Task) -> tuple[Column[T], ...]:
@@ -92,50 +66,43 @@ def table(
     full = [column for column in columns if any(column.cell(record) is not None for record in kept)]
     if not full:
         return None
-    rows = LazyRows(full, kept)
     return Table(
         titles=tuple(column.title for column in full),
         right=tuple(column.right for column in full),
-        rows=rows if len(rows) > MOST_PADDED else tuple(rows),
+        rows=tuple(tuple(column.cell(record) for column in full) for record in kept),
         samples_per_s=tuple(map(samples_per_s, kept)) if samples_per_s else (),
     )
 
 
 def markdown(shown: Table) -> Markdown:
     """Render the table as GitHub Markdown, with every cell escaped."""
-    rows = ([MISSING if cell is None else plain(cell, LONGEST_CELL) for cell in row] for row in shown.rows)
-    if len(shown.rows) > MOST_PADDED:
-        rules = ["-:" if right else ":-" for right in shown.right]
-        lines = chain((map(plain, shown.titles), rules), rows)
-        return Markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
     import pandas  # takes 0.5 s, which only exports need to spend
 
-    frame = pandas.DataFrame(list(rows), columns=[plain(title) for title in shown.titles], dtype=object)
+    rows = [[MISSING if cell is None else plain(cell, LONGEST_CELL) for cell in row] for row in shown.rows]
+    frame = pandas.DataFrame(rows, columns=[plain(title) for title in shown.titles], dtype=object)
     align = tuple("right" if right else "left" for right in shown.right)
     return Markdown(frame.to_markdown(index=False, tablefmt="pipe", colalign=align, disable_numparse=True))
 
 
 def html(shown: Table, label: str) -> str:
-    """Render the table in a scrollable box. Rows beyond ``MOST_ROWS`` follow as text.
+    """Render the table in a scrollable box.
 
     ``label`` names the box for screen readers. Data attributes contain the unrounded value of each number and
     the throughput of each row.
     """
-    rows = shown.rows[:MOST_ROWS]
-    rates = shown.samples_per_s[:MOST_ROWS] or [None] * len(rows)
+    rates = shown.samples_per_s or [None] * len(shown.rows)
     lines = [
-        f'<div class="table{" cut" if len(rows) < len(shown.rows) else ""}" role="region" tabindex="0"'
-        f' aria-label="{escapeHtml(in_one_line(label))}">',
+        f'<div class="table" role="region" tabindex="0" aria-label="{escapeHtml(in_one_line(label))}">',
         "<table>\n<thead>\n<tr>",
         *map(_heading, shown.titles, shown.right),
         "</tr>\n</thead>\n<tbody>",
         *chain.from_iterable(
             (_row_start(rate), *map(_cell, row, shown.right), "</tr>")
-            for row, rate in zip(rows, rates, strict=True)
+            for row, rate in zip(shown.rows, rates, strict=True)
         ),
         "</tbody>\n</table>\n</div>\n",
     ]
-    return "\n".join(lines) + _rest(shown)
+    return "\n".join(lines)
 
 
 def _heading(title: str, right: bool) -> str:
@@ -165,18 +132,3 @@ def sort_value(cell: str | None) -> float | None:
 
 def _shown(cell: str | None) -> str:
     return MISSING if cell is None else in_one_line(cell, LONGEST_CELL)
-
-
-def _rest(shown: Table) -> str:
-    """Render the rows that don't fit in the table as collapsible text."""
-    rest = shown.rows[MOST_ROWS:]
-    if not rest:
-        return ""
-    rows = [[in_one_line(title) for title in shown.titles], *([_shown(cell) for cell in row] for row in rest)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    line = "  ".join(
-        f"{{:{'>' if right else '<'}{width}}}" for right, width in zip(shown.right, widths, strict=True)
-    ).format
-    text = escapeHtml("\n".join(line(*row).rstrip() for row in rows))
-    summary = f"Rows {MOST_ROWS + 1:,} to {len(shown.rows):,}, as text"
-    return f'<details><summary>{summary}</summary>\n<pre class="rows" tabindex="0">{text}</pre></details>\n'

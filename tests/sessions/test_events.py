@@ -418,6 +418,6 @@ def test_out_of_range_numbers_are_rejected_naming_the_field(line: str, field: st
 
 
 def test_plan_with_too_many_cases_is_rejected() -> None:
-    line = msgspec.json.encode(FULL[0]).replace(b'"plan":[', b'"plan":[' + b'{"device":"cpu"},' * 100_000)
-    with pytest.raises(msgspec.ValidationError, match=r"length <= 100000 - at `\$\.plan`"):
+    line = msgspec.json.encode(FULL[0]).replace(b'"plan":[', b'"plan":[' + b'{"device":"cpu"},' * 5_000)
+    with pytest.raises(msgspec.ValidationError, match=r"length <= 5000 - at `\$\.plan`"):
         msgspec.json.decode(line, type=AnyEvent)

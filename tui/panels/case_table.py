@@ -1,4 +1,4 @@
-"""Case table: renders only visible rows, so 100,000 cases cost no more than ten."""
+"""Case table: renders only visible rows, so 5,000 cases cost no more than ten."""
 
 from typing import ClassVar
 

@@ -6,10 +6,8 @@ from itertools import groupby
 
 import msgspec
 
-from benchtui.sessions.advice.ratio_limits import RatioLimits
-from benchtui.sessions.report.overview.effect_pairs import EffectPair, effect_pairs, extremes
 from benchtui.sessions.report.sections.gains import matched_by, pair_counts
-from benchtui.sessions.stats.ratios import break_even_steps
+from benchtui.sessions.stats.ratios import Comparison, break_even_steps, comparison
 from benchtui.sessions.stats.results import Result, series
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Config
@@ -40,27 +38,19 @@ class Effect(msgspec.Struct, frozen=True):
     """All pairs of one value of an option on one device."""
 
     option: str
-    pairs: tuple[EffectPair, ...]
+    pairs: tuple[Comparison, ...]
     chosen: Recommended
 
     @property
     def factor(self) -> float:
         """Largest established factor by which throughput changes, up or down; 1 if none is established."""
-        most = 1.0
-        for pair in sorted(self.pairs, key=lambda each: -each.factor):
-            if pair.factor < most:
-                break  # no later pair has a larger factor
-            ratio = pair.comparison.ratio if _is_established(pair, self.option) else None
-            most = max(most, ratio.value, 1 / ratio.value) if ratio else most
-        return most
+        ratios = (pair.ratio for pair in self.pairs if _is_established(pair, self.option))
+        return max((max(ratio.value, 1 / ratio.value) for ratio in ratios if ratio), default=1.0)
 
 
-def option_effects(results: Sequence[Result], chosen: Recommended, limits: RatioLimits) -> list[Effect]:
-    """Return the effect of each value of each option, those of the option with the largest effect first.
-
-    ``limits`` are those of the results.
-    """
-    known = ((option, list(_effects(option, results, chosen, limits))) for option in AXES if option != LENGTHS)
+def option_effects(results: Sequence[Result], chosen: Recommended) -> list[Effect]:
+    """Return the effect of each value of each option, those of the option with the largest effect first."""
+    known = ((option, list(_effects(option, results, chosen))) for option in AXES if option != LENGTHS)
     found = [(option, _largest(effects)) for option, effects in known]
     ranked = sorted((each for each in found if each[1]), key=lambda each: -_factor(each[1]))
     return [effect for _, effects in ranked for effect in effects]
@@ -95,11 +85,11 @@ def ranking(found: Sequence[Effect]) -> str | None:
     )
 
 
-def _is_established(pair: EffectPair, option: str) -> bool:
+def _is_established(pair: Comparison, option: str) -> bool:
     return verdict_word(pair, option) in (Verdict.FASTER, Verdict.SLOWER)
 
 
-def verdict_word(pair: EffectPair, option: str) -> str:
+def verdict_word(pair: Comparison, option: str) -> str:
     """Return the verdict on a pair, or why it can't be attributed to the option."""
     if pair_counts(pair, option):
         return str(pair.verdict)
@@ -114,18 +104,16 @@ def _factor(found: Sequence[Effect]) -> float:
     return max(each.factor for each in found)
 
 
-def _effects(
-    option: str, results: Sequence[Result], chosen: Recommended, limits: RatioLimits
-) -> Iterator[Effect]:
+def _effects(option: str, results: Sequence[Result], chosen: Recommended) -> Iterator[Effect]:
     """Group the pairs of an option by device and value; batch sizes by device alone."""
 
-    def key(pair: EffectPair) -> tuple[str, ...]:
+    def key(pair: Comparison) -> tuple[str, ...]:
         config = pair.new.config
         value = "" if option == "batch_size" else str(getattr(config, option))
         return (value,) if option in ANYWHERE else (config.machine, config.device, value)
 
-    found = effect_pairs(_pairs(option, results), limits)
-    for _, group in groupby(sorted(found, key=key), key):
+    pairs = [comparison(base, new) for base, new in _pairs(option, results)]
+    for _, group in groupby(sorted(pairs, key=key), key):
         yield Effect(option, tuple(group), chosen)
 
 
@@ -161,8 +149,8 @@ def _where(each: Effect) -> str | None:
 
 
 def _throughput(each: Effect) -> str | None:
-    found = extremes(each.pairs)
-    return span(*map(ratio_text, found)) if found else None
+    values = [pair.throughput.value for pair in each.pairs if pair.throughput]
+    return span(ratio_text(min(values)), ratio_text(max(values))) if values else None
 
 
 def _tally(each: Effect) -> str:
@@ -175,7 +163,7 @@ def _break_even(each: Effect) -> str | None:
     if each.option != "compile":
         return None
     faster = (pair for pair in each.pairs if verdict_word(pair, each.option) == Verdict.FASTER)
-    steps = [found for pair in faster if (found := break_even_steps(pair.comparison)) is not None]
+    steps = [found for pair in faster if (found := break_even_steps(pair)) is not None]
     if not steps:
         return None
     return span(number(min(steps), 0), number(max(steps), 0))

@@ -6,7 +6,6 @@ import msgspec
 
 from benchtui.sessions.advice.objectives import NEEDS, Need, Objective, is_need_of
 from benchtui.sessions.advice.optimal import Decision, decide
-from benchtui.sessions.advice.ratio_limits import RatioLimits
 from benchtui.sessions.analysis.scaling import Scaling, scaling
 from benchtui.sessions.report.sections.memory_energy import Frontier
 from benchtui.sessions.state.session import Session
@@ -69,22 +68,19 @@ def recommendations_by_need(
     results: Sequence[Result],
     varying: tuple[str, ...],
     per_hour: float | None = None,
-    limits: RatioLimits | None = None,
 ) -> list[Recommendation]:
     """Return the best case for each need and work.
 
-    A group of another tool with a single case is left out, because it offers no choice. ``limits`` are those of
-    the results, if already computed.
+    A group of another tool with a single case is left out, because it offers no choice.
     """
     named = session.start.sweep.measure.baseline
     works, bases = by_work(results), baselines(results, named)
-    limits = limits or RatioLimits(results)
     found = []
     for need in NEEDS:
         for work, rows in works.items():
             if (work.group and len(rows) == 1) or not is_need_of(need, rows):
                 continue
-            choice = decide(session, Objective(need, work=work), rows, limits)
+            choice = decide(session, Objective(need, work=work), rows)
             base = bases.get(work)
             if choice.best:
                 where = f", {work}" if len(works) > 1 else ""

@@ -100,7 +100,7 @@ const columnTool = (table) => {
 
 const enableTools = (table) => {
   const rows = table.tBodies[0].rows.length;
-  if (rows < 2 || table.parentElement.classList.contains("cut")) return; // rows given as text can't be sorted
+  if (rows < 2) return;
   const tools = element("div", { className: "tools" });
   if (rows >= LEAST_ROWS) tools.append(...filterTool(table));
   if (table.tHead.rows[0].cells.length >= LEAST_COLUMNS) tools.append(columnTool(table));

@@ -1,19 +1,17 @@
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from msgspec import structs
 
-from benchtui.sessions.advice import optimal
 from benchtui.sessions.advice.constraints import VERDICTS, Constraints
-from benchtui.sessions.advice.objectives import NEEDS, CostMetric, Need, Objective, job_ms
+from benchtui.sessions.advice.objectives import NEEDS, Need, Objective, job_ms
 from benchtui.sessions.advice.optimal import decide, front, single_case_sweep, works
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Energy, Memory
 from benchtui.sessions.stats.ratios import throughput_ratio
-from benchtui.sessions.stats.results import Result, measured
-from benchtui.sessions.stats.verdicts import Ratio, Verdict
+from benchtui.sessions.stats.results import measured
+from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Config, Sweep, Work, cases
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
 from benchtui.sessions.sweep.toml_writer import toml_of
@@ -334,25 +332,6 @@ def test_imported_case_cannot_be_run() -> None:
     config = structs.replace(Config(device="unknown"), label="sleep 1")
     with pytest.raises(BenchtuiError, match="sleep 1: imported from another tool"):
         single_case_sweep(Sweep(name="s", model="m"), config)
-
-
-@pytest.mark.parametrize("need", ["throughput", "latency", "memory"])
-def test_cases_far_behind_the_best_are_not_compared_with_it_in_full(
-    bench: Any, monkeypatch: pytest.MonkeyPatch, need: Need
-) -> None:
-    compared = []
-
-    def counted(base: Result, new: Result, figures: Sequence[CostMetric]) -> Ratio:
-        compared.append(base)
-        return ahead(base, new, figures)
-
-    ahead = optimal.ahead_by
-    monkeypatch.setattr(optimal, "ahead_by", counted)
-    sizes = range(1, 31)
-    session = bench.session(*(bench.case(1, 10.0 * size, threads=size, end=rss(100.0)) for size in sizes))
-    decision = decide(session, Objective(need))
-    assert (decision.best.config.threads, decision.unsure, decision.clear) == (1, 0, True)
-    assert len(compared) < 5
 
 
 @pytest.mark.parametrize(

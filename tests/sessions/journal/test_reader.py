@@ -421,10 +421,10 @@ def test_too_many_added_cases_are_detected_anywhere_in_the_file(
     monkeypatch.setattr(reader, "MOST_CASES", 1)
     monkeypatch.setattr(reader, "SLICE_BYTES", 64)
     path = tmp_path / "s.json"
-    path.write_bytes(b"\n" * (200 + offset) + b'{"event":"case_added","t":1.0,"case":100000,"config":{}},\n')
+    path.write_bytes(b"\n" * (200 + offset) + b'{"event":"case_added","t":1.0,"case":5000,"config":{}},\n')
     with pytest.raises(BenchtuiError, match="more than 1 cases"):
         reader.read(path)
-    path.write_bytes(b"\n" * (200 + offset) + b'{"event":"case_added","t":1.0,"case":99999,"config":{}},\n')
+    path.write_bytes(b"\n" * (200 + offset) + b'{"event":"case_added","t":1.0,"case":4999,"config":{}},\n')
     with pytest.raises(BenchtuiError, match=r"not a session file|invalid"):
         reader.read(path)
 

@@ -31,10 +31,8 @@ def test_every_kind_of_node_stands_where_the_sign_for_all_of_them_stood() -> Non
 
 
 def test_kinds_that_make_too_many_cases_are_counted() -> None:
-    axes = Axes(machine=("*",), batch_size=tuple(range(1, 10_001)), sequence_length=tuple(range(1, 10)))
-    with pytest.raises(
-        BenchtuiError, match=r"axes\.machine: 2 kinds of nodes make 180,000 cases; at most 100,000"
-    ):
+    axes = Axes(machine=("*",), batch_size=tuple(range(1, 501)), sequence_length=tuple(range(1, 10)))
+    with pytest.raises(BenchtuiError, match=r"axes\.machine: 2 kinds of nodes make 9,000 cases; at most 5,000"):
         expand_node_kinds(sweep_of(axes), ("H100", "B200"))
 
 
@@ -246,9 +244,9 @@ def test_without_a_gpu_there_is_one_for_torch_to_refuse() -> None:
 
 
 def test_too_many_gpus_for_a_plan_are_refused() -> None:
-    sweep = Sweep(name="s", model="m", axes=Axes(device=("cuda:*",), batch_size=tuple(range(1, 10_001))))
-    assert expand_gpus(sweep, 10).planned == 100_000
-    with pytest.raises(BenchtuiError, match=r"axes\.device: 11 GPUs make 110,000 cases; at most 100,000"):
+    sweep = Sweep(name="s", model="m", axes=Axes(device=("cuda:*",), batch_size=tuple(range(1, 501))))
+    assert expand_gpus(sweep, 10).planned == 5_000
+    with pytest.raises(BenchtuiError, match=r"axes\.device: 11 GPUs make 5,500 cases; at most 5,000"):
         expand_gpus(sweep, 11)
 
 

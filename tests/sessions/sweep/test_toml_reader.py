@@ -257,7 +257,7 @@ def test_a_step_of_ones_own_needs_no_model() -> None:
 
 def test_too_many_cases_are_refused_before_they_are_made() -> None:
     axes = ("axes.batch_size = '1..10000'", "axes.sequence_length = '1..10000'")
-    assert refused(*axes) == "my.toml: axes: 100,000,000 cases; at most 100,000 are allowed"
+    assert refused(*axes) == "my.toml: axes: 100,000,000 cases; at most 5,000 are allowed"
 
 
 def test_broken_toml_names_the_line() -> None:

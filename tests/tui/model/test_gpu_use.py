@@ -142,7 +142,7 @@ class Unread(list[CaseState]):
 
 
 def test_ended_cases_of_a_machine_without_gpus_are_not_searched() -> None:
-    """Its readings don't say which of 100,000 cases are recent, and this is asked for each picture."""
+    """Its readings don't say which of 5,000 cases are recent, and this is asked for each picture."""
     made = Session()
     sweep = Sweep(name="s", model="m")
     made.apply(SessionStarted(t=0.0, id="s", created="", sweep=sweep, plan=PLAN[3:], host=Host()))

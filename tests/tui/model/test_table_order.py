@@ -76,12 +76,12 @@ def test_columns_without_an_order_are_not_sorted_by(story: Any) -> None:
         assert made.sorting == Sorting("p50")
 
 
-def test_a_hundred_thousand_rows_can_be_sorted_and_filtered(story: Any) -> None:
-    made = table_order(story.begin(batch_sizes=tuple(range(1, 100_001))), {})
-    made.filter = "bs=99999"
-    assert all_of(made) == [99_998]
+def test_the_rows_of_a_full_plan_can_be_sorted_and_filtered(story: Any) -> None:
+    made = table_order(story.begin(batch_sizes=tuple(range(1, 5_001))), {})
+    made.filter = "bs=4999"
+    assert all_of(made) == [4_998]
     made.filter, made.sorting = "", Sorting("p50")
-    assert len(all_of(made)) == 100_000 and made.place(99_999) == 99_999
+    assert len(all_of(made)) == 5_000 and made.place(4_999) == 4_999
 
 
 def test_many_rows_are_sorted_in_slices_while_the_old_order_is_shown(story: Any) -> None:
