@@ -21,7 +21,7 @@ from benchtui.engine.control import (
 from benchtui.engine.executor import Executor
 from benchtui.engine.executors.local import LocalExecutor
 from benchtui.engine.process_tree import adopt_orphans
-from benchtui.engine.supervisor.supervisor import Supervisor
+from benchtui.engine.supervisor.supervisor import Supervisor, require_custom_code
 from benchtui.engine.versions import require_packages
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.permissions.approved import require
@@ -109,6 +109,7 @@ def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
     if not resume:
         options = msgspec.json.decode(request, type=StartOptions)
         sweep = options.sweep
+        require_custom_code(sweep.task)
         require(needed_permissions(sweep), options.consent)
         return Supervisor(session_id, sweep, path, _executor(sweep.run))
     # slow import that a new session doesn't need

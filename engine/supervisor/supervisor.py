@@ -76,7 +76,7 @@ class Supervisor:
         self._resumable = resumable
         with ExitStack() as on_error:
             on_error.callback(executor.close)
-            _require_custom_code(sweep.task)
+            require_custom_code(sweep.task)
             resumed = resumable.resumed(executor.host, executor.nodes) if resumable else None
             self._sweep = _expand_wildcards(executor.nodes, sweep)
             self._id = session_id
@@ -366,7 +366,7 @@ def _node_joined(node: Node, now_s: float) -> NodeJoined:
     )
 
 
-def _require_custom_code(task: str) -> None:
+def require_custom_code(task: str) -> None:
     """Reject a task whose file is missing, before a session is created."""
     own = custom_task(task)
     if own and not Path(own[0]).is_file():

@@ -138,8 +138,9 @@ def _texts(line: str) -> dict[str, str]:
 
 
 def _absolute(file: str) -> str:
-    """Return the real path of a file, as the worker resolves it."""
+    """Return the real path of a file, as the worker resolves it. Bytes that aren't UTF-8 are escaped."""
     try:
-        return os.path.realpath(file)
+        path = os.path.realpath(file)
     except ValueError:  # contains NUL, and no such file can exist
-        return os.path.abspath(file)
+        path = os.path.abspath(file)
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
