@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.cells import chop_cells
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -21,6 +22,7 @@ MOST_SHOWN = 1000
 QUESTION = "Allow this on this machine, now and from now on?"
 REASON = "It names code or variables that you haven't allowed here yet. Nothing has run, and nothing is set."
 INDENT = "    "
+LEAST_WIDTH = 20
 
 
 class PermissionScreen(PanelScreen[bool]):
@@ -84,24 +86,20 @@ class PermissionScreen(PanelScreen[bool]):
 
 def permission_lines(name: str, permissions: Sequence[Permission], width: int) -> list[Line]:
     """Return the question and a paragraph for each permission, at most ``MOST_SHOWN`` of them."""
-    shown = [
-        wrapped
-        for permission in permissions[:MOST_SHOWN]
-        for wrapped in textwrap.wrap(
-            clean(str(permission)),
-            max(width, 20),
-            initial_indent="  ",
-            subsequent_indent=INDENT,
-            break_on_hyphens=False,
-        )
-    ]
+    room = max(width, LEAST_WIDTH)
     more = len(permissions) - MOST_SHOWN
     return [
-        *(line((text, "strong")) for text in textwrap.wrap(clean(name), max(width, 20))),
-        *(line((text, "plain")) for text in textwrap.wrap(REASON, max(width, 20))),
+        *(line((text, "strong")) for text in chop_cells(clean(name), room)),
+        *(line((text, "plain")) for text in textwrap.wrap(REASON, room)),
         BLANK,
-        *(line((text, "warning")) for text in shown),
+        *(wrapped for each in permissions[:MOST_SHOWN] for wrapped in _paragraph(clean(str(each)), room)),
         *([line((f"  and {more:,} more", "warning"))] if more > 0 else []),
         BLANK,
-        line((QUESTION, "strong")),
+        *(line((text, "strong")) for text in textwrap.wrap(QUESTION, room)),
     ]
+
+
+def _paragraph(text: str, width: int) -> list[Line]:
+    """Break a text at the width in cells, so that none of it is hidden."""
+    pieces = chop_cells(text, width - len(INDENT))
+    return [line((f"{INDENT if at else '  '}{piece}", "warning")) for at, piece in enumerate(pieces)]

@@ -11,6 +11,7 @@ def test_hostile_names_and_values_are_shown_as_text_within_the_width() -> None:
     permissions = [
         Permission(kind="code", name=f"/{PLANTED}/{'long/' * 200}evil.py", value=PLANTED),
         Permission(kind="variable", name=PLANTED, value=PLANTED + "v" * 100_000),
+        Permission(kind="variable", name="WIDE", value="測試" * 30),
     ]
     lines = permission_lines(PLANTED, permissions, 40)
     text = "".join(part for line in lines for part, _ in line)
