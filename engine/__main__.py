@@ -13,17 +13,20 @@ from benchtui.engine.control import (
     ExplainMessage,
     ExplainOptions,
     ResumeOptions,
+    StartOptions,
     log_final_error,
     log_path,
+    refusal,
 )
 from benchtui.engine.executor import Executor
 from benchtui.engine.executors.local import LocalExecutor
 from benchtui.engine.process_tree import adopt_orphans
-from benchtui.engine.supervisor.supervisor import Supervisor
+from benchtui.engine.supervisor.supervisor import Supervisor, require_custom_code
 from benchtui.engine.versions import require_packages
-from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
-from benchtui.sessions.sanitize import visible
-from benchtui.sessions.sweep import Run, Sweep
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.permissions.approved import require
+from benchtui.sessions.permissions.needed import needed_permissions
+from benchtui.sessions.sweep import Run
 
 
 def main() -> int:
@@ -46,8 +49,7 @@ def main() -> int:
     try:
         supervisor = _supervisor(arguments.id, arguments.path, arguments.resume)
     except (BenchtuiError, msgspec.MsgspecError) as error:
-        nothing_left = isinstance(error, NothingToResumeError)
-        _send_answer(Answer(ok=False, error=visible(str(error)), nothing_left=nothing_left))
+        _send_answer(refusal(error))
         return 2
     _send_answer(
         Answer(
@@ -89,7 +91,8 @@ def _explain(path: Path) -> int:
             raise
         explanations.run()
     except (BenchtuiError, OSError) as error:
-        _print_line(ExplainMessage(error=visible(str(error))))
+        answer = refusal(error)
+        _print_line(ExplainMessage(error=answer.error, needed=answer.needed))
         return 2
     return 0
 
@@ -104,7 +107,10 @@ def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
     """Read the request from stdin, and return a supervisor for a new or resumed session."""
     request = sys.stdin.buffer.read()
     if not resume:
-        sweep = msgspec.json.decode(request, type=Sweep)
+        options = msgspec.json.decode(request, type=StartOptions)
+        sweep = options.sweep
+        require_custom_code(sweep.task)
+        require(needed_permissions(sweep), options.consent)
         return Supervisor(session_id, sweep, path, _executor(sweep.run))
     # slow import that a new session doesn't need
     from benchtui.engine.supervisor.resume import ResumableSession

@@ -24,6 +24,7 @@ from benchtui.engine.control import (
     ExplainMessage,
     ExplainOptions,
     ResumeOptions,
+    StartOptions,
     log_path,
     remove_stale,
     send_command,
@@ -33,6 +34,7 @@ from benchtui.engine.control import (
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.journal.reader import Tail
+from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, Permission, PermissionNeededError
 from benchtui.sessions.sweep import Config, Sweep
 
 _ANSWER_S = 2.0
@@ -77,9 +79,13 @@ class Engine:
         """Remove pending cases from the queue and record them as skipped."""
         self._send(Command(command="drop", cases=tuple(cases)))
 
-    def add(self, configs: Sequence[Config]) -> tuple[int, ...]:
-        """Append cases to the plan and return their numbers. Unsupported cases are recorded as skipped."""
-        return self._send(Command(command="add", configs=tuple(configs)))
+    def add(self, configs: Sequence[Config], consent: Consent = NO_CONSENT) -> tuple[int, ...]:
+        """Append cases to the plan and return their numbers. Unsupported cases are recorded as skipped.
+
+        Raises:
+            PermissionNeededError: if they run or set more than the user has allowed so far and by ``consent``.
+        """
+        return self._send(Command(command="add", configs=tuple(configs), consent=consent))
 
     def order(self, cases: Sequence[int]) -> None:
         """Move pending cases to the front of the queue, in this order. The others keep their order."""
@@ -141,18 +147,21 @@ class RemoteEngine(Engine):
         raise BenchtuiError(f"the engine runs on {self.host}; send the command from that machine")
 
 
-def start(sweep: Sweep, path: Path) -> Engine:
+def start(sweep: Sweep, path: Path, consent: Consent = NO_CONSENT) -> Engine:
     """Start an engine that runs a sweep; return once its session file exists.
 
     The engine outlives this process.
 
     Raises:
+        PermissionNeededError: if it runs or sets more than the user has allowed so far and by ``consent``.
         BenchtuiError: if the session file can't be created or the engine doesn't start.
     """
-    return _start(path, msgspec.json.encode(sweep))
+    return _start(path, msgspec.json.encode(StartOptions(sweep=sweep, consent=consent)))
 
 
-def resume(path: Path, *, retry_failed: bool = False, anyway: bool = False) -> Engine:
+def resume(
+    path: Path, *, retry_failed: bool = False, anyway: bool = False, consent: Consent = NO_CONSENT
+) -> Engine:
     """Start an engine that resumes a recorded session; return once the resume is recorded.
 
     Failed and timed-out cases are rerun only with ``retry_failed``. If the machine or the software has changed
@@ -160,10 +169,11 @@ def resume(path: Path, *, retry_failed: bool = False, anyway: bool = False) -> E
 
     Raises:
         NothingToResumeError: if no case is left to run.
+        PermissionNeededError: if it runs or sets more than the user has allowed so far and by ``consent``.
         BenchtuiError: if the session can't be resumed as requested or the engine doesn't start. In that
             case the file is unchanged.
     """
-    how = ResumeOptions(retry_failed=retry_failed, anyway=anyway)
+    how = ResumeOptions(retry_failed=retry_failed, anyway=anyway, consent=consent)
     return _start(path, msgspec.json.encode(how), "--resume")
 
 
@@ -195,16 +205,21 @@ class ExplainProcess:
         """Yield progress messages until the process ends. Blocks while there are none.
 
         Raises:
+            PermissionNeededError: if it would run or set more than the user has allowed.
             BenchtuiError: if a case can't be explained, or the process fails.
         """
-        error = None
+        error: str | None = None
+        needed: tuple[Permission, ...] = ()
         with _pipe(self._process.stdout) as lines:
             for line in lines:
                 message = msgspec.json.decode(line, type=ExplainMessage)
                 error = error or message.error
+                needed = needed or message.needed
                 if not message.error:
                     yield message
         status = self._process.wait()
+        if needed:
+            raise PermissionNeededError(needed)
         if error or status:
             raise BenchtuiError(error or f"profiling failed: the process ended with exit status {status}")
 
@@ -215,15 +230,23 @@ class ExplainProcess:
 
 
 def explain(
-    path: Path, cases: Sequence[int], *, anyway: bool = False, trace: Path | None = None
+    path: Path,
+    cases: Sequence[int],
+    *,
+    anyway: bool = False,
+    trace: Path | None = None,
+    consent: Consent = NO_CONSENT,
 ) -> ExplainProcess:
     """Start profiling measured cases of a recorded session; the profiles are appended to its file.
 
     Without ``anyway``, machine and software must be the ones that measured the session. ``trace`` is the output
-    file for the profiler's trace of the first case.
+    file for the profiler's trace of the first case. What the session runs and sets must have been allowed
+    before, or by ``consent``.
     """
     traces = (str(trace.absolute()),) if trace else ()
-    return ExplainProcess(path, ExplainOptions(cases=tuple(cases), anyway=anyway, traces=traces))
+    return ExplainProcess(
+        path, ExplainOptions(cases=tuple(cases), anyway=anyway, traces=traces, consent=consent)
+    )
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
@@ -255,6 +278,8 @@ def _start(path: Path, request: bytes, *options: str) -> Engine:
     if not answer.ok:
         process.wait()
         log.unlink(missing_ok=True)
+        if answer.needed:
+            raise PermissionNeededError(answer.needed)
         refused = NothingToResumeError if answer.nothing_left else BenchtuiError
         raise refused(answer.error or "the engine failed to start")
     process.returncode = 0  # it outlives us on purpose; this silences Popen's warning about a running child

@@ -17,9 +17,11 @@ from typing import Literal
 
 import msgspec
 
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import Explained
-from benchtui.sessions.sweep import Config, Record
+from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, Permission, PermissionNeededError
+from benchtui.sessions.sanitize import visible
+from benchtui.sessions.sweep import Config, Record, Sweep
 
 MAX_COMMAND_BYTES = 64_000_000
 """Maximum size of a command in bytes: twice the size of a command that fills a whole plan with cases."""
@@ -41,6 +43,16 @@ class Command(Record, frozen=True, kw_only=True):
     """Indices of the cases that the command applies to; if empty, ``skip`` applies to the one running case."""
     configs: tuple[Config, ...] = ()
     """Cases to add."""
+    consent: Consent = NO_CONSENT
+    """What the user allows these cases to run or set."""
+
+
+class StartOptions(Record, frozen=True, kw_only=True):
+    """Request to run a sweep."""
+
+    sweep: Sweep
+    consent: Consent = NO_CONSENT
+    """What the user allows it to run or set."""
 
 
 class ResumeOptions(Record, frozen=True, kw_only=True):
@@ -50,6 +62,8 @@ class ResumeOptions(Record, frozen=True, kw_only=True):
     """Whether to rerun failed and timed-out cases as well."""
     anyway: bool = False
     """Whether to resume even if the machine or the software has changed."""
+    consent: Consent = NO_CONSENT
+    """What the user allows the session to run or set."""
 
 
 class ExplainOptions(Record, frozen=True, kw_only=True):
@@ -60,6 +74,8 @@ class ExplainOptions(Record, frozen=True, kw_only=True):
     """Whether to explain them even if the machine or the software has changed."""
     traces: tuple[str, ...] = ()
     """Output files for the profiler's traces, in the order of ``cases``. Cases without a file get no trace."""
+    consent: Consent = NO_CONSENT
+    """What the user allows the session to run or set."""
 
 
 class ExplainMessage(Record, frozen=True, kw_only=True):
@@ -71,6 +87,8 @@ class ExplainMessage(Record, frozen=True, kw_only=True):
     """Its profile as recorded in the session, or the reason why there is none."""
     error: str | None = None
     """Error that ended the request."""
+    needed: tuple[Permission, ...] = ()
+    """Permissions that are missing, if that is the error."""
 
 
 class Answer(Record, frozen=True, kw_only=True):
@@ -88,6 +106,18 @@ class Answer(Record, frozen=True, kw_only=True):
     """Session time in seconds at which this engine resumed the session; null for a new session."""
     nothing_left: bool = False
     """Whether resuming failed because no case is left to run."""
+    needed: tuple[Permission, ...] = ()
+    """Permissions that are missing, if that is the error."""
+
+
+def refusal(error: Exception) -> Answer:
+    """Return the answer that reports an error to the client."""
+    return Answer(
+        ok=False,
+        error=visible(str(error)),
+        nothing_left=isinstance(error, NothingToResumeError),
+        needed=error.permissions if isinstance(error, PermissionNeededError) else (),
+    )
 
 
 def runtime_folder() -> Path:
@@ -188,6 +218,8 @@ def send_command(path: Path, command: Command, timeout_s: float = 5.0) -> Answer
         answer = msgspec.json.decode(line, type=Answer)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BenchtuiError(f"no response from an engine at {path}: {error}") from error
+    if answer.needed:
+        raise PermissionNeededError(answer.needed)
     if not answer.ok:
         raise BenchtuiError(f"the engine rejected the command {command.command!r}: {answer.error}")
     return answer

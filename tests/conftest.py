@@ -13,7 +13,7 @@ from typing import Any
 
 import hypothesis
 import pytest
-from watching import OWN, Watched
+from watching import OWN, Watched, allowed
 
 from benchtui.engine import client
 from benchtui.sessions.profiles import FamilyTime, StepProfile
@@ -145,7 +145,8 @@ def start(home: Path) -> Iterator[Callable[[Sweep], Watched]]:
     started: list[client.Engine] = []
 
     def run(sweep: Sweep) -> Watched:
-        engine = client.start(sweep, home / f"session-{len(started)}.json")
+        path = home / f"session-{len(started)}.json"
+        engine = client.start(sweep, path, allowed(sweep))
         started.append(engine)
         return Watched(engine)
 

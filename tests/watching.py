@@ -7,8 +7,10 @@ import psutil
 
 from benchtui.engine import client
 from benchtui.sessions.journal.reader import AnyRecord, Tail
+from benchtui.sessions.permissions.needed import Consent, keys, needed_permissions
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import Sweep
 
 PATIENCE_S = 120.0
 ENDLESS = ("iterations=1000000", "warmup=0")
@@ -74,3 +76,8 @@ def pipes():
     return [each for each in gc.get_objects() if type(each) is Connection and each.writable and not each.closed]
 
 """
+
+
+def allowed(sweep: Sweep) -> Consent:
+    """The user's consent to the code and the variables of a sweep."""
+    return keys(needed_permissions(sweep))

@@ -452,8 +452,9 @@ def key_owners() -> list[type]:
     from benchtui.tui.pages.empty import EmptyScreen
     from benchtui.tui.pages.page import Page
     from benchtui.tui.pages.palette import Palette
+    from benchtui.tui.pages.permission import PermissionScreen
     from benchtui.tui.replay.screen import ReplayMonitor
 
     pages = [CaseScreen, Charts, ColumnsPage, Compare, Editor, Library, Monitor, EmptyScreen, OpenDialog, Page]
-    pages.append(WhyScreen)
+    pages += [PermissionScreen, WhyScreen]
     return [BenchtuiApp, *pages, Palette, ReplayMonitor]

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import torch
 
 from benchtui.engine.exception_text import text_of
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sanitize import quoted
 from benchtui.sessions.sweep.options import KERNEL
 
 IMPLEMENTATIONS = {
@@ -57,6 +59,29 @@ def select(requested: str) -> str | None:
     if requested.startswith(KERNEL):
         return requested.removeprefix(KERNEL)
     return IMPLEMENTATIONS.get(requested, requested)
+
+
+def require_no_hub_kernel(model: str, config: Any) -> None:  # noqa: ANN401  (a configuration of transformers)
+    """Refuse a configuration that names a kernel from the hub: transformers would download and run its code.
+
+    Raises:
+        BenchtuiError: if it does. Only the option ``attention`` may name one, for which the user is asked.
+    """
+    for kernel in _stated(config):
+        if "/" in kernel:
+            raise BenchtuiError(
+                f"model {model!r}: its configuration names an attention kernel from the hub, {quoted(kernel)};"
+                f" to allow that code, use attention = {quoted(KERNEL + kernel)}, or else attention = 'sdpa'"
+            )
+
+
+def _stated(config: Any) -> Iterator[str]:  # noqa: ANN401
+    """Yield the attention implementations that a configuration and the ones inside it name."""
+    if stated := getattr(config, "_attn_implementation", None):
+        yield str(stated)
+    for name in getattr(config, "sub_configs", {}):
+        if (inner := getattr(config, name, None)) is not None:
+            yield from _stated(inner)
 
 
 def read_back(network: Any) -> str | None:  # noqa: ANN401  (a model of transformers)

@@ -3,9 +3,9 @@
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM
 
-from benchtui.engine.models import loading, precision
+from benchtui.engine.models import attention, loading, precision
 from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.sweep import Config, Weights
 from benchtui.sessions.sweep.options import LOOKUP
@@ -75,6 +75,8 @@ def _options(config: Config, weights: Weights, network: Any) -> dict[str, Any]: 
     location = loading.locate(config.draft, "pretrained")
     if weights == "random":
         raise CaseSkippedError(f"draft {config.draft}: a model as draft needs trained weights; use lookup:N")
+    stated = loading.load("configuration of the draft", location, AutoConfig.from_pretrained)
+    attention.require_no_hub_kernel(config.draft, stated)
     assistant = loading.load("draft", location, AutoModelForCausalLM.from_pretrained)
     if assistant.config.vocab_size != network.config.vocab_size:
         raise CaseSkippedError(f"draft {config.draft} has a different vocabulary from {config.model}")

@@ -55,13 +55,16 @@ def _bundled() -> list[str]:
 
 
 def load(what: str, location: ModelLocation, load_from: Callable[..., Loaded]) -> Loaded:
-    """Call a transformers loader. Its errors become one line with a remedy.
+    """Call a loader of one of transformers' Auto classes. Its errors become one line with a remedy.
+
+    Code in the model's folder or repository never runs; unless told so, transformers would ask on a terminal.
 
     Raises:
         BenchtuiError: if the model can't be loaded.
     """
     try:
-        return load_from(location.path, local_files_only=location.source != "hub" or not hub.reachable())
+        offline = location.source != "hub" or not hub.reachable()
+        return load_from(location.path, local_files_only=offline, trust_remote_code=False)
     except (OSError, ValueError, KeyError, ImportError) as error:
         reason = (first_line(error) or type(error).__name__) + _remedy(what, location)
         raise BenchtuiError(

@@ -58,6 +58,8 @@ def load_network(
         )
     implementation = attention.select(config.attention)
     options: dict[str, Any] = {} if implementation is None else {"attn_implementation": implementation}
+    if implementation is None:
+        attention.require_no_hub_kernel(architecture.location.name, architecture.config)
     make = _random if sweep.weights == "random" else _pretrained
     try:
         module, marks = make(auto, architecture, options)
@@ -89,7 +91,7 @@ def _quantize(module: Any, config: Config, device: torch.device) -> tuple[str, .
 
 def _random(auto: Any, architecture: Architecture, options: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:  # noqa: ANN401
     with models.random_weights() as fill:
-        module = auto.from_config(architecture.config, **options)
+        module = auto.from_config(architecture.config, trust_remote_code=False, **options)
     fill(module)
     return module, ("random weights",)
 

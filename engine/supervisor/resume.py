@@ -14,6 +14,8 @@ from benchtui.sessions.journal import reader
 from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host
+from benchtui.sessions.permissions import approved
+from benchtui.sessions.permissions.needed import Consent, needed_permissions
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.timestamps import utc_now
@@ -40,6 +42,7 @@ class ResumableSession:
             self.session = read_for("resume", path)
             self._to_rerun = tuple(case.index for case in self.session.cases if self._must_rerun(case))
             self._require_work()
+            require_permission(self.session, options.consent)
         except BenchtuiError:
             self.journal.close()
             raise
@@ -103,6 +106,15 @@ class ResumableSession:
 
 
 _TORCH_FIELDS = tuple(name for name in Runtime.__struct_fields__ if name not in ("t", "node"))
+
+
+def require_permission(session: Session, consent: Consent) -> None:
+    """Check that the user has allowed what a session's sweep and all its cases may run or set.
+
+    Raises:
+        PermissionNeededError: if something is missing.
+    """
+    approved.require(needed_permissions(session.start.sweep, (case.config for case in session.cases)), consent)
 
 
 def read_for(purpose: Literal["resume", "explain"], path: Path) -> Session:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from benchtui.engine import client
-from benchtui.engine.control import Answer, Command, log_path
+from benchtui.engine.control import Answer, Command, log_path, refusal
 from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.executor import Execution, Executor, ExecutorContext, Node, PreflightTask, RunnerEvent
 from benchtui.engine.job import Job
@@ -42,7 +42,8 @@ from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library import paths
 from benchtui.sessions.library.summaries import earlier_process_spread
 from benchtui.sessions.payloads import ProcessSpread
-from benchtui.sessions.sanitize import visible
+from benchtui.sessions.permissions import approved
+from benchtui.sessions.permissions.needed import keys, needed_permissions
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep, custom_task, expand_gpus, expand_node_kinds
@@ -75,7 +76,7 @@ class Supervisor:
         self._resumable = resumable
         with ExitStack() as on_error:
             on_error.callback(executor.close)
-            _require_custom_code(sweep.task)
+            require_custom_code(sweep.task)
             resumed = resumable.resumed(executor.host, executor.nodes) if resumable else None
             self._sweep = _expand_wildcards(executor.nodes, sweep)
             self._id = session_id
@@ -283,10 +284,19 @@ class Supervisor:
                 self._explain(command.cases)
                 made: tuple[int, ...] = ()
             else:
+                self._require_permission(command)
                 made = execute(command, self._scheduler)
         except BenchtuiError as error:
-            return Answer(ok=False, error=visible(str(error)))
+            return refusal(error)
         return Answer(ok=True, id=self._id, path=os.fsencode(self._log.path), pid=os.getpid(), cases=made)
+
+    def _require_permission(self, command: Command) -> None:
+        """Check that the user has allowed what new cases may run or set beyond those of this sweep."""
+        if not command.configs:
+            return
+        own = keys(needed_permissions(self._sweep, (case.config for case in self._scheduler.queue.cases)))
+        new = needed_permissions(self._sweep, command.configs)
+        approved.require((each for each in new if each.key not in own), command.consent)
 
     def _explain(self, cases: Sequence[int]) -> None:
         """Explain cases once all are measured. Raises BenchtuiError if one can't be explained."""
@@ -356,7 +366,7 @@ def _node_joined(node: Node, now_s: float) -> NodeJoined:
     )
 
 
-def _require_custom_code(task: str) -> None:
+def require_custom_code(task: str) -> None:
     """Reject a task whose file is missing, before a session is created."""
     own = custom_task(task)
     if own and not Path(own[0]).is_file():

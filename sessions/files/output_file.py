@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from benchtui.sessions.errors import BenchtuiError, os_error_text
-from benchtui.sessions.files.input_file import SESSION_PREFIX, begins_with
+from benchtui.sessions.files.input_file import SESSION_PREFIX, begins_with, require_plain
 
 _PARTIAL = ".benchtui-"
 """Name prefix of a file that isn't complete yet."""
@@ -61,6 +61,25 @@ def write_text(path: Path, text: str, inputs: Collection[Path] = (), *, over: bo
     """Write a text document; arguments and errors are those of ``output_file``."""
     with output_file(path, inputs, over=over) as file:
         file.write(text.encode())
+
+
+def append_private(path: Path, data: bytes) -> None:
+    """Append lines to a file in one write; create the file, and its folder, for its owner only.
+
+    Raises:
+        BenchtuiError: If it can't be written.
+    """
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, flags, 0o600)
+        try:
+            require_plain(os.fstat(descriptor), path)
+            os.write(descriptor, data)
+        finally:
+            os.close(descriptor)
+    except (OSError, ValueError) as error:
+        raise BenchtuiError(f"{path}: can't be written: {os_error_text(error)}") from error
 
 
 def _is_same(path: Path, other: Path) -> bool:

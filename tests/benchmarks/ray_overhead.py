@@ -22,6 +22,7 @@ import psutil
 import turns
 
 from benchtui.engine import client
+from benchtui.sessions.permissions.needed import keys, needed_permissions
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Measure, Run, Sweep
 from benchtui.sessions.sweep.toml_reader import parse_sweep
@@ -61,7 +62,8 @@ def sweep(address: str | None, *overrides: str) -> Sweep:
 
 def per_case_ms(path: Path, address: str | None) -> float:
     """Time from one case to the next, steps included."""
-    engine = client.start(sweep(address, f"batch_size=1..{CASES}", "iterations=2"), path)
+    wanted = sweep(address, f"batch_size=1..{CASES}", "iterations=2")
+    engine = client.start(wanted, path, keys(needed_permissions(wanted)))
     lab.EngineUsage(engine).wait_until_ended()
     cases = Session.load(path).cases
     begun = min(case.started.t for case in cases if case.started)
@@ -75,7 +77,8 @@ def steps_ms(folder: Path, addresses: Iterable[str | None], seconds: float) -> l
     own.write_text(OWN)
     engines, sides = [], []
     for number, address in enumerate(addresses):
-        engine = client.start(products(own, address, 9 * seconds), folder / f"{number}.json")
+        wanted = products(own, address, 9 * seconds)
+        engine = client.start(wanted, folder / f"{number}.json", keys(needed_permissions(wanted)))
         while b'"phase":"measure"' not in engine.path.read_bytes():
             time.sleep(0.1)
         here = psutil.Process(engine.pid)

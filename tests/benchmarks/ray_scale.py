@@ -19,6 +19,8 @@ import msgspec
 
 from benchtui.engine import client
 from benchtui.engine.client import Engine
+from benchtui.engine.control import StartOptions
+from benchtui.sessions.permissions.needed import keys, needed_permissions
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Measure, Run, Sweep
 
@@ -81,7 +83,8 @@ def on_ray(folder: Path, nodes: int, cases: int) -> str:
     own = folder / "own.py"
     own.write_text(OWN)
     with lab.ray_cluster(nodes) as address:
-        engine = client.start(sweep(cases, f"{own}:make", address), folder / "ray.json")
+        wanted = sweep(cases, f"{own}:make", address)
+        engine = client.start(wanted, folder / "ray.json", keys(needed_permissions(wanted)))
         return main_row("Ray", nodes, round(1 / STEP_S), cases * STEP_S * STEPS / nodes, engine)
 
 
@@ -94,7 +97,7 @@ def played(folder: Path, nodes: int, pace: int, rounds: int, seconds: float) -> 
         [*command, "--id", name, str(path)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
     )
     with process, process.stdin or sys.exit() as pipe:
-        pipe.write(msgspec.json.encode(sweep(nodes * rounds, "classify")))
+        pipe.write(msgspec.json.encode(StartOptions(sweep=sweep(nodes * rounds, "classify"))))
         pipe.close()
         while not path.exists():
             time.sleep(0.05)

@@ -20,6 +20,7 @@ from lab import isolate
 
 from benchtui.engine import client
 from benchtui.engine.control import socket_path
+from benchtui.sessions.permissions.needed import keys, needed_permissions
 from benchtui.sessions.sweep import Axes, Measure, Sweep
 
 NOTES, TURN = "STORM_NOTES", "STORM_TURN"
@@ -64,7 +65,7 @@ def run(turns: int, turn_s: float, folder: Path) -> None:
         measure=Measure(warmup=3, iterations=10_000_000, peaks=False),
         env={NOTES: str(notes), TURN: str(turn)},
     )
-    engine = client.start(sweep, folder / "s.json")
+    engine = client.start(sweep, folder / "s.json", keys(needed_permissions(sweep)))
     while not notes.exists():
         time.sleep(0.1)
     supervisor, used_s = psutil.Process(engine.pid), [0.0, 0.0, 0.0]

@@ -29,6 +29,7 @@ from lab import isolate
 from timed_step import CASES, WARMUP
 
 from benchtui.engine import client
+from benchtui.sessions.permissions.needed import keys, needed_permissions
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import estimate_slowdown
@@ -124,7 +125,8 @@ def measured_session(cells: Sequence[Cell], folder: Path, number: int, neighbor:
         env={CASES: json.dumps(wanted)},
     )
     with intermittent_load() if neighbor else no_load():
-        engine = client.start(sweep, folder / f"{number}-{neighbor}.json")
+        path = folder / f"{number}-{neighbor}.json"
+        engine = client.start(sweep, path, keys(needed_permissions(sweep)))
         while engine.alive():
             time.sleep(0.2)
     return Session.load(engine.path)

@@ -83,6 +83,23 @@ def test_base_that_cannot_be_compared_is_an_error(gate: Gate, tmp_path: Path) ->
     assert "none.json: can't be read" in summary
 
 
+@pytest.mark.parametrize(("trust", "passed"), [("true", "--trust"), ("false", ""), ("1", ""), ("", "")])
+def test_gate_passes_trust_only_if_told(tmp_path: Path, trust: str, passed: str) -> None:
+    fake = tmp_path / "benchtui"
+    fake.write_text(f'#!/bin/bash\necho "$@" > {tmp_path}/words\nexit 2\n')
+    fake.chmod(0o755)
+    environment = os.environ | {
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+        "TRUST": trust,
+    }
+    done = subprocess.run(["bash", SCRIPT, "s.toml", "s.json"], env=environment, check=False, timeout=60)
+    assert (done.returncode, (tmp_path / "words").read_text().split()) == (
+        2,
+        ["run", "s.toml", "-o", "s.json", *passed.split()],
+    )
+
+
 def test_shellcheck_reports_nothing() -> None:
     done = subprocess.run(
         [Path(sys.executable).with_name("shellcheck"), SCRIPT],

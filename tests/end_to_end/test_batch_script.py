@@ -38,7 +38,7 @@ class Job:
             "[measure]\nwarmup = 0\niterations = 500\npeaks = false\n"
         )
         self.script = folder / "job.sh"
-        self.script.write_text(benchtui("slurm", "own.toml").stdout)
+        self.script.write_text(benchtui("slurm", "own.toml", "--trust").stdout)
         self.scontrol_log = folder / "scontrol.log"
         self.fake_scontrol(0)
         self.session = folder / "own-7.json"

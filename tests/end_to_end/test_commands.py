@@ -232,7 +232,7 @@ def test_session_path_may_contain_undecodable_bytes(benchtui: Run, home: Path) -
     folder = home / os.fsdecode(b"d\xfe")
     folder.mkdir()
     session = str(folder / os.fsdecode(b"s\xff.json"))
-    ran = benchtui("run", "s.toml", "-o", session)
+    ran = benchtui("run", "s.toml", "-o", session, "--trust")
     assert ran.returncode == 0, ran.stderr
     copy = shutil.copy(session, folder / os.fsdecode(b"copy\xff.json"))
     for arguments in (

@@ -28,6 +28,7 @@ import psutil
 from benchtui.engine import client
 from benchtui.engine.control import ResumeOptions
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.permissions.needed import keys, needed_permissions
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Measure, Sweep
@@ -164,7 +165,8 @@ def real_launch(path: Path, shape: Shape) -> int:
     text += "[measure]\nwarmup = 0\npeaks = false\n"
     sizes = "auto" if shape.search else f"1..{shape.cases}"
     rules = (f"batch_size={sizes}", f"iterations={shape.steps}", f"rounds={shape.rounds}")
-    return client.start(parse_sweep(text, "kills", rules), path).pid
+    sweep = parse_sweep(text, "kills", rules)
+    return client.start(sweep, path, keys(needed_permissions(sweep))).pid
 
 
 def real_resume(path: Path) -> int:

@@ -25,7 +25,7 @@ import msgspec
 import psutil
 
 from benchtui.engine import __main__ as engine_main
-from benchtui.engine.control import ResumeOptions
+from benchtui.engine.control import ResumeOptions, StartOptions
 from benchtui.engine.executors import remote_node
 from benchtui.engine.executors.cluster import ClusterExecutor, Member
 from benchtui.engine.executors.local import LocalExecutor
@@ -77,6 +77,7 @@ def launch(
     session_id = session_id or uuid.uuid4().hex[:12]
     runtime = Path(os.environ["BENCHTUI_RUNTIME_DIR"])
     runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
+    request = StartOptions(sweep=wanted) if isinstance(wanted, Sweep) else wanted
     resume = ["--resume"] if isinstance(wanted, ResumeOptions) else []
     with (runtime / f"{session_id}.log").open("wb") as log:
         process = subprocess.Popen(
@@ -89,7 +90,7 @@ def launch(
         )
     assert process.stdin is not None
     with process.stdin as pipe:
-        pipe.write(msgspec.json.encode(wanted))
+        pipe.write(msgspec.json.encode(request))
     return process
 
 

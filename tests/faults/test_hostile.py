@@ -93,7 +93,7 @@ async def test_screen_shows_hostile_text_as_text(
     (home / "trap.py").write_text("open(__file__ + '.sprung', 'w')\n")
     operations.import_session(hostile)
     here = AppContext(
-        start=lambda _sweep: pytest.fail("nothing is to be started"),
+        start=lambda _sweep, _consent: pytest.fail("nothing is to be started"),
         running=list,
         find=lambda _path: None,
         recorded=paths.entries,

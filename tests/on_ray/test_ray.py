@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
-from watching import ENDLESS, Watched, wait_gone
+from watching import ENDLESS, Watched, allowed, wait_gone
 
 from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError
@@ -128,9 +128,9 @@ def test_place_restricts_the_nodes(start: Begin, on_ray: MakeSweep) -> None:
 def test_unavailable_cluster_gives_a_one_line_error_and_no_file(
     home: Path, on_ray: MakeSweep, override: str, why: str
 ) -> None:
-    path = home / "s.json"
+    path, sweep = home / "s.json", on_ray(override)
     with pytest.raises(BenchtuiError, match=why) as caught:
-        client.start(on_ray(override), path)
+        client.start(sweep, path, allowed(sweep))
     assert "\n" not in str(caught.value) and not path.exists()
 
 
@@ -138,7 +138,8 @@ def test_server_that_is_not_a_cluster_is_rejected(home: Path, on_ray: MakeSweep)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         with pytest.raises(BenchtuiError) as caught:
-            client.start(on_ray(f"address=127.0.0.1:{port}"), home / "s.json")
+            sweep = on_ray(f"address=127.0.0.1:{port}")
+            client.start(sweep, home / "s.json", allowed(sweep))
     assert "\n" not in str(caught.value) and not (home / "s.json").exists()
 
 

@@ -50,7 +50,7 @@ class Desk:
 
     def submit(self, *options: str) -> str:
         """Submit the sweep; gives the job."""
-        done = self.benchtui("slurm", "own.toml", *options, "--submit")
+        done = self.benchtui("slurm", "own.toml", "--trust", *options, "--submit")
         assert done.returncode == 0, done.stderr
         job, session = done.stdout.strip().removeprefix("job ").split("; session ")
         assert session == str(self.session(job))

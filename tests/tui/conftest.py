@@ -47,9 +47,11 @@ from benchtui.sessions.payloads import (
     Memory,
     Model,
 )
+from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, Permission
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep, cases
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.monitor.screen import Monitor
+from benchtui.tui.pages.permission import PermissionScreen
 from benchtui.tui.panels.case_table import CaseTable
 from benchtui.tui.replay.player import ReplayTarget, Start
 from benchtui.tui.shell import keymap
@@ -251,7 +253,7 @@ class FakeEngine:
     def drop(self, cases: list[int]) -> None:
         self._record(f"drop {cases}")
 
-    def add(self, configs: list[Config]) -> tuple[int, ...]:
+    def add(self, configs: list[Config], consent: Consent = NO_CONSENT) -> tuple[int, ...]:
         self._record(f"add {configs[0].name}")
         return (9,)
 
@@ -393,6 +395,9 @@ class Stage:
         seen = Seen(pilot.app, pilot, self.clock)  # type: ignore[arg-type]
         if place == "compare":
             seen.app.post_message(ComparisonRequested(tuple(each.path for each in paths.entries()[:2])))
+        if place == "permission":
+            variables = [Permission(kind="variable", name=f"NAME{number}", value="1") for number in range(60)]
+            seen.app.push_screen(PermissionScreen("a session", variables, seen.app._symbols))
         first = ["g"] if place == "why" else []
         await seen.settle(*first, *([LEAD[place]] if place in LEAD else []))
         return seen
@@ -489,7 +494,7 @@ def app_context(tmp_path: Path) -> AppContext:
     folder = tmp_path / "folder"
     folder.mkdir()
 
-    def start(what: Sweep | Path) -> Any:
+    def start(what: Sweep | Path, consent: Consent) -> Any:
         raise BenchtuiError("no engine in this test")
 
     return AppContext(
@@ -529,7 +534,7 @@ def stage(
     No case can be profiled.
     """
 
-    def refuse(path: Path, cases: list[int]) -> None:
+    def refuse(path: Path, cases: list[int], consent: Consent) -> None:
         raise BenchtuiError("nothing is profiled here")
 
     monkeypatch.setattr(client, "explain", refuse)

@@ -117,7 +117,7 @@ def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
     if context.invoked_subcommand is None:
         from benchtui.tui.cli.watch import open_app  # imported on use, like any other command
 
-        context.invoke(open_app, sweep=None, overrides=(), session_path=None, **appearance)
+        context.invoke(open_app, sweep=None, overrides=(), session_path=None, trust=False, **appearance)
 
 
 def _open_closed_streams() -> None:

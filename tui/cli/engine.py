@@ -8,6 +8,8 @@ import click
 from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.library import paths
+from benchtui.sessions.permissions.needed import Consent
+from benchtui.tui.cli.consent.permissions import with_consent
 from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import complete_session, json_option, printable
 from benchtui.tui.cli.schema.records import EngineJson
@@ -66,10 +68,15 @@ def unpause(session: str | None, as_json: bool) -> None:
     _print_state(engine, "running", "continued", as_json)
 
 
-def resumed_engine(session: str, retry_failed: bool, anyway: bool) -> "Engine | None":
+def resumed_engine(session: str, retry_failed: bool, anyway: bool, trust: bool) -> "Engine | None":
     """Start an engine that resumes a session. If no case is left, print a line and return None."""
+    path = paths.resolve(session)
+
+    def resume(consent: Consent) -> "Engine":
+        return client.resume(path, retry_failed=retry_failed, anyway=anyway, consent=consent)
+
     try:
-        return client.resume(paths.resolve(session), retry_failed=retry_failed, anyway=anyway)
+        return with_consent(resume, trust)
     except NothingToResumeError as error:
         click.echo(printable(str(error)), err=True)
         return None

@@ -18,6 +18,7 @@ from benchtui.sessions.library import paths
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep.toml_reader import load_sweep
 from benchtui.tui.cli.advice.optimal import BestCaseOptions, objective_option, requested_sweep
+from benchtui.tui.cli.consent.permissions import trust_option
 from benchtui.tui.cli.engine import resumed_engine
 from benchtui.tui.cli.exit_status import exit_status_of
 from benchtui.tui.cli.options import (
@@ -41,6 +42,8 @@ from benchtui.tui.cli.watch import start_engine
 class RunOptions(BestCaseOptions, ResumeOptions):
     """Values that ``run`` accepts in addition to a sweep file."""
 
+    trust: bool
+
 
 @click.command()
 @click.argument("sweep", required=False, shell_complete=complete_sweep)
@@ -53,6 +56,7 @@ class RunOptions(BestCaseOptions, ResumeOptions):
 @resume_option
 @retry_option
 @anyway_option
+@trust_option
 @json_option("Print each case's result as a line of JSON.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if a case was skipped because its device is missing.")
 def run(
@@ -111,13 +115,13 @@ def _start_or_resume(
         if options["retry_failed"] or options["anyway"]:
             raise click.UsageError("--retry-failed and --anyway require --resume SESSION")
         loaded = requested_sweep(sweep, overrides, optimal_from=options["optimal_from"], need=options["need"])
-        return start_engine(loaded, session_path)
+        return start_engine(loaded, session_path, overrides, trust=options["trust"])
     if sweep or overrides or session_path or options["optimal_from"]:
         raise click.UsageError(
             "--resume uses the sweep and the file of the session; it can't be combined with SWEEP, --set, -o"
             " or --optimal-from"
         )
-    return resumed_engine(options["resumed"], options["retry_failed"], options["anyway"])
+    return resumed_engine(options["resumed"], options["retry_failed"], options["anyway"], options["trust"])
 
 
 def _stop(engine: "Engine") -> None:

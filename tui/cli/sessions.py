@@ -17,6 +17,7 @@ from benchtui.sessions.library.summaries import SummaryCache
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.sweep import task_named
 from benchtui.sessions.text.formatting import number
+from benchtui.tui.cli.consent.confirm import require_yes
 from benchtui.tui.cli.options import complete_session, json_option, printable
 from benchtui.tui.cli.schema.records import LibraryJson
 from benchtui.tui.cli.text.output import print_json
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from benchtui.sessions.library.paths import SessionFile
     from benchtui.sessions.library.summaries import Summary
 
-_MAX_ANSWER_BYTES = 100
 _json_option = json_option("Print name and path of the session as JSON.")
 
 
@@ -65,7 +65,7 @@ def delete(session: str, yes: bool) -> None:
     """Delete a session in the library and its note, after confirmation."""
     path = library.resolve(session, whole=True)
     if not yes:
-        _require_yes(f"delete {printable(path.stem)} and its note?")
+        require_yes(f"delete {printable(path.stem)} and its note?")
     operations.delete(path, _running_paths())
 
 
@@ -83,19 +83,6 @@ def _print_path(path: Path, as_json: bool) -> None:
         print_json(LibraryJson(name=path.stem, session=str(path)))
     else:
         click.echo(printable(path.stem), err=True)
-
-
-def _require_yes(question: str) -> None:
-    """Ask for confirmation; raises click.Abort unless the answer is yes.
-
-    Reads a limited number of bytes, because standard input may be endless, such as /dev/zero.
-    """
-    click.echo(f"{question} [y/N]: ", nl=False, err=True)
-    answer = sys.stdin.buffer.readline(_MAX_ANSWER_BYTES)
-    if not answer.endswith(b"\n"):
-        click.echo(err=True)
-    if answer.strip().lower() not in (b"y", b"yes"):
-        raise click.Abort
 
 
 def _running_paths() -> set[Path]:

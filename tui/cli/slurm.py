@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.permissions import approved
+from benchtui.sessions.permissions.needed import needed_permissions
 from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
+from benchtui.tui.cli.consent.permissions import trust_option, typed_consent, with_consent
 from benchtui.tui.cli.options import json_option, printable, set_option, sweep_argument
 from benchtui.tui.cli.schema.records import SlurmJson
 from benchtui.tui.cli.text.output import print_json
@@ -68,21 +71,26 @@ class _Resources(TypedDict):
     help="Session file; if it exists, the session is resumed. By default NAME-JOB.json in this folder.",
 )
 @click.option("--submit", is_flag=True, help="Submit the script with sbatch instead of printing it.")
+@trust_option
 @json_option("Print the script and the job as JSON.")
 def slurm(
     sweep: str,
     overrides: tuple[str, ...],
     session_path: Path | None,
     submit: bool,
+    trust: bool,
     as_json: bool,
     **resources: Unpack[_Resources],
 ) -> None:
     """Print or submit a Slurm batch script that runs a sweep.
 
     Shortly before its time limit, the job stops the sweep, closes the session and requeues itself; it then
-    resumes the session. Its nodes are exclusive unless --shared is given.
+    resumes the session. Its nodes are exclusive unless --shared is given. If the sweep names code or variables,
+    the script contains --trust, so you are asked here.
     """
     loaded = load_sweep(sweep, overrides)
+    permissions = needed_permissions(loaded)
+    with_consent(lambda consent: approved.require(permissions, consent), trust, typed_consent(overrides))
     batch = Batch(
         made_by=shlex.join(("benchtui", *sys.argv[1:])),
         name=loaded.name,
@@ -91,6 +99,7 @@ def slurm(
         commands=_bin_folder(),
         resources=Resources(**resources),
         session=session_path.absolute() if session_path else None,
+        trust=bool(permissions),
     )
     text = script(batch)
     _require_ray(batch.resources.nodes)

@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Unpack
@@ -19,6 +20,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.ranges import nearest
 from benchtui.tui.cli.commands import COMMANDS
+from benchtui.tui.cli.consent.permissions import trust_option, typed_consent, with_consent
 from benchtui.tui.cli.exit_status import FAILED, USAGE, exit_status_of, fail
 from benchtui.tui.cli.options import (
     AppearanceOptions,
@@ -55,10 +57,15 @@ EXIT_MESSAGES = {
 _json_option = json_option("Print each event as a line of JSON instead of opening the app; needs no terminal.")
 
 
-def start_engine(sweep: "Sweep", session_path: Path | None) -> "Engine":
-    """Start an engine on a sweep, writing to this file or to a new one in the library."""
+def start_engine(
+    sweep: "Sweep", session_path: Path | None, overrides: Sequence[str] = (), *, trust: bool = False
+) -> "Engine":
+    """Start an engine on a sweep, writing to this file or to a new one in the library.
+
+    Ask first if it runs or sets what the user has neither allowed nor typed in ``overrides``.
+    """
     path = session_path or paths.new_path(sweep.name, datetime.now().astimezone())
-    return client.start(sweep, path)
+    return with_consent(lambda consent: client.start(sweep, path, consent), trust, typed_consent(overrides))
 
 
 def show(
@@ -282,23 +289,25 @@ def recorded_session(word: str) -> Path | None:
 @sweep_argument
 @set_option
 @session_option
+@trust_option
 @theme_option
 @ascii_option
 def open_app(
     sweep: str | None,
     overrides: tuple[str, ...],
     session_path: Path | None,
+    trust: bool,
     theme: str | None,
     ascii_only: bool,
 ) -> None:
     """Run a sweep and show it live, or open a recorded session."""
     if sweep and (path := recorded_session(sweep)):
-        if overrides or session_path:
-            raise click.UsageError(f"{sweep} is a recorded session; --set and -o need a sweep")
+        if overrides or session_path or trust:
+            raise click.UsageError(f"{sweep} is a recorded session; --set, -o and --trust need a sweep")
         require_terminal()
         show(client.find(path), path, theme=theme, ascii_only=ascii_only)
         return
     loaded = _load(sweep, overrides) if sweep else None
     require_terminal()
-    engine = start_engine(loaded, session_path) if loaded else None
+    engine = start_engine(loaded, session_path, overrides, trust=trust) if loaded else None
     show(engine, engine.path if engine else None, theme=theme, ascii_only=ascii_only)

@@ -13,6 +13,7 @@ from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.files.output_file import write_text
 from benchtui.sessions.journal.reader import Tail, not_a_session
 from benchtui.sessions.library.file_kinds import holds_events
+from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, keys, needed_permissions
 from benchtui.sessions.sweep import Exclusion, Sweep, exclusions, ranges, toml_writer
 from benchtui.sessions.sweep.exclusions import Exclusions
 from benchtui.sessions.sweep.options import NUMERIC
@@ -53,6 +54,8 @@ class Draft(msgspec.Struct):
     state: State
     saved: Sweep
     """Sweep as last opened, saved, or started. Anything that differs from it is unsaved."""
+    typed: Consent = NO_CONSENT
+    """Permissions for code and variables that the user has typed here, in contrast to those of a file."""
     _before: list[State] = msgspec.field(default_factory=list)
     _after: list[State] = msgspec.field(default_factory=list)
 
@@ -95,7 +98,11 @@ class Draft(msgspec.Struct):
         )
 
     def apply(self, state: State) -> None:
-        """Switch to a changed state, and record the previous one for undo."""
+        """Apply a change by the user, and record the previous state for undo."""
+        self.typed |= _permissions(state) - _permissions(self.state)
+        self._switch(state)
+
+    def _switch(self, state: State) -> None:
         if state == self.state:
             return
         self._before.append(self.state)
@@ -104,7 +111,7 @@ class Draft(msgspec.Struct):
 
     def open(self, source: str | Path) -> None:
         """Open another sweep. If it can't be read, raise BenchtuiError and change nothing."""
-        self.apply(load_state(source))
+        self._switch(load_state(source))
         self.mark_saved(self.sweep)
 
     def undo(self) -> bool:
@@ -168,6 +175,10 @@ class Draft(msgspec.Struct):
         target.append(self.state)
         self.state = source.pop()
         return True
+
+
+def _permissions(state: State) -> Consent:
+    return keys(needed_permissions(state.sweep))
 
 
 def load_state(source: str | Path) -> State:

@@ -13,6 +13,7 @@ from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library.paths import DEMO, demo_path
+from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, PermissionNeededError
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.editor.draft import DEFAULT_PRESET
 from benchtui.tui.editor.estimates import HistoryCache
@@ -377,8 +378,11 @@ class Editor(PanelScreen[None]):
             self._cases.show_missing_devices(await asyncio.to_thread(self._app_context.missing_device))
 
     @work(group="start", name=HOLDS_KEYS)
-    async def _start(self, anyway: bool) -> None:
-        """Start an engine in the background. Unless ``anyway``, ask first if another one is running."""
+    async def _start(self, anyway: bool, consent: Consent = NO_CONSENT) -> None:
+        """Start an engine in the background. Unless ``anyway``, ask first if another one is running.
+
+        What the user typed here is allowed. Ask about code and variables that came from a file.
+        """
         self._busy, sweep = True, self.state.draft.sweep
         self.state.show_message("starting the engine")
         self.draw()
@@ -387,7 +391,10 @@ class Editor(PanelScreen[None]):
             if others:
                 self.state.ask(ANOTHER_SWEEP_RUNNING, "start anyway", partial(self._start, anyway=True))
                 return
-            engine = await asyncio.to_thread(self._app_context.start, sweep)
+            engine = await asyncio.to_thread(self._app_context.start, sweep, self.state.draft.typed | consent)
+        except PermissionNeededError as error:
+            self._ask_permission(error)
+            return
         except BenchtuiError as error:
             self.state.show_message(str(error), "bad")
             return
@@ -397,6 +404,23 @@ class Editor(PanelScreen[None]):
         self.state.draft.mark_saved(sweep)
         self.state.show_message("")
         self.post_message(Opened(engine.path, engine))
+
+    def _ask_permission(self, error: PermissionNeededError) -> None:
+        """Ask whether the sweep may run its code and set its variables, and start it if so."""
+        from benchtui.tui.pages.permission import (
+            PermissionScreen,
+        )  # lazy import: not needed for the first paint
+
+        def answer(yes: bool | None) -> None:
+            if yes:
+                self._start(anyway=True, consent=error.consent)
+            else:
+                self.state.show_message("not started: its code or variables aren't allowed", "warning")
+                self.draw()
+
+        self.state.show_message("")
+        screen = PermissionScreen(self.state.draft.state.origin.title, error.permissions, self._symbols)
+        self.app.push_screen(screen, answer)
 
     @property
     def _cases(self) -> CasesPane:

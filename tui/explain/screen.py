@@ -14,6 +14,7 @@ from benchtui.sessions.explain.cases import ExplainedCase, explained_case
 from benchtui.sessions.explain.difference import difference
 from benchtui.sessions.explain.findings import findings
 from benchtui.sessions.explain.sentences import step_sentence
+from benchtui.sessions.permissions.needed import Permission
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
@@ -155,7 +156,7 @@ class WhyScreen(PanelScreen[None]):
 
     def draw(self) -> None:
         """Redraw what changed."""
-        if not self.is_current:
+        if not self.is_current or self._ask_permission():
             return
         view, page = self._view(), self._panel("page")
         width, height = page.size
@@ -176,6 +177,24 @@ class WhyScreen(PanelScreen[None]):
         for side in (self._side, self._base):
             if side and side.explainer.explained(side.session(), side.index) is None:
                 side.explainer.request(side.session(), side.index)
+
+    def _ask_permission(self) -> bool:
+        """Ask about code and variables that profiling needs, if any. Return whether there is a question."""
+        for side in (self._side, self._base):
+            if side and (permissions := side.explainer.take_question()):
+                self._open_question(side, permissions)
+                return True
+        return False
+
+    def _open_question(self, side: Side, permissions: tuple[Permission, ...]) -> None:
+        from benchtui.tui.pages.permission import PermissionScreen  # rarely needed
+
+        def answer(yes: bool | None) -> None:
+            if yes:
+                side.explainer.allow(side.session(), permissions)
+            self.draw()
+
+        self.app.push_screen(PermissionScreen(side.explainer.path.name, permissions, self._symbols), answer)
 
     def _bases(self) -> list[int]:
         """Return the profiled cases to compare with, that of the session's baseline first."""

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from benchtui.sessions.files.output_file import check_output, write_text
 from benchtui.sessions.library import operations
+from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, PermissionNeededError
 from benchtui.sessions.replay import loading
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.tui.library.rows import Item
 from benchtui.tui.shell.context import ANOTHER_SWEEP_RUNNING, AppContext
 from benchtui.tui.shell.keymap import key
-from benchtui.tui.widgets.action_bar import ActionResult, Confirmation, Work
+from benchtui.tui.widgets.action_bar import ActionResult, Confirmation, Outcome, PermissionQuestion, Work
 
 INPUT_LABELS = {
     "filter": "filter:",
@@ -55,8 +56,10 @@ def delete_prompt(item: Item, running_paths: Collection[Path]) -> Confirmation:
     return Confirmation("X", text, "delete", partial(_delete, item, running_paths))
 
 
-def resume(item: Item, app_context: AppContext, anyway: bool = False) -> ActionResult | Confirmation:
+def resume(item: Item, app_context: AppContext, anyway: bool = False, consent: Consent = NO_CONSENT) -> Outcome:
     """Start an engine that resumes a session. Unless ``anyway``, ask first if another one is running.
+
+    Ask as well if the session runs code or sets variables that the user hasn't allowed.
 
     Raises:
         BenchtuiError: if the session can't be resumed.
@@ -64,7 +67,12 @@ def resume(item: Item, app_context: AppContext, anyway: bool = False) -> ActionR
     if not anyway and app_context.running():
         text = f"{ANOTHER_SWEEP_RUNNING}  {key('library.resume')}: resume anyway.  esc: back."
         return Confirmation("r", text, "resume anyway", partial(resume, item, app_context, True))
-    return ActionResult(f"resumed {item.name}", item.path, app_context.resume(item.path))
+    try:
+        engine = app_context.resume(item.path, consent)
+    except PermissionNeededError as error:
+        again = partial(resume, item, app_context, True, error.consent)
+        return PermissionQuestion(item.name, error.permissions, again)
+    return ActionResult(f"resumed {item.name}", item.path, engine)
 
 
 def write_document(

@@ -231,6 +231,24 @@ class Library(PlaceScreen):
                 event,
             )
 
+    @on(ActionBar.PermissionNeeded)
+    def ask_permission(self, event: ActionBar.PermissionNeeded) -> None:
+        """Ask whether a session may run its code and set its variables, and resume it if so."""
+        from benchtui.tui.pages.permission import (
+            PermissionScreen,
+        )  # lazy import: not needed for the first paint
+
+        question = event.question
+
+        def answer(yes: bool | None) -> None:
+            if yes:
+                self._action_bar.run(question.work)
+            else:
+                self._action_bar.show_message("not resumed: its code or variables aren't allowed")
+
+        screen = PermissionScreen(question.name, question.permissions, self._symbols)
+        self.app.push_screen(screen, answer)
+
     @on(ActionBar.Finished)
     def finished(self, event: ActionBar.Finished) -> None:
         """Show the session that an action started, or reload the list."""

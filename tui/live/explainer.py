@@ -3,13 +3,20 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Explained
+from benchtui.sessions.permissions.needed import (
+    NO_CONSENT,
+    Permission,
+    PermissionNeededError,
+    keys,
+    summary,
+)
 from benchtui.sessions.state.session import Session
 
 QUEUED = "waits until all cases of the sweep are measured"
@@ -30,6 +37,10 @@ class Explainer:
         self._running: tuple[int, float] | None = None
         """Case being profiled here, and its start time."""
         self._thread: threading.Thread | None = None
+        self._consent = NO_CONSENT
+        self._refused: set[int] = set()
+        """Cases that weren't profiled, because the user hasn't allowed what they run or set."""
+        self._needed: tuple[Permission, ...] = ()
 
     def explained(self, session: Session, index: int) -> Explained | None:
         """Return the newest profile of a case, or why there is none."""
@@ -53,6 +64,18 @@ class Explainer:
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._work, daemon=True)
             self._thread.start()
+
+    def take_question(self) -> tuple[Permission, ...]:
+        """Return the permissions that profiling needs, once for each request; empty if it needs none."""
+        needed, self._needed = self._needed, ()
+        return needed
+
+    def allow(self, session: Session, permissions: Iterable[Permission]) -> None:
+        """Give permissions, and request the cases again that were refused for them."""
+        self._consent |= keys(permissions)
+        refused, self._refused = self._refused, set()
+        for index in sorted(refused):
+            self.request(session, index)
 
     def problem(self, index: int) -> str:
         """Return why a case can't be profiled; empty if unknown."""
@@ -83,6 +106,10 @@ class Explainer:
             index = self._waiting[0]
             try:
                 self._profile(index)
+            except PermissionNeededError as error:
+                self._refused.add(index)
+                self._needed = error.permissions
+                self._problems[index] = f"not allowed on this machine yet: {summary(error.permissions)}"
             except (BenchtuiError, OSError) as error:
                 self._problems[index] = str(error)
             finally:
@@ -95,6 +122,6 @@ class Explainer:
             self._queued.add(index)
             return
         self._running = (index, time.monotonic())
-        for message in client.explain(self.path, [index]).messages():
+        for message in client.explain(self.path, [index], consent=self._consent).messages():
             if message.explained:
                 self._found[index] = message.explained

@@ -8,6 +8,7 @@ import msgspec
 
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.permissions.needed import keys, needed_permissions
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, incompatible_reason, unsupported_reason
@@ -121,7 +122,13 @@ class EngineRequests:
     def add(self, words: str, base: Config | None) -> Request:
         """Add a case: options such as ``batch_size=64 precision=fp16``, applied on top of ``base``."""
         config = parse_options(words, base, self._session)
-        return Request(f"adding {config_name(config)}", lambda: self._engine.add([config]))
+        return Request(f"adding {config_name(config)}", lambda: self._add(config, base))
+
+    def _add(self, config: Config, base: Config | None) -> None:
+        """Add a case. The user has typed, and so allows, what it sets in addition to ``base``."""
+        engine, sweep = self._engine, self._session.start.sweep
+        known = needed_permissions(sweep, [base] if base else [])
+        engine.add([config], keys(needed_permissions(sweep, [config])) - keys(known))
 
     def _undoable(self, message: str, call: Callable[[], object], case: int, position: int = 0) -> Request:
         """Return a request that ends a case and, once the engine has agreed, remembers it for ``undo``."""

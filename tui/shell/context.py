@@ -11,6 +11,7 @@ from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions.library import paths
 from benchtui.sessions.library.paths import SessionFile
+from benchtui.sessions.permissions.needed import Consent
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.tui.shell.preferences import Preferences
@@ -21,7 +22,7 @@ ANOTHER_SWEEP_RUNNING = "Another sweep is running on this machine; running both 
 class AppContext(msgspec.Struct, frozen=True):
     """External dependencies of the app."""
 
-    start: Callable[[Sweep], Engine]
+    start: Callable[[Sweep, Consent], Engine]
     """Start an engine on a sweep with a new session file. Raises BenchtuiError."""
     running: Callable[[], list[Engine]]
     """List the engines that respond, newest first."""
@@ -33,7 +34,7 @@ class AppContext(msgspec.Struct, frozen=True):
     """Return the name of a session on the command line."""
     folder: Path
     """Folder to search for sweeps."""
-    resume: Callable[[Path], Engine] = client.resume
+    resume: Callable[[Path, Consent], Engine] = lambda path, consent: client.resume(path, consent=consent)
     """Start an engine that resumes a session. Raises BenchtuiError."""
     preferences: Preferences = msgspec.field(default_factory=Preferences)
     """User preferences."""
@@ -48,7 +49,9 @@ class AppContext(msgspec.Struct, frozen=True):
     def here(cls, judging: VerdictSettings = SWEEP_DEFAULTS) -> "AppContext":
         """Create the context of this machine, the user's library and the working folder."""
         return cls(
-            start=lambda sweep: client.start(sweep, paths.new_path(sweep.name, datetime.now().astimezone())),
+            start=lambda sweep, consent: client.start(
+                sweep, paths.new_path(sweep.name, datetime.now().astimezone()), consent
+            ),
             running=client.running,
             find=client.find,
             recorded=paths.entries,

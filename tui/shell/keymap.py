@@ -41,6 +41,7 @@ TITLES = {
     "compare": "Compare",
     "nothing": "Monitor and Charts without an open session",
     "page": "Help and other pages",
+    "permission": "Permission to run code or set variables",
     "palette": "Command palette",
 }
 """Section titles by the first part of an action ID, in listing order."""

@@ -3,7 +3,8 @@
 #
 #     gate.sh SWEEP SESSION [BASE]
 #
-# An empty SWEEP compares a SESSION that exists. FAIL_ON is a percentage, FAIL_ON_UNSURE is true or false.
+# An empty SWEEP compares a SESSION that exists. FAIL_ON is a percentage, FAIL_ON_UNSURE is true or false, and so is
+# TRUST: whether to run the code and set the variables that the sweep names.
 # Exit status: 0 if no case fails or there is no BASE, 1 if a case is significantly slower or is no longer measured,
 # 2 for invalid usage; if the sweep failed, that of "benchtui run".
 set -euo pipefail
@@ -15,7 +16,9 @@ folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
 
 if [[ -n $sweep ]]; then
-    benchtui run "$sweep" -o "$session" || {
+    trust=()
+    if [[ ${TRUST:-false} == true ]]; then trust=(--trust); fi
+    benchtui run "$sweep" -o "$session" "${trust[@]}" || {
         status=$?
         echo "benchtui run ended with exit status $status: see the log." >>"$summary"
         exit "$status"

@@ -12,7 +12,7 @@ from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.executor import Execution, Executor, ExecutorContext
 from benchtui.engine.job import Job
 from benchtui.engine.supervisor.explain.queue import Explanations
-from benchtui.engine.supervisor.resume import read_for
+from benchtui.engine.supervisor.resume import read_for, require_permission
 from benchtui.engine.text_limits import cut_long_texts
 from benchtui.sessions.compare.environment_diff import changes
 from benchtui.sessions.errors import BenchtuiError
@@ -43,6 +43,7 @@ class RecordedExplanations:
             cases = [require_explainable(self._session, index) for index in options.cases]
             self._require_here(path, cases)
             self._changed = self._changes(path)
+            require_permission(self._session, options.consent)
         except BenchtuiError:
             self._journal.close()
             raise

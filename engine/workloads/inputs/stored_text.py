@@ -108,6 +108,7 @@ def _files(path: Path) -> list[Path]:
 def _read_hub(dataset: str) -> tuple[str, list[str]]:
     repository, *options = dataset.split(":")
     config = options[0] if len(options) == 2 else None
+    datasets.config.HF_DATASETS_TRUST_REMOTE_CODE = False  # versions before 4 could run a dataset's script
     try:
         with _offline_if_unreachable():
             split = options[-1] if options else _default_split(repository)

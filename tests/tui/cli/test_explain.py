@@ -13,6 +13,7 @@ from explained import explained
 from benchtui.engine import client
 from benchtui.engine.control import ExplainMessage
 from benchtui.sessions.journal.writer import Journal
+from benchtui.sessions.permissions.needed import NO_CONSENT
 from benchtui.tui.cli import app
 
 
@@ -80,7 +81,7 @@ def test_profiled_cases_are_not_run_again(session: Path, profiling: FakeProfilin
     run(session, 1)
     assert [cases for cases, _ in profiling.asked] == [[0]]
     run(session, 1, 2, "--again", "--anyway")
-    assert profiling.asked[-1] == ([0, 1], {"anyway": True, "trace": None})
+    assert profiling.asked[-1] == ([0, 1], {"anyway": True, "trace": None, "consent": NO_CONSENT})
 
 
 def test_json_has_both_cases(session: Path, profiling: FakeProfiling) -> None:

@@ -94,7 +94,7 @@ def library(home: Path, make_story: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(client, "running", lambda: [engine])
     monkeypatch.setattr(client, "find", lambda path: None)
     monkeypatch.setattr(client, "check_machine", lambda: [Finding("torch", "missing", "not installed")])
-    monkeypatch.setattr(run_module, "start_engine", lambda sweep, path: engine)
+    monkeypatch.setattr(run_module, "start_engine", lambda *_, **options: engine)
     monkeypatch.setattr("signal.signal", lambda *_: None)
 
 
@@ -179,7 +179,7 @@ def test_unknown_schema_names_the_known_ones() -> None:
 def test_exit_statuses(
     status: int, words: tuple[str, ...], ended: str, library: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_module, "start_engine", lambda sweep, path: EndedEngine(paths.resolve(ended)))
+    monkeypatch.setattr(run_module, "start_engine", lambda *_, **options: EndedEngine(paths.resolve(ended)))
     monkeypatch.setattr("sys.argv", ["benchtui", *words])
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
     with pytest.raises(SystemExit) as left:

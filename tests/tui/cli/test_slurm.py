@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.permissions.needed import PermissionNeededError
 from benchtui.tui.cli import app
 
 ACCEPTING_SBATCH = """#!/bin/bash
@@ -123,3 +124,13 @@ def test_submit_without_sbatch_fails(folder: Path, monkeypatch: pytest.MonkeyPat
     assert str(done.exception) == (
         "--submit: sbatch not found; print the script instead, and submit it on a machine with Slurm"
     )
+
+
+def test_script_of_allowed_code_contains_trust(folder: Path, home: Path) -> None:
+    """The node that runs it may have another data folder."""
+    (folder / "own.toml").write_text('task = "own.py:make"\n[axes]\nbatch_size = [1, 2]\n')
+    assert isinstance(run("own.toml").exception, PermissionNeededError)
+    script = run("own.toml", "--trust").stdout
+    assert f"run {folder}/own.toml --trust --output" in script and "--anyway --trust &" in script
+    assert run("own.toml").stdout == script.replace("slurm own.toml --trust", "slurm own.toml")
+    assert "--trust" not in run("quick").stdout

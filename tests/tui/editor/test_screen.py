@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from benchtui.engine.telemetry.gpu.cuda_presence import CudaPresence
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library.paths import SessionFile
+from benchtui.sessions.permissions.needed import Consent
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Exclusion, Sweep
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS
@@ -328,7 +329,7 @@ async def test_s_starts_the_sweep_and_opens_the_monitor(
 ) -> None:
     started: list[Sweep] = []
 
-    def start(sweep: Sweep) -> Any:
+    def start(sweep: Sweep, consent: Consent) -> Any:
         started.append(sweep)
         story.begin()
         return engine
@@ -371,7 +372,7 @@ async def test_starting_a_second_sweep_asks_first(
     story.begin()
     started: list[Sweep] = []
 
-    def start(sweep: Sweep) -> Any:
+    def start(sweep: Sweep, consent: Consent) -> Any:
         started.append(sweep)
         return engine
 

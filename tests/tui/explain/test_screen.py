@@ -10,7 +10,15 @@ from msgspec.structs import replace
 from benchtui.engine import client
 from benchtui.engine.control import ExplainMessage
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.permissions.needed import (
+    NO_CONSENT,
+    Consent,
+    Permission,
+    PermissionNeededError,
+    keys,
+)
 from benchtui.tui.explain.screen import WhyScreen
+from benchtui.tui.pages.permission import PermissionScreen
 
 
 class FakeProfiling:
@@ -19,14 +27,19 @@ class FakeProfiling:
     def __init__(self) -> None:
         self.asked: list[int] = []
         self.error = ""
+        self.needed: tuple[Permission, ...] = ()
+        self.consent: Consent = NO_CONSENT
 
     def __call__(self, path: Any, cases: list[int], **options: Any) -> "FakeProfiling":
         self.asked += cases
+        self.consent = options["consent"]
         return self
 
     def messages(self) -> Iterator[ExplainMessage]:
         if self.error:
             raise BenchtuiError(self.error)
+        if self.needed and not keys(self.needed) <= self.consent:
+            raise PermissionNeededError(self.needed)
         yield ExplainMessage(case=self.asked[-1])
         yield ExplainMessage(case=self.asked[-1], explained=explained(self.asked[-1]))
 
@@ -131,3 +144,34 @@ async def test_running_sweep_explains_later(story: Any, engine: Any, opened: Any
         await seen.press("g")
         text = await why(seen)
         assert asked == [0] and "waits until all cases of the sweep are measured" in text
+
+
+async def test_why_asks_and_profiles_only_after_yes(story: Any, opened: Any, profiling: FakeProfiling) -> None:
+    write(story)
+    profiling.needed = (Permission(kind="code", name="/elsewhere/evil.py", value="make"),)
+
+    async def asked(seen: Any) -> str:
+        for _ in range(500):
+            await seen.pilot.pause(0.02)
+            if isinstance(seen.app.screen, PermissionScreen):
+                await seen.pilot.pause()
+                return str(seen.text)
+        raise AssertionError(seen.text)
+
+    async with opened(story.path) as seen:
+        await seen.press("g", "W")
+        assert "run function make of /elsewhere/evil.py" in await asked(seen)
+        await seen.press("escape")
+        assert profiling.asked == [0] and profiling.consent == NO_CONSENT
+        seen.app.screen.draw()
+        await seen.pilot.pause()
+        assert "not allowed on this machine yet: run function make of /elsewhere/evil.py" in seen.text
+        await seen.press("r")
+        await asked(seen)
+        await seen.press("y")
+        for _ in range(500):
+            await seen.pilot.pause(0.02)
+            if "matrix products" in seen.text:
+                break
+        assert "matrix products" in seen.text
+        assert profiling.asked == [0, 0, 0] and profiling.consent == keys(profiling.needed)

@@ -10,6 +10,7 @@ from textual.events import MouseScrollDown
 
 from benchtui.sessions.errors import NothingToResumeError
 from benchtui.sessions.library import operations, paths
+from benchtui.sessions.permissions.needed import Consent, Permission, PermissionNeededError, keys
 from benchtui.tui.library.screen import Library
 from benchtui.tui.pages.page import Page
 from benchtui.tui.shell.context import AppContext
@@ -344,7 +345,7 @@ async def test_r_resumes_the_remaining_cases(
     make_story(path).begin(name="omega", batch_sizes=(1, 2)).case(0).start(1).close()
     resumed: list[Path] = []
 
-    def resume(path: Path) -> Any:
+    def resume(path: Path, consent: Consent) -> Any:
         resumed.append(path)
         return engine
 
@@ -367,7 +368,7 @@ async def test_resume_asks_first_while_another_sweep_is_running(
     engine.path = paths.folder() / "beta.json"
     resumed: list[Path] = []
 
-    def resume(path: Path) -> Any:
+    def resume(path: Path, consent: Consent) -> Any:
         resumed.append(path)
         return engine
 
@@ -390,8 +391,36 @@ async def test_resume_asks_first_while_another_sweep_is_running(
         assert resumed == [path]
 
 
+async def test_resuming_asks_and_starts_only_after_yes(
+    three_sessions: AppContext, opened: Any, engine: Any, make_story: Any
+) -> None:
+    path = paths.folder() / "omega.json"
+    make_story(path).begin(name="omega", batch_sizes=(1, 2)).case(0).start(1).close()
+    needed = (Permission(kind="variable", name="LD_PRELOAD", value="/elsewhere/none.so"),)
+    given: list[Consent] = []
+
+    def resume(path: Path, consent: Consent) -> Any:
+        given.append(consent)
+        if not consent:
+            raise PermissionNeededError(needed)
+        return engine
+
+    async with opened(app_context=replace(three_sessions, resume=resume)) as seen:
+        listed = await LibraryPilot(seen).begin()
+        await listed.press("r")
+        await listed.until(lambda: "set LD_PRELOAD=/elsewhere/none.so" in listed.text)
+        await listed.press("escape")
+        await listed.until(lambda: "not resumed" in listed.word)
+        assert given == [frozenset()] and not listed.messages
+        await listed.press("r")
+        await listed.until(lambda: "set LD_PRELOAD=/elsewhere/none.so" in listed.text)
+        await listed.press("y")
+        await listed.until(lambda: bool(listed.messages))
+        assert given[1:] == [frozenset(), keys(needed)] and listed.messages[0].engine is engine
+
+
 async def test_failed_resume_shows_the_reason(three_sessions: AppContext, opened: Any) -> None:
-    def resume(path: Path) -> Any:
+    def resume(path: Path, consent: Consent) -> Any:
         raise NothingToResumeError(f"{path}: no cases left to run")
 
     async with opened(app_context=replace(three_sessions, resume=resume)) as seen:

@@ -14,7 +14,9 @@ from benchtui.sessions.explain.difference import CaseDifference, difference
 from benchtui.sessions.explain.selection import require_explainable, selected
 from benchtui.sessions.files.output_file import check_output
 from benchtui.sessions.library.paths import resolve
+from benchtui.sessions.permissions.needed import Consent
 from benchtui.sessions.state.session import Session
+from benchtui.tui.cli.consent.permissions import trust_option, with_consent
 from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED
 from benchtui.tui.cli.explain.text import case_lines, difference_lines
 from benchtui.tui.cli.options import complete_session, json_option, printable
@@ -33,8 +35,15 @@ from benchtui.tui.cli.text.output import print_json
 )
 @click.option("--again", is_flag=True, help="Profile cases again that have a profile.")
 @click.option("--anyway", is_flag=True, help="Profile even if the machine or the software has changed.")
+@trust_option
 def explain(
-    session: str, cases: tuple[str, ...], as_json: bool, trace: Path | None, again: bool, anyway: bool
+    session: str,
+    cases: tuple[str, ...],
+    as_json: bool,
+    trace: Path | None,
+    again: bool,
+    anyway: bool,
+    trust: bool,
 ) -> None:
     """Profile measured cases again, and say where the time of their steps goes.
 
@@ -58,7 +67,12 @@ def explain(
         click.echo("the sweep is running; the cases are profiled once all are measured", err=True)
         sys.exit(FAILED)
     if new:
-        _profile(loaded, client.explain(path, new, anyway=anyway, trace=trace), len(new))
+
+        def profile(consent: Consent) -> None:
+            process = client.explain(path, new, anyway=anyway, trace=trace, consent=consent)
+            _profile(loaded, process, len(new))
+
+        with_consent(profile, trust)
         loaded = Session.load(path, keep_steps=False)
     _print(loaded, wanted, as_json=as_json)
 

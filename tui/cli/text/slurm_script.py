@@ -64,6 +64,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     resources: Resources
     session: Path | None = None
     """Session file; None derives its name from the sweep and the job."""
+    trust: bool = False
+    """Whether the user has allowed the code and the variables of the sweep."""
 
     @property
     def title(self) -> str:
@@ -89,6 +91,7 @@ def script(batch: Batch) -> str:
         nodes=batch.resources.nodes,
         ray_start_timeout_s=RAY_START_TIMEOUT_S,
         run=shlex.join(("run", *batch.sweep, *ray)),
+        trust=" --trust" if batch.trust else "",
     )
 
 
