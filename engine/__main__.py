@@ -23,7 +23,9 @@ from benchtui.engine.supervisor.supervisor import Supervisor
 from benchtui.engine.versions import require_packages
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.sanitize import visible
-from benchtui.sessions.sweep import Run, Sweep
+from benchtui.sessions.secrets import masked
+from benchtui.sessions.sweep import Run
+from benchtui.sessions.sweep.secrets import SecretSweep
 
 
 def main() -> int:
@@ -47,7 +49,7 @@ def main() -> int:
         supervisor = _supervisor(arguments.id, arguments.path, arguments.resume)
     except (BenchtuiError, msgspec.MsgspecError) as error:
         nothing_left = isinstance(error, NothingToResumeError)
-        _send_answer(Answer(ok=False, error=visible(str(error)), nothing_left=nothing_left))
+        _send_answer(Answer(ok=False, error=visible(masked(str(error))), nothing_left=nothing_left))
         return 2
     _send_answer(
         Answer(
@@ -61,7 +63,7 @@ def main() -> int:
     try:
         supervisor.run()
     except BenchtuiError as error:
-        log_final_error(arguments.id, str(error))
+        log_final_error(arguments.id, masked(str(error)))
         return 1
     if not supervisor.log_needed:
         log_path(arguments.id).unlink(missing_ok=True)
@@ -89,7 +91,7 @@ def _explain(path: Path) -> int:
             raise
         explanations.run()
     except (BenchtuiError, OSError) as error:
-        _print_line(ExplainMessage(error=visible(str(error))))
+        _print_line(ExplainMessage(error=visible(masked(str(error)))))
         return 2
     return 0
 
@@ -104,8 +106,8 @@ def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
     """Read the request from stdin, and return a supervisor for a new or resumed session."""
     request = sys.stdin.buffer.read()
     if not resume:
-        sweep = msgspec.json.decode(request, type=Sweep)
-        return Supervisor(session_id, sweep, path, _executor(sweep.run))
+        requested = msgspec.json.decode(request, type=SecretSweep)
+        return Supervisor(session_id, requested, path, _executor(requested.run))
     # slow import that a new session doesn't need
     from benchtui.engine.supervisor.resume import ResumableSession
 

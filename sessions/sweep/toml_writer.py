@@ -8,6 +8,7 @@ import tomlkit
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import quoted
+from benchtui.sessions.secrets import MASK
 from benchtui.sessions.sweep import named_values, ranges, toml_reader
 from benchtui.sessions.sweep.model import Sweep
 from benchtui.sessions.sweep.options import BY_NAME, Axes, Exclusion, Record
@@ -32,6 +33,10 @@ WORDS = (
 """Entries that are always text, whatever they look like."""
 PAIRS = ("measure.baseline", "env", "axes.env", "axes.parameters")
 """Entries that are a table, typed as ``name=value, name=value``."""
+_MASK_COMMENT = f"""\
+# {MASK} is a secret that the session doesn't contain. A variable is taken from the environment if it is set there;
+# otherwise replace {MASK} by the value.
+"""
 LEAST_IN_RANGE = 4
 """Minimum count of numbers to be written as a range."""
 
@@ -104,7 +109,8 @@ def toml_of(sweep: Sweep) -> str:
             said[key] = value
     if sweep.model == sweep.task:  # a user-defined step that names no model
         del said["model"]
-    return rewrite_toml("", texts_of(said), {}, sweep.exclude)
+    text = rewrite_toml("", texts_of(said), {}, sweep.exclude)
+    return f"{_MASK_COMMENT}{text}" if MASK in text else text
 
 
 def rewrite_toml(source: str, texts: Texts, before: Texts, exclude: Iterable[Exclusion] | None) -> str:
