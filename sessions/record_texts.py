@@ -28,6 +28,8 @@ def replace_texts(record: T, replace: Replace, name: str = "") -> T:
     elif isinstance(record, tuple):
         items = tuple(replace_texts(item, replace, name) for item in record)
         changed = items if any(new is not old for new, old in zip(items, record, strict=True)) else record
+    elif isinstance(record, list) and any(isinstance(item, str) for item in record):
+        changed = [replace_texts(item, replace, name) for item in record]
     return changed  # type: ignore[return-value]
 
 

@@ -3,7 +3,7 @@
 import gzip
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import isnan
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Unpack, cast
@@ -110,6 +110,11 @@ _OPTIONS = (
     ),
     baseline_option,
     same_within_option,
+    click.option(
+        "--anonymous",
+        is_flag=True,
+        help="Replace hosts, users, paths, addresses, UUIDs and serial numbers, as `benchtui anonymize` does.",
+    ),
     click.option(
         "--schema",
         type=click.Choice(SCHEMAS),
@@ -275,6 +280,7 @@ def export(
     price: float | None,
     full: bool,
     max_steps: int | None,
+    anonymous: bool,
     as_json: bool,
     **judging: Unpack[JudgingOptions],
 ) -> None:
@@ -293,10 +299,17 @@ def export(
     paths = baseline_first(sessions, baseline)
     if output:
         check_output(output, paths)
-    if several:
-        _export_comparison(paths, wanted)
-    else:
-        export_one(paths[0], wanted)
+    with _copies(paths) if anonymous else nullcontext(paths) as sources:
+        if several:
+            _export_comparison(sources, wanted)
+        else:
+            export_one(sources[0], wanted)
+
+
+def _copies(paths: list[Path]) -> AbstractContextManager[list[Path]]:
+    from benchtui.sessions.anonymize import anonymous_copies  # only this option needs it
+
+    return anonymous_copies(paths)
 
 
 def _export_comparison(paths: list[Path], wanted: ExportOptions) -> None:
