@@ -3,8 +3,11 @@
 import argparse
 import os
 import sys
+import threading
+import traceback
 from contextlib import suppress
 from pathlib import Path
+from types import TracebackType
 
 import msgspec
 
@@ -23,7 +26,7 @@ from benchtui.engine.supervisor.supervisor import Supervisor
 from benchtui.engine.versions import require_packages
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.sanitize import visible
-from benchtui.sessions.secrets import masked
+from benchtui.sessions.secrets import KnownSecrets, masked
 from benchtui.sessions.sweep import Run
 from benchtui.sessions.sweep.secrets import SecretSweep
 
@@ -35,6 +38,10 @@ def main() -> int:
     as a node agent and execute the cases that a remote engine sends on stdin.
     """
     adopt_orphans()
+    sys.excepthook = _log_exception
+    threading.excepthook = lambda raised: _log_exception(
+        raised.exc_type, raised.exc_value or raised.exc_type(), raised.exc_traceback
+    )
     if sys.argv[1:] == ["--station"]:
         return _serve_node()
     parser = argparse.ArgumentParser(prog="python -m benchtui.engine", description=__doc__)
@@ -68,6 +75,12 @@ def main() -> int:
     if not supervisor.log_needed:
         log_path(arguments.id).unlink(missing_ok=True)
     return 0
+
+
+def _log_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Log an unexpected exception without the secrets that its text may quote."""
+    text = "".join(traceback.format_exception(kind, error, trace))
+    sys.stderr.write(KnownSecrets(os.environ).masked(text))
 
 
 def _serve_node() -> int:

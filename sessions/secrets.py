@@ -56,14 +56,14 @@ _SWITCHES = frozenset(("", "0", "1", "auto", "false", "no", "none", "null", "off
 
 _IS_MASK = re.compile(r"\*\*\*\d*")
 _USER_INFO = re.compile(r"://([^\s/'\"<>]*)@")
-_VALUE = r"(?!\*\*\*)(?:\\*\"[^\"]*\"?|\\*'[^']*'?|[^\s'\"&]+)"
+_VALUE = r"(?!\*\*\*)(?:\\{0,4}\"[^\"]*\"?|\\{0,4}'[^']*'?|[^\s'\"&]+)"
 _NAME = r"[A-Za-z_][\w.-]{0,99}"
 _SHAPES = re.compile(
     r"""
       (?P<pem>-----BEGIN\ [^-\n]{0,60}-----.*?(?:-----END\ [^-\n]{0,60}-----|\Z))
     | (?<=://)(?P<url>(?!\*\*\*\d*@)[^\s/'"<>]{1,2000}@)
     | (?P<bearer>\b[Bb]earer\s+)(?!\*\*\*)(?:(?=[A-Za-z.~+/=_-]{0,200}\d)[\w.~+/=-]{8,}|[\w.~+/=-]{20,})
-    | (?P<header>\b(?:[Pp]roxy-)?[Aa]uthorization\\*['"]?\s*[:=]\s*\\*['"]?)
+    | (?P<header>\b(?:[Pp]roxy-)?[Aa]uthorization\\{0,4}['"]?\s{0,9}[:=]\s{0,9}\\{0,4}['"]?)
       (?:[A-Za-z]+\s+)?(?!\*\*\*)[^\s'"\\,]+
     | (?P<hook>hooks\.slack\.com/[a-z]+/)[\w/]+
     | (?P<query>[?&](?i:sig|signature|x-amz-signature|code)=)(?!\*\*\*)[^\s&'"]+
@@ -105,9 +105,9 @@ _PAIR = re.compile(
     rf"""
       (?<![\w.-])(?:
           (?P<quote>['"])(?P<word>{_NAME})=(?!\*\*\*)(?:(?!(?P=quote)).)+  # as a shell quotes it
-        | (?P<lead>(?P<flag>--?(?P<option>{_NAME})[ =]\s*)
-                 | \\*['"](?P<key>{_NAME})\\*['"]\s*(?::|=>?|,)\s*
-                 | (?P<name>{_NAME})(?P<sign>\s*=>?\s*|\s*:\s+)
+        | (?P<lead>(?P<flag>--?(?P<option>{_NAME})[ =]\s{{0,9}})
+                 | \\{{0,4}}['"](?P<key>{_NAME})\\{{0,4}}['"]\s{{0,9}}(?::|=>?|,)\s{{0,9}}
+                 | (?P<name>{_NAME})(?P<sign>\s{{0,9}}=>?\s{{0,9}}|\s{{0,9}}:\s+)
           ){_VALUE}
       )
     """,

@@ -110,7 +110,7 @@ def _row_lines(form: Form, place: int, width: int, symbols: Symbols) -> list[Lin
 def _fold(row: FormRow, role: str, symbols: Symbols) -> list[Span]:
     """Render the title of a foldable group; while folded, with the entries that differ from the defaults."""
     sign = symbols.down if row.open else symbols.chosen
-    return [(f"{row.entry.folds} {sign} ", role), ("" if row.open else row.text, "muted")]
+    return [(f"{row.entry.folds} {sign} ", role), ("" if row.open else row.shown, "muted")]
 
 
 def _help_lines(row: FormRow, error: str, here: bool, width: int) -> list[Line]:
@@ -125,10 +125,10 @@ def _help_lines(row: FormRow, error: str, here: bool, width: int) -> list[Line]:
 
 def _value(row: FormRow, error: str) -> Span:
     if error:
-        return row.text, "bad"
+        return row.shown, "bad"
     if row.unused:
-        return f"{row.text}  ({row.unused})", "muted"
-    return (row.text, "bright" if row.changed else "muted") if row.text else (row.entry.unset, "muted")
+        return f"{row.shown}  ({row.unused})", "muted"
+    return (row.shown, "bright" if row.changed else "muted") if row.text else (row.entry.unset, "muted")
 
 
 def _choices(form: Form, room: int, symbols: Symbols) -> list[Line]:
