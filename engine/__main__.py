@@ -28,7 +28,7 @@ from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.secrets import KnownSecrets, masked
 from benchtui.sessions.sweep import Run
-from benchtui.sessions.sweep.secrets import SecretSweep
+from benchtui.sessions.sweep_secrets import SecretSweep
 
 
 def main() -> int:

@@ -14,12 +14,13 @@ from benchtui.sessions.events import (
     Message,
     NodeJoined,
     NodeLost,
+    Peaks,
     RoundFinished,
     Runtime,
     SessionFinished,
 )
 from benchtui.sessions.record_texts import replace_texts
-from benchtui.sessions.sweep.secrets import Secrets
+from benchtui.sessions.sweep_secrets import Secrets
 
 MAX_TEXT_BYTES = 4096
 """Maximum size of a text in the session file in UTF-8 bytes, without the note about truncation."""
@@ -35,6 +36,7 @@ _WITH_FOREIGN_TEXT = (
     | Message
     | NodeJoined
     | NodeLost
+    | Peaks
     | SessionFinished
 )
 """Events with text from models, libraries and user code."""

@@ -23,7 +23,7 @@ from benchtui.sessions.record_texts import replace_texts
 from benchtui.sessions.secrets import masked_variable
 from benchtui.sessions.sweep import Config, Sweep, custom_task, named_values
 from benchtui.sessions.sweep.options import BY_NAME
-from benchtui.sessions.sweep.secrets import Secrets
+from benchtui.sessions.sweep_secrets import Secrets
 
 _LEAST_WORD_CHARS = 3
 _COMMON = frozenset(

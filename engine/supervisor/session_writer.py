@@ -9,7 +9,7 @@ from benchtui.engine.text_limits import cut_long_texts, mask_secrets
 from benchtui.sessions.events import AnyEvent, Level, Message
 from benchtui.sessions.journal.backup import FileDamage
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.sweep.secrets import Secrets
+from benchtui.sessions.sweep_secrets import Secrets
 
 
 class RecordError(OSError):

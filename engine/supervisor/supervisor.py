@@ -45,10 +45,11 @@ from benchtui.sessions.library import paths
 from benchtui.sessions.library.summaries import earlier_process_spread
 from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.sanitize import visible
+from benchtui.sessions.secrets import masked
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep, custom_task, expand_gpus, expand_node_kinds
-from benchtui.sessions.sweep.secrets import Secrets
+from benchtui.sessions.sweep_secrets import Secrets
 from benchtui.sessions.text.formatting import listed
 from benchtui.sessions.timestamps import utc_now
 
@@ -298,7 +299,7 @@ class Supervisor:
             else:
                 made = execute(self._with_known_secrets(command), self._scheduler)
         except BenchtuiError as error:
-            return Answer(ok=False, error=visible(str(error)))
+            return Answer(ok=False, error=visible(masked(str(error))))
         return Answer(ok=True, id=self._id, path=os.fsencode(self._log.path), pid=os.getpid(), cases=made)
 
     def _with_known_secrets(self, command: Command) -> Command:

@@ -36,7 +36,7 @@ from benchtui.sessions.sweep import (
     included_configs,
 )
 from benchtui.sessions.sweep.options import AXES, NUMERIC
-from benchtui.sessions.sweep.secrets import Secrets
+from benchtui.sessions.sweep_secrets import Secrets
 from benchtui.sessions.timestamps import utc_now
 
 CONTRADICTION = "throughput doesn't agree with batch size over latency"

@@ -36,9 +36,9 @@ from benchtui.sessions.sweep.model import (
 )
 from benchtui.sessions.sweep.plan import included_configs
 from benchtui.sessions.sweep.quantities import parse_quantity
-from benchtui.sessions.sweep.secrets import with_masks
 from benchtui.sessions.sweep.tasks import TASKS, task_named
 from benchtui.sessions.sweep.yaml_reader import SUFFIXES, toml_of_yaml
+from benchtui.sessions.sweep_secrets import with_masks
 
 Table = dict[str, Any]
 Parser = Callable[[Any, str], Any]

@@ -10,7 +10,7 @@ from benchtui.engine.text_limits import MAX_TEXT_BYTES, cut_long_texts, mask_sec
 from benchtui.sessions.events import CaseFinished, CasePrepared, Message, Steps
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Model, StepCost
-from benchtui.sessions.sweep.secrets import Secrets
+from benchtui.sessions.sweep_secrets import Secrets
 
 LONG = "ä" * MAX_TEXT_BYTES
 

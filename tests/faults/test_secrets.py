@@ -29,7 +29,7 @@ AMBIENT = {
     "WANDB_API_KEY": "planted-12-wandb",
     "TORCH_TOKEN": "planted-13-prefix",
     "PGPASSWORD": "planted-14-postgres",
-    "TORCH_LOGS": "https://me:planted-15-logs@localhost",
+    "CUDNN_LOGDEST_DBG": "https://me:planted-15-logs@localhost",
 }
 RAISED = {
     "hf": "hf_Planted16AbCdEfGhIjKlMnOpQrStUv",
@@ -58,7 +58,7 @@ import os, sys, time
 
 class Step:
     samples = 1
-    def __call__(self):
+    def step(self):
         time.sleep(0.001)
 
 def make(case):
@@ -190,7 +190,7 @@ def _require_explained_refusal(home: Path, command: str) -> None:
 def test_masked_variable_of_the_environment_resumes(home: Path, command: str) -> None:
     """A session whose only secret is a variable resumes with the value of the environment."""
     (home / "one.py").write_text(
-        "import os\nclass Step:\n    samples = 1\n    def __call__(self): pass\n"
+        "import os\nclass Step:\n    samples = 1\n    def step(self): pass\n"
         "def make(case):\n    assert os.environ['HF_TOKEN'] == 'planted-value', 'no'\n"
         "    if not os.path.exists('good'): raise RuntimeError('not yet')\n    return Step()\n"
     )

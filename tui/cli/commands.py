@@ -2,7 +2,7 @@
 
 COMMANDS = {
     "anonymize": (
-        "anonymize",
+        "export",
         "anonymize",
         "Write a copy of a session without what tells where it was measured.",
     ),

@@ -21,7 +21,7 @@ from benchtui.sessions.events import Explained, NodeLost, Telemetry
 from benchtui.sessions.explain.selection import require_explainable
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.sweep.secrets import Secrets
+from benchtui.sessions.sweep_secrets import Secrets
 
 Emit = Callable[[ExplainMessage], None]
 

@@ -5,9 +5,9 @@ import pytest
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import cases
-from benchtui.sessions.sweep.secrets import Secrets, SecretSweep
 from benchtui.sessions.sweep.toml_reader import parse_sweep
 from benchtui.sessions.sweep.toml_writer import masked_text, toml_of
+from benchtui.sessions.sweep_secrets import Secrets, SecretSweep
 
 TOML = """
 model = "m"
@@ -116,6 +116,18 @@ def test_several_masked_values_and_parameters_are_refused(sweep: SecretSweep) ->
         Secrets(recorded, there).restore(recorded, [alone], "explain")
     with pytest.raises(BenchtuiError, match=r"^password is masked in the session, and its value is unknown$"):
         Secrets(recorded, there).require([alone])
+
+
+def test_new_value_of_a_resumed_session_gets_a_new_mask(sweep: SecretSweep) -> None:
+    recorded = Secrets(sweep).recorded(sweep)
+    resumed = Secrets(recorded, {"HF_TOKEN": "now-here"})
+    resumed.restore(msgspec.structs.replace(recorded, dataset="sample"), [], "resume")
+    typed = msgspec.structs.replace(
+        cases(recorded)[0].config, env="API_KEY=third", parameters="password=pw-three"
+    )
+    added = resumed.masked_record(typed)
+    assert (added.env, added.parameters) == ("API_KEY=***3", "password=***3")
+    assert resumed.revealed(added) == typed
 
 
 def test_toml_of_a_masked_sweep_says_what_the_mask_means(sweep: SecretSweep) -> None:

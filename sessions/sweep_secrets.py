@@ -51,6 +51,8 @@ class Secrets:
         """Start with the values that a sweep carries. ``environment`` has the secrets that texts may quote."""
         self.values: dict[str, str] = dict(sweep.secrets) if isinstance(sweep, SecretSweep) else {}
         self._masks = {(_name_of(pair), value): _mask_of(pair) for pair, value in self.values.items()}
+        self._recorded: set[str] = set()
+        """Masked pairs of the record that is continued. New values get other masks."""
         self._environment = environment or {}
         self._known: KnownSecrets | None = None
 
@@ -81,13 +83,12 @@ class Secrets:
             BenchtuiError: if one isn't set there, or couldn't be told from others. The message names it.
         """
         unknown = [pair for pair in dict.fromkeys(_needed(sweep, configs)) if pair.text not in self.values]
-        recorded = {text for line in sweep.axes.env for text in _pairs_in(line)} if unknown else set()
+        lines = (*sweep.axes.env, *sweep.axes.parameters)
+        self._recorded = {text for line in lines for text in _pairs_in(line)}
         for pair in unknown:
             name = _name_of(pair.text)
-            several = (
-                _NUMBERED.search(pair.text) is not None
-                or f"{name}={_numbered(_mask_of(pair.text), 2)}" in recorded
-            )
+            second = f"{name}={_numbered(_mask_of(pair.text), 2)}"
+            several = second in self._recorded or _NUMBERED.search(pair.text) is not None
             self.values[pair.text] = value = self._from_environment(pair, several, purpose)
             self._masks[name, value] = _mask_of(pair.text)
         self._known = None
@@ -138,9 +139,9 @@ class Secrets:
 
     def _free_mask(self, name: str, mask: str) -> str:
         number = 1
-        while f"{name}={(numbered := _numbered(mask, number))}" in self.values:
+        while (pair := f"{name}={_numbered(mask, number)}") in self.values or pair in self._recorded:
             number += 1
-        return numbered
+        return _numbered(mask, number)
 
     def _reveal(self, name: str, text: str) -> str:
         if MASK not in text:
