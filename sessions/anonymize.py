@@ -68,6 +68,7 @@ _FIXED = frozenset(
     )
 )
 """Fields that have one of a few values, or that say nothing about a machine."""
+_PATH_STARTS = ("/", "~", "./", "../")
 _DATA_FILES = (".arrow", ".csv", ".gz", ".json", ".jsonl", ".parquet", ".tsv", ".txt", ".zst")
 _PUBLIC_HOST = re.compile(
     r"(?:[\w-]+\.)*(?:huggingface\.co|hf\.co|github\.com|pytorch\.org|python\.org|nvidia\.com|ui\.perfetto\.dev)"
@@ -184,7 +185,8 @@ class Anonymizer:
             return self._line(self._secrets.cleaned(name, text))
         if name == "address" and text != "auto":
             return self._stand_in("address", text)
-        return self._value(masked_variable(name, text))
+        safe = masked_variable(name, text)
+        return self._value(safe) if name.isupper() else self.text(safe)  # a variable, or a field
 
     def _line(self, line: str) -> str:
         """Replace in the values of a line of ``name=value`` pairs, some of which may be paths with spaces."""
@@ -195,7 +197,8 @@ class Anonymizer:
         return named_values.text_of({name: self._value(value) for name, value in values.items()})
 
     def _value(self, text: str) -> str:
-        whole = _is_path(text) and ": " not in text and text not in self._paths and not custom_task(text)
+        """Replace in a value, which as a whole may be a path with spaces."""
+        whole = text.startswith(_PATH_STARTS) and text not in self._paths
         return self._path(text) if whole else self.text(text)
 
     def text(self, text: str) -> str:
@@ -302,7 +305,7 @@ def _short(host: str) -> str:
 
 def _is_path(text: str) -> bool:
     """Return whether a value is a path rather than a name: a hub id has at most one slash."""
-    return text.startswith(("/", "~", "./", "../")) or text.count("/") > 1 or "\\" in text
+    return text.startswith(_PATH_STARTS) or text.count("/") > 1 or "\\" in text
 
 
 def _paths_of(sweep: Sweep) -> Iterator[str]:

@@ -10,6 +10,7 @@ from benchtui.engine.control import runtime_folder
 from benchtui.sessions.library import paths
 from benchtui.sessions.state.session import Session
 from benchtui.tui.app import BenchtuiApp
+from benchtui.tui.editor.screen import Editor
 from benchtui.tui.shell.context import AppContext, library_name
 
 RUN_OPTIONS: tuple[str, ...] = ()
@@ -113,8 +114,8 @@ def ran(folder: Path, command: str, *words: str) -> bytes:
     return done.stdout + done.stderr
 
 
-async def screens(home: Path, source: Path) -> str:
-    """The text of every page of the app that opens a file."""
+async def screens(home: Path, source: Path, *pressed: str) -> str:
+    """The text of the app that opens a file, after each of these keys."""
     here = AppContext(
         start=lambda _sweep: pytest.fail("nothing is to be started"),
         running=list,
@@ -123,11 +124,15 @@ async def screens(home: Path, source: Path) -> str:
         name_of=library_name,
         folder=home,
     )
-    app, text = BenchtuiApp(here, source), ""
+    edited = source.suffix == ".toml"
+    app, text = BenchtuiApp(here, None if edited else source), ""
     async with app.run_test(size=(160, 50)) as pilot:
-        for keys in ("", "2", "enter", "escape", "3", "4", "enter", "escape", "1", "down", "down", "l"):
-            if keys:
-                await pilot.press(keys)
+        await pilot.pause()
+        if edited:
+            assert isinstance(app.screen, Editor)
+            app.screen.edit(source)
+        for key in ("", *pressed):
+            await pilot.press(*filter(None, [key]))
             await pilot.pause()
             text += "\n".join(strip.text for strip in app.screen._compositor.render_strips())
     return text
@@ -163,10 +168,15 @@ async def test_no_planted_secret_is_in_any_output(
     outputs |= {str(each): each.read_bytes() for each in (home / "figures").glob("*.svg")}
     for words in (("optimal", "s.json"), ("next", "s.json"), ("replay", "s.json", "--plain")):
         outputs[words[0]] = ran(home, command, *words)
-    outputs["pages of the session"] = (await screens(home, session)).encode()
-    outputs["pages of the sweep"] = (await screens(home, sweep)).encode()
+    pages = ("2", "enter", "escape", "3", "4", "enter", "escape", "1", "down", "l")
+    outputs["pages of the session"] = (await screens(home, session, *pages)).encode()
+    form = ("down", "down", "tab", "down", "tab", *["down"] * 30)
+    outputs["pages of the sweep"] = (await screens(home, sweep, *form)).encode()
     assert {what: found for what, data in outputs.items() if (found := shown(data))} == {}
-    assert b"***" in outputs["run"] and b"***2" in outputs["pages of the session"]
+    assert (
+        b'API_KEY = ["***", "***"]' in outputs["pages of the sweep"]
+        and b"***2" in outputs["pages of the session"]
+    )
     _require_explained_refusal(home, command)
 
 

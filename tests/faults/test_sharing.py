@@ -10,8 +10,10 @@ from test_hostile import places, set_at
 
 from benchtui.sessions.anonymize import Anonymizer, anonymous_copies
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import SessionStarted
+from benchtui.sessions.events import SessionStarted, Steps
+from benchtui.sessions.export.case_export import as_csv
 from benchtui.sessions.journal import reader
+from benchtui.sessions.library.paths import demo_path
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 
@@ -154,3 +156,22 @@ def test_anonymize_writes_a_session_and_never_over_one(identifying: Path, home: 
 )
 def test_what_stays_and_what_is_replaced(text: str, expected: str) -> None:
     assert Anonymizer().text(text) == expected
+
+
+def test_long_columns_stay_the_same_numbers(tmp_path: Path) -> None:
+    events = [event for event in corpus.session() if not isinstance(event, Steps)]
+    times = [1.0 + index / 7 for index in range(5_000)]
+    steps = Steps(t=1.0, case=0, phase="measure", wall_ms=times, parts_ms={"forward": times})
+    path, output = tmp_path / "long.json", tmp_path / "shared.json"
+    path.write_bytes(corpus.written([*events[:-1], steps, events[-1]]))
+    Anonymizer().write(path, output)
+    found = next(event for event in reader.read(output).events if isinstance(event, Steps))
+    assert list(found.wall_ms) == times == list(found.parts_ms["forward"])
+
+
+@pytest.mark.parametrize("name", ["demo", "demo-cpu"])
+def test_results_of_an_anonymized_demo_are_the_same(name: str, tmp_path: Path) -> None:
+    output = tmp_path / "shared.json"
+    Anonymizer().write(demo_path(name), output)
+    before, after = (as_csv(Session.load(path)) for path in (demo_path(name), output))
+    assert before == after

@@ -110,7 +110,7 @@ def _row_lines(form: Form, place: int, width: int, symbols: Symbols) -> list[Lin
 def _fold(row: FormRow, role: str, symbols: Symbols) -> list[Span]:
     """Render the title of a foldable group; while folded, with the entries that differ from the defaults."""
     sign = symbols.down if row.open else symbols.chosen
-    return [(f"{row.entry.folds} {sign} ", role), ("" if row.open else row.shown, "muted")]
+    return [(f"{row.entry.folds} {sign} ", role), ("" if row.open else row.text, "muted")]
 
 
 def _help_lines(row: FormRow, error: str, here: bool, width: int) -> list[Line]:
