@@ -3,8 +3,11 @@
 import argparse
 import os
 import sys
+import threading
+import traceback
 from contextlib import suppress
 from pathlib import Path
+from types import TracebackType
 
 import msgspec
 
@@ -26,6 +29,7 @@ from benchtui.engine.versions import require_packages
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.permissions.approved import require
 from benchtui.sessions.permissions.needed import needed_permissions
+from benchtui.sessions.secrets import KnownSecrets
 from benchtui.sessions.sweep import Run
 
 
@@ -36,6 +40,10 @@ def main() -> int:
     as a node agent and execute the cases that a remote engine sends on stdin.
     """
     adopt_orphans()
+    sys.excepthook = _log_exception
+    threading.excepthook = lambda raised: _log_exception(
+        raised.exc_type, raised.exc_value or raised.exc_type(), raised.exc_traceback
+    )
     if sys.argv[1:] == ["--station"]:
         return _serve_node()
     parser = argparse.ArgumentParser(prog="python -m benchtui.engine", description=__doc__)
@@ -63,11 +71,17 @@ def main() -> int:
     try:
         supervisor.run()
     except BenchtuiError as error:
-        log_final_error(arguments.id, str(error))
+        log_final_error(arguments.id, masked(str(error)))
         return 1
     if not supervisor.log_needed:
         log_path(arguments.id).unlink(missing_ok=True)
     return 0
+
+
+def _log_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Log an unexpected exception without the secrets that its text may quote."""
+    text = "".join(traceback.format_exception(kind, error, trace))
+    sys.stderr.write(KnownSecrets(os.environ).masked(text))
 
 
 def _serve_node() -> int:

@@ -21,7 +21,9 @@ from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import Explained
 from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, Permission, PermissionNeededError
 from benchtui.sessions.sanitize import visible
-from benchtui.sessions.sweep import Config, Record, Sweep
+from benchtui.sessions.secrets import masked
+from benchtui.sessions.sweep import Config, Record
+from benchtui.sessions.sweep_secrets import SecretSweep
 
 MAX_COMMAND_BYTES = 64_000_000
 """Maximum size of a command in bytes: twice the size of a command that fills a whole plan with cases."""
@@ -50,7 +52,7 @@ class Command(Record, frozen=True, kw_only=True):
 class StartOptions(Record, frozen=True, kw_only=True):
     """Request to run a sweep."""
 
-    sweep: Sweep
+    sweep: SecretSweep
     consent: Consent = NO_CONSENT
     """What the user allows it to run or set."""
 
@@ -114,7 +116,7 @@ def refusal(error: Exception) -> Answer:
     """Return the answer that reports an error to the client."""
     return Answer(
         ok=False,
-        error=visible(str(error)),
+        error=visible(masked(str(error))),
         nothing_left=isinstance(error, NothingToResumeError),
         needed=error.permissions if isinstance(error, PermissionNeededError) else (),
     )

@@ -1,23 +1,26 @@
-"""Length limits for third-party text in the session file. Longer text is truncated and logged in full."""
+"""Third-party text in the session file: secrets are masked, and longer text is truncated and logged in full."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
-
-import msgspec
+from typing import TypeVar
 
 from benchtui.sessions.events import (
     Answered,
     AnyEvent,
+    CaseAdded,
     CaseFinished,
     CasePrepared,
     CaseRepeated,
     Explained,
     Message,
+    NodeJoined,
     NodeLost,
+    Peaks,
     RoundFinished,
     Runtime,
     SessionFinished,
 )
+from benchtui.sessions.record_texts import replace_texts
+from benchtui.sessions.sweep_secrets import Secrets
 
 MAX_TEXT_BYTES = 4096
 """Maximum size of a text in the session file in UTF-8 bytes, without the note about truncation."""
@@ -29,45 +32,28 @@ _WITH_FOREIGN_TEXT = (
     | Answered
     | Explained
     | CaseFinished
+    | CaseAdded
     | Message
+    | NodeJoined
     | NodeLost
+    | Peaks
     | SessionFinished
 )
 """Events with text from models, libraries and user code."""
 
-T = TypeVar("T")
-Cut = Callable[[str], str]
-"""Returns the replacement for a text that is too long."""
+E = TypeVar("E", bound=AnyEvent)
 
 
-def cut_long_texts(event: AnyEvent, log: Callable[[str], str]) -> AnyEvent:
+def mask_secrets(event: E, secrets: Secrets) -> E:
+    """Mask secrets in an event. Call it before texts are truncated, since half a secret isn't recognized."""
+    return replace_texts(event, secrets.cleaned) if isinstance(event, _WITH_FOREIGN_TEXT) else event
+
+
+def cut_long_texts(event: E, log: Callable[[str], str]) -> E:
     """Truncate long texts in an event. ``log`` receives the full text and returns a note with its location."""
     if not isinstance(event, _WITH_FOREIGN_TEXT):
         return event
-    return _bounded(event, lambda text: _cut(text, log(text)))
-
-
-def _bounded(value: T, cut: Cut) -> T:
-    """Return the same value, or a copy with its long texts truncated."""
-    found: object = value
-    if isinstance(value, str):
-        found = cut(value) if _is_long(value) else _writable(value)
-    elif isinstance(value, msgspec.Struct):
-        changed = _changed({name: getattr(value, name) for name in value.__struct_fields__}, cut)
-        found = msgspec.structs.replace(value, **changed) if changed else value
-    elif isinstance(value, dict):
-        changed = _changed(value, cut)
-        found = value | changed if changed else value
-    elif isinstance(value, tuple):
-        changed = _changed(dict(enumerate(value)), cut)
-        found = tuple(changed.get(place, each) for place, each in enumerate(value)) if changed else value
-    return found  # type: ignore[return-value]
-
-
-def _changed(values: dict[Any, Any], cut: Cut) -> dict[Any, Any]:
-    """Return the copies of those values that contain long texts."""
-    bounded = {key: _bounded(each, cut) for key, each in values.items()}
-    return {key: each for key, each in bounded.items() if each is not values[key]}
+    return replace_texts(event, lambda _, text: _cut(text, log(text)) if _is_long(text) else _writable(text))
 
 
 def _writable(text: str) -> str:

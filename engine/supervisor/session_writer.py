@@ -5,10 +5,11 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
-from benchtui.engine.text_limits import cut_long_texts
+from benchtui.engine.text_limits import cut_long_texts, mask_secrets
 from benchtui.sessions.events import AnyEvent, Level, Message
 from benchtui.sessions.journal.backup import FileDamage
 from benchtui.sessions.journal.writer import Journal
+from benchtui.sessions.sweep_secrets import Secrets
 
 
 class RecordError(OSError):
@@ -18,14 +19,22 @@ class RecordError(OSError):
 class SessionLog:
     """Writes events to the session file; thread-safe."""
 
-    def __init__(self, journal: Journal, at_s: float = 0.0, engine_log: Path | None = None) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        at_s: float = 0.0,
+        engine_log: Path | None = None,
+        secrets: Secrets | None = None,
+    ) -> None:
         """Start a session, or resume one at the given session time in seconds.
 
-        ``engine_log`` is the file that receives this process's standard error.
+        ``engine_log`` is the file that receives this process's standard error, ``secrets`` what is masked in
+        addition to everything that looks like a secret.
         """
         self.engine_log_needed = False
         """Whether the session file refers to text in the engine's log."""
         self._engine_log = engine_log
+        self._secrets = secrets or Secrets()
         self.zero_s = monotonic() - at_s
         """Monotonic clock at the start of the session, as if it had never been interrupted."""
         self._journal = journal
@@ -40,9 +49,14 @@ class SessionLog:
         return round(monotonic() - self.zero_s, 6)
 
     def write(self, event: AnyEvent) -> None:
-        """Append an event with long texts truncated; raise RecordError if the disk is full or gone."""
+        """Append an event with secrets masked and long texts truncated.
+
+        Raises:
+            RecordError: if the disk is full or gone.
+        """
         try:
-            self._journal.append(cut_long_texts(event, self._log_in_full), self._damage_message)
+            safe = cut_long_texts(mask_secrets(event, self._secrets), self._log_in_full)
+            self._journal.append(safe, self._damage_message)
         except OSError as error:
             raise RecordError(error.errno, error.strerror, error.filename) from error
 

@@ -11,6 +11,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec.structs import replace
+
 from benchtui.engine import client
 from benchtui.engine.control import Answer, Command, log_path, refusal
 from benchtui.engine.event_loop import EventLoop
@@ -47,6 +49,7 @@ from benchtui.sessions.permissions.needed import keys, needed_permissions
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep, custom_task, expand_gpus, expand_node_kinds
+from benchtui.sessions.sweep_secrets import Secrets
 from benchtui.sessions.text.formatting import listed
 from benchtui.sessions.timestamps import utc_now
 
@@ -78,7 +81,8 @@ class Supervisor:
             on_error.callback(executor.close)
             require_custom_code(sweep.task)
             resumed = resumable.resumed(executor.host, executor.nodes) if resumable else None
-            self._sweep = _expand_wildcards(executor.nodes, sweep)
+            self._secrets = Secrets(sweep, os.environ)
+            self._sweep = _expand_wildcards(executor.nodes, self._secrets.recorded(sweep))
             self._id = session_id
             self._loop = EventLoop()
             self._other_engines = client.running()
@@ -87,7 +91,7 @@ class Supervisor:
             on_error.callback(self._control.close)
             journal = resumable.journal if resumable else Journal(path, backup=True)
             at_s = resumable.session.now_s if resumable else 0.0
-            self._log = SessionLog(journal, at_s, log_path(session_id))
+            self._log = SessionLog(journal, at_s, log_path(session_id), self._secrets)
             on_error.callback(self._log.close)
             self._rounds = Rounds(self._sweep.measure)
             self._scheduler = Scheduler(self._sweep, executor.nodes, self._log, self._launch, self._rounds)
@@ -97,6 +101,10 @@ class Supervisor:
             self._all_measured = False
             if resumable:
                 self._scheduler.restore(resumable.session, resumable.record())
+            pending = (case.config for case in self._scheduler.queue.pending)
+            self._secrets.restore(self._sweep, pending, "resume" if resumable else "run")
+            self._revealed_sweep = self._secrets.revealed(self._sweep)
+            """The sweep as workers need it, with its secrets. It is never recorded."""
             self.resumed_s = resumed.t if resumed else None
             """Session time in seconds at which this engine resumes the session; None for a new session."""
             self._begin_log(resumed or self._session_started())
@@ -133,7 +141,11 @@ class Supervisor:
             self._log_custom_code()
             self._executor.open(
                 ExecutorContext(
-                    self._log.zero_s, self._sweep.env, self._sweep.dataset, self._loop, self._on_event
+                    self._log.zero_s,
+                    self._revealed_sweep.env,
+                    self._revealed_sweep.dataset,
+                    self._loop,
+                    self._on_event,
                 )
             )
             self._prepare()
@@ -182,14 +194,15 @@ class Supervisor:
         return self._executor.start(self._job(case.index, case.config, explain=True), case.node)
 
     def _job(self, index: int, config: Config, *, round_index: int = 0, explain: bool = False) -> Job:
+        baseline = None if explain else self._scheduler.answer_baselines.of(config)
         return Job(
             case=index,
-            config=config,
-            sweep=self._sweep,
+            config=self._secrets.revealed(config),
+            sweep=self._revealed_sweep,
             zero_s=self._log.zero_s,
             scratch=self._rounds.scratch(index),
             round=round_index,
-            baseline=None if explain else self._scheduler.answer_baselines.of(config),
+            baseline=self._secrets.revealed(baseline),
             explain=explain,
         )
 
@@ -285,7 +298,7 @@ class Supervisor:
                 made: tuple[int, ...] = ()
             else:
                 self._require_permission(command)
-                made = execute(command, self._scheduler)
+                made = execute(self._with_known_secrets(command), self._scheduler)
         except BenchtuiError as error:
             return refusal(error)
         return Answer(ok=True, id=self._id, path=os.fsencode(self._log.path), pid=os.getpid(), cases=made)
@@ -297,6 +310,14 @@ class Supervisor:
         own = keys(needed_permissions(self._sweep, (case.config for case in self._scheduler.queue.cases)))
         new = needed_permissions(self._sweep, command.configs)
         approved.require((each for each in new if each.key not in own), command.consent)
+
+    def _with_known_secrets(self, command: Command) -> Command:
+        """Mask the secrets of new cases. Raises BenchtuiError if the value behind a mask is unknown."""
+        configs = tuple(map(self._secrets.masked_record, command.configs))
+        planned = self._scheduler.queue.cases
+        again = (planned[index].config for index in command.cases if index < len(planned))
+        self._secrets.require((*configs, *(again if command.command == "again" else ())))
+        return replace(command, configs=configs)
 
     def _explain(self, cases: Sequence[int]) -> None:
         """Explain cases once all are measured. Raises BenchtuiError if one can't be explained."""

@@ -2,13 +2,13 @@
 
 import os
 import platform
-from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 
 import psutil
 
 from benchtui.engine.telemetry.cgroup import cpu_limit, group_folders, memory_limit_mb
+from benchtui.engine.telemetry.environment_variables import recorded_variables
 from benchtui.engine.telemetry.gpu.cuda_presence import torch_build
 from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
 from benchtui.engine.telemetry.kernel_files import kernel_lines, kernel_text
@@ -17,39 +17,9 @@ from benchtui.engine.telemetry.processor_counters import counter_absences
 from benchtui.engine.telemetry.processors import numa_nodes, usable_processors
 from benchtui.engine.telemetry.rapl import rapl_absence
 from benchtui.sessions.payloads import UNREAD_ROCM, Host
-from benchtui.sessions.sanitize import LONGEST_MESSAGE, visible
 
 PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "nvidia-ml-py")
 """Packages whose version affects a measurement."""
-
-VARIABLES = (
-    "ATEN_CPU_CAPABILITY",
-    "CUBLAS",
-    "CUDA_",
-    "CUDNN_",
-    "DNNL_",
-    "GLIBC_TUNABLES",
-    "GOMP_",
-    "HF_HUB_OFFLINE",
-    "HIPBLASLT_",
-    "HIP_",
-    "KMP_",
-    "LD_PRELOAD",
-    "MALLOC_",
-    "MKL_",
-    "NCCL_",
-    "NVIDIA_TF32_OVERRIDE",
-    "OMP_",
-    "ONEDNN_",
-    "OPENBLAS_",
-    "PYTORCH_",
-    "RAYON_",
-    "TOKENIZERS_",
-    "TORCH",
-    "TRITON_",
-    "USE_HUB_KERNELS",
-)
-"""Prefixes of environment variables that affect a measurement."""
 
 CPUINFO = Path("/proc/cpuinfo")
 
@@ -118,9 +88,3 @@ def package_versions(names: tuple[str, ...]) -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return versions
-
-
-def recorded_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables that affect a measurement, by name; long values are shortened."""
-    names = sorted(name for name in environment if name.startswith(VARIABLES))
-    return {visible(name): visible(environment[name], LONGEST_MESSAGE) for name in names}

@@ -36,6 +36,7 @@ from benchtui.sessions.sweep import (
     included_configs,
 )
 from benchtui.sessions.sweep.options import AXES, NUMERIC
+from benchtui.sessions.sweep_secrets import Secrets
 from benchtui.sessions.timestamps import utc_now
 
 CONTRADICTION = "throughput doesn't agree with batch size over latency"
@@ -56,7 +57,8 @@ def write(found: Imported, path: Path) -> None:
         BenchtuiError: if the file already exists, there are too many cases, or a value is out of range for a
             session. A written session can always be read back.
     """
-    events = [_validated(event, found.kind) for event in _events(found, path)]
+    masked = map(Secrets().masked_record, _events(found, path))
+    events = [_validated(event, found.kind) for event in masked]
     journal = Journal(path)
     try:
         for event in events:

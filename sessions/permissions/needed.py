@@ -3,12 +3,12 @@
 import hashlib
 import json
 import os
-import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Literal
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, shortened, visible
+from benchtui.sessions.secrets import MASK, is_mask, masked_variable
 from benchtui.sessions.sweep import TASKS, Config, Record, Sweep, custom_task, named_values
 from benchtui.sessions.sweep.options import ATTENTIONS, KERNEL
 
@@ -17,8 +17,6 @@ Consent = frozenset[str]
 NO_CONSENT: Consent = frozenset()
 
 Kind = Literal["code", "kernel", "cluster", "variable"]
-
-_SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
 
 
 class Permission(Record, frozen=True, kw_only=True):
@@ -102,7 +100,8 @@ def recorded_value(name: str, value: str) -> str:
     Live and recorded sweeps both pass through here, so that a recorded session is covered by the permission
     that was given for its variables, and no secret is shown or sent. Masking twice must change nothing.
     """
-    return "***" if _SECRET.search(name) else value
+    recorded = masked_variable(name, value)
+    return MASK if is_mask(recorded) else recorded  # values of one name have numbered masks
 
 
 def _code(sweep: Sweep) -> Iterator[Permission]:

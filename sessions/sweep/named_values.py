@@ -4,6 +4,8 @@ import itertools
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
+from benchtui.sessions.secrets import MASK
+
 Scalar = int | float | bool | str
 
 _FLAGS = {"true": True, "false": False}
@@ -11,7 +13,7 @@ _FLAGS = {"true": True, "false": False}
 
 def text_of(values: Mapping[str, object]) -> str:
     """Format named values as one line, in the order given."""
-    return shlex.join(f"{name}={value}" for name, value in values.items())
+    return " ".join(_word(f"{name}={value}") for name, value in values.items())
 
 
 def texts(line: str) -> dict[str, str]:
@@ -40,6 +42,12 @@ def axes_of(lines: Iterable[str]) -> dict[str, list[Scalar]]:
         for name, value in scalars(line).items():
             found.setdefault(name, {})[value] = None
     return {name: list(values) for name, values in found.items()}
+
+
+def _word(pair: str) -> str:
+    """Quote a pair as a shell needs it. A mask stays readable: its asterisks aren't a pattern here."""
+    bare = pair.replace(MASK, "")
+    return pair if shlex.quote(bare) == bare else shlex.quote(pair)
 
 
 def _scalar(text: str) -> Scalar:

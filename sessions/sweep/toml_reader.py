@@ -38,6 +38,7 @@ from benchtui.sessions.sweep.plan import included_configs
 from benchtui.sessions.sweep.quantities import parse_quantity
 from benchtui.sessions.sweep.tasks import TASKS, task_named
 from benchtui.sessions.sweep.yaml_reader import SUFFIXES, toml_of_yaml
+from benchtui.sessions.sweep_secrets import with_masks
 
 Table = dict[str, Any]
 Parser = Callable[[Any, str], Any]
@@ -169,7 +170,7 @@ def typed(text: str) -> object:
 
 
 def sweep_of(table: Table, where: str) -> Sweep:
-    """Build a sweep from the entries of a TOML file; raises BenchtuiError."""
+    """Build a sweep from the entries of a TOML file, its secrets masked; raises BenchtuiError."""
     if "model" not in table and custom_task(str(table.get("task"))):
         table = {"model": table["task"], **table}
     if "model" not in table:
@@ -179,7 +180,7 @@ def sweep_of(table: Table, where: str) -> Sweep:
         raise BenchtuiError(f"{where}: axes: {sweep.planned:,} cases; at most {MOST_CASES:,} are allowed")
     if sweep.exclude and next(included_configs(sweep), None) is None:
         raise BenchtuiError(f"{where}: exclude: excludes every case; keep at least one")
-    return sweep
+    return with_masks(sweep)
 
 
 def _sweep(**entries: Any) -> Sweep:  # noqa: ANN401  (each entry was validated before)

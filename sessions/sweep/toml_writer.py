@@ -8,6 +8,7 @@ import tomlkit
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import quoted
+from benchtui.sessions.secrets import MASK, masked, masked_variable
 from benchtui.sessions.sweep import named_values, ranges, toml_reader
 from benchtui.sessions.sweep.model import Sweep
 from benchtui.sessions.sweep.options import BY_NAME, Axes, Exclusion, Record
@@ -32,6 +33,10 @@ WORDS = (
 """Entries that are always text, whatever they look like."""
 PAIRS = ("measure.baseline", "env", "axes.env", "axes.parameters")
 """Entries that are a table, typed as ``name=value, name=value``."""
+_MASK_COMMENT = f"""\
+# {MASK} is a secret that the session doesn't contain. A variable is taken from the environment if it is set
+# there; otherwise replace {MASK} by the value.
+"""
 LEAST_IN_RANGE = 4
 """Minimum count of numbers to be written as a range."""
 
@@ -57,6 +62,27 @@ def text_of(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(text_of(item) for item in value)
     return _text_of_pairs(value) if isinstance(value, Mapping) else str(value)
+
+
+def masked_text(entry: str, text: str) -> str:
+    """Return the text of an entry as it may be shown: the values of secrets are masked."""
+    if entry not in PAIRS:
+        return masked(text)
+    try:
+        table = value_of(entry, text)
+    except BenchtuiError:  # still being typed
+        return masked(text)
+    pairs = (
+        {name: _masked_value(name, value) for name, value in table.items()} if isinstance(table, dict) else {}
+    )
+    return text_of(pairs) if pairs != table else text
+
+
+def _masked_value(name: str, value: object) -> object:
+    if isinstance(value, list):
+        return [_masked_value(name, item) for item in value]
+    shown = masked_variable(name, text_of(value))
+    return value if shown == text_of(value) else shown
 
 
 def sweep_of(texts: Texts, exclude: Iterable[Exclusion], where: str) -> Sweep:
@@ -104,7 +130,8 @@ def toml_of(sweep: Sweep) -> str:
             said[key] = value
     if sweep.model == sweep.task:  # a user-defined step that names no model
         del said["model"]
-    return rewrite_toml("", texts_of(said), {}, sweep.exclude)
+    text = rewrite_toml("", texts_of(said), {}, sweep.exclude)
+    return f"{_MASK_COMMENT}{text}" if MASK in text else text
 
 
 def rewrite_toml(source: str, texts: Texts, before: Texts, exclude: Iterable[Exclusion] | None) -> str:

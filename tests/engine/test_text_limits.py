@@ -6,10 +6,11 @@ import msgspec
 import pytest
 
 from benchtui.engine.supervisor.session_writer import SessionLog
-from benchtui.engine.text_limits import MAX_TEXT_BYTES, cut_long_texts
+from benchtui.engine.text_limits import MAX_TEXT_BYTES, cut_long_texts, mask_secrets
 from benchtui.sessions.events import CaseFinished, CasePrepared, Message, Steps
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Model, StepCost
+from benchtui.sessions.sweep_secrets import Secrets
 
 LONG = "ä" * MAX_TEXT_BYTES
 
@@ -34,6 +35,20 @@ def test_every_long_text_of_an_event_is_cut() -> None:
     prepared = cut_long_texts(CasePrepared(t=1.0, case=0, model=Model(name=LONG)), aside)
     assert isinstance(prepared, CasePrepared) and prepared.model.name == cut()
     assert seen == [LONG] * 4
+
+
+def test_secrets_are_masked_before_a_text_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Half a secret isn't recognized, and the engine's log has the whole text."""
+    secrets = Secrets(environment={"AWS_SECRET_ACCESS_KEY": "ambient-secret"})
+    log = SessionLog(Journal(tmp_path / "s.json"), secrets=secrets)
+    cut_here = "x" * (MAX_TEXT_BYTES - 10)
+    log.write_message(f"{cut_here} ambient-secret hf_AbCdEfGhIjKlMnOpQrSt")
+    log.close()
+    written = capsys.readouterr().err + (tmp_path / "s.json").read_text()
+    assert "ambient" not in written and "hf_A" not in written and "*** ***" in written
+    end = CaseFinished(t=1.0, case=0, outcome="failed", reason="no", marks=("https://a:b@h",))
+    masked = mask_secrets(end, secrets)
+    assert isinstance(masked, CaseFinished) and masked.marks == ("https://***@h",)
 
 
 def test_short_texts_are_unchanged() -> None:

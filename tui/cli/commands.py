@@ -1,6 +1,11 @@
 """Table of the commands, which imports none of them."""
 
 COMMANDS = {
+    "anonymize": (
+        "export",
+        "anonymize",
+        "Write a copy of a session without what tells where it was measured.",
+    ),
     "attach": ("watch", "attach", "Watch a running sweep."),
     "compare": ("compare", "compare", "Compare sessions case by case."),
     "completion": ("setup", "completion", "Print a shell completion script, or install it."),

@@ -48,6 +48,8 @@ def _lacked_device(case: "CaseState") -> bool:
 
 def fail(text: str, status: int) -> NoReturn:
     """Print a one-line error and exit."""
+    from benchtui.sessions.secrets import masked  # not needed for --help
+
     with suppress(OSError):  # stderr may be on a full disk, too
-        click.echo(f"benchtui: {printable(text)}", err=True)
+        click.echo(f"benchtui: {printable(masked(text))}", err=True)
     sys.exit(status)

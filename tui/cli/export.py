@@ -1,9 +1,9 @@
-"""``benchtui export``: write the report, results, steps, plots or a trace of a session."""
+"""``benchtui export`` and ``anonymize``: reports, results, steps, plots and traces; copies to share."""
 
 import gzip
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import isnan
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Unpack, cast
@@ -14,6 +14,7 @@ import msgspec
 from benchtui.sessions.compare.align import compare_sessions, load_sessions
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output, output_file
+from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.tui.cli.compare import baseline_first, comparison_document
@@ -23,10 +24,12 @@ from benchtui.tui.cli.options import (
     baseline_option,
     complete_session,
     json_option,
+    printable,
     same_within_option,
     verdict_settings,
 )
-from benchtui.tui.cli.text.output import write_document
+from benchtui.tui.cli.schema.records import AnonymizedJson
+from benchtui.tui.cli.text.output import print_json, write_document
 from benchtui.tui.shell import gc_control
 
 if TYPE_CHECKING:
@@ -110,6 +113,11 @@ _OPTIONS = (
     ),
     baseline_option,
     same_within_option,
+    click.option(
+        "--anonymous",
+        is_flag=True,
+        help="Replace hosts, users, paths, addresses, UUIDs and serial numbers, as `benchtui anonymize` does.",
+    ),
     click.option(
         "--schema",
         type=click.Choice(SCHEMAS),
@@ -275,6 +283,7 @@ def export(
     price: float | None,
     full: bool,
     max_steps: int | None,
+    anonymous: bool,
     as_json: bool,
     **judging: Unpack[JudgingOptions],
 ) -> None:
@@ -293,10 +302,17 @@ def export(
     paths = baseline_first(sessions, baseline)
     if output:
         check_output(output, paths)
-    if several:
-        _export_comparison(paths, wanted)
-    else:
-        export_one(paths[0], wanted)
+    with _copies(paths) if anonymous else nullcontext(paths) as sources:
+        if several:
+            _export_comparison(sources, wanted)
+        else:
+            export_one(sources[0], wanted)
+
+
+def _copies(paths: list[Path]) -> AbstractContextManager[list[Path]]:
+    from benchtui.sessions.anonymize import anonymous_copies  # only this option needs it
+
+    return anonymous_copies(paths)
 
 
 def _export_comparison(paths: list[Path], wanted: ExportOptions) -> None:
@@ -310,3 +326,29 @@ def _baseline_session(named: tuple[str, ...]) -> str | None:
     if len(named) > 1 or any("=" in each and not Path(each).exists() for each in named):
         raise BenchtuiError("--baseline: with several sessions, name one of them, not KEY=VALUE")
     return named[0] if named else None
+
+
+@click.command()
+@click.argument("session", metavar="SESSION", shell_complete=complete_session)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Session file to write; no session is overwritten.",
+)
+@json_option("Print the path of the anonymized session as JSON.")
+def anonymize(session: str, output: Path, as_json: bool) -> None:
+    """Write a copy of a session without what tells where it was measured.
+
+    SESSION is a path, a library name, or `latest`. Stand-ins replace hosts, users, paths, addresses, UUIDs and
+    serial numbers, and secrets are masked; all figures stay. The page "Sharing" of the documentation says what
+    to check before you share the copy.
+    """
+    from benchtui.sessions.anonymize import Anonymizer  # compiles large expressions that --help doesn't need
+
+    Anonymizer().write(resolve(session), output)
+    if as_json:
+        print_json(AnonymizedJson(session=str(output)))
+    else:
+        click.echo(printable(f"anonymized session {output}; names that you chose stay: check them"), err=True)

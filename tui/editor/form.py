@@ -21,7 +21,7 @@ from benchtui.sessions.sweep import (
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Option
 from benchtui.sessions.sweep.tasks import BUILT_IN
 from benchtui.sessions.sweep.toml_reader import entries
-from benchtui.sessions.sweep.toml_writer import Texts
+from benchtui.sessions.sweep.toml_writer import Texts, masked_text
 from benchtui.sessions.text.formatting import count
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.editor.draft import State, default_texts
@@ -234,6 +234,11 @@ class FormRow(msgspec.Struct, frozen=True):
     open: bool = False
     """Whether the group of a fold row is open."""
 
+    @property
+    def shown(self) -> str:
+        """Text without the values of secrets, which only its editing shows."""
+        return masked_text(self.entry.key, self.text)
+
 
 class Form(msgspec.Struct, frozen=True):
     """All rows, and the cursor."""
@@ -269,7 +274,7 @@ class Form(msgspec.Struct, frozen=True):
 
 def _set_text(rows: Sequence[FormRow]) -> str:
     """Count the entries of a folded group, and name those that differ from their defaults."""
-    changed = [f"{row.entry.label} {row.text}" for row in rows if row.changed]
+    changed = [f"{row.entry.label} {row.shown}" for row in rows if row.changed]
     if not changed:
         return count(len(rows), "option")
     return f"{len(changed)} of {len(rows)} set: {', '.join(changed)}"

@@ -125,10 +125,10 @@ def _help_lines(row: FormRow, error: str, here: bool, width: int) -> list[Line]:
 
 def _value(row: FormRow, error: str) -> Span:
     if error:
-        return row.text, "bad"
+        return row.shown, "bad"
     if row.unused:
-        return f"{row.text}  ({row.unused})", "muted"
-    return (row.text, "bright" if row.changed else "muted") if row.text else (row.entry.unset, "muted")
+        return f"{row.shown}  ({row.unused})", "muted"
+    return (row.shown, "bright" if row.changed else "muted") if row.text else (row.entry.unset, "muted")
 
 
 def _choices(form: Form, room: int, symbols: Symbols) -> list[Line]:

@@ -274,7 +274,7 @@ def _line(row: FormRow) -> str:
     if row.entry.folds:
         return f"{about}: {key('sweep.switch')} {'folds' if row.open else 'unfolds'} it"
     if len(row.text) > MAX_INLINE_LENGTH:
-        return f"{row.entry.label}: {row.text}"
+        return f"{row.entry.label}: {row.shown}"
     if row.unused:
         return f"{about}; {row.unused}, {key('sweep.reset')} removes it"
     switch = key("sweep.switch")

@@ -1,5 +1,6 @@
 """Explanation of a recorded session's cases, on the same machine. Profiles are appended to the session."""
 
+import os
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
@@ -13,13 +14,14 @@ from benchtui.engine.executor import Execution, Executor, ExecutorContext
 from benchtui.engine.job import Job
 from benchtui.engine.supervisor.explain.queue import Explanations
 from benchtui.engine.supervisor.resume import read_for, require_permission
-from benchtui.engine.text_limits import cut_long_texts
+from benchtui.engine.text_limits import cut_long_texts, mask_secrets
 from benchtui.sessions.compare.environment_diff import changes
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Explained, NodeLost, Telemetry
 from benchtui.sessions.explain.selection import require_explainable
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.sweep_secrets import Secrets
 
 Emit = Callable[[ExplainMessage], None]
 
@@ -44,9 +46,11 @@ class RecordedExplanations:
             self._require_here(path, cases)
             self._changed = self._changes(path)
             require_permission(self._session, options.consent)
+            self._secrets = self._known_secrets(cases)
         except BenchtuiError:
             self._journal.close()
             raise
+        self._sweep = self._secrets.revealed(self._session.start.sweep)
         self._zero_s = monotonic() - self._session.now_s
         self._queue = Explanations(self._launch)
         self._queue.add(cases)
@@ -56,7 +60,7 @@ class RecordedExplanations:
         """Profile the cases one after another, and append each profile."""
         loop = EventLoop()
         loop.catch_signals(self._stop)
-        sweep = self._session.start.sweep
+        sweep = self._sweep
         try:
             self._executor.open(ExecutorContext(self._zero_s, sweep.env, sweep.dataset, loop, _discard))
             while self._advance():
@@ -75,6 +79,7 @@ class RecordedExplanations:
     def _append(self, event: Explained) -> None:
         """Append a profile with the session's last time, because profiling doesn't extend the session time."""
         event = replace(event, t=self._session.now_s, changed=self._changed)
+        event = mask_secrets(event, self._secrets)
         if not self._stopped:
             self._journal.append(cut_long_texts(event, lambda text: "see the output of the profiled case"))
         self._emit(ExplainMessage(case=event.case, explained=event))
@@ -85,8 +90,8 @@ class RecordedExplanations:
         traces = self._options.traces
         job = Job(
             case=case.index,
-            config=case.config,
-            sweep=self._session.start.sweep,
+            config=self._secrets.revealed(case.config),
+            sweep=self._sweep,
             zero_s=self._zero_s,
             scratch=f"explain-{case.index}",
             explain=True,
@@ -100,6 +105,12 @@ class RecordedExplanations:
 
     def _now_s(self) -> float:
         return monotonic() - self._zero_s
+
+    def _known_secrets(self, cases: list[CaseState]) -> Secrets:
+        """Return the secrets of the cases. Raises BenchtuiError if one is masked and isn't set here."""
+        secrets = Secrets(environment=os.environ)
+        secrets.restore(self._session.start.sweep, (case.config for case in cases), "explain")
+        return secrets
 
     def _require_here(self, path: Path, cases: list[CaseState]) -> None:
         for case in cases:

@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from benchtui.engine.telemetry import host_info
+from benchtui.engine.telemetry.environment_variables import recorded_variables
 from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
 from benchtui.engine.telemetry.host_info import (
     describe_host,
@@ -17,7 +18,6 @@ from benchtui.engine.telemetry.host_info import (
     is_virtual,
     package_versions,
     processor_name,
-    recorded_variables,
 )
 from benchtui.sessions.payloads import UNREAD_ROCM
 
@@ -58,6 +58,10 @@ def test_variables_that_affect_a_measurement_are_recorded_and_no_others() -> Non
         "USE_HUB_KERNELS": "0",
         "PYTORCH_CUDA_ALLOC_CONF": "a\x1b[2J" + "b" * 9999,
         "HF_TOKEN": "secret",
+        "TORCH_TOKEN": "secret",
+        "TORCH_HOME": "/home/alice/torch",
+        "CUDA_COMPANY_SETTING": "x",
+        "TORCH_LOGS": "https://me:secret@host",
         "HOME": "/root",
     }
     recorded = recorded_variables(environment)
@@ -69,8 +73,10 @@ def test_variables_that_affect_a_measurement_are_recorded_and_no_others() -> Non
         "OMP_NUM_THREADS",
         "ONEDNN_DEFAULT_FPMATH_MODE",
         "PYTORCH_CUDA_ALLOC_CONF",
+        "TORCH_LOGS",
         "USE_HUB_KERNELS",
     ]
+    assert recorded["TORCH_LOGS"] == "https://***@host"
     assert "\x1b" not in recorded["PYTORCH_CUDA_ALLOC_CONF"]
     assert len(recorded["PYTORCH_CUDA_ALLOC_CONF"]) < 1000
 
@@ -80,6 +86,7 @@ def test_only_usable_processors_are_counted() -> None:
 import os
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 from benchtui.engine.telemetry.host_info import describe_host
+from benchtui.engine.telemetry.environment_variables import recorded_variables
 from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
 print(describe_host(GpusUnavailable("")).cpu_count)
 """

@@ -7,6 +7,7 @@ import click
 import msgspec
 
 NAMES = (
+    "anonymize",
     "attach",
     "compare",
     "continue",
@@ -73,6 +74,7 @@ def _schema(name: str) -> dict[str, Any]:
         **dict.fromkeys(("continue", "pause", "stop"), records.EngineJson),
         **dict.fromkeys(("export", "results"), Results),
         **dict.fromkeys(("sessions-add", "sessions-rename"), records.LibraryJson),
+        "anonymize": records.AnonymizedJson,
         "compare": ComparisonJson,
         "doctor": list[records.FindingJson],
         "explain": ExplainedJson,

@@ -23,6 +23,13 @@ class EngineJson(Record, frozen=True, kw_only=True):
     """``running`` after ``continue``, and if the engine didn't stop in time."""
 
 
+class AnonymizedJson(Record, frozen=True, kw_only=True):
+    """Output of ``anonymize``."""
+
+    session: str
+    """Path of the anonymized session."""
+
+
 class FindingJson(Record, frozen=True, kw_only=True):
     """Check of ``doctor``."""
 
