@@ -86,7 +86,8 @@ class Tail:
 
     def __init__(self, path: Path, position: FilePosition | None = None) -> None:
         """Open the file at its beginning or at a position; raises BenchtuiError if it can't be read."""
-        self._path = path
+        self.path = path
+        """File that is being read: the given one, or a rescue file of the session."""
         self._file = _open(path)
         self._partial_line: list[bytes] = []
         """Pieces of a line that isn't complete yet."""
@@ -105,7 +106,7 @@ class Tail:
     def size(self) -> int:
         """Current size of the file in bytes; 0 if it was removed."""
         try:
-            return self._path.stat().st_size
+            return self.path.stat().st_size
         except OSError:
             return 0
 
@@ -148,11 +149,11 @@ class Tail:
     def follow(self) -> bool:
         """Continue in the rescue file, if the session was restored to one after damage by another process."""
         self._head = self._head or head(self._file.fileno())
-        saved = rescue_file_of(self._path, self._head)
-        if saved is None or saved in (self._rescue_file, self._path):
+        saved = rescue_file_of(self.path, self._head)
+        if saved is None or saved in (self._rescue_file, self.path):
             return False
         self._file.close()
-        self._path, self._rescue_file, self._file = saved, saved, _open(saved)
+        self.path, self._rescue_file, self._file = saved, saved, _open(saved)
         self.seek(self._position)
         return True
 
@@ -167,7 +168,7 @@ class Tail:
         if b"\n" not in data:
             self._partial_line.append(data)
             if sum(map(len, self._partial_line)) > LONGEST_LINE:
-                where, most = f"{self._path}, line {self._position.line}", f"{LONGEST_LINE / 1e6:g} MB"
+                where, most = f"{self.path}, line {self._position.line}", f"{LONGEST_LINE / 1e6:g} MB"
                 self._broken = BenchtuiError(f"{where}: longer than {most}, the maximum for an event")
             return []
         lines = data.split(b"\n")
@@ -179,7 +180,7 @@ class Tail:
         """Decode the events of lines, up to the first broken line."""
         events: list[AnyRecord] = []
         try:
-            for event in _events(lines, self._path, self._position.line):
+            for event in _events(lines, self.path, self._position.line):
                 events.append(event)
         except BenchtuiError as error:
             self._broken = error

@@ -7,7 +7,7 @@ import msgspec
 import tomlkit
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sanitize import quoted
+from benchtui.sessions.sanitize import escape_unprintable, quoted
 from benchtui.sessions.sweep import named_values, ranges, toml_reader
 from benchtui.sessions.sweep.model import Sweep
 from benchtui.sessions.sweep.options import BY_NAME, Axes, Exclusion, Record
@@ -104,7 +104,13 @@ def toml_of(sweep: Sweep) -> str:
             said[key] = value
     if sweep.model == sweep.task:  # a user-defined step that names no model
         del said["model"]
-    return rewrite_toml("", texts_of(said), {}, sweep.exclude)
+    written = rewrite_toml("", texts_of(said), {}, sweep.exclude)
+    return "\n".join(escape_unprintable(line, _escape) for line in written.split("\n"))
+
+
+def _escape(character: str) -> str:
+    """Escape a character: all text of a new file is in basic strings."""
+    return f"\\U{ord(character):08x}"
 
 
 def rewrite_toml(source: str, texts: Texts, before: Texts, exclude: Iterable[Exclusion] | None) -> str:

@@ -1,7 +1,6 @@
 """Exit statuses, and the error line printed before exiting."""
 
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -48,6 +47,5 @@ def _lacked_device(case: "CaseState") -> bool:
 
 def fail(text: str, status: int) -> NoReturn:
     """Print a one-line error and exit."""
-    with suppress(OSError):  # stderr may be on a full disk, too
-        click.echo(f"benchtui: {printable(text)}", err=True)
+    click.echo(f"benchtui: {printable(text)}", err=True)
     sys.exit(status)
