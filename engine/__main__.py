@@ -25,6 +25,8 @@ from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.sweep import Run, Sweep
 
+OUT_OF_MEMORY = "the engine is out of memory; close other programs, or raise the limit (ulimit -v)"
+
 
 def main() -> int:
     """Start the engine, report its start to the client as one JSON line, and run the sweep.
@@ -49,6 +51,9 @@ def main() -> int:
         nothing_left = isinstance(error, NothingToResumeError)
         _send_answer(Answer(ok=False, error=visible(str(error)), nothing_left=nothing_left))
         return 2
+    except MemoryError:
+        _send_answer(Answer(ok=False, error=f"{visible(str(arguments.path))}: {OUT_OF_MEMORY}"))
+        return 2
     _send_answer(
         Answer(
             ok=True,
@@ -60,8 +65,8 @@ def main() -> int:
     )
     try:
         supervisor.run()
-    except BenchtuiError as error:
-        log_final_error(arguments.id, str(error))
+    except (BenchtuiError, MemoryError) as error:
+        log_final_error(arguments.id, str(error) or OUT_OF_MEMORY)
         return 1
     if not supervisor.log_needed:
         log_path(arguments.id).unlink(missing_ok=True)

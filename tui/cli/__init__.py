@@ -3,7 +3,9 @@
 import errno
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
+from typing import NoReturn
 
 import click
 from click.shell_completion import CompletionItem
@@ -94,9 +96,34 @@ def main() -> None:
     except OSError as error:
         where = os.fsdecode(error.filename) if error.filename else "the system refused a request"
         fail(f"{where}: {os_error_text(error)}", USAGE)
-    except MemoryError as error:
-        error.__traceback__ = None  # its frames hold what filled the memory
+    except (MemoryError, ImportError, SystemError) as error:
+        if not _is_out_of_memory(error):
+            raise
+        _exit_out_of_memory(error)
+
+
+def _is_out_of_memory(error: BaseException | None) -> bool:
+    """Return whether an error, or one that led to it, is about memory."""
+    if error is None or isinstance(error, MemoryError):
+        return error is not None
+    return any(sign in str(error).lower() for sign in _MEMORY_SIGNS) or _is_out_of_memory(error.__context__)
+
+
+_MEMORY_SIGNS = (
+    "failed to map segment",
+    "cannot allocate memory",
+    "without exception set",
+    "without setting an",
+)
+"""Parts of the messages of the dynamic linker and of Python when memory runs out while a module is loaded."""
+
+
+def _exit_out_of_memory(error: BaseException) -> NoReturn:
+    """Report that memory ran out, and exit at once: half-loaded libraries may crash at a usual exit."""
+    error.__traceback__ = error.__context__ = None  # their frames hold what filled the memory
+    with suppress(SystemExit):
         fail("out of memory; close other programs, or raise the limit (ulimit -v)", USAGE)
+    os._exit(USAGE)
 
 
 def _usage_error_text(error: click.ClickException) -> str:
