@@ -14,7 +14,8 @@ _SEQUENCES = re.compile(
     r"|\x1b\[\?(?:2026|2048)\$p"  # whether the terminal knows a mode
     r"|\x1b\[[<>]\d*u"  # keys as kitty sends them
     r"|\x1b\[2[23];2t"  # save and restore the title
-    r"|(?P<bell>\x07)"
+    r"|\x1b\]22;[a-z-]+\x07"  # shape of the mouse pointer
+    r"|\x07"  # bell
     r"|\x1b\]2;(?P<title>[^\x00-\x1f\x7f-\x9f]*)\x07"
     r"|\x1b\]9;(?P<notification>[^\x00-\x1f\x7f-\x9f]*)\x07"
     r"|\x1b\]52;c;(?P<copied>[A-Za-z0-9+/]*=*)\x07"

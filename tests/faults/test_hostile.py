@@ -25,6 +25,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.cli.commands import COMMANDS
 from benchtui.tui.shell.context import AppContext, library_name
+from benchtui.tui.shell.preferences import Preferences
 
 HOSTILE = {
     "tags": f"</td>{mutations.TAG}<script>alert(1)</script>",
@@ -97,22 +98,92 @@ async def test_screen_shows_hostile_text_as_text(
     hostile = filled(HOSTILE[kind], home)
     (home / "trap.py").write_text("open(__file__ + '.sprung', 'w')\n")
     operations.import_session(hostile)
+    await press_through(hostile, home, PAGES)
+    assert not list(home.rglob("*.sprung"))
+
+
+PAGES = ("2", "enter", "escape", "z", "z", "z", "escape", "3", "4", "enter", "4", "1", "2", "l")
+
+
+async def press_through(
+    path: Path, folder: Path, pages: Sequence[str], size: tuple[int, int] = (120, 40)
+) -> str:
+    """Press keys in the app, and return all that it showed, which must be printable."""
     here = AppContext(
         start=lambda _sweep: pytest.fail("nothing is to be started"),
         running=list,
         find=lambda _path: None,
         recorded=paths.entries,
         name_of=library_name,
-        folder=home,
+        folder=folder,
+        preferences=Preferences.of_user(),
     )
-    app = BenchtuiApp(here, hostile)
-    async with app.run_test(size=(120, 40)) as pilot:
-        for keys in ("2", "enter", "escape", "z", "z", "z", "escape", "3", "4", "enter", "4", "1", "2", "l"):
+    shown: set[str] = set()
+    app = BenchtuiApp(here, path)
+    async with app.run_test(size=size) as pilot:
+        for keys in pages:
             await pilot.press(keys)
+            await app.workers.wait_for_complete()
             await pilot.pause()
-            shown = [strip.text for strip in app.screen._compositor.render_strips()]
-            assert all(text.isprintable() for text in shown)
-    assert not list(home.rglob("*.sprung"))
+            shown |= {strip.text for strip in app.screen._compositor.render_strips()}
+    assert all(text.isprintable() for text in shown), [text for text in shown if not text.isprintable()]
+    return "\n".join(shown)
+
+
+EVERY_PAGE = (
+    *("s", "/", "x", "enter", "n", "C", "escape", "H", "D", "y", "E", "escape", "W", "escape", "?", "escape"),
+    *("enter", "tab", "tab", "tab", "y", "W", "escape", "escape", "colon", "n", "escape"),
+    *("3", "p", "tab", "/", "escape", "y", "1", "o", "down", "escape", "w", "escape", "tab", "enter", "escape"),
+    *(
+        "4",
+        "m",
+        "escape",
+        "w",
+        "escape",
+        "X",
+        "escape",
+        "E",
+        "escape",
+        "i",
+        "escape",
+        "/",
+        "n",
+        "enter",
+        "escape",
+    ),
+    *(
+        "space",
+        "down",
+        "space",
+        "c",
+        "5",
+        "enter",
+        "escape",
+        "y",
+        "4",
+        "R",
+        "space",
+        "right_square_bracket",
+        "q",
+    ),
+)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize("kind", ["controls", "bytes"])
+async def test_screen_shows_hostile_names_as_text(
+    kind: str,
+    size: tuple[int, int],
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    session_of_controls: bytes,
+) -> None:
+    world = hostile_names.build(home, hostile_names.NAMES[kind], session_of_controls)
+    for name, folder in world.environment.items():
+        monkeypatch.setenv(name, folder)
+    monkeypatch.chdir(world.folder)
+    shown = await press_through(Path(world.file(".json")), world.folder, EVERY_PAGE, size)
+    assert "31m" in shown, "names are shown, without their controls"
 
 
 EXPORTS = (
