@@ -168,8 +168,7 @@ class Tail:
         if b"\n" not in data:
             self._partial_line.append(data)
             if sum(map(len, self._partial_line)) > LONGEST_LINE:
-                where, most = f"{self.path}, line {self._position.line}", f"{LONGEST_LINE / 1e6:g} MB"
-                self._broken = BenchtuiError(f"{where}: longer than {most}, the maximum for an event")
+                self._broken = _line_too_long(self.path, self._position.line)
             return []
         lines = data.split(b"\n")
         lines[0] = b"".join((*self._partial_line, lines[0]))
@@ -322,30 +321,44 @@ def _open(path: Path) -> IO[bytes]:
     except (OSError, ValueError) as error:
         raise BenchtuiError(f"{path}: can't be read: {os_error_text(error)}") from error
     try:
-        _reject_too_many_cases(file, path)
+        _reject_too_large(file, path)
     except BaseException:
         file.close()
         raise
     return file
 
 
-def _reject_too_many_cases(file: IO[bytes], path: Path) -> None:
-    """Raise BenchtuiError for a session with too many cases, by scanning its bytes before any are decoded."""
+def _line_too_long(path: Path, line: int) -> BenchtuiError:
+    return BenchtuiError(
+        f"{path}, line {line}: longer than {LONGEST_LINE / 1e6:g} MB, the maximum for an event"
+    )
+
+
+def _reject_too_large(file: IO[bytes], path: Path) -> None:
+    """Raise BenchtuiError for too many cases or a line too long, before any event is decoded."""
     if os.fstat(file.fileno()).st_size < MOST_CASES * _LEAST_OF_A_CASE:
         return
-    found = _count_planned(file) > MOST_CASES
+    if _adds_too_many_cases(file, path) or _count_planned(file) > MOST_CASES:
+        raise BenchtuiError(f"{path}: more than {MOST_CASES:,} cases")
     file.seek(0)
-    kept, offset, line_bytes = _LEAST_OF_A_CASE * 2, 0, 0
+
+
+def _adds_too_many_cases(file: IO[bytes], path: Path) -> bool:
+    """Return whether a line adds a case too many; raise BenchtuiError for a line that is too long."""
+    kept, offset, line, line_bytes = _LEAST_OF_A_CASE * 2, 0, 1, 0
     piece = bytearray(kept + SCAN_BYTES)  # reused, because allocating memory would take longer than the search
     read = memoryview(piece)[kept:]
-    while not found and line_bytes <= LONGEST_LINE and (size := os.preadv(file.fileno(), (read,), offset)):
-        found = bool(_TOO_MANY.search(piece, 0, kept + size))
+    while size := os.preadv(file.fileno(), (read,), offset):
+        if _TOO_MANY.search(piece, 0, kept + size):
+            return True
+        line += piece.count(b"\n", kept, kept + size)
         end = piece.rfind(b"\n", kept, kept + size)
         line_bytes = kept + size - 1 - end if end >= 0 else line_bytes + size
+        if line_bytes > LONGEST_LINE:
+            raise _line_too_long(path, line)
         piece[:kept] = piece[size : kept + size]
         offset += size
-    if found:
-        raise BenchtuiError(f"{path}: more than {MOST_CASES:,} cases")
+    return False
 
 
 def _count_planned(file: IO[bytes]) -> int:

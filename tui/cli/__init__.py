@@ -10,10 +10,10 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from benchtui.tui.cli import streams
 from benchtui.tui.cli.commands import COMMANDS
 from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED, USAGE, fail
 from benchtui.tui.cli.options import ascii_option, complete_sweep, printable, theme_option
+from benchtui.tui.cli.text import streams
 
 
 class LazyGroup(click.Group):

@@ -11,7 +11,7 @@ from rich.text import Text
 from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.state.session import Session
 from benchtui.tui.cli.options import printable
-from benchtui.tui.cli.streams import unguarded_stderr
+from benchtui.tui.cli.text.streams import unguarded_stderr
 from benchtui.tui.drawing.format import duration
 from benchtui.tui.live.eta import RemainingTime
 

@@ -15,14 +15,14 @@ HOSTILE = "a\x1b]0;PWN\x07\x9b2J\u202e\x7fb"
 
 
 def run(script: str, **options: object) -> subprocess.CompletedProcess[bytes]:
-    before = "import sys, click\nfrom benchtui.tui.cli import streams\nstreams.guard()\n"
+    before = "import sys, click\nfrom benchtui.tui.cli.text import streams\nstreams.guard()\n"
     return subprocess.run([sys.executable, "-c", before + script], capture_output=True, timeout=60, **options)  # type: ignore[call-overload,no-any-return]
 
 
 def on_terminal(script: str) -> bytes:
     """Run a script whose standard output and error are a terminal, and return what it shows."""
     own, other = pty.openpty()
-    before = "import sys, click\nfrom benchtui.tui.cli import streams\nstreams.guard()\n"
+    before = "import sys, click\nfrom benchtui.tui.cli.text import streams\nstreams.guard()\n"
     process = subprocess.Popen([sys.executable, "-c", before + script], stdin=other, stdout=other, stderr=other)
     os.close(other)
     shown = b""
@@ -68,7 +68,7 @@ def test_an_error_of_standard_output_is_told_from_that_of_a_file() -> None:
             [
                 sys.executable,
                 "-c",
-                f"import sys\nfrom benchtui.tui.cli import streams\nstreams.guard()\n{script}",
+                f"import sys\nfrom benchtui.tui.cli.text import streams\nstreams.guard()\n{script}",
             ],
             stdout=full,
             stderr=subprocess.PIPE,
