@@ -29,8 +29,11 @@ from benchtui.engine.versions import require_packages
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.permissions.approved import require
 from benchtui.sessions.permissions.needed import needed_permissions
-from benchtui.sessions.secrets import KnownSecrets
+from benchtui.sessions.sanitize import visible
+from benchtui.sessions.secrets import KnownSecrets, masked
 from benchtui.sessions.sweep import Run
+
+OUT_OF_MEMORY = "the engine is out of memory; close other programs, or raise the limit (ulimit -v)"
 
 
 def main() -> int:
@@ -59,6 +62,9 @@ def main() -> int:
     except (BenchtuiError, msgspec.MsgspecError) as error:
         _send_answer(refusal(error))
         return 2
+    except MemoryError:
+        _send_answer(Answer(ok=False, error=f"{visible(str(arguments.path))}: {OUT_OF_MEMORY}"))
+        return 2
     _send_answer(
         Answer(
             ok=True,
@@ -70,8 +76,8 @@ def main() -> int:
     )
     try:
         supervisor.run()
-    except BenchtuiError as error:
-        log_final_error(arguments.id, masked(str(error)))
+    except (BenchtuiError, MemoryError) as error:
+        log_final_error(arguments.id, masked(str(error)) or OUT_OF_MEMORY)
         return 1
     if not supervisor.log_needed:
         log_path(arguments.id).unlink(missing_ok=True)

@@ -20,6 +20,7 @@ from textual.screen import Screen
 from benchtui import themes
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sanitize import terminal_text
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.themes import symbols, user_themes
 from benchtui.tui.drawing.format import clean
@@ -186,7 +187,7 @@ class BenchtuiApp(App[ExitReason]):
         try:
             self._feed = self._open_feed(event.path, event.engine, replay=event.replay)
         except BenchtuiError as error:
-            self.notify(str(error), markup=False)
+            self.notify(clean(str(error)), markup=False)
             return
         if "charts" in self._modes:
             await self.remove_mode("charts")
@@ -234,6 +235,10 @@ class BenchtuiApp(App[ExitReason]):
             await self.run_action("screen.ask_quit")
         else:
             self.exit(ExitReason("closed", self._feed.path if self._feed else None))
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy text; what is pasted must not control the terminal or editor that it is pasted into."""
+        super().copy_to_clipboard(terminal_text(text))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Return the palette's commands that need no file."""

@@ -3,6 +3,7 @@
 import errno
 import multiprocessing
 import os
+import resource
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -364,9 +365,19 @@ def _pipe(context: ForkServerContext, process: str) -> tuple[Connection, Connect
 
 
 def _not_started(process: str, error: OSError | EOFError) -> BenchtuiError:
-    why = _NO_SERVER if isinstance(error, EOFError) else error.strerror or error
+    if isinstance(error, EOFError | ConnectionError):
+        return BenchtuiError(f"can't start {process}: {_NO_SERVER}{_processor_limit_text()}")
+    why = error.strerror or error
     kind = OutOfFilesError if getattr(error, "errno", None) in _SHORTAGES else BenchtuiError
     return kind(f"can't start {process}: {why}")
+
+
+def _processor_limit_text() -> str:
+    """Name the limit that may have ended the server; empty if there is none."""
+    limit_s, _ = resource.getrlimit(resource.RLIMIT_CPU)
+    if limit_s == resource.RLIM_INFINITY:
+        return ""
+    return f"; a process may use {limit_s} s of processor time (ulimit -t), and importing torch takes seconds"
 
 
 def _run_torch_query(answer: Connection) -> None:

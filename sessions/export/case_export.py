@@ -18,6 +18,7 @@ from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import simulation_note
 from benchtui.sessions.stats.case_metrics import Metrics
+from benchtui.sessions.text import visible_json
 
 FORMULA = ("=", "+", "-", "@")
 """First characters of text that a spreadsheet would evaluate. Such a cell gets a leading apostrophe."""
@@ -93,7 +94,7 @@ def json_schema() -> dict[str, Any]:
 def as_json(session: Session) -> str:
     """Return the results as indented JSON (``Results``). Raises BenchtuiError if there is no first event."""
     cases = tuple(_case(row, found) for row, found in rows(session))
-    encoded = msgspec.json.encode(Results(schema=SCHEMA, session=_source(session), cases=cases))
+    encoded = visible_json.encode(Results(schema=SCHEMA, session=_source(session), cases=cases))
     return msgspec.json.format(encoded, indent=1).decode() + "\n"
 
 

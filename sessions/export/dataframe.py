@@ -27,8 +27,9 @@ def frame(session: Session) -> "DataFrame":
     found = [msgspec.structs.asdict(row) for row, _ in rows(session)] if session.cases else []
     for row in found:
         row["marks"] = "; ".join(row["marks"]) or None
-    table = pandas.DataFrame(found, columns=list(CaseRow.__struct_fields__))
-    typed = table.astype(dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_NUMBERS, "float64"))
+    # as objects: a column of integers with gaps would become one of floats, which round large integers
+    table = pandas.DataFrame(found, columns=list(CaseRow.__struct_fields__), dtype=object)
+    typed = table.astype(dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_NUMBERS, "float64")).infer_objects()
     if session.simulated:
         typed.attrs["simulated"] = simulation_note(session.start)
     return typed

@@ -13,6 +13,7 @@ from benchtui.sessions.export.case_rows import rows
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
+from benchtui.sessions.text import visible_json
 
 NS_PER_MS = 1e6
 Bounds = tuple[float | None, float | None]
@@ -121,4 +122,4 @@ def _interval(value: float, bounds: Bounds) -> Bounds:
 
 
 def _json(found: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n"
+    return msgspec.json.format(visible_json.encode(found), indent=2).decode() + "\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.files.input_file import require_plain
+from benchtui.sessions.sanitize import shell_word
 
 
 def create_locked(path: Path) -> int:
@@ -36,7 +37,7 @@ def open_locked(path: Path) -> int:
     except OSError as error:
         os.close(fd)
         if isinstance(error, BlockingIOError):
-            reason = f"in use by a running sweep; watch it with `benchtui attach {path}`"
+            reason = f"in use by a running sweep; watch it with `benchtui attach {shell_word(str(path))}`"
         else:
             reason = f"can't lock the session file to resume it: {error.strerror}"
         raise BenchtuiError(f"{path}: {reason}") from error

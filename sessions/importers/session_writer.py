@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.events import (
     AnyEvent,
     CaseFinished,
@@ -54,8 +54,9 @@ def write(found: Imported, path: Path) -> None:
     """Write the session file.
 
     Raises:
-        BenchtuiError: if the file already exists, there are too many cases, or a value is out of range for a
-            session. A written session can always be read back.
+        BenchtuiError: if the file already exists or can't be written completely, in which case none is left,
+            there are too many cases, or a value is out of range for a session. A written session can always be
+            read back.
     """
     masked = map(Secrets().masked_record, _events(found, path))
     events = [_validated(event, found.kind) for event in masked]
@@ -63,6 +64,9 @@ def write(found: Imported, path: Path) -> None:
     try:
         for event in events:
             journal.append(event)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise BenchtuiError(f"{path}: can't be written: {os_error_text(error)}") from error
     finally:
         journal.close()
 
@@ -86,7 +90,7 @@ def _events(found: Imported, path: Path) -> Iterator[AnyEvent]:
         t=0.0,
         id=uuid.uuid4().hex,
         created=utc_now(),
-        sweep=_sweep(found, path.stem),
+        sweep=_sweep(found, visible(path.stem)),
         plan=found.cases,
         host=found.host,
         source=found.kind,

@@ -86,7 +86,8 @@ class Tail:
 
     def __init__(self, path: Path, position: FilePosition | None = None) -> None:
         """Open the file at its beginning or at a position; raises BenchtuiError if it can't be read."""
-        self._path = path
+        self.path = path
+        """File that is being read: the given one, or a rescue file of the session."""
         self._file = _open(path)
         self._partial_line: list[bytes] = []
         """Pieces of a line that isn't complete yet."""
@@ -105,7 +106,7 @@ class Tail:
     def size(self) -> int:
         """Current size of the file in bytes; 0 if it was removed."""
         try:
-            return self._path.stat().st_size
+            return self.path.stat().st_size
         except OSError:
             return 0
 
@@ -148,11 +149,11 @@ class Tail:
     def follow(self) -> bool:
         """Continue in the rescue file, if the session was restored to one after damage by another process."""
         self._head = self._head or head(self._file.fileno())
-        saved = rescue_file_of(self._path, self._head)
-        if saved is None or saved in (self._rescue_file, self._path):
+        saved = rescue_file_of(self.path, self._head)
+        if saved is None or saved in (self._rescue_file, self.path):
             return False
         self._file.close()
-        self._path, self._rescue_file, self._file = saved, saved, _open(saved)
+        self.path, self._rescue_file, self._file = saved, saved, _open(saved)
         self.seek(self._position)
         return True
 
@@ -167,8 +168,7 @@ class Tail:
         if b"\n" not in data:
             self._partial_line.append(data)
             if sum(map(len, self._partial_line)) > LONGEST_LINE:
-                where, most = f"{self._path}, line {self._position.line}", f"{LONGEST_LINE / 1e6:g} MB"
-                self._broken = BenchtuiError(f"{where}: longer than {most}, the maximum for an event")
+                self._broken = _line_too_long(self.path, self._position.line)
             return []
         lines = data.split(b"\n")
         lines[0] = b"".join((*self._partial_line, lines[0]))
@@ -179,7 +179,7 @@ class Tail:
         """Decode the events of lines, up to the first broken line."""
         events: list[AnyRecord] = []
         try:
-            for event in _events(lines, self._path, self._position.line):
+            for event in _events(lines, self.path, self._position.line):
                 events.append(event)
         except BenchtuiError as error:
             self._broken = error
@@ -321,30 +321,44 @@ def _open(path: Path) -> IO[bytes]:
     except (OSError, ValueError) as error:
         raise BenchtuiError(f"{path}: can't be read: {os_error_text(error)}") from error
     try:
-        _reject_too_many_cases(file, path)
+        _reject_too_large(file, path)
     except BaseException:
         file.close()
         raise
     return file
 
 
-def _reject_too_many_cases(file: IO[bytes], path: Path) -> None:
-    """Raise BenchtuiError for a session with too many cases, by scanning its bytes before any are decoded."""
+def _line_too_long(path: Path, line: int) -> BenchtuiError:
+    return BenchtuiError(
+        f"{path}, line {line}: longer than {LONGEST_LINE / 1e6:g} MB, the maximum for an event"
+    )
+
+
+def _reject_too_large(file: IO[bytes], path: Path) -> None:
+    """Raise BenchtuiError for too many cases or a line too long, before any event is decoded."""
     if os.fstat(file.fileno()).st_size < MOST_CASES * _LEAST_OF_A_CASE:
         return
-    found = _count_planned(file) > MOST_CASES
+    if _adds_too_many_cases(file, path) or _count_planned(file) > MOST_CASES:
+        raise BenchtuiError(f"{path}: more than {MOST_CASES:,} cases")
     file.seek(0)
-    kept, offset, line_bytes = _LEAST_OF_A_CASE * 2, 0, 0
+
+
+def _adds_too_many_cases(file: IO[bytes], path: Path) -> bool:
+    """Return whether a line adds a case too many; raise BenchtuiError for a line that is too long."""
+    kept, offset, line, line_bytes = _LEAST_OF_A_CASE * 2, 0, 1, 0
     piece = bytearray(kept + SCAN_BYTES)  # reused, because allocating memory would take longer than the search
     read = memoryview(piece)[kept:]
-    while not found and line_bytes <= LONGEST_LINE and (size := os.preadv(file.fileno(), (read,), offset)):
-        found = bool(_TOO_MANY.search(piece, 0, kept + size))
+    while size := os.preadv(file.fileno(), (read,), offset):
+        if _TOO_MANY.search(piece, 0, kept + size):
+            return True
+        line += piece.count(b"\n", kept, kept + size)
         end = piece.rfind(b"\n", kept, kept + size)
         line_bytes = kept + size - 1 - end if end >= 0 else line_bytes + size
+        if line_bytes > LONGEST_LINE:
+            raise _line_too_long(path, line)
         piece[:kept] = piece[size : kept + size]
         offset += size
-    if found:
-        raise BenchtuiError(f"{path}: more than {MOST_CASES:,} cases")
+    return False
 
 
 def _count_planned(file: IO[bytes]) -> int:

@@ -64,13 +64,18 @@ def rename(session: Path, name: str, running_paths: Collection[Path]) -> Path:
     return wanted
 
 
+def require_deletable(session: Path, running_paths: Collection[Path]) -> None:
+    """Raise BenchtuiError for a session that is elsewhere, or running (in ``running_paths``)."""
+    _require_not_running(_require_in_library(session), running_paths, "deleted")
+
+
 def delete(session: Path, running_paths: Collection[Path]) -> None:
     """Delete a session of the library and its note.
 
     Raises:
-        BenchtuiError: If the session is elsewhere, or running (in ``running_paths``).
+        BenchtuiError: If it isn't deletable, or the file can't be removed.
     """
-    _require_not_running(_require_in_library(session), running_paths, "deleted")
+    require_deletable(session, running_paths)
     with _os_errors_as(session, "can't be deleted"):
         session.unlink()
         _note_path(session).unlink(missing_ok=True)

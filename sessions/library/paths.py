@@ -61,9 +61,12 @@ def new_path(name: str, now: datetime) -> Path:
 
 
 def safe_name(text: str) -> str:
-    """Return a file name without extension that has only letters, digits and ``-_.``; it may be empty."""
+    """Return a file name without extension that has only letters, digits and ``-_.``; it may be empty.
+
+    It doesn't begin with ``-``, which would make it an option of commands.
+    """
     safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in text)
-    return safe.encode()[:_NAME_BYTES].decode(errors="ignore").strip(".")
+    return safe.encode()[:_NAME_BYTES].decode(errors="ignore").lstrip("-.").rstrip(".")
 
 
 def free_path(stem: str) -> Path:

@@ -1,6 +1,5 @@
 """Comparison report: the setup to run, with reasons and certainty; then cases, systems and differences."""
 
-import shlex
 from collections.abc import Callable, Iterable
 from typing import ClassVar
 
@@ -18,6 +17,7 @@ from benchtui.sessions.report.document import render, when
 from benchtui.sessions.report.explain import ExplainedBlock
 from benchtui.sessions.report.overview.results import without_equal
 from benchtui.sessions.report.reproduce import no_recipe_reason, recipe
+from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.stats.results import task_of
 from benchtui.sessions.text.formatting import listed
 from benchtui.sessions.text.markdown import Markdown
@@ -79,6 +79,7 @@ def markdown(compared: SessionComparison) -> str:
 def report(compared: SessionComparison, columns: Callable[[str], Columns] = full_columns) -> ComparisonReport:
     """Collect the contents of each section. ``columns`` maps a session's letter to its table's columns."""
     chosen = decision.choices(compared)
+    files = " ".join(shell_word(f"{side.file}.json") for side in compared.sides)
     return ComparisonReport(
         title=listed([side.name for side in compared.sides]),
         sessions=[
@@ -94,7 +95,7 @@ def report(compared: SessionComparison, columns: Callable[[str], Columns] = full
         differences=systems.differing(compared),
         alike=systems.no_differences_text(compared),
         silence=systems.unrecorded_text(compared),
-        command=f"benchtui compare {shlex.join(f'{side.file}.json' for side in compared.sides)} --format md",
+        command=f"benchtui compare {files} --format md",
         setups=_setups(compared),
         limitations=limitations(compared),
     )

@@ -18,6 +18,7 @@ from benchtui.sessions.state.simulation import simulation_note
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Record
+from benchtui.sessions.text import visible_json
 
 MEANING = "base time over new time; above 1, the new session is faster"
 
@@ -113,7 +114,7 @@ def as_json(compared: SessionComparison) -> str:
         differences=compared.differences,
         against=tuple(_against(each) for each in compared.against),
     )
-    return msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode() + "\n"
+    return msgspec.json.format(visible_json.encode(comparison), indent=2).decode() + "\n"
 
 
 def _session(letter: str, side: ComparedSession) -> SessionJson:

@@ -7,7 +7,7 @@ import msgspec
 import tomlkit
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sanitize import quoted
+from benchtui.sessions.sanitize import escape_unprintable, quoted
 from benchtui.sessions.secrets import MASK, masked, masked_variable
 from benchtui.sessions.sweep import named_values, ranges, toml_reader
 from benchtui.sessions.sweep.model import Sweep
@@ -130,8 +130,14 @@ def toml_of(sweep: Sweep) -> str:
             said[key] = value
     if sweep.model == sweep.task:  # a user-defined step that names no model
         del said["model"]
-    text = rewrite_toml("", texts_of(said), {}, sweep.exclude)
+    written = rewrite_toml("", texts_of(said), {}, sweep.exclude)
+    text = "\n".join(escape_unprintable(line, _escape) for line in written.split("\n"))
     return f"{_MASK_COMMENT}{text}" if MASK in text else text
+
+
+def _escape(character: str) -> str:
+    """Escape a character: all text of a new file is in basic strings."""
+    return f"\\U{ord(character):08x}"
 
 
 def rewrite_toml(source: str, texts: Texts, before: Texts, exclude: Iterable[Exclusion] | None) -> str:

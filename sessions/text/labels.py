@@ -125,5 +125,5 @@ def _in_words(option: str, value: str | int) -> str:
 
 def _phrase(option: Option, value: str | int) -> str:
     """Return a value in words, in the singular if it is 1."""
-    text = option.phrase.format(value or value_text(value))  # a phrase may format a number
+    text = option.phrase.format(value) if value else option.phrase.replace(":,", "").format(value_text(value))
     return text.removesuffix("s") if value == 1 else text

@@ -384,9 +384,7 @@ def _texts_wrong(call: Call, ended: Ended) -> Iterator[str]:
         yield "says what Python says of an error"
     if "Usage:" in out and ended.status:
         yield "says on standard output what is wrong"
-    # a batch script names the files of its command line as they are, quoted for the shell
-    own = os.fsdecode(b" ".join(call.words)) if call.command == "slurm" else ""
-    odd = {letter for letter in err + out if not letter.isprintable() and letter not in "\n\t\r" + own}
+    odd = {letter for letter in err + out if not letter.isprintable() and letter not in "\n\t\r"}
     if odd:
         yield f"lets {min(odd)!r} through"
 
@@ -419,6 +417,7 @@ def left_behind(call: Call, ended: Ended, before: Looks, after: Looks) -> Iterat
     named = {os.fsdecode(word).split("/")[0] for word in call.words}
     anywhere = bool(named & {"", "."})
     killed = call.command in WITH_ENGINE  # an engine that was leaves its caches to the next
+    appends = call.command == "explain" or b"--resume" in call.words
     for path in sorted(before.keys() | after.keys()):
         if before.get(path) == after.get(path) or (killed and path.parts[0] == "tmp"):
             continue
@@ -428,7 +427,7 @@ def left_behind(call: Call, ended: Ended, before: Looks, after: Looks) -> Iterat
             yield common
         elif new and not after[path][1] and ended.status:
             yield f"leaves an empty file in {top}"
-        elif top == "work" and not new and os.fsencode(name) in SESSIONS and "--resume" not in str(call):
+        elif top == "work" and not new and os.fsencode(name) in SESSIONS and not appends:
             yield "changes a session"
         elif top == "work" and not anywhere and path.parts[1] not in named and not _is_of_batch(path):
             yield f"{'leaves' if new else 'changes'} {path.name!r}, which wasn't named"

@@ -1,25 +1,31 @@
-"""A session with hostile text in every field that takes text: none of it is obeyed, and no code of it runs."""
+"""Hostile text in every field that takes text, and in every name: none is obeyed, and no code of it runs."""
 
 import copy
 import json
+import os
 import random
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import corpus
+import hostile_names
 import mutations
 import pytest
 import readers
+import terminal_grammar
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import operations, paths
 from benchtui.sessions.state.session import Session
 from benchtui.tui.app import BenchtuiApp
+from benchtui.tui.cli.commands import COMMANDS
 from benchtui.tui.shell.context import AppContext, library_name
+from benchtui.tui.shell.preferences import Preferences
 
 HOSTILE = {
     "tags": f"</td>{mutations.TAG}<script>alert(1)</script>",
@@ -92,25 +98,95 @@ async def test_screen_shows_hostile_text_as_text(
     hostile = filled(HOSTILE[kind], home)
     (home / "trap.py").write_text("open(__file__ + '.sprung', 'w')\n")
     operations.import_session(hostile)
+    await press_through(hostile, home, PAGES)
+    assert not list(home.rglob("*.sprung"))
+
+
+PAGES = ("2", "enter", "escape", "z", "z", "z", "escape", "3", "4", "enter", "4", "1", "2", "l")
+
+
+async def press_through(
+    path: Path, folder: Path, pages: Sequence[str], size: tuple[int, int] = (120, 40)
+) -> str:
+    """Press keys in the app, and return all that it showed, which must be printable."""
     here = AppContext(
         start=lambda _sweep, _consent: pytest.fail("nothing is to be started"),
         running=list,
         find=lambda _path: None,
         recorded=paths.entries,
         name_of=library_name,
-        folder=home,
+        folder=folder,
+        preferences=Preferences.of_user(),
     )
-    app = BenchtuiApp(here, hostile)
-    async with app.run_test(size=(120, 40)) as pilot:
-        for keys in ("2", "enter", "escape", "z", "z", "z", "escape", "3", "4", "enter", "4", "1", "2", "l"):
+    shown: set[str] = set()
+    app = BenchtuiApp(here, path)
+    async with app.run_test(size=size) as pilot:
+        for keys in pages:
             await pilot.press(keys)
+            await app.workers.wait_for_complete()
             await pilot.pause()
-            shown = [strip.text for strip in app.screen._compositor.render_strips()]
-            assert all(text.isprintable() for text in shown)
-    assert not list(home.rglob("*.sprung"))
+            shown |= {strip.text for strip in app.screen._compositor.render_strips()}
+    assert all(text.isprintable() for text in shown), [text for text in shown if not text.isprintable()]
+    return "\n".join(shown)
 
 
-COMMANDS = (
+EVERY_PAGE = (
+    *("s", "/", "x", "enter", "n", "C", "escape", "H", "D", "y", "E", "escape", "W", "escape", "?", "escape"),
+    *("enter", "tab", "tab", "tab", "y", "W", "escape", "escape", "colon", "n", "escape"),
+    *("3", "p", "tab", "/", "escape", "y", "1", "o", "down", "escape", "w", "escape", "tab", "enter", "escape"),
+    *(
+        "4",
+        "m",
+        "escape",
+        "w",
+        "escape",
+        "X",
+        "escape",
+        "E",
+        "escape",
+        "i",
+        "escape",
+        "/",
+        "n",
+        "enter",
+        "escape",
+    ),
+    *(
+        "space",
+        "down",
+        "space",
+        "c",
+        "5",
+        "enter",
+        "escape",
+        "y",
+        "4",
+        "R",
+        "space",
+        "right_square_bracket",
+        "q",
+    ),
+)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize("kind", ["controls", "bytes"])
+async def test_screen_shows_hostile_names_as_text(
+    kind: str,
+    size: tuple[int, int],
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    session_of_controls: bytes,
+) -> None:
+    world = hostile_names.build(home, hostile_names.NAMES[kind], session_of_controls)
+    for name, folder in world.environment.items():
+        monkeypatch.setenv(name, folder)
+    monkeypatch.chdir(world.folder)
+    shown = await press_through(Path(world.file(".json")), world.folder, EVERY_PAGE, size)
+    assert "31m" in shown, "names are shown, without their controls"
+
+
+EXPORTS = (
     ("export", "S"),
     ("export", "S", "--format", "html"),
     ("export", "S", "--format", "csv"),
@@ -125,7 +201,7 @@ def test_commands_print_hostile_text_as_text(home: Path, command: str) -> None:
     path = filled(HOSTILE["control"], home)
     operations.import_session(path)
     shutil.copy(path, home / "copy.json")
-    for words in COMMANDS:
+    for words in EXPORTS:
         arguments = [str(path) if word == "S" else word for word in words]
         ran = subprocess.run([command, *arguments], cwd=home, capture_output=True, timeout=120)
         assert ran.returncode in (0, 1), ran.stderr
@@ -133,6 +209,46 @@ def test_commands_print_hostile_text_as_text(home: Path, command: str) -> None:
             odd = [letter for letter in out if not letter.isprintable() and letter not in "\n\t"]
             assert odd == [], (words, odd[:5])
             assert "Traceback" not in out
+
+
+@pytest.fixture(scope="module")
+def session_of_controls(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return filled(HOSTILE["control"], tmp_path_factory.mktemp("filled")).read_bytes()
+
+
+def run_in(
+    world: hostile_names.World, words: Sequence[str], command: str
+) -> subprocess.CompletedProcess[bytes]:
+    environment = os.environ | world.environment
+    return subprocess.run(
+        [command, *words],
+        cwd=world.folder,
+        env=environment,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize(
+    "kind", ["controls", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("bytes", "option"))]
+)
+def test_commands_print_hostile_names_as_text(
+    home: Path, command: str, kind: str, session_of_controls: bytes
+) -> None:
+    world = hostile_names.build(home, hostile_names.NAMES[kind], session_of_controls)
+    calls = hostile_names.commands(world)
+    assert {words[0] for words in calls} >= set(COMMANDS)
+    for words in calls:
+        ran = run_in(world, words, command)
+        assert ran.returncode in (0, 1, 2, 130), (words, ran.stderr)
+        for out in (ran.stdout.decode(), ran.stderr.decode()):  # strict: neither holds bytes that aren't UTF-8
+            terminal_grammar.require_printable(out.replace("\r\n", "\n"))
+            assert "Traceback" not in out and "\r" not in out.replace("\r\n", "\n"), (words, out)
+        if ran.returncode == 0 and {"--json", "json", "trace", "bmf", "gab"} & set(words):
+            records = ran.stdout.splitlines() if words[0] in ("attach", "replay") else [ran.stdout]
+            assert all(map(json.loads, records)), words
+    assert not list(home.rglob("pwned"))
 
 
 def test_reading_a_session_never_imports_its_task(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,9 @@ from benchtui.sessions.sanitize import (
     LONGEST_VALUE,
     quoted,
     replace_unprintable,
+    shell_word,
     shortened,
+    terminal_text,
     visible,
 )
 from benchtui.tui.cli.options import printable
@@ -52,3 +56,29 @@ def test_long_values_and_messages_are_shortened() -> None:
     assert len(quoted("x" * 1000)) == LONGEST_VALUE
     assert shortened("x" * LONGEST_MESSAGE) == "x" * LONGEST_MESSAGE
     assert len(shortened("x" * 1000)) == LONGEST_MESSAGE + 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plain",
+        "a b",
+        "it's",
+        "a\\b\x1b'c",
+        "\x1b]0;x\x07",
+        "$(touch x)\n`y`",
+        "\u202eabc\x9b31m",
+        os.fsdecode(b"\xffa9"),
+        "",
+    ],
+)
+def test_a_shell_word_is_printable_and_means_the_text(text: str) -> None:
+    word = shell_word(text)
+    assert word.isprintable()
+    done = subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, check=True, timeout=20)
+    assert done.stdout == os.fsencode(text)
+
+
+def test_terminal_text_keeps_lines_and_tabs() -> None:
+    assert terminal_text("a\n\tb é\n") == "a\n\tb é\n"
+    assert terminal_text("a\r\nb\x1b\x9b\u202e\x7f") == "a\nb" + "\ufffd" * 4

@@ -38,7 +38,7 @@ def actual_options(case: CaseState) -> list[ActualOption]:
             requested = clean(str(getattr(case.config, name, "")))
             found.append(ActualOption(name, requested, actual.get(name, ""), WORDS[applied], applied))
     others = [name for name in effective.others if name not in READ_BACK] if effective else []
-    return [*found, *(ActualOption(name, "", actual[name], "", None) for name in others)]
+    return [*found, *(ActualOption(clean(name), "", actual[name], "", None) for name in others)]
 
 
 def _actual_values(effective: Effective) -> dict[str, str]:

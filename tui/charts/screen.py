@@ -29,6 +29,7 @@ from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.shell.navigation import BackRequested, Place
 from benchtui.tui.shell.terminal import TerminalHandle
 from benchtui.tui.widgets.frame import Frame
+from benchtui.tui.widgets.input_field import TextInput
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.nav_bar import place_lines
@@ -157,7 +158,7 @@ class Charts(PanelScreen[None]):
                 yield Frame(heatmap, Panel[Plot](plot_lines, signs, id="plot"), symbols=signs, id="chart")
                 listings = (Panel[Listing](listing_lines, signs, id=name) for name in ("lines", "points"))
                 yield Frame(Vertical(*listings, id="lists"), symbols=signs, id="side")
-            yield Input(
+            yield TextInput(
                 placeholder="words of a line, such as fp16", id="filter", compact=True, select_on_focus=False
             )
             yield Panel[str](_word, signs, id="word")

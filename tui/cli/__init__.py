@@ -1,18 +1,19 @@
 """Root command: subcommands imported on demand, and exit handling for errors."""
 
 import errno
-import io
 import os
 import sys
 from contextlib import suppress
 from importlib import import_module
+from typing import NoReturn
 
 import click
 from click.shell_completion import CompletionItem
 
 from benchtui.tui.cli.commands import COMMANDS
 from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED, USAGE, fail
-from benchtui.tui.cli.options import ascii_option, complete_sweep, theme_option
+from benchtui.tui.cli.options import ascii_option, complete_sweep, printable, theme_option
+from benchtui.tui.cli.text import streams
 
 
 class LazyGroup(click.Group):
@@ -73,27 +74,65 @@ def _short(name: str, limit: int = 45) -> str:
 
 def main() -> None:
     """Run the command line and exit. User errors are printed as one line and set the exit status."""
-    from benchtui.sessions.errors import BenchtuiError  # imported late to keep --help fast
+    from benchtui.sessions.errors import BenchtuiError, os_error_text  # imported late to keep --help fast
 
-    _open_closed_streams()
+    streams.guard()
     try:
         try:
-            sys.exit(app(standalone_mode=False))
+            sys.exit(app(prog_name="benchtui", standalone_mode=False))
         finally:
             sys.stdout.flush()
     except BenchtuiError as error:
         fail(str(error), USAGE)
     except click.ClickException as error:
-        with suppress(OSError):
-            error.show()
+        click.echo(_usage_error_text(error), nl=False, err=True)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()  # the read end of the pipe is closed, so there is nobody to report to
-        sys.exit(FAILED)
+    except streams.StandardOutputError as error:
+        if error.errno == errno.EPIPE:  # whoever read the pipe has seen enough
+            sys.exit(FAILED)
+        fail(streams.output_error_text(error), USAGE)
     except OSError as error:
-        fail(_os_error_text(error), USAGE)
+        where = os.fsdecode(error.filename) if error.filename else "the system refused a request"
+        fail(f"{where}: {os_error_text(error)}", USAGE)
+    except (MemoryError, ImportError, SystemError) as error:
+        if not _is_out_of_memory(error):
+            raise
+        _exit_out_of_memory(error)
+
+
+def _is_out_of_memory(error: BaseException | None) -> bool:
+    """Return whether an error, or one that led to it, is about memory."""
+    if error is None or isinstance(error, MemoryError):
+        return error is not None
+    return any(sign in str(error).lower() for sign in _MEMORY_SIGNS) or _is_out_of_memory(error.__context__)
+
+
+_MEMORY_SIGNS = (
+    "failed to map segment",
+    "cannot allocate memory",
+    "without exception set",
+    "without setting an",
+)
+"""Parts of the messages of the dynamic linker and of Python when memory runs out while a module is loaded."""
+
+
+def _exit_out_of_memory(error: BaseException) -> NoReturn:
+    """Report that memory ran out, and exit at once: half-loaded libraries may crash at a usual exit."""
+    error.__traceback__ = error.__context__ = None  # their frames hold what filled the memory
+    with suppress(SystemExit):
+        fail("out of memory; close other programs, or raise the limit (ulimit -v)", USAGE)
+    os._exit(USAGE)
+
+
+def _usage_error_text(error: click.ClickException) -> str:
+    """Return what click prints for an error, with the arguments in its message made printable."""
+    context, message = getattr(error, "ctx", None), error.format_message()
+    if not isinstance(error, click.MissingParameter):  # lists choices in several lines, and quotes no argument
+        message = printable(message)
+    usage = f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n\n" if context else ""
+    return f"{usage}Error: {message}\n"
 
 
 @click.group(
@@ -118,31 +157,3 @@ def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
         from benchtui.tui.cli.watch import open_app  # imported on use, like any other command
 
         context.invoke(open_app, sweep=None, overrides=(), session_path=None, trust=False, **appearance)
-
-
-def _open_closed_streams() -> None:
-    """Replace closed standard streams, so that files opened later don't get their descriptors.
-
-    Reading standard input returns nothing, writing to standard output fails as on a full disk, and standard
-    error is discarded.
-    """
-    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
-        if getattr(sys, name) is None:
-            descriptor = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
-            if descriptor != number:
-                os.dup2(descriptor, number)
-                os.close(descriptor)
-            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  (open until the process exits)
-            setattr(sys, name, stream)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a Latin-1 terminal has no "≈"; print the rest anyway
-
-
-def _os_error_text(error: OSError) -> str:
-    """Describe an OS error. One without a file is from stdout, which is then redirected to /dev/null."""
-    if error.filename:
-        return f"{os.fsdecode(error.filename)}: {error.strerror}"
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # buffered output is flushed once more at exit
-    if error.errno == errno.EBADF:
-        return "standard output is closed"
-    return f"can't write to standard output: {error.strerror}"

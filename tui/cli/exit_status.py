@@ -1,7 +1,6 @@
 """Exit statuses, and the error line printed before exiting."""
 
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -50,6 +49,5 @@ def fail(text: str, status: int) -> NoReturn:
     """Print a one-line error and exit."""
     from benchtui.sessions.secrets import masked  # not needed for --help
 
-    with suppress(OSError):  # stderr may be on a full disk, too
-        click.echo(f"benchtui: {printable(masked(text))}", err=True)
+    click.echo(f"benchtui: {printable(masked(text))}", err=True)
     sys.exit(status)

@@ -222,7 +222,7 @@ def _plots(
         render.write(render.render_plots(session, png)[0] if on_page else found, wanted.figures, (path,))
     if skipped:
         reasons = "; ".join(f"{each.name} ({each.reason})" for each in skipped)
-        click.echo(f"figures skipped: {reasons}", err=True)
+        click.echo(printable(f"figures skipped: {reasons}"), err=True)
     return found, skipped
 
 

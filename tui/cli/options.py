@@ -1,6 +1,6 @@
 """Shared options and arguments. Imports only click, because the root command uses some of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
@@ -35,7 +35,7 @@ def complete_session(_context: click.Context, _parameter: click.Parameter, word:
 
     from benchtui.sessions.library import paths
 
-    names = [paths.LATEST, paths.DEMO, paths.CPU_DEMO, *(entry.path.stem for entry in paths.entries())]
+    names = [paths.LATEST, paths.DEMO, paths.CPU_DEMO, *_safe(entry.path.stem for entry in paths.entries())]
     return [
         *(CompletionItem(name) for name in names if name.startswith(word)),
         CompletionItem(word, type="file"),
@@ -64,7 +64,14 @@ def complete_theme(_context: click.Context, _parameter: click.Parameter, word: s
 
     from benchtui.themes import user_themes
 
-    return [CompletionItem(name) for name in user_themes.load_all().themes if name.startswith(word)]
+    return [CompletionItem(name) for name in _safe(user_themes.load_all().themes) if name.startswith(word)]
+
+
+def _safe(names: Iterable[str]) -> list[str]:
+    """Return the names that a shell may insert unquoted, as bash does, without obeying what is in them."""
+    from benchtui.sessions.library.paths import safe_name  # needed only for completion
+
+    return [name for name in names if name == safe_name(name)]
 
 
 sweep_argument = click.argument("sweep", shell_complete=complete_sweep)

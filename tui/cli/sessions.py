@@ -64,6 +64,7 @@ def note(session: str, text: str) -> None:
 def delete(session: str, yes: bool) -> None:
     """Delete a session in the library and its note, after confirmation."""
     path = library.resolve(session, whole=True)
+    operations.require_deletable(path, _running_paths())
     if not yes:
         require_yes(f"delete {printable(path.stem)} and its note?")
     operations.delete(path, _running_paths())
@@ -106,7 +107,8 @@ def _list(as_json: bool) -> None:
         if any(row.left for row in rows):
             click.echo("run the cases left of a session: benchtui run --resume NAME", err=True)
     else:
-        click.echo(f"no sessions in {library.folder()} yet; record one with `benchtui run quick`", err=True)
+        text = f"no sessions in {library.folder()} yet; record one with `benchtui run quick`"
+        click.echo(printable(text), err=True)
 
 
 class SessionRow(msgspec.Struct, frozen=True, kw_only=True):

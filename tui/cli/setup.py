@@ -30,7 +30,7 @@ def doctor(as_json: bool) -> None:
         print_json([FindingJson(what=each.what, state=each.state, text=each.text) for each in findings])
     else:
         for finding in findings:
-            click.echo(f"{_STATES[finding.state]} {finding.what:22} {printable(finding.text)}")
+            click.echo(printable(f"{_STATES[finding.state]} {finding.what:22} {finding.text}"))
     sys.exit(FAILED if any(each.state == "broken" for each in findings) else 0)
 
 
@@ -74,9 +74,8 @@ def keys(as_json: bool) -> None:
         )
         print_json(KeysJson(keys=rows, problems=problems, config=str(settings.path())))
         return
-    click.echo(
-        "\n".join([*keymap.listing(known.keys, owners), f"remap them in {settings.path()}, table [keys]"])
-    )
+    for line in (*keymap.listing(known.keys, owners), f"remap them in {settings.path()}, table [keys]"):
+        click.echo(printable(line))
     for problem in problems:
         click.echo(f"benchtui: {printable(problem)}", err=True)
 

@@ -104,7 +104,7 @@ def slurm(
     text = script(batch)
     _require_ray(batch.resources.nodes)
     if warning := _gpu_warning(loaded, resources):
-        click.echo(f"benchtui: {warning}", err=True)
+        click.echo(printable(f"benchtui: {warning}"), err=True)
     job = _submit(text) if submit else None
     if as_json:
         session = str(batch.session_of(job)) if job else None

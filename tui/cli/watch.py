@@ -15,6 +15,7 @@ from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.journal.reader import not_a_session
 from benchtui.sessions.library import file_kinds, paths
+from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
@@ -90,7 +91,8 @@ def show(
     )
     if exit_reason.path is None:
         return
-    click.echo(printable(EXIT_MESSAGES[exit_reason.how].format(path=exit_reason.path)), err=True)
+    message = EXIT_MESSAGES[exit_reason.how].format(path=shell_word(str(exit_reason.path)))
+    click.echo(printable(message), err=True)
     if exit_reason.how in ("finished", "stopped"):
         sys.exit(exit_status_of(exit_reason.session or Session.load(exit_reason.path)))
     sys.exit(FAILED if exit_reason.how == "crashed" else 0)
@@ -249,7 +251,7 @@ def _load(sweep: str, overrides: tuple[str, ...]) -> Sweep:
         return load_sweep(sweep, overrides)
     except BenchtuiError:
         if tool := file_kinds.tool_of(Path(sweep)):
-            hint = f"convert them to a session: benchtui import {sweep}"
+            hint = f"convert them to a session: benchtui import {shell_word(sweep)}"
             raise BenchtuiError(f"{sweep}: results of {tool}; {hint}") from None
         if Path(sweep).suffix == ".json" and os.path.lexists(sweep):
             known = "neither a session nor results of a tool that benchtui imports"

@@ -5,6 +5,7 @@ from textwrap import wrap
 
 import msgspec
 
+from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.sweep import UNKNOWN, Axes, task_named
 from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
@@ -82,7 +83,7 @@ def _cases(item: Item) -> str:
 
 def _left(item: Item) -> str:
     return (
-        f"{item.left:,} to run: {key('library.resume')}, or benchtui run --resume {item.name}"
+        f"{item.left:,} to run: {key('library.resume')}, or benchtui run --resume {shell_word(item.path.stem)}"
         if item.left
         else ""
     )

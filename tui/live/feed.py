@@ -11,6 +11,7 @@ from benchtui.sessions.estimates.eta import StepsLeft
 from benchtui.sessions.events import CaseFinished, Resumed
 from benchtui.sessions.journal.reader import AnyRecord, Tail
 from benchtui.sessions.replay.timeline import still_ended
+from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS
 from benchtui.sessions.state.session import Session
@@ -62,6 +63,8 @@ class Feed:
         """Whether the session was resumed by an engine that hasn't been found yet."""
         self._tail = Tail(path)
         self.closed = False
+        self._rescued = False
+        """Whether the session continues in a rescue file, because other processes damaged the original."""
         self._read_bytes = 0
         self._engine_alive = engine is not None
         self._checked_s = clock()
@@ -111,6 +114,10 @@ class Feed:
         seen_s, t = self._newest
         return t + (self._clock() - seen_s) if self.running else self.session.now_s
 
+    def command_word(self, name: str) -> str:
+        """Quote the session for a command: by this name, or by its path if it continues in a rescue file."""
+        return shell_word(str(self.path) if self._rescued else name)
+
     def remaining(self, needed: Callable[[CaseState], StepsLeft | None]) -> RemainingTime:
         """Return a time estimator. ``needed`` returns what the round of a running case still needs."""
         return RemainingTime(self.session, needed)
@@ -145,6 +152,7 @@ class Feed:
             size = self._size()
             self.cache.note_position(self.session, self._tail.position)
             events = self._tail.read(BATCH_BYTES)
+            self._follow_file()
             self._read_bytes = min(self._read_bytes + BATCH_BYTES, size)
             for event in events:
                 self._apply(event)
@@ -153,6 +161,12 @@ class Feed:
             self.caught_up = self._read_bytes >= size
             if self.caught_up or self._clock() - began_s > READ_BUDGET_S:
                 return
+
+    def _follow_file(self) -> None:
+        """Use the file that is being read from now on, which may have become a rescue file."""
+        if self._tail.path != self.path:
+            self.path = self.cache.path = self.explainer.path = self._tail.path
+            self._rescued = True
 
     def _apply(self, event: AnyRecord) -> None:
         self.session.apply(event)

@@ -54,7 +54,7 @@ class StepCache:
 
     def __init__(self, path: Path, evicts: bool = True) -> None:
         """Create a cache; ``evicts`` allows evicting steps. A replay needs all of them."""
-        self._path = path
+        self.path = path
         self._evicts = evicts
         self._positions: list[tuple[float, FilePosition]] = []
         """Session time at recorded file positions: where to start when reloading a case."""
@@ -171,7 +171,7 @@ class StepCache:
         from benchtui.sessions.replay.loading import reload_case  # lazy import: most cases are never reloaded
 
         position = self._position_before(case)
-        read, there = reload_case(case, machine, self._path, position, lambda: not self._closed)
+        read, there = reload_case(case, machine, self.path, position, lambda: not self._closed)
         whole = case if case.steps_in_memory else read
         return LoadedCase(whole, RunningStats(whole.measured.wall_ms), there)
 

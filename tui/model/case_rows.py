@@ -402,7 +402,7 @@ class CaseRows:
             return (f"{self._symbols.interrupted} incomplete", "bad")
         word = mark_word(case.marks, self.shared_marks) if case.state == "ok" else None
         if word is not None:
-            return (f"{self._symbols.flag} {word}", "warning")
+            return (f"{self._symbols.flag} {format.clean(word)}", "warning")
         return (state_text(case, self._session.start.sweep.measure, self._symbols), ROLES[case.state])
 
     def _against_base(self, case: CaseState) -> Span:

@@ -97,8 +97,9 @@ def summary_of(feed: Feed, best: tuple[str, ...], symbols: Symbols, name: str) -
     cut_off = feed.exit_message or "the recording is incomplete; measurements are kept"
     reason = (finished.reason or "") if finished else cut_off
     remark = format.clean(reason) or (best[0] if best else "nothing was measured")
-    resume = (f"{session.left} left: benchtui run --resume {name}",) if session.left else ()
-    report = (f"{key('monitor.copy_report')} copies the report", f"benchtui export {name}")
+    named = feed.command_word(name)
+    resume = (f"{session.left} left: benchtui run --resume {named}",) if session.left else ()
+    report = (f"{key('monitor.copy_report')} copies the report", f"benchtui export {named}")
     hints = (*resume, *(best[1:] if not reason else ()), *report)
     return Current(counts, f"in {format.duration(session.now_s)}", word, role, remark=remark, hints=hints)
 

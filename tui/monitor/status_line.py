@@ -66,8 +66,8 @@ class StatusLine:
             return Log(messages, self._message)
         if self._feed.cut_off:
             session = self._feed.session
-            word = RESUME_HINT.format(name=self._name) if session.done < len(session.cases) else CUT_OFF
-            return Log(messages, clean(word), "bad")
+            resume = RESUME_HINT.format(name=self._feed.command_word(self._name))
+            return Log(messages, resume if session.done < len(session.cases) else CUT_OFF, "bad")
         return Log(messages, self.waiting() or self.aside, "plain")
 
     def keys(self, frozen: bool, zoomed: bool) -> Keys:

@@ -14,6 +14,7 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, line, side_by_side
 from benchtui.tui.pages.page import Page
 from benchtui.tui.shell.keymap import TITLES, Bound, active, shown
+from benchtui.tui.widgets.input_field import TextInput
 
 Rows = tuple[tuple[str, str], ...]
 Section = tuple[str, Rows]
@@ -46,7 +47,7 @@ class HelpPage(Page):
         """Lay out the text, the search field, and the key bar."""
         text, keys = super().compose()
         yield text
-        yield Input(placeholder="search keys and words", id="search", compact=True, select_on_focus=False)
+        yield TextInput(placeholder="search keys and words", id="search", compact=True, select_on_focus=False)
         yield keys
 
     def on_mount(self) -> None:

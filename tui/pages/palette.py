@@ -16,6 +16,7 @@ from benchtui.tui.drawing.listing import grouped_rows
 from benchtui.tui.drawing.styled_text import Line, crop, line
 from benchtui.tui.pages.choice_screen import ChoiceScreen
 from benchtui.tui.shell import keymap
+from benchtui.tui.widgets.input_field import TextInput
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.panel import Panel
 
@@ -110,7 +111,7 @@ class Palette(ChoiceScreen[Command]):
 
     def compose(self) -> ComposeResult:
         """Lay out the input, the list, and the key bar."""
-        yield Input(placeholder="command, session, case, preset or theme", id="field", compact=True)
+        yield TextInput(placeholder="command, session, case, preset or theme", id="field", compact=True)
         yield Panel[Found](palette_lines, self._symbols, id="choices")
         yield KeyBar(self._symbols)
 

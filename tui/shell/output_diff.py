@@ -11,10 +11,13 @@ from itertools import groupby
 from typing import NamedTuple, TypeVar
 
 from rich.console import Console
+from rich.segment import Segment
 from textual._compositor import Compositor, CompositorUpdate, LayoutUpdate
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
+
+from benchtui.tui.drawing.format import clean
 
 Update = TypeVar("Update")
 WHOLE = {"strips", "region"}
@@ -98,7 +101,7 @@ class NewLines(LayoutUpdate):
             if not self._content.is_shown(y, self.region.x, line):
                 self._content.record_line(y, line)
                 yield _move_to(self.region.x, y)
-                yield line.render(console)
+                yield _without_controls(line).render(console)
 
 
 class ChangedCells(CompositorUpdate):
@@ -120,7 +123,7 @@ class ChangedCells(CompositorUpdate):
             if not (large and self.content.is_shown(y, left, part)):
                 self.content.record_cells(y, left, part)
                 yield _move_to(left, y)
-                yield part.render(console)
+                yield _without_controls(part).render(console)
 
 
 class Span(NamedTuple):
@@ -185,6 +188,13 @@ def _rendered(spans: Sequence[Span]) -> list[tuple[int, int, Strip]]:
         (y, start, lines[widget, y].crop(start - region.x, stop - region.x))
         for widget, y, region, start, stop in spans
     ]
+
+
+def _without_controls(strip: Strip) -> Strip:
+    """Remove characters that could control the terminal, from text that a widget failed to sanitize."""
+    if all(segment.text.isprintable() for segment in strip):
+        return strip
+    return Strip([Segment(clean(segment.text), segment.style) for segment in strip])
 
 
 def _move_to(x: int, y: int) -> str:

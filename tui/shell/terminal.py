@@ -7,6 +7,7 @@ from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.scrollbar import ScrollBar, ScrollBarRender
 
+from benchtui.tui.drawing.format import clean
 from benchtui.tui.shell.output_diff import TerminalContent
 
 PUSH_TITLE, POP_TITLE = "\x1b[22;2t", "\x1b[23;2t"
@@ -112,12 +113,12 @@ class TerminalHandle:
     def set_title(self, title: str) -> None:
         """Set the window title."""
         if self.terminal is not None:
-            self.terminal.write(f"\x1b]2;{title}\x07")
+            self.terminal.write(f"\x1b]2;{clean(title)}\x07")
 
     def notify(self, text: str) -> None:
         """Ring the bell, and show a desktop notification in terminals that know OSC 9."""
         if self.terminal is not None:
-            self.terminal.write(f"\x07\x1b]9;{text}\x07")
+            self.terminal.write(f"\x07\x1b]9;{clean(text)}\x07")
 
     @property
     def congested(self) -> bool:

@@ -19,6 +19,7 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, line
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
+from benchtui.tui.widgets.input_field import TextInput
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.message_line import Log, log_lines
 from benchtui.tui.widgets.panel import Panel
@@ -125,7 +126,7 @@ class ActionBar(Vertical):
         """Create the message panel, and the input field that replaces it."""
         with Horizontal(id="typing"):
             yield Panel[str](_word, self._symbols, id="asked")
-            field = Input(compact=True, select_on_focus=False, id="field")
+            field = TextInput(compact=True, select_on_focus=False, id="field")
             field.cursor_blink = False
             yield field
         yield Panel[Log](log_lines, self._symbols, id="log")

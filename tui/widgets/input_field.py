@@ -2,8 +2,18 @@
 
 from textual.widgets import Input
 
+from benchtui.sessions.sanitize import replace_unprintable
 
-class Field(Input):
+
+class TextInput(Input):
+    """Input whose text, such as the suggested name of a file, can't control the terminal."""
+
+    def validate_value(self, value: str) -> str:
+        """Replace each unprintable character by one that is printable, so that the cursor keeps its place."""
+        return replace_unprintable(value)
+
+
+class Field(TextInput):
     """Borderless input placed over other content."""
 
     DEFAULT_CSS = """
@@ -36,7 +46,7 @@ class Field(Input):
         self.screen.set_focus(None)
 
 
-class LineInput(Input):
+class LineInput(TextInput):
     """Borderless input. Going back is left to the screen."""
 
     DEFAULT_CSS = """

@@ -11,6 +11,7 @@ from typing import IO, Any
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.text import visible_json
 
 Arguments = dict[str, Any]
 
@@ -40,7 +41,7 @@ class TraceWriter:
         """Write the header. ``facts`` is the metadata of the whole trace."""
         self._out = out
         self._separator = b""
-        out.write(b'{"displayTimeUnit":"ms","otherData":' + msgspec.json.encode(facts) + b',"traceEvents":[\n')
+        out.write(b'{"displayTimeUnit":"ms","otherData":' + visible_json.encode(facts) + b',"traceEvents":[\n')
 
     def close(self) -> None:
         """Write the footer."""
@@ -94,7 +95,7 @@ class TraceWriter:
 
     def _event(self, phase: str, track: Track, at_us: int, fields: Arguments) -> None:
         where = {"ph": phase, "pid": track.process, "tid": track.thread, "ts": at_us}
-        self.write((msgspec.json.encode(where | fields),))
+        self.write((visible_json.encode(where | fields),))
 
 
 def _with_arguments(arguments: Arguments) -> Arguments:

@@ -308,7 +308,7 @@ def _warm_up(session: Session) -> str:
 def _minimum(sweep: Sweep, minimum_s: Callable[[Measure], float | None]) -> str:
     """Describe a minimum time, and whether it applies to GPUs only. Empty if it applies to no case."""
     times_s = [minimum_s(sweep.measure.for_device(device)) for device in sweep.axes.device]
-    longest_s = max(time_s or 0.0 for time_s in times_s)
+    longest_s = max((time_s or 0.0 for time_s in times_s), default=0.0)
     only = "" if minimum_s(sweep.measure) else " on a GPU"
     return f" and at least {longest_s:g} s{only}" if longest_s else ""
 

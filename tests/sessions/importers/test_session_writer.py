@@ -1,9 +1,13 @@
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.importers import session_writer
 from benchtui.sessions.importers.imported import Imported, Measurement
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Reported
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config
@@ -20,3 +24,27 @@ def test_numbers_of_an_axis_are_ascending_whatever_their_order_in_the_file(axis:
     session = Session.load(tmp_path / "session.json")
     assert getattr(session.start.sweep.axes, axis) == (8, 16, 64)
     assert [getattr(case.config, axis) for case in session.cases] == [64, 8, 16]
+
+
+def imported() -> Imported:
+    row = Measurement(config=Config(device="cpu"), reported=Reported(latency_mean_ms=1.0))
+    return Imported(kind="tool", measurements=(row,))
+
+
+def test_a_name_that_is_not_utf_8_is_written_and_read_back(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"r\xff\x1b.json")
+    session_writer.write(imported(), path)
+    assert Session.load(path).start.sweep.name == "r\ufffd\ufffd"
+
+
+def test_an_error_of_the_disk_names_the_file_and_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_journal: Journal, _line: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Journal, "_write_whole", full)
+    path = tmp_path / "i.json"
+    with pytest.raises(BenchtuiError, match=f"^{path}: can't be written: No space left on device$"):
+        session_writer.write(imported(), path)
+    assert not path.exists()

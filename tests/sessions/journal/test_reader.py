@@ -438,3 +438,13 @@ def test_long_partial_line_is_torn_but_white_space_is_not(tmp_path: Path) -> Non
             tail.read(10)
         assert tail.torn is torn
         tail.close()
+
+
+def test_a_line_too_long_is_refused_before_any_is_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "LONGEST_LINE", 5_500_000)
+    path = tmp_path / "s.json"
+    path.write_bytes(b'[\n{"event":"session_started"},\n{"event":"message","text":"' + b"x" * 6_000_000)
+    with pytest.raises(BenchtuiError, match=r"s\.json, line 3: longer than 5\.5 MB, the maximum for an event$"):
+        reader.Tail(path)

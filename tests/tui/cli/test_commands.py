@@ -42,6 +42,8 @@ def test_listing_commands_imports_none_of_them() -> None:
         "benchtui.tui.cli.commands",
         "benchtui.tui.cli.exit_status",
         "benchtui.tui.cli.options",
+        "benchtui.tui.cli.text",
+        "benchtui.tui.cli.text.streams",
     ]
 
 

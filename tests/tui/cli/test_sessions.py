@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,7 @@ from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import operations, paths
 from benchtui.tui.cli import app, watch
+from benchtui.tui.cli.options import complete_session
 from benchtui.tui.cli.sessions import SessionRow, _table
 from benchtui.tui.cli.watch import session_to_watch
 
@@ -303,3 +305,22 @@ def test_narrow_terminal_leaves_out_columns() -> None:
     assert len(line) <= 110 and line.endswith("b" * 30)
     header, line = _table([row], 80)
     assert "best case" not in header and len(line) <= 80
+
+
+def test_delete_refuses_a_session_outside_the_library_before_it_asks(recorded: Any, tmp_path: Path) -> None:
+    recorded()
+    shutil.copy(paths.resolve("new"), tmp_path / "s.json")
+    refused = CliRunner().invoke(app, ["sessions", "delete", str(tmp_path / "s.json")], input="y\n")
+    assert "not in the library" in str(refused.exception) and "delete" not in refused.stderr
+    assert (tmp_path / "s.json").exists()
+
+
+def test_completion_offers_only_names_that_a_shell_may_insert_unquoted(recorded: Any) -> None:
+    recorded()
+    library = paths.folder()
+    for name in ("new$(touch x)", "new one", "new\x1b[2J", "-new"):
+        shutil.copy(library / "new.json", library / f"{name}.json")
+    completed = [item.value for item in complete_session(None, None, "")]  # type: ignore[arg-type]
+    assert {"new", "old"} <= set(completed) and not [
+        name for name in completed if "new" in name and name != "new"
+    ]

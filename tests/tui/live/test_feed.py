@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 from typing import Any
 
@@ -120,4 +121,27 @@ def test_a_session_resumed_long_ago_has_no_engine(story: Any, clock: Any) -> Non
     feed.poll()
     feed.poll()
     assert (asked, feed.cut_off, feed.engine) == ([story.path], True, None)
+    feed.close()
+
+
+def test_everything_names_the_rescue_file_once_the_session_continues_there(story: Any, clock: Any) -> None:
+    story.begin().case(0)
+    feed = Feed(story.path, None, clock)
+    feed.poll()
+    assert feed.command_word("name") == "name"
+    rescued = story.path.with_name(f"{story.path.stem}.rescued.json")
+    story.case(1).end()
+    rescued.write_bytes(story.path.read_bytes())
+    os.truncate(story.path, 0)
+    feed.poll()
+    assert feed.done == 2
+    assert feed.path == feed.cache.path == feed.explainer.path == rescued
+    assert feed.command_word("name") == str(rescued)
+    feed.close()
+
+
+def test_a_hostile_name_is_quoted_in_commands(story: Any, clock: Any) -> None:
+    feed = Feed(story.begin().path, None, clock)
+    assert feed.command_word("a b") == "'a b'"
+    assert feed.command_word("n\x1b]0;x\x07") == r"$'n\x1b]0;x\x07'"
     feed.close()

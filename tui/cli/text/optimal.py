@@ -18,6 +18,7 @@ from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import Tail, Verdict
 from benchtui.sessions.sweep import Work
+from benchtui.sessions.text import visible_json
 from benchtui.sessions.text.formatting import memory, number, time_ms
 from benchtui.sessions.text.wording import costs, ratio_with_interval, unverified_note, verdict_cell, why_unsure
 
@@ -164,7 +165,7 @@ def _row(result: Result | None) -> CaseRow | None:
 
 def json_text(session: Session, decisions: list[Decision]) -> str:
     """Encode decisions as a JSON array with one entry for each work."""
-    return msgspec.json.format(msgspec.json.encode([document(session, each) for each in decisions])).decode()
+    return msgspec.json.format(visible_json.encode([document(session, each) for each in decisions])).decode()
 
 
 def _objective_text(decision: Decision) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Collection
 from pathlib import Path
 
 import click
-import msgspec
 
 from benchtui.sessions.files.output_file import write_text
+from benchtui.sessions.text import visible_json
 
 
 def write_document(text: str, output: Path | None, inputs: Collection[Path] = (), *, over: bool = True) -> None:
@@ -19,4 +19,4 @@ def write_document(text: str, output: Path | None, inputs: Collection[Path] = ()
 
 def print_json(record: object, *, err: bool = False) -> None:
     """Print a record as one line of JSON."""
-    click.echo(msgspec.json.encode(record).decode(), err=err)
+    click.echo(visible_json.encode(record).decode(), err=err)

@@ -33,6 +33,7 @@ from benchtui.sessions.journal.reader import AnyRecord, Tail
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.replay.markers import Markers, TimelineEvent, marker_text
 from benchtui.sessions.replay.timeline import Timeline
+from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
@@ -284,8 +285,8 @@ def summary_line(session: Session, path: Path, engine: Engine | None = None) -> 
     if session.cut_off and "running" in counts:
         counts["unfinished"] = counts.pop("running")
     outcomes = ", ".join(f"{count} {state}" for state, count in counts.items())
-    path = current_path(path, session.started.id) if session.started else path
-    resume = f"; resume: benchtui run --resume {path}" if session.left else ""
+    path = _current_path(session, path)
+    resume = f"; resume: benchtui run --resume {shell_word(str(path))}" if session.left else ""
     cases = count(len(session.cases), "case")
     return f"{cases}: {outcomes}{_cut_off_text(session, engine)}; session {path}{resume}"
 
@@ -301,7 +302,12 @@ def best_lines(session: Session, path: Path) -> list[str]:
         for choice in choices
         if choice.best
     ]
-    return [*lines, f"report: benchtui export {path}"] if lines else []
+    return [*lines, f"report: benchtui export {shell_word(str(_current_path(session, path)))}"] if lines else []
+
+
+def _current_path(session: Session, path: Path) -> Path:
+    """Return the file that has the whole session: a rescue file if other processes damaged the original."""
+    return current_path(path, session.started.id) if session.started else path
 
 
 def _cut_off_text(session: Session, engine: Engine | None) -> str:

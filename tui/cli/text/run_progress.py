@@ -11,6 +11,7 @@ from rich.text import Text
 from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.state.session import Session
 from benchtui.tui.cli.options import printable
+from benchtui.tui.cli.text.streams import unguarded_stderr
 from benchtui.tui.drawing.format import duration
 from benchtui.tui.live.eta import RemainingTime
 
@@ -32,7 +33,7 @@ class RunProgress:
 
     def __init__(self, session: Session, console: Console | None = None) -> None:
         self._session = session
-        self._console = console or Console(stderr=True, highlight=False)
+        self._console = console or Console(file=unguarded_stderr(), highlight=False)
         self._bar = Progress(
             TextColumn("{task.fields[counts]}", markup=False),
             BarColumn(20),

@@ -11,7 +11,7 @@ import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library.paths import safe_name
-from benchtui.sessions.sanitize import quoted, visible
+from benchtui.sessions.sanitize import quoted, shell_word, visible
 from benchtui.sessions.sweep.quantities import parse_quantity
 
 MOST_RESTARTS = 10
@@ -85,12 +85,12 @@ def script(batch: Batch) -> str:
     return _template().render(
         made_by=visible(batch.made_by),
         options=[_line(option) for option in _options(batch)],
-        commands=shlex.quote(str(batch.commands)),
-        session=shlex.quote(str(batch.session)) if batch.session else named_by_job,
+        commands=shell_word(str(batch.commands)),
+        session=shell_word(str(batch.session)) if batch.session else named_by_job,
         most_restarts=MOST_RESTARTS,
         nodes=batch.resources.nodes,
         ray_start_timeout_s=RAY_START_TIMEOUT_S,
-        run=shlex.join(("run", *batch.sweep, *ray)),
+        run=" ".join(map(shell_word, ("run", *batch.sweep, *ray))),
         trust=" --trust" if batch.trust else "",
     )
 

@@ -1,0 +1,19 @@
+"""JSON for output: unprintable characters are escaped, so that no text in it can control a terminal."""
+
+import json
+
+import msgspec
+
+from benchtui.sessions.sanitize import escape_unprintable
+
+
+def encode(record: object) -> bytes:
+    """Encode a record as JSON, from which readers get exactly the same text back.
+
+    Bytes of a file name that aren't UTF-8 become escapes of the lone surrogates that Python reads them as.
+    """
+    try:
+        text = msgspec.json.encode(record).decode()
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(record), separators=(",", ":")).encode()
+    return escape_unprintable(text, lambda character: json.dumps(character)[1:-1]).encode()
