@@ -13,8 +13,10 @@ from benchtui.engine.control import (
     ExplainMessage,
     ExplainOptions,
     ResumeOptions,
+    discard_starting_log,
     log_final_error,
     log_path,
+    mark_started,
 )
 from benchtui.engine.executor import Executor
 from benchtui.engine.executors.local import LocalExecutor
@@ -39,21 +41,24 @@ def main() -> int:
     parser.add_argument("--id", required=True, help="id of the engine and of a new session")
     parser.add_argument("--resume", action="store_true", help="resume the session in that file")
     parser.add_argument("--explain", action="store_true", help="profile cases of the session in that file")
+    parser.add_argument("--numbered", action="store_true", help="number a new file if its name is taken")
     parser.add_argument("path", type=Path, help="session file to write")
     arguments = parser.parse_args()
     if arguments.explain:
         return _explain(arguments.path)
     try:
-        supervisor = _supervisor(arguments.id, arguments.path, arguments.resume)
+        supervisor = _supervisor(arguments.id, arguments.path, arguments.resume, arguments.numbered)
     except (BenchtuiError, msgspec.MsgspecError) as error:
         nothing_left = isinstance(error, NothingToResumeError)
         _send_answer(Answer(ok=False, error=visible(str(error)), nothing_left=nothing_left))
+        discard_starting_log(arguments.id)
         return 2
+    mark_started(arguments.id)
     _send_answer(
         Answer(
             ok=True,
             id=arguments.id,
-            path=os.fsencode(arguments.path),
+            path=os.fsencode(supervisor.path),
             pid=os.getpid(),
             resumed_s=supervisor.resumed_s,
         )
@@ -100,12 +105,12 @@ def _print_line(message: ExplainMessage) -> None:
         sys.stdout.buffer.flush()
 
 
-def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
+def _supervisor(session_id: str, path: Path, resume: bool, numbered: bool) -> Supervisor:
     """Read the request from stdin, and return a supervisor for a new or resumed session."""
     request = sys.stdin.buffer.read()
     if not resume:
         sweep = msgspec.json.decode(request, type=Sweep)
-        return Supervisor(session_id, sweep, path, _executor(sweep.run))
+        return Supervisor(session_id, sweep, path, _executor(sweep.run), numbered=numbered)
     # slow import that a new session doesn't need
     from benchtui.engine.supervisor.resume import ResumableSession
 
@@ -129,9 +134,13 @@ def _executor(run: Run) -> Executor:
 
 
 def _send_answer(answer: Answer) -> None:
-    """Send the answer and close the pipes, so that the client doesn't wait for the engine to end."""
-    sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
-    sys.stdout.flush()
+    """Send the answer and close the pipes, so that the client doesn't wait for the engine to end.
+
+    A client that is gone changes nothing: what it has started runs on.
+    """
+    with suppress(BrokenPipeError):
+        sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
+        sys.stdout.flush()
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)

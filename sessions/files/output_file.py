@@ -29,7 +29,8 @@ def check_output(path: Path, inputs: Collection[Path]) -> None:
         BenchtuiError: If the file is an input, also through links, or begins like a session.
     """
     if any(_is_same(path, each) for each in inputs) or begins_with(path, SESSION_PREFIX):
-        raise BenchtuiError(f"{path}: is a session; sessions are never overwritten")
+        taken = FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+        raise BenchtuiError(f"{path}: is a session; sessions are never overwritten") from taken
 
 
 @contextmanager
@@ -61,6 +62,13 @@ def write_text(path: Path, text: str, inputs: Collection[Path] = (), *, over: bo
     """Write a text document; arguments and errors are those of ``output_file``."""
     with output_file(path, inputs, over=over) as file:
         file.write(text.encode())
+
+
+def move_to_new(path: Path, target: Path) -> None:
+    """Rename a file, and raise FileExistsError if the target exists, even if it was created a moment ago."""
+    _rename_complete(path, target, over=False)
+    with suppress(FileNotFoundError):  # without hard links, it is gone already
+        path.unlink()
 
 
 def _is_same(path: Path, other: Path) -> bool:

@@ -58,7 +58,7 @@ _json_option = json_option("Print each event as a line of JSON instead of openin
 def start_engine(sweep: "Sweep", session_path: Path | None) -> "Engine":
     """Start an engine on a sweep, writing to this file or to a new one in the library."""
     path = session_path or paths.new_path(sweep.name, datetime.now().astimezone())
-    return client.start(sweep, path)
+    return client.start(sweep, path, numbered=session_path is None)
 
 
 def show(
