@@ -17,8 +17,10 @@ from benchtui.engine.control import (
     ExplainOptions,
     ResumeOptions,
     StartOptions,
+    discard_starting_log,
     log_final_error,
     log_path,
+    mark_started,
     refusal,
 )
 from benchtui.engine.executor import Executor
@@ -53,23 +55,27 @@ def main() -> int:
     parser.add_argument("--id", required=True, help="id of the engine and of a new session")
     parser.add_argument("--resume", action="store_true", help="resume the session in that file")
     parser.add_argument("--explain", action="store_true", help="profile cases of the session in that file")
+    parser.add_argument("--numbered", action="store_true", help="number a new file if its name is taken")
     parser.add_argument("path", type=Path, help="session file to write")
     arguments = parser.parse_args()
     if arguments.explain:
         return _explain(arguments.path)
     try:
-        supervisor = _supervisor(arguments.id, arguments.path, arguments.resume)
+        supervisor = _supervisor(arguments.id, arguments.path, arguments.resume, arguments.numbered)
     except (BenchtuiError, msgspec.MsgspecError) as error:
         _send_answer(refusal(error))
+        discard_starting_log(arguments.id)
         return 2
     except MemoryError:
         _send_answer(Answer(ok=False, error=f"{visible(str(arguments.path))}: {OUT_OF_MEMORY}"))
+        discard_starting_log(arguments.id)
         return 2
+    mark_started(arguments.id)
     _send_answer(
         Answer(
             ok=True,
             id=arguments.id,
-            path=os.fsencode(arguments.path),
+            path=os.fsencode(supervisor.path),
             pid=os.getpid(),
             resumed_s=supervisor.resumed_s,
         )
@@ -123,7 +129,7 @@ def _print_line(message: ExplainMessage) -> None:
         sys.stdout.buffer.flush()
 
 
-def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
+def _supervisor(session_id: str, path: Path, resume: bool, numbered: bool) -> Supervisor:
     """Read the request from stdin, and return a supervisor for a new or resumed session."""
     request = sys.stdin.buffer.read()
     if not resume:
@@ -131,7 +137,7 @@ def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
         sweep = options.sweep
         require_custom_code(sweep.task)
         require(needed_permissions(sweep), options.consent)
-        return Supervisor(session_id, sweep, path, _executor(sweep.run))
+        return Supervisor(session_id, sweep, path, _executor(sweep.run), numbered=numbered)
     # slow import that a new session doesn't need
     from benchtui.engine.supervisor.resume import ResumableSession
 
@@ -155,9 +161,13 @@ def _executor(run: Run) -> Executor:
 
 
 def _send_answer(answer: Answer) -> None:
-    """Send the answer and close the pipes, so that the client doesn't wait for the engine to end."""
-    sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
-    sys.stdout.flush()
+    """Send the answer and close the pipes, so that the client doesn't wait for the engine to end.
+
+    A client that is gone changes nothing: what it has started runs on.
+    """
+    with suppress(BrokenPipeError):
+        sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
+        sys.stdout.flush()
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)

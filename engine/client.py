@@ -25,7 +25,11 @@ from benchtui.engine.control import (
     ExplainOptions,
     ResumeOptions,
     StartOptions,
+    create_starting_log,
+    discard_starting_log,
     log_path,
+    read_starting_log,
+    remove_abandoned_logs,
     remove_stale,
     send_command,
     socket_path,
@@ -147,16 +151,17 @@ class RemoteEngine(Engine):
         raise BenchtuiError(f"the engine runs on {self.host}; send the command from that machine")
 
 
-def start(sweep: Sweep, path: Path, consent: Consent = NO_CONSENT) -> Engine:
+def start(sweep: Sweep, path: Path, consent: Consent = NO_CONSENT, *, numbered: bool = False) -> Engine:
     """Start an engine that runs a sweep; return once its session file exists.
 
-    The engine outlives this process.
+    With ``numbered``, the file gets the next free number if the name is taken. The engine outlives this process.
 
     Raises:
         PermissionNeededError: if it runs or sets more than the user has allowed so far and by ``consent``.
         BenchtuiError: if the session file can't be created or the engine doesn't start.
     """
-    return _start(path, msgspec.json.encode(StartOptions(sweep=sweep, consent=consent)))
+    request = StartOptions(sweep=sweep, consent=consent)
+    return _start(path, msgspec.json.encode(request), *(["--numbered"] if numbered else []))
 
 
 def resume(
@@ -258,8 +263,7 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
 def _start(path: Path, request: bytes, *options: str) -> Engine:
     session_id = uuid.uuid4().hex[:12]
     path = path.absolute()
-    log = log_path(session_id)
-    with open(log, "wb", opener=_open_private) as stderr:
+    with create_starting_log(session_id) as stderr:
         process = subprocess.Popen(
             # -P: files in the working directory must not shadow libraries
             [sys.executable, "-P", "-m", "benchtui.engine", "--id", session_id, *options, str(path)],
@@ -271,23 +275,24 @@ def _start(path: Path, request: bytes, *options: str) -> Engine:
     answer = _exchange_startup(process, request)
     if answer is None:
         process.wait()
-        lines = log.read_text("utf-8", "replace").strip().splitlines()
+        lines = read_starting_log(session_id).strip().splitlines()
         raise BenchtuiError(
             f"the engine failed to start: {lines[-1] if lines else f'exit status {process.returncode}'}"
         )
     if not answer.ok:
         process.wait()
-        log.unlink(missing_ok=True)
+        discard_starting_log(session_id)
         if answer.needed:
             raise PermissionNeededError(answer.needed)
         refused = NothingToResumeError if answer.nothing_left else BenchtuiError
         raise refused(answer.error or "the engine failed to start")
     process.returncode = 0  # it outlives us on purpose; this silences Popen's warning about a running child
-    return Engine(session_id, path, process.pid, answer.resumed_s)
+    return Engine(session_id, Path(os.fsdecode(answer.path or path)), process.pid, answer.resumed_s)
 
 
 def running() -> list[Engine]:
     """Return this user's responding engines, newest first. Sockets and logs of dead engines are removed."""
+    remove_abandoned_logs()
     return [engine for path in sockets() if (engine := _responding_engine(path)) is not None]
 
 
@@ -348,10 +353,6 @@ def _exchange_startup(process: subprocess.Popen[bytes], request: bytes) -> Answe
     with process.stdout:
         line = process.stdout.readline()
     return msgspec.json.decode(line, type=Answer) if line else None
-
-
-def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _responding_engine(path: Path) -> Engine | None:

@@ -5,6 +5,7 @@ in /tmp instead of $XDG_RUNTIME_DIR because systemd removes the latter when the 
 which is exactly when the socket is needed.
 """
 
+import fcntl
 import os
 import re
 import socket
@@ -13,12 +14,13 @@ import struct
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import Explained
+from benchtui.sessions.files.input_file import open_plain
 from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, Permission, PermissionNeededError
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.secrets import masked
@@ -32,7 +34,8 @@ MAX_SOCKET_PATH_BYTES = 107
 _ID = "0" * 12
 """Placeholder with the length of an engine id."""
 _OURS = re.compile(r"[0-9a-f]{12}\.sock")
-"""File names of engine sockets. Other files are neither contacted nor removed."""
+_OUR_STARTING_LOG = re.compile(r"[0-9a-f]{12}\.starting")
+"""File names of engine sockets and logs. Other files are neither contacted nor removed."""
 
 Verb = Literal["status", "stop", "skip", "pause", "continue", "drop", "add", "order", "again", "explain"]
 
@@ -184,6 +187,62 @@ def remove_stale(path: Path) -> None:
     with suppress(FileNotFoundError):
         if stat.S_ISREG(log.lstat().st_mode):
             log.unlink()
+
+
+def create_starting_log(session_id: str) -> IO[bytes]:
+    """Create the log of an engine that is about to start, locked as long as a process has it open.
+
+    The engine inherits the lock with its standard error, so that an abandoned log can be told from one in use.
+    """
+    path = _starting_log_path(session_id)
+    while True:
+        file = open(path, "wb", opener=_open_private)  # noqa: SIM115  (returned open)
+        with suppress(OSError):  # file system without locks: the log is never taken for an abandoned one
+            fcntl.flock(file, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):  # removed as abandoned just before it was locked
+            if os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                return file
+        file.close()
+
+
+def mark_started(session_id: str) -> None:
+    """Give the log of an engine its final name, once its session has begun."""
+    with suppress(FileNotFoundError):  # started by hand
+        _starting_log_path(session_id).rename(log_path(session_id))
+
+
+def read_starting_log(session_id: str) -> str:
+    """Return what an engine that couldn't start has logged, and remove the log; empty if there is none."""
+    path = _starting_log_path(session_id)
+    with suppress(FileNotFoundError):
+        text = path.read_text("utf-8", "replace")
+        path.unlink()
+        return text
+    return ""
+
+
+def discard_starting_log(session_id: str) -> None:
+    """Remove the log of an engine that refused to start; the reason is in its answer."""
+    _starting_log_path(session_id).unlink(missing_ok=True)
+
+
+def remove_abandoned_logs() -> None:
+    """Remove what engines left that were killed, or whose client was, before their session began."""
+    for path in runtime_folder().glob("*.starting"):
+        if not _OUR_STARTING_LOG.fullmatch(path.name):
+            continue
+        with suppress(OSError), open_plain(path, follow=False) as file:  # locked: it is starting
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink(missing_ok=True)
+            path.with_suffix(".new").unlink(missing_ok=True)
+
+
+def _starting_log_path(session_id: str) -> Path:
+    return runtime_folder() / f"{session_id}.starting"
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 GAVE_UP_PREFIX = "engine failed: "

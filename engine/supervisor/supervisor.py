@@ -69,8 +69,12 @@ class Supervisor:
         path: Path,
         executor: Executor,
         resumable: "ResumableSession | None" = None,
+        *,
+        numbered: bool = False,
     ) -> None:
         """Create or resume the session file and listen for commands.
+
+        With ``numbered``, a new file gets the next free number if its name is taken.
 
         Raises:
             BenchtuiError: if that fails. The executor is closed and an existing file is left unchanged.
@@ -89,7 +93,7 @@ class Supervisor:
             # create the socket before the file, so that no session is left that nobody can reach
             self._control = ControlServer(session_id, self._loop, self._on_command)
             on_error.callback(self._control.close)
-            journal = resumable.journal if resumable else Journal(path, backup=True)
+            journal = resumable.journal if resumable else Journal(path, backup=True, numbered=numbered)
             at_s = resumable.session.now_s if resumable else 0.0
             self._log = SessionLog(journal, at_s, log_path(session_id), self._secrets)
             on_error.callback(self._log.close)
@@ -129,6 +133,11 @@ class Supervisor:
         finally:
             self._control.close()
             self._log.close()
+
+    @property
+    def path(self) -> Path:
+        """The session file."""
+        return self._log.path
 
     @property
     def log_needed(self) -> bool:

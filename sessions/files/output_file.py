@@ -29,7 +29,8 @@ def check_output(path: Path, inputs: Collection[Path]) -> None:
         BenchtuiError: If the file is an input, also through links, or begins like a session.
     """
     if any(_is_same(path, each) for each in inputs) or begins_with(path, SESSION_PREFIX):
-        raise BenchtuiError(f"{path}: is a session; sessions are never overwritten")
+        taken = FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+        raise BenchtuiError(f"{path}: is a session; sessions are never overwritten") from taken
 
 
 @contextmanager
@@ -80,6 +81,13 @@ def append_private(path: Path, data: bytes) -> None:
             os.close(descriptor)
     except (OSError, ValueError) as error:
         raise BenchtuiError(f"{path}: can't be written: {os_error_text(error)}") from error
+
+
+def move_to_new(path: Path, target: Path) -> None:
+    """Rename a file, and raise FileExistsError if the target exists, even if it was created a moment ago."""
+    _rename_complete(path, target, over=False)
+    with suppress(FileNotFoundError):  # without hard links, it is gone already
+        path.unlink()
 
 
 def _is_same(path: Path, other: Path) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from benchtui.sessions.events import AnyEvent, CaseFinished, Resumed, SessionFinished
+from benchtui.sessions.files.free_names import create_in_free_name
 from benchtui.sessions.files.locked_file import create_locked, lock, open_locked
 from benchtui.sessions.journal.backup import BackupCopy, FileDamage, find_damage, is_at
 
@@ -60,8 +61,12 @@ _encoder = msgspec.json.Encoder()
 class Journal:
     """Sole writer of a session file; safe to call from several threads."""
 
-    def __init__(self, path: Path, *, resumed: bool = False, backup: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, resumed: bool = False, backup: bool = False, numbered: bool = False
+    ) -> None:
         """Create the file, readable by its owner only, or open an existing one to resume it.
+
+        With ``numbered``, a new file gets the next free number if the name is taken.
 
         An existing file stays as it is until the first event is appended. With a backup copy, the session
         continues in another file if other processes damage this one.
@@ -72,7 +77,10 @@ class Journal:
         """
         self._lock = threading.Lock()
         self._created = not resumed
-        self._fd = open_locked(path) if resumed else create_locked(path)
+        if numbered:
+            path, self._fd = create_in_free_name(path, create_locked)
+        else:
+            self._fd = open_locked(path) if resumed else create_locked(path)
         self._started = False
         """Whether this journal has written an event."""
         self.bytes_written = os.fstat(self._fd).st_size

@@ -7,11 +7,13 @@ session files, and an index can be lost.
 import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError, os_error_text
+from benchtui.sessions.files.free_names import create_in_free_name
 from benchtui.sessions.files.input_file import open_plain, read_plain
-from benchtui.sessions.files.output_file import output_file
+from benchtui.sessions.files.output_file import move_to_new, output_file
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.importers.imported import Imported
 from benchtui.sessions.library import paths
@@ -55,10 +57,12 @@ def rename(session: Path, name: str, running_paths: Collection[Path]) -> Path:
     wanted = _path_for_name(name)
     if wanted == session:
         return session
-    if wanted.exists() or wanted.is_symlink():
-        raise BenchtuiError(f"{wanted.stem}: a session with this name already exists; choose another name")
     with _os_errors_as(session, "can't be renamed"):
-        session.rename(wanted)
+        try:
+            move_to_new(session, wanted)
+        except FileExistsError as error:
+            taken = f"{wanted.stem}: a session with this name already exists; choose another name"
+            raise BenchtuiError(taken) from error
         with suppress(FileNotFoundError):
             _note_path(session).rename(_note_path(wanted))
     return wanted
@@ -91,14 +95,17 @@ def import_session(source: Path) -> Path:
     known = next((entry for entry in paths.entries() if entry.started.id == started.id), None)
     if known is not None:
         raise BenchtuiError(f"{source}: already in the library as {known.path.stem}")
-    path = paths.free_path(paths.safe_name(source.stem) or "session")
+    path = paths.path_of(paths.safe_name(source.stem) or "session")
+    return create_in_free_name(path, partial(_copy, source))[0]
+
+
+def _copy(source: Path, path: Path) -> None:
     with (
         _os_errors_as(source, "can't be copied into the library"),
         open_plain(source) as file,
         output_file(path, over=False, private=True) as copy,
     ):
         shutil.copyfileobj(file, copy)
-    return path
 
 
 def import_results(source: Path, kind: str | None = None) -> tuple[Path, Imported]:
@@ -108,9 +115,8 @@ def import_results(source: Path, kind: str | None = None) -> tuple[Path, Importe
         BenchtuiError: If it can't be read, or isn't the output of a supported tool.
     """
     found = registry.read(source, kind)
-    path = paths.free_path(paths.safe_name(source.stem) or "results")
-    session_writer.write(found, path)
-    return path, found
+    path = paths.path_of(paths.safe_name(source.stem) or "results")
+    return create_in_free_name(path, partial(session_writer.write, found))[0], found
 
 
 def _note_path(session: Path) -> Path:
@@ -124,7 +130,7 @@ def _path_for_name(name: str) -> Path:
             f"{name!r} is not a valid session name: use letters, digits, -, _ and ., don't begin with"
             f" - or ., and don't use {paths.LATEST!r}"
         )
-    return paths.folder() / f"{stem}.json"
+    return paths.path_of(stem)
 
 
 def _require_in_library(session: Path) -> Path:

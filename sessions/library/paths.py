@@ -2,7 +2,6 @@
 
 import os
 from datetime import datetime
-from itertools import chain, count
 from pathlib import Path
 
 import msgspec
@@ -56,8 +55,8 @@ def demo_paths() -> tuple[Path, ...]:
 
 
 def new_path(name: str, now: datetime) -> Path:
-    """Return an unused path in the library, named after the sweep and the time."""
-    return free_path(f"{safe_name(name) or 'sweep'}-{now:%Y%m%d-%H%M%S}")
+    """Return a path in the library, named after the sweep and the time. It may be taken (``free_names``)."""
+    return path_of(f"{safe_name(name) or 'sweep'}-{now:%Y%m%d-%H%M%S}")
 
 
 def safe_name(text: str) -> str:
@@ -69,10 +68,9 @@ def safe_name(text: str) -> str:
     return safe.encode()[:_NAME_BYTES].decode(errors="ignore").lstrip("-.").rstrip(".")
 
 
-def free_path(stem: str) -> Path:
-    """Return a path in the library with this name, numbered if the name is taken."""
-    candidates = (folder() / f"{stem}{suffix}.json" for suffix in chain([""], (f"-{n}" for n in count(2))))
-    return next(path for path in candidates if not path.exists())
+def path_of(stem: str) -> Path:
+    """Return the path of a session in the library by its name."""
+    return folder() / f"{stem}.json"
 
 
 def entries() -> list[SessionFile]:

@@ -69,6 +69,8 @@ def launch(
     environment: Mapping[str, str] | None = None,
     session_id: str | None = None,
     stdout: int = subprocess.DEVNULL,
+    *,
+    numbered: bool = False,
 ) -> subprocess.Popen[bytes]:
     """Start the engine on a sweep, or on what is left of a session; doesn't wait for it to come up.
 
@@ -78,10 +80,10 @@ def launch(
     runtime = Path(os.environ["BENCHTUI_RUNTIME_DIR"])
     runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
     request = StartOptions(sweep=wanted) if isinstance(wanted, Sweep) else wanted
-    resume = ["--resume"] if isinstance(wanted, ResumeOptions) else []
+    options = ["--resume"] * isinstance(wanted, ResumeOptions) + ["--numbered"] * numbered
     with (runtime / f"{session_id}.log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-P", __file__, "--id", session_id, *resume, str(path)],
+            [sys.executable, "-P", __file__, "--id", session_id, *options, str(path)],
             stdin=subprocess.PIPE,
             stdout=stdout,
             stderr=log,

@@ -66,7 +66,11 @@ def start_engine(
     Ask first if it runs or sets what the user has neither allowed nor typed in ``overrides``.
     """
     path = session_path or paths.new_path(sweep.name, datetime.now().astimezone())
-    return with_consent(lambda consent: client.start(sweep, path, consent), trust, typed_consent(overrides))
+    return with_consent(
+        lambda consent: client.start(sweep, path, consent, numbered=session_path is None),
+        trust,
+        typed_consent(overrides),
+    )
 
 
 def show(

@@ -49,9 +49,7 @@ class AppContext(msgspec.Struct, frozen=True):
     def here(cls, judging: VerdictSettings = SWEEP_DEFAULTS) -> "AppContext":
         """Create the context of this machine, the user's library and the working folder."""
         return cls(
-            start=lambda sweep, consent: client.start(
-                sweep, paths.new_path(sweep.name, datetime.now().astimezone()), consent
-            ),
+            start=_start,
             running=client.running,
             find=client.find,
             recorded=paths.entries,
@@ -61,6 +59,11 @@ class AppContext(msgspec.Struct, frozen=True):
             judging=judging,
             missing_device=lambda: client.find_cuda().missing_reason,
         )
+
+
+def _start(sweep: Sweep, consent: Consent) -> Engine:
+    path = paths.new_path(sweep.name, datetime.now().astimezone())
+    return client.start(sweep, path, consent, numbered=True)
 
 
 def _unknown_devices(config: Config) -> str:

@@ -77,15 +77,6 @@ def test_new_file_is_named_after_sweep_and_time(home: Path, name: str, stem: str
     path.touch()
 
 
-def test_taken_name_gets_a_number() -> None:
-    names = []
-    for _ in range(3):
-        path = library.new_path("quick", NOW)
-        path.touch()
-        names.append(path.name)
-    assert names == [f"quick-20261121-100509{suffix}.json" for suffix in ("", "-2", "-3")]
-
-
 def test_newest_session_is_listed_first(record: Any) -> None:
     paths = [
         record("b.json", "2026-11-21T10:00:00Z"),
