@@ -102,6 +102,8 @@ class RatioLimits:
         self._rounds = np.array([len(row.rounds) for row in results])
         self._samples = _logarithms(results, _samples)
         self._floors = np.array([row.noise.floor or 0.0 for row in results])
+        versions = {each: place for place, each in enumerate({row.case.file_changes for row in results})}
+        self._files = np.array([versions[row.case.file_changes] for row in results])
         self._sets: dict[bool, _Estimates] = {}
         self._slowdowns: dict[bool, np.ndarray] = {}
         self._clocks: list[np.ndarray] | None = None
@@ -146,6 +148,8 @@ class RatioLimits:
         floor = np.maximum(self._floors[base], self._floors[new])
         half = np.maximum(half, floor) + ROUNDING
         down, up = self._outside(base, new, few=not own)
+        unlike = np.where(self._files[base] == self._files[new], 0.0, inf)  # the exact ratio decides
+        down, up = down + unlike, up + unlike
         return Limits(
             value=centers[0],
             low=(centers - half).min(axis=0) - down,

@@ -1,6 +1,7 @@
 """Shared values: one object for equal values of many cases, instead of one per case as decoded."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from msgspec import structs
 
@@ -34,10 +35,10 @@ class SharedValues:
         return structs.replace(event, config=planned) if event.config == planned else event
 
     def prepared(self, event: CasePrepared) -> CasePrepared:
-        """Return the event, sharing model and marks with the previous one if they are equal."""
+        """Return the event, sharing model, files and marks with the previous one if they are equal."""
         last, self._prepared = self._prepared, event
-        if last is not None and (last.model, last.marks) == (event.model, event.marks):
-            self._prepared = structs.replace(event, model=last.model, marks=last.marks)
+        if last is not None and _shared(last) == _shared(event):
+            self._prepared = structs.replace(event, **_shared(last))
         return self._prepared
 
     def _share_texts(self, config: Config) -> None:
@@ -48,3 +49,7 @@ class SharedValues:
             shared = known.setdefault(text, text)
             if shared is not text:
                 structs.force_setattr(config, name, shared)
+
+
+def _shared(event: CasePrepared) -> dict[str, Any]:
+    return {name: getattr(event, name) for name in ("model", "files", "marks")}

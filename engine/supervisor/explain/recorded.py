@@ -12,6 +12,7 @@ from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.executor import Execution, Executor, ExecutorContext
 from benchtui.engine.job import Job
 from benchtui.engine.supervisor.explain.queue import Explanations
+from benchtui.engine.supervisor.file_versions import file_changes
 from benchtui.engine.supervisor.resume import read_for
 from benchtui.engine.text_limits import cut_long_texts
 from benchtui.sessions.compare.environment_diff import changes
@@ -43,6 +44,7 @@ class RecordedExplanations:
             cases = [require_explainable(self._session, index) for index in options.cases]
             self._require_here(path, cases)
             self._changed = self._changes(path)
+            self._require_same_files(path, cases)
         except BenchtuiError:
             self._journal.close()
             raise
@@ -73,7 +75,7 @@ class RecordedExplanations:
 
     def _append(self, event: Explained) -> None:
         """Append a profile with the session's last time, because profiling doesn't extend the session time."""
-        event = replace(event, t=self._session.now_s, changed=self._changed)
+        event = replace(event, t=self._session.now_s, changed=(*self._changed, *event.changed))
         if not self._stopped:
             self._journal.append(cut_long_texts(event, lambda text: "see the output of the profiled case"))
         self._emit(ExplainMessage(case=event.case, explained=event))
@@ -117,6 +119,18 @@ class RecordedExplanations:
                 " use --anyway to profile here"
             )
         return changed
+
+    def _require_same_files(self, path: Path, cases: list[CaseState]) -> None:
+        """Raise BenchtuiError if files of a case have changed, unless that is allowed."""
+        sweep = self._session.start.sweep
+        recorded = ((case, case.prepared.files) for case in cases if case.prepared)
+        found = (file_changes(sweep, case.config, files) for case, files in recorded)
+        changed = dict.fromkeys(change for each in found for change in each)
+        if changed and not self._options.anyway:
+            raise BenchtuiError(
+                f"{path}: files have changed since the session was recorded: {'; '.join(changed)};"
+                " use --anyway to profile with the changed ones"
+            )
 
 
 def _discard(event: Telemetry | NodeLost) -> None:

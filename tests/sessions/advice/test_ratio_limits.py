@@ -84,6 +84,17 @@ def test_a_verdict_by_limits_is_the_exact_one(bench: Any, rounds: tuple[int, ...
     assert settled > 0.9 * pairs
 
 
+def test_no_verdict_follows_for_cases_with_other_files(bench: Any) -> None:
+    mark = "changed: a.py (11111111; in case 1, 00000000)"
+    slow, fast, changed = bench.results(
+        bench.steady(1, 90.0), bench.steady(1, 10.0, threads=2), bench.steady(1, 5.0, end={"marks": (mark,)})
+    )
+    known = RatioLimits((slow, fast, changed)).product(
+        ["latency"], [slow, slow, changed], [fast, changed, fast]
+    )
+    assert known.verdicts() == [Verdict.FASTER, None, None]
+
+
 def test_a_product_has_the_limits_of_its_factors(bench: Any) -> None:
     found = results(bench, 1, (1, 1))
     limits, (step, memory) = RatioLimits(found), (latency_ratio(*found), memory_ratio(*found))
