@@ -10,9 +10,9 @@ from torch.overrides import TorchFunctionMode
 from transformers.utils.hub import cached_file
 
 from benchtui.engine.exception_text import first_line
-from benchtui.engine.model_location import ModelLocation as ModelLocation
-from benchtui.engine.model_location import Source, bundled
-from benchtui.engine.model_location import locate as locate
+from benchtui.engine.files.model_location import ModelLocation as ModelLocation
+from benchtui.engine.files.model_location import Source, bundled
+from benchtui.engine.files.model_location import locate as locate
 from benchtui.engine.models import hub
 from benchtui.sessions.errors import BenchtuiError
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from benchtui.engine.control import ResumeOptions
 from benchtui.engine.executor import Node
-from benchtui.engine.supervisor.file_versions import FileVersions
+from benchtui.engine.files.versions import FileVersions
 from benchtui.sessions.compare.environment_diff import changes, node_changes
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import Resumed, Runtime

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from benchtui.engine.executor import NODE_LOST_PREFIX, Node
+from benchtui.engine.files.versions import FileVersions
 from benchtui.engine.supervisor.answer_baselines import AnswerBaselines
 from benchtui.engine.supervisor.batch_size_search import NextSize, SearchResult
 from benchtui.engine.supervisor.batch_size_searches import ENDS_PREFIX, BatchSizeSearches, PendingSearchStep
 from benchtui.engine.supervisor.case_queue import Queue
-from benchtui.engine.supervisor.file_versions import FileVersions
 from benchtui.engine.supervisor.round_execution import Launch, RoundRun
 from benchtui.engine.supervisor.round_policy import Retry, Rounds
 from benchtui.engine.supervisor.session_writer import SessionLog

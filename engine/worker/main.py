@@ -19,7 +19,7 @@ from benchtui.engine.devices.base import Device
 from benchtui.engine.devices.registry import open_device
 from benchtui.engine.exception_text import described, text_of
 from benchtui.engine.executor import WorkerEvent
-from benchtui.engine.file_digests import used_files
+from benchtui.engine.files.digests import used_files
 from benchtui.engine.job import Job, StepCostReport
 from benchtui.engine.line_protocol import send
 from benchtui.engine.models import attention, precision

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from benchtui.engine.control import ExplainMessage, ExplainOptions
 from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.executor import Execution, Executor, ExecutorContext
+from benchtui.engine.files.versions import file_changes
 from benchtui.engine.job import Job
 from benchtui.engine.supervisor.explain.queue import Explanations
-from benchtui.engine.supervisor.file_versions import file_changes
 from benchtui.engine.supervisor.resume import read_for
 from benchtui.engine.text_limits import cut_long_texts
 from benchtui.sessions.compare.environment_diff import changes

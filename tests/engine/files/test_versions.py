@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from benchtui.engine.control import Command, ResumeOptions
-from benchtui.engine.file_digests import file_digest
+from benchtui.engine.files.digests import file_digest
+from benchtui.engine.files.versions import FileVersions
 from benchtui.engine.supervisor.command_handler import execute
-from benchtui.engine.supervisor.file_versions import FileVersions
 from benchtui.engine.supervisor.resume import ResumableSession
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CasePrepared

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from benchtui.engine.file_digests import current_files
+from benchtui.engine.files.digests import current_files
 from benchtui.sessions.events import CaseFinished, CasePrepared
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.file_names import change_mark, change_text, file_label

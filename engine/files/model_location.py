@@ -9,7 +9,7 @@ from benchtui.sessions.sweep import Weights
 
 Source = Literal["hub", "folder", "bundled"]
 
-_ARCHITECTURES = Path(__file__).parent / "models" / "architectures"
+_ARCHITECTURES = Path(__file__).parents[1] / "models" / "architectures"
 
 
 class ModelLocation(msgspec.Struct, frozen=True):

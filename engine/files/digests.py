@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO
 
-from benchtui.engine.model_location import locate
+from benchtui.engine.files.model_location import locate
 from benchtui.sessions.files.input_file import open_plain
 from benchtui.sessions.payloads import Data
 from benchtui.sessions.state.file_names import DATASET, DRAFT_PREFIX, WEIGHTS, is_model_name
