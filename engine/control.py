@@ -66,7 +66,7 @@ class ResumeOptions(Record, frozen=True, kw_only=True):
     retry_failed: bool = False
     """Whether to rerun failed and timed-out cases as well."""
     anyway: bool = False
-    """Whether to resume even if the machine or the software has changed."""
+    """Whether to resume even if the machine, the software or files have changed."""
     consent: Consent = NO_CONSENT
     """What the user allows the session to run or set."""
 
@@ -76,7 +76,7 @@ class ExplainOptions(Record, frozen=True, kw_only=True):
 
     cases: tuple[int, ...]
     anyway: bool = False
-    """Whether to explain them even if the machine or the software has changed."""
+    """Whether to explain them even if the machine, the software or files have changed."""
     traces: tuple[str, ...] = ()
     """Output files for the profiler's traces, in the order of ``cases``. Cases without a file get no trace."""
     consent: Consent = NO_CONSENT

@@ -199,6 +199,10 @@ class CasePrepared(Event, tag="case_prepared", frozen=True, kw_only=True):
     model: Model
     data: Data | None = None
     effective: Effective | None = None
+    files: dict[str, str] = {}
+    """Digest of each file that determines the work: the user's step and the modules next to it, or the model's
+    configuration, weights and tokenizer, and a local dataset. It is the first 16 digits of the SHA-256 of the
+    file, or of a file's size, first MiB and 64 samples above 16 MiB. Empty in older sessions."""
     marks: tuple[str, ...] = ()
     """Caveats that a reader must know before trusting the row, such as ``random weights``."""
     load_s: Seconds | None = None
@@ -301,7 +305,7 @@ class Explained(Event, tag="explained", frozen=True, kw_only=True):
     absent: str | None = None
     """Why there is no profile."""
     changed: tuple[str, ...] = ()
-    """Changes in machine and software since the case was measured, if it was explained regardless."""
+    """Changes in machine, software and files since the case was measured, if it was explained regardless."""
 
 
 class CaseFinished(Event, tag="case_finished", frozen=True, kw_only=True):
@@ -351,6 +355,8 @@ class Resumed(Event, tag="resumed", frozen=True, kw_only=True, omit_defaults=Fal
     host: Host
     changed: tuple[str, ...] = ()
     """Changes in machine and software: ``Python: 3.11.7 → 3.12.1``."""
+    files: tuple[str, ...] = ()
+    """Changes in the files that the cases left to run use: ``sane.py: 1a2b3c4d → 5e6f7a8b``."""
     cases: Annotated[tuple[Count, ...], msgspec.Meta(max_length=MOST_CASES)]
     """Cases that restart: finished rounds are kept, and steps measured after them don't count."""
 

@@ -108,6 +108,8 @@ class Model(Record, frozen=True, kw_only=True):
     weights: Weights | None = None
     source: str | None = None
     """Source of configuration and weights: ``hub``, ``folder`` or ``bundled``."""
+    revision: str | None = None
+    """Commit of a model of the hub; null for any other, and in older sessions."""
 
 
 class Data(Record, frozen=True, kw_only=True):

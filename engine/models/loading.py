@@ -3,21 +3,21 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-import msgspec
 import torch
 from torch.overrides import TorchFunctionMode
 from transformers.utils.hub import cached_file
 
 from benchtui.engine.exception_text import first_line
+from benchtui.engine.files.model_location import ModelLocation as ModelLocation
+from benchtui.engine.files.model_location import Source, bundled
+from benchtui.engine.files.model_location import locate as locate
 from benchtui.engine.models import hub
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sweep import Weights
 
 Loaded = TypeVar("Loaded")
 
-Source = Literal["hub", "folder", "bundled"]
 _SOURCES: dict[Source, str] = {
     "hub": "the hub",
     "folder": "the folder",
@@ -27,31 +27,7 @@ _SOURCES: dict[Source, str] = {
 NO_TOKENIZER = 'dataset = "synthetic" needs no tokenizer'
 """Remedy for a model without a tokenizer."""
 
-_ARCHITECTURES = Path(__file__).parent / "architectures"
 _DRAWS = (torch.Tensor.normal_, torch.Tensor.uniform_)
-
-
-class ModelLocation(msgspec.Struct, frozen=True):
-    """Source of the configuration, the tokenizer and, unless random, the weights."""
-
-    name: str
-    path: str
-    """Folder or hub id, as passed to transformers."""
-    source: Source
-
-
-def locate(model: str, weights: Weights) -> ModelLocation:
-    """Locate a model: a local folder, else a bundled architecture (random weights only), else the hub."""
-    folder = Path(model).expanduser()
-    if folder.is_dir():
-        return ModelLocation(model, str(folder), "folder")
-    if weights == "random" and model in _bundled():
-        return ModelLocation(model, str(_ARCHITECTURES / model), "bundled")
-    return ModelLocation(model, model, "hub")
-
-
-def _bundled() -> list[str]:
-    return sorted(entry.name for entry in _ARCHITECTURES.iterdir())
 
 
 def load(what: str, location: ModelLocation, load_from: Callable[..., Loaded]) -> Loaded:
@@ -84,10 +60,9 @@ def optional_file(location: ModelLocation, name: str) -> Path | None:
 
 def _remedy(what: str, location: ModelLocation) -> str:
     if location.source == "hub":
-        bundled = ", ".join(_bundled())
+        names = ", ".join(bundled())
         return (
-            '; to work offline, use a local folder or weights = "random" with a bundled architecture'
-            f" ({bundled})"
+            f'; to work offline, use a local folder or weights = "random" with a bundled architecture ({names})'
         )
     return f"; {NO_TOKENIZER}" if what == "tokenizer" else ""
 

@@ -121,4 +121,5 @@ def _describe(module: Any, location: models.ModelLocation, sweep: Sweep) -> Mode
         attention_heads=getattr(config, "num_attention_heads", None),
         weights=sweep.weights,
         source=location.source,
+        revision=location.revision,
     )

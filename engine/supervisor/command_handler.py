@@ -76,6 +76,11 @@ def _rerun(scheduler: Scheduler, cases: tuple[int, ...]) -> tuple[int, ...]:
     for index in cases:
         if not scheduler.queue.has_ended(index):
             raise BenchtuiError(f"case {index + 1} hasn't ended yet; only ended cases can be rerun")
+    if changed := scheduler.files.changes(scheduler.queue.cases[index].config for index in cases):
+        raise BenchtuiError(
+            f"files have changed since they were measured with: {'; '.join(changed)}; to measure with the"
+            " changed files, add a case with these options"
+        )
     _require_room(scheduler, len(cases))
     return tuple(scheduler.add(scheduler.queue.cases[index].config, "again", of=index).index for index in cases)
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from benchtui.engine.control import ResumeOptions
 from benchtui.engine.executor import Node
+from benchtui.engine.files.versions import FileVersions
 from benchtui.sessions.compare.environment_diff import changes, node_changes
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import Resumed, Runtime
@@ -51,16 +52,20 @@ class ResumableSession:
         """Return the event that resumes the session on this machine and nodes, and apply it to the session.
 
         Raises:
-            BenchtuiError: if the machine or the software has changed and ``anyway`` isn't set.
+            BenchtuiError: if the machine, the software or files have changed and ``anyway`` isn't set.
         """
         version = metadata.version("benchtui")
         named = ((node.name, node.host) for node in nodes if node.name)
         of_nodes = (each for name, there in named for each in node_changes(self.session, name, there))
         changed = (*changes(self.session, host, version), *of_nodes)
-        if changed and not self._options.anyway:
+        files = self._changed_files()
+        if (changed or files) and not self._options.anyway:
+            what = " and ".join(
+                ["hardware or software has changed"] * bool(changed) + ["files have changed"] * bool(files)
+            )
             raise BenchtuiError(
-                f"{self._path}: hardware or software has changed since the session was recorded:"
-                f" {'; '.join(changed)}; use --anyway to resume"
+                f"{self._path}: {what} since the session was recorded:"
+                f" {'; '.join((*changed, *files))}; use --anyway to resume"
             )
         event = Resumed(
             t=self.session.now_s,
@@ -68,6 +73,7 @@ class ResumableSession:
             version=version,
             host=host,
             changed=changed,
+            files=files,
             cases=self._to_rerun,
         )
         self.session.apply(event)
@@ -86,6 +92,14 @@ class ResumableSession:
             return []
         pairs = ((name, getattr(before, name), getattr(now, name)) for name in _TORCH_FIELDS)
         return [f"resumed with a different {name}: {old} → {new}" for name, old, new in pairs if old != new]
+
+    def _changed_files(self) -> tuple[str, ...]:
+        """Return the changes in files that the cases left to run share with measured ones."""
+        session = self.session
+        versions = FileVersions(session.start.sweep)
+        versions.restore(session.cases)
+        left = [case for case in session.cases if case.index in self._to_rerun or case.state == "queued"]
+        return versions.changes(case.config for case in left or session.cases)  # a search may add any
 
     def _must_rerun(self, case: CaseState) -> bool:
         return case.cut_short or (self._options.retry_failed and case.state in FAILED)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from benchtui.engine.executor import NODE_LOST_PREFIX, Node
+from benchtui.engine.files.versions import FileVersions
 from benchtui.engine.supervisor.answer_baselines import AnswerBaselines
 from benchtui.engine.supervisor.batch_size_search import NextSize, SearchResult
 from benchtui.engine.supervisor.batch_size_searches import ENDS_PREFIX, BatchSizeSearches, PendingSearchStep
@@ -14,7 +15,7 @@ from benchtui.engine.supervisor.round_execution import Launch, RoundRun
 from benchtui.engine.supervisor.round_policy import Retry, Rounds
 from benchtui.engine.supervisor.session_writer import SessionLog
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseAdded, CaseFinished, NodeLost, Outcome, Runtime
+from benchtui.sessions.events import CaseAdded, CaseFinished, CasePrepared, NodeLost, Outcome, Runtime
 from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -38,6 +39,7 @@ class Scheduler:
         self._launch = launch
         self._rounds = rounds
         self.answer_baselines = AnswerBaselines(sweep)
+        self.files = FileVersions(sweep)
         self._searches = BatchSizeSearches(sweep, self.queue, [node.host for node in nodes])
         self._sweep = sweep
         self._node_losses: Counter[int] = Counter()
@@ -55,6 +57,7 @@ class Scheduler:
         self.queue.restore(session)
         self._rounds.restore(session)
         self.answer_baselines.restore(session)
+        self.files.restore(session.cases)
         self._pending_steps = self._searches.replay_record(record)
         self._pending_skips = [
             (case, smaller)
@@ -153,12 +156,16 @@ class Scheduler:
         for event in run.collect(self.log.now_s()):
             self.log.write(event)
             self._searches.apply(event)
+            if isinstance(event, CasePrepared) and (
+                warning := self.files.prepare(event, run.scheduled.case.config)
+            ):
+                self.log.write_message(warning, "warning")
         if run.ended:
             self._finish_round(run, run.ended)
 
     def _finish_round(self, run: RoundRun, reported: CaseFinished) -> None:
         del self._runs[reported.case]
-        end = self._handle_node_loss(reported)
+        end = self._handle_node_loss(self.files.end(reported))
         if end is None:
             return
         record = self._rounds.ended(end, run.scheduled.round)

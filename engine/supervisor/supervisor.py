@@ -256,6 +256,9 @@ class Supervisor:
             self._log.write_message(
                 f"resumed although hardware or software has changed: {'; '.join(changed)}", "warning"
             )
+        if files := self._resumable.session.resumed[-1].files if self._resumable else ():
+            text = f"resumed although files have changed: {'; '.join(files)}; what they affect is marked"
+            self._log.write_message(text, "warning")
         for other in self._other_engines:
             text = f"another sweep is running on this machine and may disturb this one: {other.path}"
             self._log.write_message(text, "warning")

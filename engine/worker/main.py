@@ -19,6 +19,7 @@ from benchtui.engine.devices.base import Device
 from benchtui.engine.devices.registry import open_device
 from benchtui.engine.exception_text import described, text_of
 from benchtui.engine.executor import WorkerEvent
+from benchtui.engine.files.digests import used_files
 from benchtui.engine.job import Job, StepCostReport
 from benchtui.engine.line_protocol import send
 from benchtui.engine.models import attention, precision
@@ -129,6 +130,7 @@ class _Case:
                 effective=effective,
                 marks=(*workload.marks, *self._unapplied(effective)),
                 load_s=monotonic() - begin_s,
+                files=used_files(job.sweep, job.config, workload.data),
                 samples_per_step=workload.samples,
                 task=None if custom_task(job.sweep.task) else job.sweep.task,
                 new_tokens=workload.new_tokens,

@@ -45,10 +45,10 @@ About = Literal[
 """Subject of a question: a verdict against the baseline, the best case for an objective, a case's place on the
 Pareto front, the noise of the machine, an interval wider than the sweep requests, a case that timed out, or
 cases that were never measured."""
-Obstacle = Literal["close", "many rounds", "steps", "totals", "no interval", "long", "resume"]
+Obstacle = Literal["close", "many rounds", "steps", "totals", "no interval", "files", "long", "resume"]
 """Reason that no new sweep decides a question: no number of rounds would; it needs too many rounds; typical and
-fast steps disagree; typical steps and the total time disagree; the source has no steps; measuring takes over an
-hour; the session itself must be resumed."""
+fast steps disagree; typical steps and the total time disagree; the source has no steps; files
+changed during the session; measuring takes over an hour; the session itself must be resumed."""
 
 
 _CONTESTED: dict[Doubt, Obstacle] = {Doubt.STEPS: "steps", Doubt.TOTALS: "totals"}
@@ -181,6 +181,8 @@ def _remedy(base: Result, new: Result, ratio: Ratio) -> Remedy | Obstacle:
     disagreement between steps may come from a single process. The remedy is then a few rounds. If each of
     several rounds was disturbed, the remedy is to repeat rounds until they are undisturbed, up to a limit.
     """
+    if ratio.unlike_files:
+        return "files"
     steps, ratio = _with_more_steps(base, new, ratio)
     if ratio.rounds < LEAST_ROUNDS:
         return Remedy(FIRST_ROUNDS, steps)

@@ -247,6 +247,7 @@ def ahead_by(base: Result, new: Result, metrics: Sequence[CostMetric]) -> Ratio:
         totals=_product([part.totals or part.bounds for part in parts]),
         same_within=parts[0].same_within if parts else 0.0,
         outside=tuple(dict.fromkeys(why for part in parts for why in part.outside)),
+        unlike_files=any(part.unlike_files for part in parts),
     )
 
 
@@ -265,7 +266,9 @@ def _unfit(reasons: Iterable[tuple[Result, list[str]]]) -> Iterator[RejectedCase
 
 
 def _reasons(row: Result, objective: Objective, needed: Sequence[CostMetric]) -> list[str]:
-    """Return the reasons to rule out a case: a missing metric, or the violated constraints."""
+    """Return the reasons to rule out a case: changed files, a missing metric, or the violated constraints."""
+    if row.case.file_changes:
+        return list(row.case.file_changes)
     lack = _missing_metric(row, objective, needed)
     return [lack] if lack else violations(row, objective.constraints)
 
@@ -273,7 +276,8 @@ def _reasons(row: Result, objective: Objective, needed: Sequence[CostMetric]) ->
 def _relaxations(
     rows: Iterable[Result], objective: Objective, needed: Sequence[CostMetric]
 ) -> tuple[Relaxation, ...]:
-    able = [row for row in rows if _missing_metric(row, objective, needed) is None]
+    known = (row for row in rows if _missing_metric(row, objective, needed) is None)
+    able = [row for row in known if not row.case.file_changes]
     return nearest_relaxations(able, objective.constraints)
 
 

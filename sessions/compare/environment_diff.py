@@ -7,7 +7,14 @@ from typing import TypeVar
 import msgspec
 from msgspec import structs
 
-from benchtui.sessions.compare.system_facts import NAMED_ELSEWHERE, SOFTWARE, Fact, models, system
+from benchtui.sessions.compare.system_facts import (
+    NAMED_ELSEWHERE,
+    SOFTWARE,
+    Fact,
+    file_versions,
+    models,
+    system,
+)
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.session import Session
@@ -77,8 +84,25 @@ def differences(sessions: Sequence[Session]) -> tuple[Difference, ...]:
     known = [_facts(session) for session in sessions]
     keys = dict.fromkeys(key for facts in known for key in facts)
     rows = (Difference(group, what, tuple(facts.get((group, what)) for facts in known)) for group, what in keys)
-    differing = [row for row in rows if len(set(row.values)) > 1]
+    differing = [row for row in (*rows, *_files(sessions)) if len(set(row.values)) > 1]
     return tuple(sorted(differing, key=lambda row: GROUPS.index(row.group)))
+
+
+def _files(sessions: Sequence[Session]) -> Iterator[Difference]:
+    """Yield the versions of each file that all sessions recorded. Older sessions recorded none."""
+    known = [file_versions(session) for session in sessions]
+    for label in known[0]:
+        values = tuple(" or ".join(versions[label]) for versions in known if label in versions)
+        if len(values) == len(sessions):
+            yield Difference("work", label, values)
+
+
+def without_files(session: Session) -> bool:
+    """Return whether a session measured cases here without recording digests of their files."""
+    ours = not session.start.source and not session.simulated
+    return ours and any(
+        case.state == "ok" and case.prepared and not case.prepared.files for case in session.cases
+    )
 
 
 def missing_groups(session: Session) -> tuple[str, ...]:
@@ -174,12 +198,20 @@ def _work(session: Session) -> Iterator[Fact]:
         yield "Weights", sweep.weights
     yield "Task", sweep.task
     yield "Dataset", sweep.dataset
-    for model in models(session)[:1]:
-        yield from ((label, text) for label, text in model if label not in ("Model", "Weights"))
+    yield from _model_facts(session)
     data = next((case.prepared.data for case in session.cases if case.prepared and case.prepared.data), None)
     if data:
         yield "Samples available", f"{data.samples:,}"
         yield "Tokenizer", data.tokenizer or "none"
+
+
+def _model_facts(session: Session) -> Iterator[Fact]:
+    """Yield the facts of the first model; each with all of its values if the model was replaced."""
+    known = [dict(each) for each in models(session)]
+    same = [each for each in known if each.get("Model") == known[0].get("Model")]
+    for label in dict.fromkeys(label for each in same for label in each):
+        if label not in ("Model", "Weights"):
+            yield label, " or ".join(dict.fromkeys(each[label] for each in same if label in each))
 
 
 def _settings(session: Session) -> Iterator[Fact]:

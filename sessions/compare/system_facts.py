@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from benchtui.sessions.events import Runtime
 from benchtui.sessions.payloads import Gpu, Host, Model
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.file_names import SHOWN_DIGITS, file_label
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.formatting import capitalized, memory, number
@@ -31,6 +32,17 @@ def models(session: Session) -> list[tuple[Fact, ...]]:
     """
     found = dict.fromkeys(case.prepared.model for case in session.cases if case.prepared)
     return [known for model in found if (known := _model(model))]
+
+
+def file_versions(session: Session) -> dict[str, tuple[str, ...]]:
+    """Return the versions of each file that measured cases used, as shortened digests, by the file's label."""
+    sweep, found = session.start.sweep, dict[str, dict[str, None]]()
+    for case in session.cases:
+        if case.state == "ok" and case.prepared:
+            for name, digest in case.prepared.files.items():
+                versions = found.setdefault(file_label(name, sweep, case.config), {})
+                versions[digest[:SHOWN_DIGITS]] = None
+    return {label: tuple(versions) for label, versions in found.items()}
 
 
 def system(session: Session) -> tuple[Fact, ...]:
@@ -61,6 +73,7 @@ def _model(model: Model) -> tuple[Fact, ...]:
         ("Parameters", model.parameters),
         ("Weights", model.weights),
         ("Configuration source", model.source),
+        ("Revision", model.revision),
     )
 
 

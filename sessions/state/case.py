@@ -21,6 +21,7 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.payloads import AnswerComparison, Effective, Memory
 from benchtui.sessions.state.columns import Columns, Sizes
+from benchtui.sessions.state.file_names import change_marks
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.sweep import Config, Task, task_named
 
@@ -223,6 +224,12 @@ class CaseState(msgspec.Struct):
         finished = self.finished.marks if self.finished else ()
         simulated = (SIMULATED,) if self.simulated else ()
         return tuple(dict.fromkeys((*simulated, *prepared, *finished, *self._wait_marks)))
+
+    @property
+    def file_changes(self) -> tuple[str, ...]:
+        """Marks about changed files. A case is compared only with cases that used the same versions."""
+        ends = (self.finished,) if self.finished else self.rounds  # the last one has the marks of all rounds
+        return change_marks(dict.fromkeys(mark for end in ends for mark in end.marks))
 
     @property
     def _wait_marks(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from benchtui.sessions.payloads import CLOCK_LIMITS, HARDWARE_THROTTLE_REASONS, Environment
+from benchtui.sessions.state.file_names import CHANGED
 
 if TYPE_CHECKING:
     from benchtui.sessions.state.case import CaseState
@@ -41,7 +42,7 @@ THROTTLED_PROCESSOR = "throttled: the processor,"
 SHARED_PROCESSOR = "the worker waited for a processor"
 KINDS = ("disturbed", "throttled", "clock", "shared GPU", "in parallel", "unwatched")
 """Prefixes of this module's marks."""
-_COUNTED = ("waits for the GPU", "gradient scaler skipped")
+_COUNTED = ("waits for the GPU", "gradient scaler skipped", CHANGED)
 """Prefixes of other modules' marks that contain a number."""
 _OF_SESSION = "of its best in this session"
 _CAUSES = {
@@ -223,6 +224,12 @@ def merge_round_marks(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:
         mark if mark_kind(mark) == mark else f"{mark}, in {amount} of {len(rounds)} rounds"
         for mark, amount in worst
     )
+
+
+def in_some_rounds(mark: str) -> bool:
+    """Return whether a merged mark applies to some rounds of its case only."""
+    found = re.search(r", in (\d+) of (\d+) rounds$", mark)
+    return found is not None and found[1] != found[2]
 
 
 def _without_figures(mark: str) -> str:

@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.stats.disturbance import Slowdown, estimate_slowdown
+from benchtui.sessions.stats.disturbance import Slowdown, estimate_slowdown, in_some_rounds
 from benchtui.sessions.stats.evidence import Sampled
 from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
 from benchtui.sessions.stats.results import Result
@@ -79,7 +79,21 @@ def widened_for_pace(ratio: Ratio, pace: tuple[float, float]) -> Ratio:
 
 def latency_ratio(base: Sampled, new: Sampled) -> Ratio | None:
     """Return the ratio of typical steps, base over new. None if a time is missing or not positive."""
-    return _among_others(_ratio(base, new), base, new) if _timed(base) and _timed(new) else None
+    if not _timed(base) or not _timed(new):
+        return None
+    ratio = _among_others(_ratio(base, new), base, new)
+    return replace(ratio, unlike_files=True) if unlike_files(base, new) else ratio
+
+
+def unlike_files(base: Sampled, new: Sampled) -> bool:
+    """Return whether two cases of one session used different versions of files.
+
+    Two sessions may differ in them on purpose; a comparison lists what differs.
+    """
+    one, other = base.case.file_changes, new.case.file_changes
+    if base.session is not new.session or not (one or other):
+        return False
+    return set(one) != set(other) or any(in_some_rounds(mark) for mark in one)
 
 
 def throughput_ratio(base: Sampled, new: Sampled) -> Ratio | None:

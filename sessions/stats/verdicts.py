@@ -46,6 +46,8 @@ class Doubt(StrEnum):
     """Typical and fast steps disagree."""
     TOTALS = "totals"
     """Typical steps and the total time of all steps disagree."""
+    FILES = "files"
+    """The cases used different versions of files."""
     OUTSIDE = "outside"
     """Something outside the cases may explain the difference."""
 
@@ -74,6 +76,8 @@ class Ratio(msgspec.Struct, frozen=True):
     """Minimum half-width in log units, from the session's noise floor. More rounds don't reduce it."""
     apart: float = 0.0
     """Variance between two sessions. More rounds don't reduce it."""
+    unlike_files: bool = False
+    """Whether files of step, model or dataset changed between the cases, or between rounds of one."""
 
     @property
     def low(self) -> float | None:
@@ -93,6 +97,8 @@ class Ratio(msgspec.Struct, frozen=True):
     @property
     def doubt(self) -> Doubt | None:
         """Reason for an UNSURE verdict; None for any other."""
+        if self.unlike_files:
+            return Doubt.FILES
         if self.bounds is None:
             return Doubt.NO_INTERVAL
         own, margin = _word(self.bounds, self.same_within), self.same_within
@@ -166,6 +172,7 @@ class Ratio(msgspec.Struct, frozen=True):
             rounds=self.rounds,
             floor=self.floor,
             apart=self.apart,
+            unlike_files=self.unlike_files,
         )
 
     def widened(self, down: float, up: float, *why: str) -> "Ratio":

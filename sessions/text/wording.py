@@ -177,6 +177,8 @@ def doubt_text(ratio: Ratio) -> str | None:
         case Doubt.TOTALS:
             totals = ratio_text(ratio.totals.value, ratio.value) if ratio.totals else None
             return f"typical steps ({ratio_text(ratio.value)} ×) and all steps together ({totals} ×) disagree"
+        case Doubt.FILES:
+            return "files of the step, the model or the dataset changed during the session"
         case Doubt.OUTSIDE:
             return f"that may be because {listed(list(ratio.outside))}{_resolution_note(ratio)}"
 
@@ -193,6 +195,7 @@ def verdict_cell(ratio: Ratio | None) -> str | None:
         Doubt.WIDE: f"can't resolve below {_share(seen)}" if seen and _below_resolution(ratio) else "too wide",
         Doubt.STEPS: "typical and fast steps disagree",
         Doubt.TOTALS: "typical steps and totals disagree",
+        Doubt.FILES: "files changed",
         Doubt.OUTSIDE: "load or clock may explain it",
     }
     return f"{ratio.verdict}: {reason[ratio.doubt]}"

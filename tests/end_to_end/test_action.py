@@ -21,10 +21,13 @@ Gate = Callable[..., tuple[int, str, str]]
 def gate(tmp_path: Path) -> Gate:
     """Run the script; return exit status, summary and outputs."""
 
-    def run(session: Path, base: Path | str = "", **limits: str) -> tuple[int, str, str]:
+    def run(session: Path | str, base: Path | str = "", sweep: str = "", **limits: str) -> tuple[int, str, str]:
         summary, outputs = tmp_path / "summary", tmp_path / "outputs"
+        summary.touch()
+        outputs.touch()
         done = subprocess.run(
-            ["bash", SCRIPT, "", session, base],
+            ["bash", SCRIPT, sweep, session, base],
+            cwd=tmp_path,
             env={
                 **os.environ,
                 **limits,
@@ -96,8 +99,35 @@ def test_gate_passes_trust_only_if_told(tmp_path: Path, trust: str, passed: str)
     done = subprocess.run(["bash", SCRIPT, "s.toml", "s.json"], env=environment, check=False, timeout=60)
     assert (done.returncode, (tmp_path / "words").read_text().split()) == (
         2,
-        ["run", "s.toml", "-o", "s.json", *passed.split()],
+        ["run", "-o", "s.json", *passed.split(), "--", "s.toml"],
     )
+
+
+@pytest.mark.parametrize("sweep", ["--help", "--version", "-o"])
+def test_option_as_a_sweep_is_a_name_that_does_not_exist(gate: Gate, tmp_path: Path, sweep: str) -> None:
+    status, summary, outputs = gate(tmp_path / "new.json", sweep=sweep)
+    assert (status, outputs) == (2, "")
+    assert summary == "benchtui run ended with exit status 2: see the log.\n"
+
+
+def test_sessions_may_have_names_like_options(gate: Gate, tmp_path: Path) -> None:
+    for name in ("-b.json", "--help"):
+        shutil.copy(RECORDED, tmp_path / name)
+    status, _, outputs = gate("--help", "-b.json")
+    assert (status, outputs) == (0, "session=--help\nverdict=pass\n")
+    assert gate("-b.json")[0] == 0
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r"])
+def test_line_break_in_a_session_adds_no_output(gate: Gate, slower: Path, line_break: str) -> None:
+    status, _, outputs = gate(f"{slower}{line_break}verdict=pass", RECORDED)
+    assert (status, outputs) == (2, "")
+
+
+@pytest.mark.parametrize("limits", [{"FAIL_ON_UNSURE": "True"}, {"FAIL_ON": "--json"}, {"FAIL_ON": "5"}])
+def test_limit_that_means_nothing_does_not_pass(gate: Gate, limits: dict[str, str]) -> None:
+    status, _, outputs = gate(RECORDED, RECORDED, **limits)
+    assert (status, "verdict" in outputs) == (2, False)
 
 
 def test_shellcheck_reports_nothing() -> None:

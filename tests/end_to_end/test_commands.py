@@ -222,6 +222,21 @@ def test_unwritable_output_is_one_line_and_exit_status_2(
         assert "Traceback" not in ran.stderr
 
 
+def test_closed_input_and_error_change_neither_result_nor_files(command: str, home: Path) -> None:
+    ran, plain = (
+        subprocess.run(
+            ["sh", "-c", f'exec "$0" export demo-cpu -o {name}.md {streams}', command],
+            cwd=home,
+            capture_output=True,
+            timeout=90,
+            check=False,
+        )
+        for name, streams in (("closed", "<&- 2>&-"), ("open", ""))
+    )
+    assert (ran.returncode, ran.stdout, plain.returncode) == (0, plain.stdout, 0)
+    assert (home / "closed.md").read_bytes() == (home / "open.md").read_bytes()
+
+
 def test_session_path_may_contain_undecodable_bytes(benchtui: Run, home: Path) -> None:
     (home / "s.toml").write_text(
         'model = "none"\ntask = "own.py:make"\n[axes]\nbatch_size = [1, 2]\n[measure]\npeaks = false\n'

@@ -41,11 +41,18 @@ class Played:
         self._index, self._round = turn.case.index, turn.round
         self._events: list[WorkerEvent] = []
 
-    def finish(self, outcome: Outcome = "ok", *, step_ms: float = 1.0, **fields: Any) -> None:
+    def finish(
+        self,
+        outcome: Outcome = "ok",
+        *,
+        step_ms: float = 1.0,
+        files: dict[str, str] | None = None,
+        **fields: Any,
+    ) -> None:
         """Let the case have measured 20 steps and come to its end."""
         model = Model(name="m")
         self._events = [
-            CasePrepared(t=1.0, case=self._index, model=model),
+            CasePrepared(t=1.0, case=self._index, model=model, files=files or {}),
             Steps(t=1.0, case=self._index, phase="warmup", round=self._round, wall_ms=[99.0]),
             Steps(t=1.0, case=self._index, phase="measure", round=self._round, wall_ms=[step_ms] * 20),
             CaseFinished(t=2.0, case=self._index, outcome=outcome, **fields),

@@ -304,3 +304,25 @@ def test_public_or_overlong_runtime_folder_is_rejected_before_anything_is_create
         assert sorted(path.name for path in place.iterdir()) == ["x.log", "x.sock"]
     else:
         assert not place.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "status"),
+    [
+        ("big.toml", ("plan", "big.toml"), 2),
+        ("config/benchtui/config.toml", ("keys",), 0),
+        ("config/benchtui/themes/big.toml", ("themes",), 0),
+    ],
+)
+def test_file_larger_than_a_megabyte_is_named_in_one_line(
+    command: str, home: Path, name: str, arguments: tuple[str, ...], status: int
+) -> None:
+    path = home / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("# comment\n" * 110_000)
+    ran = subprocess.run(
+        [command, *arguments], cwd=home, capture_output=True, text=True, timeout=90, check=False
+    )
+    assert ran.returncode == status
+    (line,) = (line for line in (ran.stderr + ran.stdout).splitlines() if "larger than 1 MB" in line)
+    assert path.name in line

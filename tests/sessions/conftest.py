@@ -24,6 +24,7 @@ from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.sweep import Config, Sweep
 
 MODEL = Model(name="tiny", architecture="Tiny", parameters=1_234_567, weights="pretrained", source="folder")
+FILES = {"config.json": "0123456789abcdef"}
 FP32 = Effective(weights_dtype="float32", output_dtype="float32", attention="sdpa", compiled=False, threads=2)
 
 
@@ -59,7 +60,7 @@ class Made:
                     model=self.model,
                     effective=self.effective,
                     marks=self.marks,
-                    **self.prepared,
+                    **{"files": FILES} | self.prepared,
                 )
             )
         if self.warmup_ms:

@@ -94,7 +94,9 @@ retry_option = click.option(
     "--retry-failed", is_flag=True, help="With --resume: rerun cases that failed or timed out."
 )
 anyway_option = click.option(
-    "--anyway", is_flag=True, help="With --resume: resume even if the machine or its software has changed."
+    "--anyway",
+    is_flag=True,
+    help="With --resume: resume even if the machine, its software or files have changed.",
 )
 session_option = click.option(
     "-o",

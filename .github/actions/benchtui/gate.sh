@@ -9,7 +9,15 @@
 # 2 for invalid usage; if the sweep failed, that of "benchtui run".
 set -euo pipefail
 
-sweep=$1 session=$2 base=${3-}
+refuse() {
+    printf '%s\n' "$1" >&2
+    exit 2
+}
+
+sweep=$1 session=$2 base=${3-} on_unsure=${FAIL_ON_UNSURE:-false}
+# a line break would add a line of its own to the outputs
+if [[ $session == *[$'\n\r']* ]]; then refuse "session: ${session@Q} has a line break; use another name"; fi
+if [[ $on_unsure != true && $on_unsure != false ]]; then refuse "fail-on-unsure: ${on_unsure@Q} isn't true or false"; fi
 summary=${GITHUB_STEP_SUMMARY:-/dev/stdout} outputs=${GITHUB_OUTPUT:-/dev/null}
 most_bytes=1000000 # a summary has at most 1 MiB
 folder=$(mktemp -d)
@@ -18,7 +26,7 @@ trap 'rm -r "$folder"' EXIT
 if [[ -n $sweep ]]; then
     trust=()
     if [[ ${TRUST:-false} == true ]]; then trust=(--trust); fi
-    benchtui run "$sweep" -o "$session" "${trust[@]}" || {
+    benchtui run -o "$session" "${trust[@]}" -- "$sweep" || {
         status=$?
         echo "benchtui run ended with exit status $status: see the log." >>"$summary"
         exit "$status"
@@ -28,16 +36,16 @@ echo "session=$session" >>"$outputs"
 
 if [[ -z $base ]]; then
     echo "There is no base session yet: nothing was compared." >>"$summary"
-    benchtui export "$session" --format md -o "$folder/report.md"
+    benchtui export --format md -o "$folder/report.md" -- "$session"
     head -c "$most_bytes" "$folder/report.md" >>"$summary"
     echo "verdict=none" >>"$outputs"
     exit 0
 fi
 
 gate=(--fail-on "${FAIL_ON:-5%}")
-if [[ ${FAIL_ON_UNSURE:-false} == true ]]; then gate+=(--fail-on-unsure); fi
+if [[ $on_unsure == true ]]; then gate+=(--fail-on-unsure); fi
 status=0
-benchtui compare "$base" "$session" --format md -o "$folder/comparison.md" "${gate[@]}" 2>"$folder/lines" || status=$?
+benchtui compare --format md -o "$folder/comparison.md" "${gate[@]}" -- "$base" "$session" 2>"$folder/lines" || status=$?
 cat "$folder/lines" >&2
 if ((status > 1)) || [[ ! -s $folder/comparison.md ]]; then
     sed 's/^/    /' "$folder/lines" >>"$summary"

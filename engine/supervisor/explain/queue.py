@@ -3,10 +3,13 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from msgspec.structs import replace
+
 from benchtui.engine.executor import Execution
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseFinished, Explained
+from benchtui.sessions.events import CaseFinished, CasePrepared, Explained
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.file_names import change_text
 from benchtui.sessions.timestamps import utc_now
 
 Launch = Callable[[CaseState], Execution]
@@ -22,6 +25,8 @@ class Explanations:
         self._case: CaseState | None = None
         self._run: Execution | None = None
         self._found: Explained | None = None
+        self._changed: tuple[str, ...] = ()
+        """Changes in the files of the running case since it was measured."""
 
     @property
     def running(self) -> CaseState | None:
@@ -48,8 +53,10 @@ class Explanations:
         if self._run is None or self._case is None:
             return
         for event in self._run.collect(now_s):
-            if isinstance(event, Explained):
-                self._found = event
+            if isinstance(event, CasePrepared):
+                self._changed = self._changes(event)
+            elif isinstance(event, Explained):
+                self._found = replace(event, changed=self._changed)
             elif isinstance(event, CaseFinished):
                 yield self._found or _without_profile(self._case, now_s, event.reason or "no profile was sent")
                 self._case = self._run = self._found = None
@@ -70,6 +77,11 @@ class Explanations:
         self._waiting.clear()
         if self._run:
             self._run.end("interrupted", reason, now_s)
+
+    def _changes(self, now: CasePrepared) -> tuple[str, ...]:
+        before = self._case.prepared.files if self._case and self._case.prepared else {}
+        changed = {name for name, digest in now.files.items() if before.get(name, digest) != digest}
+        return tuple(change_text(name, before[name], now.files[name]) for name in sorted(changed))
 
 
 def _without_profile(case: CaseState, now_s: float, reason: str) -> Explained:

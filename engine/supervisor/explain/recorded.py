@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from benchtui.engine.control import ExplainMessage, ExplainOptions
 from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.executor import Execution, Executor, ExecutorContext
+from benchtui.engine.files.versions import file_changes
 from benchtui.engine.job import Job
 from benchtui.engine.supervisor.explain.queue import Explanations
 from benchtui.engine.supervisor.resume import read_for, require_permission
@@ -45,6 +46,7 @@ class RecordedExplanations:
             cases = [require_explainable(self._session, index) for index in options.cases]
             self._require_here(path, cases)
             self._changed = self._changes(path)
+            self._require_same_files(path, cases)
             require_permission(self._session, options.consent)
             self._secrets = self._known_secrets(cases)
         except BenchtuiError:
@@ -78,7 +80,7 @@ class RecordedExplanations:
 
     def _append(self, event: Explained) -> None:
         """Append a profile with the session's last time, because profiling doesn't extend the session time."""
-        event = replace(event, t=self._session.now_s, changed=self._changed)
+        event = replace(event, t=self._session.now_s, changed=(*self._changed, *event.changed))
         event = mask_secrets(event, self._secrets)
         if not self._stopped:
             self._journal.append(cut_long_texts(event, lambda text: "see the output of the profiled case"))
@@ -129,6 +131,18 @@ class RecordedExplanations:
                 " use --anyway to profile here"
             )
         return changed
+
+    def _require_same_files(self, path: Path, cases: list[CaseState]) -> None:
+        """Raise BenchtuiError if files of a case have changed, unless that is allowed."""
+        sweep = self._session.start.sweep
+        recorded = ((case, case.prepared.files) for case in cases if case.prepared)
+        found = (file_changes(sweep, case.config, files) for case, files in recorded)
+        changed = dict.fromkeys(change for each in found for change in each)
+        if changed and not self._options.anyway:
+            raise BenchtuiError(
+                f"{path}: files have changed since the session was recorded: {'; '.join(changed)};"
+                " use --anyway to profile with the changed ones"
+            )
 
 
 def _discard(event: Telemetry | NodeLost) -> None:

@@ -1,7 +1,7 @@
 """Systems of a comparison side by side, with their differences and unrecorded facts."""
 
 from benchtui.sessions.compare.align import PairwiseComparison, SessionComparison
-from benchtui.sessions.compare.environment_diff import UNCOMPARED, Difference, missing_groups
+from benchtui.sessions.compare.environment_diff import UNCOMPARED, Difference, missing_groups, without_files
 from benchtui.sessions.compare.system_facts import Fact, facts, models, system
 from benchtui.sessions.report.comparison.naming import lettered, several
 from benchtui.sessions.report.overview.short_facts import facts_elsewhere
@@ -57,9 +57,17 @@ def _titles(compared: SessionComparison) -> list[str]:
 def no_differences_text(compared: SessionComparison) -> str:
     """Describe the common and the unrecorded facts of sessions without differences."""
     unsaid_by = unrecorded_text(compared)
-    if not unsaid_by:
+    if unsaid_by:
+        return f"{unsaid_by.removesuffix('.')}; the rest is the same."
+    old = [letter for letter, side in lettered(compared.sides) if without_files(side.session)]
+    if not old:
         return "Same machine, same software, same workload, same settings."
-    return f"{unsaid_by.removesuffix('.')}; the rest is the same."
+    who = "Session" if len(old) == 1 else "Sessions"
+    records = "doesn't" if len(old) == 1 else "don't"
+    return (
+        "Same machine, same software, same settings, and the same workload by name:"
+        f" {who} {listed(old)} {records} record which versions of its files were used."
+    )
 
 
 def unrecorded_text(compared: SessionComparison) -> str:

@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from operator import attrgetter
 
 from benchtui.sessions.events import Message
 from benchtui.sessions.report.sections.nodes import unlike
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.file_names import CHANGED
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, simulation_source
 from benchtui.sessions.stats.disturbance import mark_kind
@@ -23,6 +25,8 @@ RANDOM_WEIGHTS = "random weights"
 MEANINGS = {
     RANDOM_WEIGHTS: "the arithmetic is that of the model; its predictions are meaningless",
     "waits for the GPU": "in throughput mode such steps can't overlap; transformers reads masks and positions",
+    CHANGED: "files of the step, the model or the dataset are other ones than in earlier cases, with which such"
+    " cases aren't compared",
     "sample text": "the text bundled with benchtui, not a dataset",
 }
 """Explanations of marks that aren't self-explanatory."""
@@ -79,13 +83,16 @@ def _ending(session: Session) -> list[Finding]:
 
 
 def _resumed(session: Session, varying: Collection[str]) -> list[Finding]:
-    """Return a finding for each resume on a different machine or with different software."""
+    """Return a finding for each resume on a different machine, or with different software or files."""
+    titles = {
+        "Resumed on a different machine": ("the machine or software", attrgetter("changed")),
+        "Resumed with changed files": ("files", attrgetter("files")),
+    }
     return [
-        Finding(
-            "Resumed on a different machine", f"{_since(session, each.t, varying)}: {'; '.join(each.changed)}."
-        )
+        Finding(title, f"{_since(session, each.t, varying, what)}: {'; '.join(changes_of(each))}.")
         for each in session.resumed
-        if each.changed
+        for title, (what, changes_of) in titles.items()
+        if changes_of(each)
     ]
 
 
@@ -100,16 +107,16 @@ def _unlike_nodes(session: Session) -> list[Finding]:
     return [Finding("Different nodes", text)]
 
 
-def _since(session: Session, t: float, varying: Collection[str]) -> str:
+def _since(session: Session, t: float, varying: Collection[str], what: str) -> str:
     """Describe the cases that ended after session time ``t``, and count those with rounds before it."""
     ends = [(case.finished.t, case) for case in session.cases if case.started and case.finished]
     after = sorted((each for each in ends if each[0] >= t), key=lambda each: each[0])
     if not after:
-        return f"no case has finished since {number(t, 1)} s, when the machine or software changed"
+        return f"no case has finished since {number(t, 1)} s, when {what} changed"
     both = sum(any(each.t < t for each in case.rounds) for _, case in after)
     partly = f" {count(both, 'case')} of them only in part," if both else ""
     which = f"{count(len(after), 'case')}, from {case_name(after[0][1].config, varying)} on,"
-    return f"{which}{partly} measured after the machine or software changed"
+    return f"{which}{partly} measured after {what} changed"
 
 
 def _marks(session: Session) -> list[Finding]:

@@ -395,3 +395,14 @@ def test_each_model_has_its_own_best_case(bench: Any) -> None:
         assert {result.config.model for result in decision.fit} == {work.model}
         again = single_case_sweep(session.start.sweep, decision.best.config)
         assert again.model == work.model and again.axes.model == ("",)
+
+
+def test_case_with_changed_files_is_left_out_with_its_reason(bench: Any) -> None:
+    mark = "changed: a.py (11111111; in case 1, 00000000)"
+    session = bench.session(
+        bench.case(1, 10.0), bench.case(2, 10.0), bench.case(4, 10.0, end={"marks": (mark,)})
+    )
+    decision = decide(session, Objective("throughput"))
+    assert decision.best is not None and decision.best.config.batch_size == 2
+    assert [(each.case.index, each.reason) for each in decision.rejected] == [(2, mark)]
+    assert all(not row.case.file_changes for row in decision.front)

@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from benchtui.sessions.compare.environment_diff import Difference, changes, differences
+from benchtui.sessions.compare.environment_diff import Difference, changes, differences, without_files
 from benchtui.sessions.events import Resumed, Runtime
-from benchtui.sessions.payloads import Environment, Gpu, Host
+from benchtui.sessions.payloads import Environment, Gpu, Host, Model
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.sweep import Measure, Sweep, Train
 
@@ -22,6 +22,39 @@ def found(bench: Any, *hosts: Host, sweeps: tuple[Sweep, ...] = ()) -> dict[str,
 
 def test_identical_sessions_have_no_differences(bench: Any) -> None:
     assert found(bench, BOX, BOX) == {}
+
+
+def versions(bench: Any, *files: dict[str, str], models: tuple[Any, ...] = ()) -> Any:
+    """A session of cases that used these files, and loaded these models."""
+    more = [{"model": model} for model in models] or [{} for _ in files]
+    return bench.session(
+        *(
+            bench.case(size, 1.0, prepared={"files": used}, **each)
+            for size, (used, each) in enumerate(zip(files, more, strict=True), 1)
+        )
+    )
+
+
+def test_versions_of_files_are_work(bench: Any) -> None:
+    old, new = {"a.json": "1" * 16, "same": "0" * 16}, {"a.json": "2" * 16, "same": "0" * 16}
+    assert differences([versions(bench, old), versions(bench, new)]) == (
+        Difference("work", "a.json of tiny", ("11111111", "22222222")),
+    )
+    mixed = differences([versions(bench, old), versions(bench, old, new)])
+    assert [row.values for row in mixed] == [("11111111", "11111111 or 22222222")]
+
+
+def test_files_that_a_session_did_not_record_are_no_difference(bench: Any) -> None:
+    recorded, old = versions(bench, {"a.json": "1" * 16}), versions(bench, {})
+    assert differences([recorded, old]) == ()
+    assert (without_files(recorded), without_files(old)) == (False, True)
+
+
+def test_replaced_model_of_a_session_is_a_difference(bench: Any) -> None:
+    small, large = (Model(name="tiny", parameters=each) for each in (11_826, 37_858))
+    files: dict[str, str] = {}
+    whole, mixed = (versions(bench, files, files, models=models) for models in ((small, small), (small, large)))
+    assert differences([whole, mixed]) == (Difference("work", "Parameters", ("11,826", "11,826 or 37,858")),)
 
 
 def test_machine_and_gpus_are_compared(bench: Any) -> None:

@@ -399,6 +399,21 @@ def test_every_known_event_has_a_tag() -> None:
     assert CaseFinished.__struct_config__.tag in reader.KNOWN_EVENTS
 
 
+def test_line_beyond_the_limit_is_rejected_with_its_number(
+    bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.json"
+    record = Journal(path)
+    for event in bench.events(bench.case(1, 1.0), finished=None):
+        record.append(event)
+    record.append(Message(t=1.0, level="info", text="x" * 3_000))
+    record.close()
+    assert len(list(reader.slices(path, 500))) > 6
+    monkeypatch.setattr(reader, "LONGEST_LINE", 2_000)
+    with pytest.raises(BenchtuiError, match=r"s\.json, line 8: longer than 0\.002 MB"):
+        list(reader.slices(path, 500))
+
+
 def test_plan_with_too_many_cases_is_rejected_before_decoding(
     bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

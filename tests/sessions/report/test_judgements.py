@@ -8,7 +8,7 @@ import pytest
 
 from benchtui.sessions.analysis.anomalies import anomalies
 from benchtui.sessions.compare.align import ComparedSession, compare_sessions
-from benchtui.sessions.events import Peaks, Runtime
+from benchtui.sessions.events import Peaks, Resumed, Runtime
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import Energy, Host, Memory, Reported, StepCost
@@ -135,6 +135,30 @@ def test_known_facts_are_equal_and_a_session_without_them_is_named(bench: Any) -
         [ComparedSession.of("a", session(box)), ComparedSession.of("b", session(box, None))]
     )
     assert systems.unrecorded_text(silent) == "Session B doesn't say which software it ran on."
+
+
+def test_same_workload_is_claimed_only_if_files_were_recorded(bench: Any) -> None:
+    recorded, old = (
+        ComparedSession.of(name, bench.session(bench.case(1, 10.0, prepared=prepared)))
+        for name, prepared in (("a", {}), ("b", {"files": {}}))
+    )
+    said = [systems.no_differences_text(compare_sessions(sides)) for sides in ([recorded, old], [old, old])]
+    assert said == [
+        "Same machine, same software, same settings, and the same workload by name: Session B doesn't record"
+        " which versions of its files were used.",
+        "Same machine, same software, same settings, and the same workload by name: Sessions A and B don't"
+        " record which versions of its files were used.",
+    ]
+
+
+def test_report_tells_changed_files(bench: Any) -> None:
+    mark = "changed: a.py (11111111; in case 1, 00000000)"
+    resumed = Resumed(t=1.5, created="", host=Host(), cases=(), files=("a.py: 00000000 → 11111111",))
+    session = bench.session(bench.case(1, 10.0), bench.case(2, 10.0, end={"marks": (mark,)}))
+    session.resumed.append(resumed)
+    text = markdown(session)
+    assert "no case has finished since 1.5 s, when files changed: a.py: 00000000 → 11111111." in text
+    assert f"1 of 2 cases, such as: {mark}." in text
 
 
 def drawn(document: Plan, name: str = "found") -> list[curves.Line]:

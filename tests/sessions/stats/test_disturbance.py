@@ -12,6 +12,7 @@ from benchtui.sessions.stats.disturbance import (
     contention_marks,
     disturbances,
     estimate_slowdown,
+    in_some_rounds,
     mark_kind,
     merge_round_marks,
     throttling,
@@ -160,6 +161,13 @@ def test_over_rounds_the_worst_of_each_disturbance_is_told_with_its_rounds() -> 
         others.format(160) + ", in 2 of 3 rounds",
         "shared GPU with 1 other process, in 1 of 3 rounds",
     )
+
+
+def test_changed_files_are_counted_by_round_and_by_kind() -> None:
+    mark = "changed: a.py (11111111; in case 1, 00000000)"
+    assert merge_round_marks([[], [mark], [mark]]) == (f"{mark}, in 2 of 3 rounds",)
+    assert (mark_kind(mark), in_some_rounds(mark)) == ("changed", False)
+    assert in_some_rounds(f"{mark}, in 2 of 3 rounds") and not in_some_rounds(f"{mark}, in 3 of 3 rounds")
 
 
 def test_marks_are_counted_by_kind() -> None:

@@ -985,3 +985,32 @@ def test_what_is_the_same_lies_within_the_margin_and_half_a_percent_is_not_a_wor
     words = [latency(case(*exact), case(*(10 * by for _ in exact))).verdict for by in (1.004, 1.006, 1.0051)]
     assert words == [SAME, SLOWER, SLOWER]
     assert MIN_EFFECT == 0.005
+
+
+CHANGED = ("changed: a.py (11111111; in case 1, 00000000)",)
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "unlike"),
+    [
+        ((), CHANGED, True),
+        (CHANGED, (), True),
+        (CHANGED, CHANGED, False),
+        (CHANGED, ("changed: a.py (22222222; in case 1, 00000000)",), True),
+        ((f"{CHANGED[0]}, in 3 of 3 rounds",), (f"{CHANGED[0]}, in 3 of 3 rounds",), False),
+        ((f"{CHANGED[0]}, in 1 of 3 rounds",), (f"{CHANGED[0]}, in 1 of 3 rounds",), True),
+        ((), ("disturbed: stalled for 3 s",), False),
+    ],
+)
+def test_cases_of_one_session_with_other_files_have_no_verdict(
+    bench: Any, base: tuple[str, ...], new: tuple[str, ...], unlike: bool
+) -> None:
+    cases = [bench.steady(size, size * 10.0, end={"marks": marks}) for size, marks in ((1, base), (4, new))]
+    one, other = bench.results(*cases)
+    pair = comparison(one, other)
+    assert pair.latency is not None and pair.throughput is not None
+    doubts = (pair.latency.doubt, pair.throughput.doubt)
+    assert doubts == ((Doubt.FILES, Doubt.FILES) if unlike else (None, None))
+    elsewhere = bench.results(bench.steady(4, 40.0, end={"marks": new}))[0]
+    across = comparison(one, elsewhere).latency
+    assert across is not None and across.doubt is not Doubt.FILES

@@ -217,6 +217,13 @@ def test_delete_asks_for_confirmation_once(recorded: Any) -> None:
     assert [entry.path.stem for entry in paths.entries()] == ["old"]
 
 
+@pytest.mark.parametrize("answer", ["", "\n", "yes, please\n", "y" * 1000, "\0" * 1000])
+def test_anything_but_yes_is_no_even_without_an_end(recorded: Any, answer: str) -> None:
+    recorded()
+    refused = CliRunner().invoke(app, ["sessions", "delete", "new"], input=answer)
+    assert refused.exit_code == 1 and paths.resolve("new").exists()
+
+
 def test_session_file_from_another_folder_is_added(home: Path, make_story: Any) -> None:
     make_story(home / "mine.json").begin().case(0).end().close()
     assert run("sessions", "add", str(home / "mine.json")).stderr == "mine\n"

@@ -34,7 +34,7 @@ from benchtui.tui.cli.text.output import print_json
     help="Profile again, and write the profiler's own trace for Perfetto or chrome://tracing. One case only.",
 )
 @click.option("--again", is_flag=True, help="Profile cases again that have a profile.")
-@click.option("--anyway", is_flag=True, help="Profile even if the machine or the software has changed.")
+@click.option("--anyway", is_flag=True, help="Profile even if the machine, the software or files have changed.")
 @trust_option
 def explain(
     session: str,

@@ -34,6 +34,7 @@ _OBSTACLES: dict[Obstacle, str] = {
     "steps": "more rounds don't decide it: compare the distributions of their steps",
     "totals": "more rounds don't decide it: a few long steps do; choose by typical steps or by the total time",
     "no interval": "the record has too few steps to test it",
+    "files": "files of the step, the model or the dataset changed between them: run the sweep again",
     "long": f"measuring it would take more than {MOST_MEASURING_S / 60:.0f} minutes per round",
     "resume": "resume the session: benchtui run --resume SESSION",
 }

@@ -8,7 +8,8 @@ from explained import explained
 
 from benchtui.engine.supervisor.explain.queue import Explanations
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseFinished
+from benchtui.sessions.events import CaseFinished, CasePrepared
+from benchtui.sessions.payloads import Model
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
 
@@ -84,3 +85,18 @@ def test_stopping_ends_the_running_case_and_drops_the_others() -> None:
     (found,) = queue.collect(1.0)
     assert found.absent == "stopped by the user"
     assert list(queue.start_next(2.0)) == [] and runs.started == [0]
+
+
+def test_profile_names_the_files_that_have_changed_since_the_case() -> None:
+    def prepared(digest: str) -> CasePrepared:
+        return CasePrepared(t=1.0, case=0, model=Model(name="m"), files={"a.py": digest * 16, "b.py": "0" * 16})
+
+    runs, measured = Runs(), case(0)
+    measured.prepared = prepared("1")
+    queue = Explanations(runs.launch)
+    queue.add([measured])
+    assert list(queue.start_next(0.0)) == []
+    runs.finish(0)
+    runs.pending[0].insert(0, prepared("2"))
+    (found,) = queue.collect(1.0)
+    assert found.changed == ("a.py: 11111111 → 22222222",)

@@ -137,3 +137,20 @@ def test_process_that_is_refused_says_why(path: Path) -> None:
         list(client.explain(path, [0]).messages())
     with pytest.raises(BenchtuiError, match="no case 9; the session has 3 cases"):
         list(client.explain(path, [8], anyway=True).messages())
+
+
+def test_changed_files_are_refused_by_name_unless_allowed(
+    path: Path, explain: Callable[..., Any], tmp_path: Path
+) -> None:
+    events = json.loads(path.read_text())
+    events[0]["sweep"]["task"] = f"{tmp_path}/sane.py:make"
+    files = {"sane.py": "0" * 16}
+    prepared = {"event": "case_prepared", "t": 1.0, "case": 0, "model": {"name": "m"}, "files": files}
+    lines = [json.dumps(each, separators=(",", ":")) for each in (*events[:2], prepared, *events[2:])]
+    path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
+    (tmp_path / "sane.py").write_text("changed")
+    before = path.read_bytes()
+    with pytest.raises(BenchtuiError, match=r"files have changed .*: sane\.py: 0{8} → [0-9a-f]{8}; use --any"):
+        explain(0)
+    assert path.read_bytes() == before
+    assert explain(0, anyway=True)[-1].explained is not None

@@ -1,0 +1,185 @@
+"""Digests of the files that determine what a case measures: its step, or its model, tokenizer and dataset.
+
+The worker computes them once it has loaded these files. The supervisor, which never imports torch, computes
+them again before it resumes a session, reruns a case or profiles one.
+"""
+
+import hashlib
+import os
+import sys
+import sysconfig
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import IO
+
+from benchtui.engine.files.model_location import locate
+from benchtui.sessions.files.input_file import open_plain
+from benchtui.sessions.payloads import Data
+from benchtui.sessions.state.file_names import DATASET, DRAFT_PREFIX, WEIGHTS, is_model_name
+from benchtui.sessions.sweep import SAMPLE, Config, Sweep, custom_task
+
+DIGITS = 16
+"""Recorded hexadecimal digits of a SHA-256."""
+WHOLE_BYTES = 2**24
+"""Largest file that is read in full, in bytes."""
+START_BYTES = 2**20
+"""Bytes read from the start of a larger file: safetensors has the names and shapes of all tensors there."""
+SAMPLES, SAMPLE_BYTES = 64, 4096
+"""Samples read from the rest of a larger file, evenly spaced, and the size of each."""
+MOST_FILES = 1000
+"""Maximum number of modules, or of files in a folder, to compute digests for."""
+
+_CONFIGURATION = ("config.json", "generation_config.json")
+_TOKENIZER = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "chat_template.*",
+    "merges.txt",
+    "vocab.*",
+    "*.model",
+    "*.tiktoken",
+)
+_PROCESSOR = ("preprocessor_config.json", "processor_config.json")
+_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+"""Patterns of weight files; transformers prefers the first kind."""
+_LIBRARIES = {Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+
+
+def used_files(sweep: Sweep, config: Config, data: Data | None) -> dict[str, str]:
+    """Return the digest of each file that a loaded case depends on, by name. Unreadable files are left out."""
+    config = sweep.resolve(config)
+    if own := custom_task(sweep.task):
+        return _known(_step(Path(own[0]), tuple(sys.modules.values())))
+    patterns = [*_CONFIGURATION]
+    if data and data.tokenizer:
+        patterns += _TOKENIZER
+    if data and data.processor:
+        patterns += _PROCESSOR
+    trained = sweep.weights == "pretrained"
+    found = dict(_model(locate(config.model, sweep.weights).folder, patterns, weights=trained))
+    if is_model_name(config.draft):
+        draft = _model(locate(config.draft, "pretrained").folder, _CONFIGURATION, weights=True)
+        found |= {f"{DRAFT_PREFIX}{name}": digest for name, digest in draft}
+    if data and data.dataset == sweep.dataset != SAMPLE:
+        found[DATASET] = _dataset(sweep.dataset)
+    return _known(found.items())
+
+
+def current_files(sweep: Sweep, config: Config, names: Collection[str]) -> dict[str, str | None]:
+    """Return the present digest of recorded files of a case, by name. None for a file that can't be read.
+
+    Files of a model that isn't in the cache of the hub are left out: loading it downloads the newest one.
+    """
+    config = sweep.resolve(config)
+    found = {name: _dataset(sweep.dataset) for name in names if name == DATASET}
+    for name in names:
+        folder, inside = _folder(name, sweep, config), name.removeprefix(DRAFT_PREFIX)
+        if name != DATASET and folder is not None and _is_inside(inside):
+            found[name] = _weights(folder) if inside == WEIGHTS else file_digest(folder / inside)
+    return found
+
+
+def _folder(name: str, sweep: Sweep, config: Config) -> Path | None:
+    """Return the folder that a recorded name refers to; None for a model that isn't in the cache of the hub."""
+    if own := custom_task(sweep.task):
+        return Path(own[0]).resolve().parent
+    if name.startswith(DRAFT_PREFIX):
+        return locate(config.draft, "pretrained").folder
+    return locate(config.model, sweep.weights).folder
+
+
+def file_digest(path: Path) -> str | None:
+    """Return the digest of a file: of all of it, or of its size, start and samples if it is large.
+
+    None if it can't be read.
+    """
+    try:
+        with open_plain(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            return _shortened(file.read() if size <= WHOLE_BYTES else _excerpt(file, size))
+    except (OSError, ValueError):
+        return None
+
+
+def _excerpt(file: IO[bytes], size: int) -> bytes:
+    parts = [str(size).encode(), file.read(START_BYTES)]
+    for sample in range(SAMPLES):
+        file.seek(START_BYTES + (size - START_BYTES - SAMPLE_BYTES) * sample // (SAMPLES - 1))
+        parts.append(file.read(SAMPLE_BYTES))
+    return b"".join(parts)
+
+
+def _shortened(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:DIGITS]
+
+
+def _known(digests: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    return {name: digest for name, digest in digests if digest}
+
+
+def _step(file: Path, loaded: Iterable[ModuleType]) -> Iterator[tuple[str, str | None]]:
+    """Yield the step's file, and the loaded modules in its folder or below, by their path in that folder."""
+    file = file.resolve()
+    paths = dict.fromkeys((file, *_neighbors(file.parent, loaded)))
+    for path in list(paths)[:MOST_FILES]:
+        name = path.relative_to(file.parent).as_posix()
+        if name.isprintable():  # excludes names that aren't UTF-8
+            yield name, file_digest(path)
+
+
+def _neighbors(folder: Path, loaded: Iterable[ModuleType]) -> Iterator[Path]:
+    """Yield the files of loaded modules below a folder that don't belong to an installed library."""
+    for module in loaded:
+        file, ours = getattr(module, "__file__", None), module.__name__.partition(".")[0] == "benchtui"
+        # compared as text, because resolving the paths of 3,000 modules takes a tenth of a second
+        if isinstance(file, str) and file.startswith(f"{folder}{os.sep}") and not ours:
+            path = Path(file)
+            if not _is_library(path):
+                yield path
+
+
+def _is_library(path: Path) -> bool:
+    return "site-packages" in path.parts or any(path.is_relative_to(folder) for folder in _LIBRARIES)
+
+
+def _model(folder: Path | None, patterns: Iterable[str], *, weights: bool) -> Iterator[tuple[str, str | None]]:
+    if folder is None:
+        return
+    for path in _matching(folder, patterns):
+        yield path.name, file_digest(path)
+    if weights:
+        yield WEIGHTS, _weights(folder)
+
+
+def _weights(folder: Path) -> str | None:
+    """Return one digest of all files of weights; None if there are none."""
+    kinds = (_matching(folder, (pattern, f"{pattern}.index.json")) for pattern in _WEIGHTS)
+    return _combined(next((paths for paths in kinds if paths), []))
+
+
+def _dataset(dataset: str) -> str | None:
+    """Return the digest of a local file, or of all files in a local folder; None for any other dataset."""
+    path = Path(dataset).expanduser()
+    if path.is_dir():
+        return _combined(_matching(path, ("*",)))
+    return file_digest(path) if path.is_file() else None
+
+
+def _matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
+    """Return the files of a folder that match one of the patterns, sorted by name."""
+    found = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
+    return sorted(found)[:MOST_FILES]
+
+
+def _combined(paths: Iterable[Path]) -> str | None:
+    lines = [f"{path.name} {file_digest(path)}" for path in paths]
+    return _shortened("\n".join(lines).encode()) if lines else None
+
+
+def _is_inside(name: str) -> bool:
+    """Return whether a recorded name, which may be anyone's, names a file below the folder."""
+    path = Path(name)
+    return not path.is_absolute() and ".." not in path.parts and "\0" not in name
