@@ -23,7 +23,7 @@ from benchtui.engine.supervisor.supervisor import Supervisor
 from benchtui.engine.versions import require_packages
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.sanitize import visible
-from benchtui.sessions.sweep import Run, Sweep
+from benchtui.sessions.sweep import Sweep
 
 
 def main() -> int:
@@ -105,19 +105,20 @@ def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
     request = sys.stdin.buffer.read()
     if not resume:
         sweep = msgspec.json.decode(request, type=Sweep)
-        return Supervisor(session_id, sweep, path, _executor(sweep.run))
+        return Supervisor(session_id, sweep, path, _executor(sweep))
     # slow import that a new session doesn't need
     from benchtui.engine.supervisor.resume import ResumableSession
 
     resumable = ResumableSession(path, msgspec.json.decode(request, type=ResumeOptions))
     sweep = resumable.session.start.sweep
-    return Supervisor(session_id, sweep, path, _executor(sweep.run), resumable)
+    return Supervisor(session_id, sweep, path, _executor(sweep), resumable)
 
 
-def _executor(run: Run) -> Executor:
+def _executor(sweep: Sweep) -> Executor:
     """Return the executor of a sweep; raise BenchtuiError if it can't be reached."""
+    run = sweep.run
     if run.executor == "local":
-        require_packages()
+        require_packages(sweep)
         return LocalExecutor()
     try:
         from benchtui.engine.executors.ray import join  # an optional extra

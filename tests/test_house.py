@@ -56,8 +56,8 @@ def test_headless_modules_load_no_torch_or_terminal_library() -> None:
 def test_engine_loads_ray_only_for_a_sweep_on_ray() -> None:
     names = loaded(
         "from benchtui.engine.__main__ import _executor\n"
-        "from benchtui.sessions.sweep import Run\n"
-        "if __name__ == '__main__': _executor(Run())"
+        "from benchtui.sessions.sweep import Sweep\n"
+        "if __name__ == '__main__': _executor(Sweep(name='a', model='gpt2'))"
     )
     assert "benchtui.engine.executors.local" in names
     assert not names & {"ray", "benchtui.engine.executors.cluster"}

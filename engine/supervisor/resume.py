@@ -1,7 +1,6 @@
 """Resuming a recorded session: whether it is possible, what is left to run, and what has changed since."""
 
 from collections.abc import Iterable, Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +16,7 @@ from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.timestamps import utc_now
+from benchtui.sessions.version import VERSION
 
 FAILED = ("failed", "timeout")
 """States of cases that are rerun on request."""
@@ -50,10 +50,9 @@ class ResumableSession:
         Raises:
             BenchtuiError: if the machine or the software has changed and ``anyway`` isn't set.
         """
-        version = metadata.version("benchtui")
         named = ((node.name, node.host) for node in nodes if node.name)
         of_nodes = (each for name, there in named for each in node_changes(self.session, name, there))
-        changed = (*changes(self.session, host, version), *of_nodes)
+        changed = (*changes(self.session, host, VERSION), *of_nodes)
         if changed and not self._options.anyway:
             raise BenchtuiError(
                 f"{self._path}: hardware or software has changed since the session was recorded:"
@@ -62,7 +61,7 @@ class ResumableSession:
         event = Resumed(
             t=self.session.now_s,
             created=utc_now(),
-            version=version,
+            version=VERSION,
             host=host,
             changed=changed,
             cases=self._to_rerun,

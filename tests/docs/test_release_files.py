@@ -1,4 +1,4 @@
-"""Workflows, issue forms and the citation file are valid, and name the version of pyproject.toml."""
+"""Workflows, issue forms and the citation file are valid, and name the version of the code."""
 
 import subprocess
 import sys
@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from benchtui.sessions.version import VERSION
+
 ROOT = Path(__file__).parents[2]
-VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
 
 
 @pytest.mark.parametrize(

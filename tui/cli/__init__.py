@@ -10,6 +10,7 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem
 
+from benchtui.sessions.version import VERSION
 from benchtui.tui.cli.commands import COMMANDS
 from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED, USAGE, fail
 from benchtui.tui.cli.options import ascii_option, complete_sweep, theme_option
@@ -101,7 +102,7 @@ def main() -> None:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(package_name="benchtui", prog_name="benchtui")
+@click.version_option(VERSION, prog_name="benchtui")
 @theme_option
 @ascii_option
 @click.pass_context
