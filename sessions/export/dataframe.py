@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _TYPES = get_type_hints(CaseRow)
 _COUNTS = [name for name, kind in _TYPES.items() if kind in (int, int | None)]
-_NUMBERS = [name for name, kind in _TYPES.items() if kind == float | None]
+FIGURES = [name for name, kind in _TYPES.items() if kind == float | None]
+"""Columns of measured figures that aren't counts."""
 
 
 def frame(session: Session) -> "DataFrame":
@@ -28,7 +29,7 @@ def frame(session: Session) -> "DataFrame":
     for row in found:
         row["marks"] = "; ".join(row["marks"]) or None
     table = pandas.DataFrame(found, columns=list(CaseRow.__struct_fields__))
-    typed = table.astype(dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_NUMBERS, "float64"))
+    typed = table.astype(dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(FIGURES, "float64"))
     if session.simulated:
         typed.attrs["simulated"] = simulation_note(session.start)
     return typed
