@@ -47,8 +47,24 @@ def _sweep(sweep: "str | Path | Mapping[str, Any] | Sweep") -> "Sweep":
     if isinstance(sweep, Sweep):
         return sweep
     if isinstance(sweep, Mapping):
-        return sweep_of({"name": "sweep", **sweep}, "sweep")
+        return sweep_of({"name": "sweep", **_entries(sweep)}, "sweep")
     return load_sweep(str(sweep))
+
+
+def _entries(table: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return a mapping as the TOML reader returns it: with strings as names, lists and no paths."""
+    for name in table:
+        if not isinstance(name, str):
+            raise BenchtuiError(f"sweep: {name!r} isn't the name of an entry; names are strings")
+    return {name: _entry(value) for name, value in table.items()}
+
+
+def _entry(value: Any) -> Any:  # noqa: ANN401  (anything; the reader of sweeps validates it)
+    if isinstance(value, Mapping):
+        return _entries(value)
+    if isinstance(value, list | tuple | range):
+        return [_entry(each) for each in value]
+    return str(value) if isinstance(value, Path) else value
 
 
 def _start(sweep: "Sweep", path: Path, *, trust: bool) -> "Engine":
