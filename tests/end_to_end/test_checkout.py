@@ -1,4 +1,4 @@
-"""A checkout on PYTHONPATH runs without installed metadata, and without packages that its sweep doesn't need."""
+"""A checkout on PYTHONPATH runs without metadata, and without packages that its sweep doesn't need."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ def without(home: Path, tmp_path: Path) -> Callable[..., Run]:
         (packages,) = folder.glob("lib/python3*/site-packages")
         for path in (Path(entry) for entry in sys.path if entry.endswith("site-packages")):
             for each in path.iterdir():
-                if not each.name.startswith(("benchtui", "__editable__", "__pycache__", *absent)):
+                if not each.name.startswith(("benchtui", "__", *absent)) and each.suffix != ".pth":
                     (packages / each.name).exists() or (packages / each.name).symlink_to(each)
 
         def run(*words: str, cwd: Path = home) -> subprocess.CompletedProcess[str]:
@@ -63,9 +63,8 @@ def test_synthetic_sweep_runs_and_is_exported_without_datasets(
     python = without("datasets", pythonpath=os.path.relpath(TYPES, home))
     assert "No package metadata" in python("-c", "import importlib.metadata as m; m.version('benchtui')").stderr
     assert python("-m", "benchtui", "--version").stdout == "benchtui, version 0.1.0\n"
-    done = python(
-        "-m", "benchtui", "run", *sweep_of(tiny_model, "dataset=synthetic", "batch_size=1"), "-o", "s.json"
-    )
+    sweep = sweep_of(tiny_model, "dataset=synthetic", "batch_size=1")
+    done = python("-m", "benchtui", "run", *sweep, "-o", "s.json")
     assert "1 case: 1 ok" in done.stderr and done.returncode == 0
     done = python("-m", "benchtui", "export", "s.json")
     assert done.stdout.startswith("# Benchmark report") and "benchtui 0.1.0" in done.stdout
