@@ -4,6 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 UV := $(shell command -v uv)
+# the oldest version that pyproject.toml allows, and one whose continuous batching has other names than the newest
+COMPAT := 4.45.0 5.17.0
 
 .PHONY: help run test check long compat lowest quantized gpu played-gpu gpu-first mutants bench docs man cast screenshots page-pictures clean
 
@@ -31,8 +33,9 @@ long: $(READY) .venv-ray/ready lowest  ## tests that CI has no time for, those w
 	$(BIN)/pytest -q -n 3 --dist worksteal -m long tests --ignore tests/on_gpu
 	.venv-ray/bin/pytest -q -m long tests/on_ray tests/slurm -k "ray or two_nodes"
 
-compat: .venv-compat/ready  ## the engine's tests under transformers 4
-	.venv-compat/bin/pytest tests/engine $(OLD_WARNINGS)
+compat: $(READY) $(COMPAT:%=.venv-compat-%/ready)  ## the engine's tests under the oldest, an older and the newest transformers
+	for version in $(COMPAT); do .venv-compat-$$version/bin/pytest -q -n 2 tests/engine $(OLD_WARNINGS) || exit 1; done
+	$(BIN)/pytest -q -n 2 tests/engine
 
 lowest: .venv-lowest/ready  ## the tests under the oldest versions that pyproject.toml allows
 	.venv-lowest/bin/pytest -q -n 3 tests/sessions tests/themes tests/tui tests/engine/test_engine.py \
@@ -49,7 +52,7 @@ played-gpu: .venv-cuda/ready  ## the same on a played one, below torch's CUDA bu
 
 # no .venv is set up: a borrowed GPU machine has its own torch and no package registry
 gpu-first:  ## ten first checks on a new GPU, PART=1 to 4, at most 9 minutes each; PYTHON=... OUT=.gpu-first
-	PYTHONPATH=$(abspath .types) $(PYTHON) tests/on_gpu/first/run.py --part $(PART) --out $(or $(OUT),.gpu-first)
+	PYTHONPATH=$(abspath .types)$${PYTHONPATH:+:$$PYTHONPATH} $(PYTHON) tests/on_gpu/first/run.py --part $(PART) --out $(or $(OUT),.gpu-first)
 
 mutants: $(READY)  ## mutation testing: list small changes of the code that its unit tests do not notice
 	$(BIN)/python tests/mutation/mutants.py
@@ -74,7 +77,7 @@ page-pictures: $(READY)  ## rebuild the pictures of the HTML report; QT_PYTHON= 
 	$(QT_PYTHON) tests/screenshots/page.py build/report.html docs/pictures
 
 clean:  ## remove .venv and what tools left
-	rm -rf .venv .venv-compat .venv-lowest .venv-quantized .venv-optimum .venv-nvitop .venv-ray .venv-install .venv-cuda build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-compat-* .venv-lowest .venv-quantized .venv-optimum .venv-nvitop .venv-ray .venv-install .venv-cuda build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "benchtui needs Python 3.11 or newer")'
@@ -85,16 +88,16 @@ $(READY): pyproject.toml constraints.txt
 		$(BIN)/pip install $$([ -t 1 ] || echo --quiet) --disable-pip-version-check -c constraints.txt -e '.[dev]'; }
 	@touch $@
 
-# transformers 4 needs older versions of these, which the constraints file leaves free here
+# older transformers need older versions of these, which the constraints file leaves free here
 FOLLOWERS := transformers|huggingface_hub|tokenizers|datasets|fsspec|dill|multiprocess
-# datasets of that age leave files open
-OLD_WARNINGS := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
+# datasets of that age leave files open, and transformers 4.45 warns of changes of its own defaults
+OLD_WARNINGS := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning -W ignore::FutureWarning
 
-.venv-compat/ready: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv-compat
-	grep -vE '^($(FOLLOWERS))==' constraints.txt > .venv-compat/constraints.txt
-	.venv-compat/bin/pip install --quiet --disable-pip-version-check -c .venv-compat/constraints.txt \
-		-e '.[dev]' 'transformers<5'
+.venv-compat-%/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-compat-$*
+	grep -vE '^($(FOLLOWERS))==' constraints.txt > .venv-compat-$*/constraints.txt
+	.venv-compat-$*/bin/pip install --quiet --disable-pip-version-check -c .venv-compat-$*/constraints.txt \
+		-e '.[dev]' 'transformers==$*'
 	@touch $@
 
 # torch's oldest version has no small build, pyarrow's newest doesn't fit the numpy of old pandas, and our tools may need

@@ -33,7 +33,7 @@ from benchtui.sessions.permissions.approved import require
 from benchtui.sessions.permissions.needed import needed_permissions
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.secrets import KnownSecrets, masked
-from benchtui.sessions.sweep import Run
+from benchtui.sessions.sweep import Sweep
 
 OUT_OF_MEMORY = "the engine is out of memory; close other programs, or raise the limit (ulimit -v)"
 
@@ -137,19 +137,20 @@ def _supervisor(session_id: str, path: Path, resume: bool, numbered: bool) -> Su
         sweep = options.sweep
         require_custom_code(sweep.task)
         require(needed_permissions(sweep), options.consent)
-        return Supervisor(session_id, sweep, path, _executor(sweep.run), numbered=numbered)
+        return Supervisor(session_id, sweep, path, _executor(sweep), numbered=numbered)
     # slow import that a new session doesn't need
     from benchtui.engine.supervisor.resume import ResumableSession
 
     resumable = ResumableSession(path, msgspec.json.decode(request, type=ResumeOptions))
     sweep = resumable.session.start.sweep
-    return Supervisor(session_id, sweep, path, _executor(sweep.run), resumable)
+    return Supervisor(session_id, sweep, path, _executor(sweep), resumable)
 
 
-def _executor(run: Run) -> Executor:
+def _executor(sweep: Sweep) -> Executor:
     """Return the executor of a sweep; raise BenchtuiError if it can't be reached."""
+    run = sweep.run
     if run.executor == "local":
-        require_packages()
+        require_packages(sweep)
         return LocalExecutor()
     try:
         from benchtui.engine.executors.ray import join  # an optional extra

@@ -5,6 +5,7 @@ The UI uses no other module of the engine.
 
 import os
 import platform
+import site
 import subprocess
 import sys
 import time
@@ -201,6 +202,7 @@ class ExplainProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env=_environment(),
             start_new_session=True,  # ``stop`` forwards an interrupt from the terminal
         )
         with suppress(BrokenPipeError), _pipe(self._process.stdin):
@@ -254,6 +256,18 @@ def explain(
     )
 
 
+def _environment() -> dict[str, str]:
+    """Return the environment of an engine, which finds benchtui where this process found it.
+
+    A checkout's folder may be on ``sys.path`` alone, such as in a notebook, or be the working directory.
+    """
+    folder = str(Path(__file__).absolute().parents[2])
+    if folder not in sys.path or folder in (*site.getsitepackages(), site.getusersitepackages()):
+        return dict(os.environ)
+    paths = [path for path in (os.environ.get("PYTHONPATH"), folder) if path]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     if pipe is None:
         raise AssertionError("the process is started with pipes")
@@ -270,6 +284,7 @@ def _start(path: Path, request: bytes, *options: str) -> Engine:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
+            env=_environment(),
             start_new_session=True,
         )
     answer = _exchange_startup(process, request)

@@ -102,7 +102,8 @@ def _torch(runtime: Runtime | str) -> list[Finding]:
 
 
 def _versions(runtime: Runtime) -> Finding:
-    text = f"torch {runtime.torch}, transformers {runtime.transformers}, {runtime.threads} threads"
+    transformers = runtime.transformers or "not installed, so only steps of your own can run"
+    text = f"torch {runtime.torch}, transformers {transformers}, {runtime.threads} threads"
     words = untested(runtime)
     return Finding("torch", "missing" if words else "ok", "; ".join((text, *words)))
 

@@ -9,6 +9,8 @@ REPORT_S = 0.1
 TEARDOWN_S = 20.0
 """Seconds a worker may take to exit after reporting its outcome. Also applies after a kill, since a driver may
 take seconds to free the worker's memory."""
+SEARCH_S = 1.0
+"""Seconds a worker may take to find a batch of a given size."""
 STEP_COST_S = 40.0
 """Seconds a worker may take to measure a step's cost after a successful case, and to exit."""
 ANSWER_S = 40.0

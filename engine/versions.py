@@ -1,6 +1,7 @@
 """Library versions that the engine is tested with, and the commit of benchtui itself."""
 
 import subprocess
+from collections.abc import Iterator
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,12 +10,11 @@ import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Runtime
+from benchtui.sessions.sanitize import quoted
+from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, TASKS, Sweep
 
 TESTED = {"torch": {2: "2.13"}, "transformers": {4: "4.57", 5: "5.23"}}
 """Major versions that are known to work, with the tested version of each, by library."""
-
-PACKAGES = ("torch", "transformers", "datasets", "huggingface_hub")
-"""Packages needed for measuring, installed by the extra ``run``."""
 
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,24 +61,48 @@ def _installed() -> str | None:
     return source.commit_id[:12] if source and source.commit_id else None
 
 
-def require_packages() -> None:
-    """Check that the packages needed for measuring are installed, without importing them.
+def require_packages(sweep: Sweep | None = None) -> None:
+    """Check that the packages needed for a sweep are installed, without importing them.
+
+    Without a sweep, check only what every sweep needs.
 
     Raises:
-        BenchtuiError: if a package is missing.
+        BenchtuiError: if a package is missing. The message says what needs it.
     """
-    missing = [name for name in PACKAGES if find_spec(name) is None]
+    missing: dict[str, list[str]] = {}
+    for package, user in _needed(sweep):
+        if not _is_installed(package):
+            missing.setdefault(user, []).append(package)
     if missing:
-        raise BenchtuiError(
-            f"running a sweep needs {', '.join(missing)}, not installed here; run: pip install 'benchtui[run]'"
-        )
+        users = "; ".join(f"{user} needs {', '.join(packages)}" for user, packages in missing.items())
+        raise BenchtuiError(f"{users}, not installed here; run: pip install 'benchtui[run]'")
+
+
+def _needed(sweep: Sweep | None) -> Iterator[tuple[str, str]]:
+    """Yield each package that a sweep needs, and what needs it."""
+    yield "torch", "running a sweep"
+    if sweep is None or sweep.task not in TASKS:  # a user's step imports what it needs
+        return
+    yield "transformers", f"task {sweep.task!r}"
+    yield "huggingface_hub", f"task {sweep.task!r}"  # transformers can't be imported without it
+    if sweep.dataset not in (SAMPLE, SYNTHETIC):
+        yield "datasets", f"dataset {quoted(sweep.dataset)}"
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ValueError:  # it is imported, but by a program that gave it no spec
+        return True
 
 
 def untested(runtime: Runtime) -> list[str]:
     """Return a sentence for each library whose major version isn't in ``TESTED``."""
     found = []
     for library, versions in TESTED.items():
-        version = str(getattr(runtime, library))
+        version = getattr(runtime, library)
+        if version is None:  # not installed
+            continue
         major = version.split(".")[0]
         if not (major.isdigit() and int(major) in versions):
             found.append(f"{library} {version} is untested; tested: {', '.join(versions.values())}")

@@ -1,12 +1,12 @@
 """Write the manual pages of all commands to packaging/man, or a folder: `make man`."""
 
 import sys
-from importlib import metadata
 from pathlib import Path
 
 import click
 from click_man.core import write_man_pages
 
+from benchtui.sessions.version import VERSION
 from benchtui.tui.cli import app
 
 FOLDER = Path(__file__).with_name("man")
@@ -14,10 +14,10 @@ FOLDER = Path(__file__).with_name("man")
 
 def write(folder: Path) -> None:
     """Write a page for the program and one for each command."""
-    version, context = metadata.version("benchtui"), click.Context(app, info_name="benchtui")
+    context = click.Context(app, info_name="benchtui")
     commands = {name: app.get_command(context, name) for name in app.list_commands(context)}
     group = click.Group("benchtui", commands=commands, params=app.params, help=app.help)
-    write_man_pages("benchtui", group, version=version, target_dir=folder, date=version)
+    write_man_pages("benchtui", group, version=VERSION, target_dir=folder, date=VERSION)
 
 
 if __name__ == "__main__":

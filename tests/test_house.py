@@ -56,17 +56,29 @@ def test_headless_modules_load_no_torch_or_terminal_library() -> None:
 def test_engine_loads_ray_only_for_a_sweep_on_ray() -> None:
     names = loaded(
         "from benchtui.engine.__main__ import _executor\n"
-        "from benchtui.sessions.sweep import Run\n"
-        "if __name__ == '__main__': _executor(Run())"
+        "from benchtui.sessions.sweep import Sweep\n"
+        "if __name__ == '__main__': _executor(Sweep(name='a', model='gpt2'))"
     )
     assert "benchtui.engine.executors.local" in names
     assert not names & {"ray", "benchtui.engine.executors.cluster"}
 
 
 def test_screen_loads_no_torch() -> None:
-    names = loaded("import " + ", ".join(modules("tui")))
+    screen = [name for name in modules("tui") if name != "benchtui.tui.api.frames"]  # made of pandas
+    names = loaded("import " + ", ".join(screen))
     assert "textual" in names
     assert not names & {"torch", "transformers", "datasets", "pandas"}
+
+
+def test_package_loads_nothing_before_a_function_is_called() -> None:
+    names = loaded("import benchtui; benchtui.run, benchtui.Case, benchtui.__version__")
+    assert not names & {"torch", "textual", "rich", "click", "msgspec", "numpy", "psutil", "pandas"}
+
+
+def test_python_interface_loads_neither_torch_nor_the_screen() -> None:
+    names = loaded("import benchtui\nshown = benchtui.load('demo-cpu')\nshown._repr_html_()\nshown.cases()")
+    assert "pandas" in names
+    assert not names & {"torch", "transformers", "datasets", "textual"}
 
 
 def test_help_loads_little_more_than_click() -> None:
@@ -196,7 +208,7 @@ def test_wheel_contains_nothing_outside_benchtui(wheel: zipfile.ZipFile) -> None
 
 
 def test_wheel_contains_every_module_and_all_data(wheel: zipfile.ZipFile) -> None:
-    wanted = {
+    wanted = {"__init__.py", "__main__.py", "py.typed"} | {
         path.relative_to(ROOT).as_posix()
         for folder in FOLDERS
         for path in (ROOT / folder).rglob("*")
@@ -204,7 +216,8 @@ def test_wheel_contains_every_module_and_all_data(wheel: zipfile.ZipFile) -> Non
         and "__pycache__" not in path.parts
         and path.name not in ("make_sample.py", "grammar.txt")
     }
-    assert {f"benchtui/{name}" for name in wanted} <= set(wheel.namelist())
+    code = {name for name in wheel.namelist() if name.startswith("benchtui/")}
+    assert {f"benchtui/{name}" for name in wanted} == code
 
 
 def test_plan_loads_neither_torch_nor_textual() -> None:

@@ -5,7 +5,6 @@ Finding and reaching the machines is up to the module that knows the cluster, su
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from importlib import metadata
 from time import monotonic
 
 import msgspec
@@ -20,6 +19,7 @@ from benchtui.engine.telemetry.sampler import Sampler
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Host
+from benchtui.sessions.version import VERSION
 
 EVENTS_HZ = 20
 """Step events per second over all nodes. The limit keeps the cost to the engine and to viewers nearly
@@ -164,10 +164,9 @@ def _nice_warnings(hellos: Mapping[str, Hello]) -> list[str]:
 
 
 def _require_version(versions: Mapping[str, str]) -> None:
-    here = metadata.version("benchtui")
     for name, version in versions.items():
-        if version == here:
+        if version == VERSION:
             continue
         raise BenchtuiError(
-            f"node {name} runs benchtui {version}, this machine {here}; install the same version on both"
+            f"node {name} runs benchtui {version}, this machine {VERSION}; install the same version on both"
         )

@@ -8,7 +8,6 @@ import os
 import selectors
 import threading
 from contextlib import suppress
-from importlib import metadata
 from io import FileIO
 from pathlib import Path
 from time import monotonic
@@ -37,6 +36,7 @@ from benchtui.engine.node.runner import NodeRunner, NodeSettings
 from benchtui.engine.telemetry.gpu.visible_gpus import visible_devices_setting
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished
+from benchtui.sessions.version import VERSION
 
 _MAX_CHUNKS = 16
 
@@ -75,7 +75,7 @@ class NodeAgent:
         """Execute commands until the input ends, then kill the cases still running."""
         self._send(
             Hello(
-                version=metadata.version("benchtui"),
+                version=VERSION,
                 host=self._runner.host,
                 visible=visible_devices_setting(),
                 nice=os.getpriority(os.PRIO_PROCESS, 0),

@@ -1,7 +1,6 @@
 """Resuming a recorded session: whether it is possible, what is left to run, and what has changed since."""
 
 from collections.abc import Iterable, Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +19,7 @@ from benchtui.sessions.permissions.needed import Consent, needed_permissions
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.timestamps import utc_now
+from benchtui.sessions.version import VERSION
 
 FAILED = ("failed", "timeout")
 """States of cases that are rerun on request."""
@@ -54,10 +54,9 @@ class ResumableSession:
         Raises:
             BenchtuiError: if the machine, the software or files have changed and ``anyway`` isn't set.
         """
-        version = metadata.version("benchtui")
         named = ((node.name, node.host) for node in nodes if node.name)
         of_nodes = (each for name, there in named for each in node_changes(self.session, name, there))
-        changed = (*changes(self.session, host, version), *of_nodes)
+        changed = (*changes(self.session, host, VERSION), *of_nodes)
         files = self._changed_files()
         if (changed or files) and not self._options.anyway:
             what = " and ".join(
@@ -70,7 +69,7 @@ class ResumableSession:
         event = Resumed(
             t=self.session.now_s,
             created=utc_now(),
-            version=version,
+            version=VERSION,
             host=host,
             changed=changed,
             files=files,

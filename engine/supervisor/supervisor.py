@@ -7,7 +7,6 @@ executor knows where a case runs.
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -52,6 +51,7 @@ from benchtui.sessions.sweep import Config, Sweep, custom_task, expand_gpus, exp
 from benchtui.sessions.sweep_secrets import Secrets
 from benchtui.sessions.text.formatting import listed
 from benchtui.sessions.timestamps import utc_now
+from benchtui.sessions.version import VERSION
 
 if TYPE_CHECKING:
     from benchtui.engine.supervisor.resume import ResumableSession
@@ -359,7 +359,7 @@ class Supervisor:
             sweep=self._sweep,
             plan=tuple(case.config for case in self._scheduler.queue.cases),
             host=self._executor.host,
-            version=metadata.version("benchtui"),
+            version=VERSION,
             commit=commit(),
             process_spread=self._earlier_spread(),
         )

@@ -32,8 +32,6 @@ from benchtui.engine.worker.step_cost import TypicalStep, count_waits, measure_s
 from benchtui.engine.worker.timed_loop import Measured, Recorder, measure, warm_up
 from benchtui.engine.workloads import own
 from benchtui.engine.workloads.base import Workload
-from benchtui.engine.workloads.inputs.batches import limit_tokenizer_threads
-from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.events import CaseFinished, CasePrepared, Explained, Outcome, Phase, Steps
@@ -119,7 +117,7 @@ class _Case:
         job, begin_s = self._job, monotonic()
         self._apply_options()
         device = open_device(job.config.device)
-        workload = make_workload(job.sweep, job.config, device)
+        workload = self._make_workload(device)
         effective = self._with_variables(workload.effective)
         self._emit(
             CasePrepared(
@@ -140,6 +138,16 @@ class _Case:
         )
         return device, workload
 
+    def _make_workload(self, device: Device) -> Workload:
+        sweep, config = self._job.sweep, self._job.config
+        if custom_task(sweep.task):
+            return own.CustomTask(sweep, config, device)
+        from benchtui.engine.workloads.registry import (
+            make_workload,  # transformers, which a user's step may lack
+        )
+
+        return make_workload(sweep, config, device)
+
     def _apply_options(self) -> None:
         """Set process-wide options: compiler caches, TF32 and threads."""
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{self._job.scratch}/inductor"
@@ -147,7 +155,7 @@ class _Case:
         precision.set_tf32(self._job.config.precision)
         if self._job.config.threads:
             torch.set_num_threads(self._job.config.threads)
-        limit_tokenizer_threads(self._job.config.tokenizer_threads or self._job.config.threads)
+        _limit_tokenizer_threads(self._job.config.tokenizer_threads or self._job.config.threads)
 
     def _with_variables(self, effective: Effective) -> Effective:
         """Add the environment variables of the case, with their values in this process."""
@@ -255,6 +263,16 @@ class _Case:
 
     def _now_s(self) -> float:
         return monotonic() - self._job.zero_s
+
+
+def _limit_tokenizer_threads(count: int) -> None:
+    """Set the number of threads that Rust tokenizers of this process will use; 0 keeps their default.
+
+    They read it at their first batch (Rayon's ``RAYON_NUM_THREADS``; tokenizers' ``TOKENIZERS_PARALLELISM``).
+    """
+    if count:
+        os.environ["RAYON_NUM_THREADS"] = str(count)
+        os.environ["TOKENIZERS_PARALLELISM"] = "false" if count == 1 else "true"
 
 
 def _discard(event: Steps) -> None:

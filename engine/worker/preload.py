@@ -10,17 +10,22 @@ import gc
 
 gc.disable()
 
-import transformers
-from transformers import (  # noqa: F401  (transformers imports lazily; naming these imports them now)
-    AutoConfig,
-    AutoModelForCausalLM,
-    AutoModelForSequenceClassification,
-    AutoTokenizer,
-    PreTrainedModel,
-    PreTrainedTokenizerFast,
-)
+from contextlib import suppress
 
-import benchtui.engine.worker.main  # noqa: F401
+import benchtui.engine.worker.main
 
-transformers.utils.logging.disable_progress_bar()
+with suppress(ModuleNotFoundError):  # a user's step may need no transformers
+    import transformers
+    from transformers import (  # noqa: F401  (transformers imports lazily; naming these imports them now)
+        AutoConfig,
+        AutoModelForCausalLM,
+        AutoModelForSequenceClassification,
+        AutoTokenizer,
+        PreTrainedModel,
+        PreTrainedTokenizerFast,
+    )
+
+    import benchtui.engine.workloads.registry  # noqa: F401
+
+    transformers.utils.logging.disable_progress_bar()
 gc.freeze()

@@ -19,11 +19,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchtui.engine.devices.base import Device, Lap, ProfiledSteps, no_lap
 from benchtui.engine.devices.cuda import PLAIN_STEPS
-from benchtui.engine.job import STEP_COST_S
+from benchtui.engine.job import SEARCH_S, STEP_COST_S
 from benchtui.engine.models import attention, compilation
 from benchtui.engine.worker.failure import result_or_reason
 from benchtui.engine.workloads.base import Workload
-from benchtui.engine.workloads.inputs.batches import SEARCH_S
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Effective, StepCost
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import msgspec
 import torch
 
 from benchtui.engine.devices.base import Device, Lap, no_lap
 from benchtui.engine.models import compilation
 from benchtui.engine.workloads.base import Output, StepCounts
+from benchtui.engine.workloads.inputs.own_case import OwnCase
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Data, Effective, Model
 from benchtui.sessions.sweep import Config, Sweep, custom_task, named_values
@@ -29,32 +29,6 @@ FORKED_STEP_REASON = (
     "the step forked and returned in both processes, which would both measure the case;"
     " end the forked process with os._exit"
 )
-
-
-class OwnCase(msgspec.Struct, frozen=True):
-    """Options of the case, passed to the user's function. The step must apply them itself."""
-
-    device: str
-    """``cpu`` or ``cuda:N``."""
-    torch_device: torch.device
-    precision: str
-    attention: str
-    compile: str
-    threads: int
-    """Already applied; 0 is torch's default."""
-    tokenizer_threads: int
-    """Already applied to tokenizers of the tokenizers library; 0 is as many as ``threads``."""
-    padding: str
-    parameters: Mapping[str, Scalar]
-    """Parameters of the case (``axes.parameters``). One that is never read is marked as not applied."""
-    batch_size: int
-    sequence_length: int
-    model: str
-    weights: str
-    dataset: str
-    """Model, weights and dataset as named in the sweep. None of them is loaded."""
-    lap: Lap
-    """Steps with parts call it with the part's name at the end of each part."""
 
 
 class ParametersRead(Mapping[str, Scalar]):

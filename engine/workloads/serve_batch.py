@@ -1,6 +1,8 @@
 """Serving by transformers' continuous batching: a step is a set of requests with prompts of mixed lengths."""
 
+import inspect
 import threading
+from collections.abc import Callable
 from itertools import pairwise
 from time import perf_counter
 from typing import Any
@@ -135,15 +137,16 @@ class ServeBatch(NetworkTask):
         """Start transformers' request manager, and serve one request to check that it can run the model."""
         most = self._config.sequence_length + (self.new_tokens or 0)
         pages = self.samples * (-(-most // PAGE_TOKENS) + 1)
-        settings = _manager_config()(
-            page_size=PAGE_TOKENS,
-            num_blocks=pages,
-            max_batch_tokens=min(MOST_BATCH_TOKENS, self.samples * most),
-            max_requests_per_batch=self.samples,
-            allow_block_sharing=False,
-            auto_switch_to_flash=self._config.attention == "auto",
-        )
+        wanted = {
+            "page_size": PAGE_TOKENS,
+            "num_blocks": pages,
+            "max_batch_tokens": min(MOST_BATCH_TOKENS, self.samples * most),
+            "max_requests_per_batch": self.samples,
+            "allow_block_sharing": False,
+            "auto_switch_to_flash": self._config.attention == "auto",
+        }
         try:
+            settings = manager_settings(_manager_config(), wanted)
             manager = self._network.init_continuous_batching(
                 generation_config=GenerationConfig(
                     do_sample=False, eos_token_id=-1, max_new_tokens=self.new_tokens
@@ -181,6 +184,14 @@ def request_times(begin_s: float, arrivals_s: list[list[float]]) -> RequestTimes
     )
 
 
+def manager_settings(kind: Callable[..., Any], wanted: dict[str, Any]) -> Any:  # noqa: ANN401
+    """Build transformers' settings from those that the class of the installed version has."""
+    fields = inspect.signature(kind).parameters
+    if "page_size" not in fields:
+        wanted = {"block_size": wanted["page_size"], **wanted}  # its name before transformers 5.18
+    return kind(**{name: value for name, value in wanted.items() if name in fields})
+
+
 def _ms(seconds: float) -> float:
     """Return a time in milliseconds, rounded to 0.1 µs. More digits would only enlarge the session file."""
     return max(round(1000 * seconds, 4), 0.0)
@@ -200,7 +211,8 @@ def _stop_at_exit(manager: Any) -> None:  # noqa: ANN401
 
     def stop() -> None:
         threading.main_thread().join()
-        manager.stop(block=False)
+        if manager.is_running():  # stopping it twice would be logged
+            manager.stop()
 
     threading.Thread(target=stop, daemon=True).start()
 
@@ -208,5 +220,10 @@ def _stop_at_exit(manager: Any) -> None:  # noqa: ANN401
 def _cache_mb(manager: Any) -> float | None:  # noqa: ANN401
     """Return the size of the paged KV cache in units of 10**6 bytes; None if this version doesn't expose it."""
     cache = getattr(getattr(manager, "batch_processor", None), "cache", None)
-    stored = getattr(cache, "cache_tensor", None)
-    return stored.numel() * stored.element_size() / 1e6 if isinstance(stored, torch.Tensor) else None
+    whole = getattr(cache, "cache_tensor", None)
+    by_layer = [
+        *getattr(cache, "key_cache", ()),
+        *getattr(cache, "value_cache", ()),
+    ]  # before transformers 5.18
+    stored = by_layer if whole is None else [whole]
+    return sum(tensor.numel() * tensor.element_size() for tensor in stored) / 1e6 if stored else None

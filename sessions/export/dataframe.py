@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _TYPES = get_type_hints(CaseRow)
 _COUNTS = [name for name, kind in _TYPES.items() if kind in (int, int | None)]
-_NUMBERS = [name for name, kind in _TYPES.items() if kind == float | None]
+FIGURES = [name for name, kind in _TYPES.items() if kind == float | None]
+"""Columns of measured figures that aren't counts."""
 
 
 def frame(session: Session) -> "DataFrame":
@@ -29,7 +30,7 @@ def frame(session: Session) -> "DataFrame":
         row["marks"] = "; ".join(row["marks"]) or None
     # as objects: a column of integers with gaps would become one of floats, which round large integers
     table = pandas.DataFrame(found, columns=list(CaseRow.__struct_fields__), dtype=object)
-    typed = table.astype(dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_NUMBERS, "float64")).infer_objects()
+    typed = table.astype(dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(FIGURES, "float64")).infer_objects()
     if session.simulated:
         typed.attrs["simulated"] = simulation_note(session.start)
     return typed

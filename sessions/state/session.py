@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from msgspec import structs
 
@@ -44,10 +44,6 @@ from benchtui.sessions.state.judging import SAME_WITHIN, VerdictSettings
 from benchtui.sessions.state.machine import MachineState, NodeState
 from benchtui.sessions.sweep import MOST_CASES
 from benchtui.sessions.sweep.case_order import Order
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 
 MachineEvent = Runtime | Idle | Telemetry | Peaks | NodeJoined | NodeLost
 CaseEvent = CaseStarted | CasePrepared | RoundFinished | CaseRepeated | CaseFinished
@@ -129,12 +125,6 @@ class Session:
         except BenchtuiError as error:
             raise BenchtuiError(f"{path}: {error}") from error
         return session
-
-    def to_frame(self) -> DataFrame:
-        """Return a pandas table, one row per case: options, outcome, metrics; unknown values are missing."""
-        from benchtui.sessions.export.dataframe import frame  # circular import
-
-        return frame(self)
 
     @property
     def start(self) -> SessionStarted:

@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Sequence
 from functools import partial
-from importlib import metadata
 
 import msgspec
 
@@ -21,7 +20,8 @@ from benchtui.engine.node import protocol
 from benchtui.engine.telemetry.sampler import BATCH, PERIOD_S
 from benchtui.sessions.events import CaseFinished, CasePrepared, Runtime, Steps, Telemetry
 from benchtui.sessions.payloads import Gpu, GpuReadings, Host, HostReadings, Model
-from benchtui.sessions.sweep import Run
+from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.version import VERSION
 
 TICK_HZ, GPUS = 10, 8
 CARDS = tuple(
@@ -88,7 +88,7 @@ def readings(node: str, now_s: float, count: int) -> Telemetry:
 
 def runner(seconds: float, pace: int) -> int:
     """Answer orders until nobody gives any more."""
-    send(protocol.Hello(version=metadata.version("benchtui"), host=HOST))
+    send(protocol.Hello(version=VERSION, host=HOST))
     opened = protocol.OpenNode(zero_s=0.0, dataset="", node="", folder="", report_s=REPORT_S)
     for line in sys.stdin.buffer:
         match protocol.command_decoder.decode(line):
@@ -103,7 +103,7 @@ def runner(seconds: float, pace: int) -> int:
     return 0
 
 
-def cluster(nodes: int, pace: Sequence[str], run: Run) -> ClusterExecutor:
+def cluster(nodes: int, pace: Sequence[str], sweep: Sweep) -> ClusterExecutor:
     """So many played nodes."""
     names = [f"n{number}" for number in range(nodes)]
     relays = {name: AgentProcess((sys.executable, "-P", __file__, "--station", *pace)) for name in names}

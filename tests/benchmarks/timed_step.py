@@ -6,7 +6,7 @@ import random
 
 import torch
 
-from benchtui.engine.workloads.own import OwnCase
+from benchtui import Case
 
 CASES = "VERDICT_CASES"
 """Environment variable: a JSON list with the length, jitter and fast steps of each case, by sequence length."""
@@ -16,7 +16,7 @@ WARMUP = 2
 class Products:
     """Multiplies two small matrices a number of times that is drawn anew for each step."""
 
-    def __init__(self, case: OwnCase) -> None:
+    def __init__(self, case: Case) -> None:
         self.samples = 1
         wanted = json.loads(os.environ[CASES])[case.sequence_length - 1]
         self._products, self._jitter = wanted["products"], wanted["jitter"]
@@ -35,5 +35,5 @@ class Products:
             torch.mm(self._left, self._right, out=self._result)
 
 
-def make_step(case: OwnCase) -> Products:
+def make_step(case: Case) -> Products:
     return Products(case)

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from benchtui.sessions.version import VERSION
+
 ROOT = Path(__file__).parents[2]
-VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,15 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from benchtui.engine.versions import commit, untested
+from benchtui.engine import versions
+from benchtui.engine.versions import commit, require_packages, untested
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Runtime
+from benchtui.sessions.sweep import Sweep
 
 
 def runtime(torch: str = "2.4.1+cu121", transformers: str = "4.45.0") -> Runtime:
@@ -23,6 +27,48 @@ def test_untested_major_version_is_reported() -> None:
     words = untested(runtime(transformers="6.1.0"))
     assert words == ["transformers 6.1.0 is untested; tested: 4.57, 5.23"]
     assert untested(runtime(torch="nightly")) == ["torch nightly is untested; tested: 2.13"]
+
+
+def test_library_that_is_not_installed_needs_no_warning() -> None:
+    assert untested(Runtime(t=0, torch="2.13.0")) == []
+
+
+INSTALL = "not installed here; run: pip install 'benchtui[run]'"
+
+
+@pytest.mark.parametrize(
+    ("sweep", "absent", "message"),
+    [
+        ({"dataset": "synthetic"}, "datasets", None),
+        ({"dataset": "sample"}, "datasets", None),
+        ({"dataset": "glue:sst2"}, "datasets", f"dataset 'glue:sst2' needs datasets, {INSTALL}"),
+        ({"task": "step.py:make"}, "transformers huggingface_hub datasets", None),
+        ({"task": "step.py:make", "dataset": "glue"}, "datasets", None),
+        ({"task": "step.py:make"}, "torch", f"running a sweep needs torch, {INSTALL}"),
+        (
+            {"task": "embed"},
+            "transformers huggingface_hub",
+            f"task 'embed' needs transformers, huggingface_hub, {INSTALL}",
+        ),
+        (
+            {"dataset": "glue"},
+            "torch transformers datasets",
+            "running a sweep needs torch; task 'classify' needs transformers;"
+            f" dataset 'glue' needs datasets, {INSTALL}",
+        ),
+    ],
+)
+def test_packages_are_required_when_a_sweep_needs_them(
+    monkeypatch: pytest.MonkeyPatch, sweep: dict[str, Any], absent: str, message: str | None
+) -> None:
+    monkeypatch.setattr(versions, "find_spec", lambda name: None if name in absent.split() else "installed")
+    wanted = Sweep(name="a", model="gpt2", **sweep)
+    if message is None:
+        require_packages(wanted)
+    else:
+        with pytest.raises(BenchtuiError) as raised:
+            require_packages(wanted)
+        assert str(raised.value) == message
 
 
 def git(folder: Path, *words: str) -> str:

@@ -40,7 +40,7 @@ from benchtui.engine.worker import isolation
 from benchtui.sessions import timestamps
 from benchtui.sessions.events import AnyEvent, CaseFinished, CasePrepared, Phase, Runtime, Steps
 from benchtui.sessions.payloads import Model
-from benchtui.sessions.sweep import Axes, Measure, Run, Sweep
+from benchtui.sessions.sweep import Axes, Measure, Sweep
 
 STEP_S = 0.002
 LINGER_S = 1.3
@@ -214,7 +214,7 @@ class LightProcesses(worker_processes.WorkerProcesses):
     preloaded = ("benchtui.engine.__main__",)
 
 
-def cluster(run: Run) -> ClusterExecutor:
+def cluster(sweep: Sweep) -> ClusterExecutor:
     """A cluster whose nodes are processes of this machine; their process numbers stand in PATH.nodes."""
     names = [f"n{number}" for number, _ in enumerate(os.environ[KINDS].split(","), 1)]
     members = [Member(*each, {"zone": "a"}) for each in zip(names, os.environ[KINDS].split(","), strict=True)]

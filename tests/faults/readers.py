@@ -18,7 +18,7 @@ from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.compare.align import ComparedSession, compare_sessions
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.history import HistoryEstimator
-from benchtui.sessions.export import case_export, step_export
+from benchtui.sessions.export import case_export, dataframe, step_export
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.journal import reader
 from benchtui.sessions.library import paths, summaries
@@ -223,7 +223,7 @@ def _listing(path: Path, _dice: random.Random) -> None:
 
 
 def _frame(path: Path, _dice: random.Random) -> None:
-    Session.load(path).to_frame()
+    dataframe.frame(Session.load(path))
 
 
 def _precedents(path: Path, _dice: random.Random) -> None:

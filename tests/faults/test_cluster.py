@@ -5,7 +5,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from importlib import metadata
 from itertools import pairwise
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, NodeJoined, Runtime, Steps, Telemetry
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sweep import Run, Sweep
+from benchtui.sessions.version import VERSION
 
 Begin = Callable[..., Watched]
 LIKE = {light.KINDS: "H100,H100,H100"}
@@ -249,7 +249,7 @@ def test_executor_that_fails_after_the_handshake_closes_its_agents(monkeypatch: 
         raise OSError("too many open files")
 
     monkeypatch.setattr("benchtui.engine.executors.cluster.describe_host", fail)
-    agent = AgentProcess((sys.executable, "-c", PONGS % HELLO.replace("0.0.1", metadata.version("benchtui"))))
+    agent = AgentProcess((sys.executable, "-c", PONGS % HELLO.replace("0.0.1", VERSION)))
     transport, closed = PullTransport(agent.read, agent.write, agent.close), []
     with pytest.raises(OSError, match="too many open files"):
         ClusterExecutor({"n1": transport}, [Member("n1", "cpu")], lambda: closed.append(True))

@@ -17,6 +17,7 @@ from watching import ENDLESS, Watched, allowed, wait_gone
 from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished
+from benchtui.sessions.export import dataframe
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_writer import toml_of
@@ -186,4 +187,4 @@ def test_cluster_session_reads_like_any_other(start: Begin, on_ray: MakeSweep) -
     watched = start(on_ray("batch_size=1"))
     watched.until_ended()
     session = Session.load(watched.engine.path)
-    assert session.to_frame()["node"].tolist() == [session.cases[0].node]
+    assert dataframe.frame(session)["node"].tolist() == [session.cases[0].node]

@@ -10,6 +10,7 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem
 
+from benchtui.sessions.version import VERSION
 from benchtui.tui.cli.commands import COMMANDS
 from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED, USAGE, fail
 from benchtui.tui.cli.options import ascii_option, complete_sweep, printable, theme_option
@@ -140,7 +141,7 @@ def _usage_error_text(error: click.ClickException) -> str:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(package_name="benchtui", prog_name="benchtui")
+@click.version_option(VERSION, prog_name="benchtui")
 @theme_option
 @ascii_option
 @click.pass_context

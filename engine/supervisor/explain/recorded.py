@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from importlib import metadata
 from pathlib import Path
 from time import monotonic
 
@@ -23,6 +22,7 @@ from benchtui.sessions.explain.selection import require_explainable
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep_secrets import Secrets
+from benchtui.sessions.version import VERSION
 
 Emit = Callable[[ExplainMessage], None]
 
@@ -124,7 +124,7 @@ class RecordedExplanations:
 
     def _changes(self, path: Path) -> tuple[str, ...]:
         """Return the changes since the session was recorded. Raises BenchtuiError unless they are allowed."""
-        changed = changes(self._session, self._executor.host, metadata.version("benchtui"))
+        changed = changes(self._session, self._executor.host, VERSION)
         if changed and not self._options.anyway:
             raise BenchtuiError(
                 f"{path}: this isn't the machine and software that measured the session: {'; '.join(changed)};"

@@ -7,7 +7,6 @@ from statistics import fmean, median
 
 import msgspec
 import torch
-import transformers
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from benchtui.engine.devices.base import Device, Lap, StepTime, no_lap
@@ -18,6 +17,7 @@ from benchtui.engine.worker.explain.memory_kinds import memory_kinds
 from benchtui.engine.worker.explain.recording import BLOCK, LAP, STEP, ProfiledEvent, read_events
 from benchtui.engine.worker.explain.timeline import timeline
 from benchtui.engine.worker.failure import result_or_reason
+from benchtui.engine.worker.torch_info import transformers_version
 from benchtui.engine.workloads.base import Workload
 from benchtui.sessions.profiles import MemoryKinds, StepProfile
 
@@ -120,8 +120,12 @@ def _profile(found: Breakdown, plain: _Plain, steps: int) -> StepProfile:
 
 
 def _versions() -> dict[str, str]:
-    cuda = {"cuda": torch.version.cuda} if torch.version.cuda else {}
-    return {"torch": str(torch.__version__), "transformers": str(transformers.__version__), **cuda}
+    found = {
+        "torch": str(torch.__version__),
+        "transformers": transformers_version(),
+        "cuda": torch.version.cuda,
+    }
+    return {name: version for name, version in found.items() if version}
 
 
 def _plain_steps(workload: Workload, device: Device, throughput: bool) -> _Plain:

@@ -1,6 +1,5 @@
 """Batches of token ids, tokenized from texts or drawn at random."""
 
-import os
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from itertools import cycle, islice
@@ -14,6 +13,7 @@ import torch
 from transformers import AutoTokenizer
 
 from benchtui.engine.devices.base import Lap, no_lap
+from benchtui.engine.job import SEARCH_S
 from benchtui.engine.models import loading
 from benchtui.engine.workloads.inputs.datasets import load_texts
 from benchtui.sessions.errors import BenchtuiError
@@ -22,8 +22,6 @@ from benchtui.sessions.sweep import SYNTHETIC, Config
 
 Side = Literal["left", "right"]
 
-SEARCH_S = 1.0
-"""Time limit for finding a step of a given size."""
 CHECKED_TEXTS = 256
 """Number of texts used to estimate the share of truncated texts."""
 _PADDINGS = {"max": "max_length", "longest": "longest", "packed": False}
@@ -172,16 +170,6 @@ def find_step(batches: Batches, count: int, padded_tokens: int) -> tuple[list[Ba
 def _draw_step(batches: Batches, count: int) -> tuple[list[Batch], int]:
     drawn = [batches.draw(no_lap) for _ in range(count)]
     return drawn, sum(batch.mask.numel() for batch in drawn)
-
-
-def limit_tokenizer_threads(count: int) -> None:
-    """Set the number of threads that Rust tokenizers of this process will use; 0 keeps their default.
-
-    They read it at their first batch (Rayon's ``RAYON_NUM_THREADS``; tokenizers' ``TOKENIZERS_PARALLELISM``).
-    """
-    if count:
-        os.environ["RAYON_NUM_THREADS"] = str(count)
-        os.environ["TOKENIZERS_PARALLELISM"] = "false" if count == 1 else "true"
 
 
 def _tokenizer(location: loading.ModelLocation, side: Side) -> tuple[Any, int]:

@@ -15,7 +15,7 @@ from benchtui.sessions.sweep import Run, Sweep
 
 
 def test_sweep_runs_on_this_machine_by_default() -> None:
-    executor = _executor(Run())
+    executor = _executor(Sweep(name="a", model="gpt2"))
     assert isinstance(executor, LocalExecutor)
     assert [node.name for node in executor.nodes] == [None] and executor.warnings == ()
 
@@ -26,7 +26,7 @@ def test_missing_ray_names_the_extra_to_install(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(
         BenchtuiError, match=r"^run.executor: 'ray' is not installed; run: pip install 'benchtui\[ray\]'"
     ):
-        _executor(Run(executor="ray"))
+        _executor(Sweep(name="a", model="gpt2", run=Run(executor="ray")))
 
 
 @pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed here")
@@ -41,5 +41,5 @@ def test_missing_packages_name_the_extra_and_create_no_session(monkeypatch: pyte
     monkeypatch.setattr(versions, "find_spec", lambda name: None if name == "torch" else find_spec(name))
     expected = r"^running a sweep needs torch, not installed here; run: pip install 'benchtui\[run\]'$"
     with pytest.raises(BenchtuiError, match=expected):
-        _executor(Run())
+        _executor(Sweep(name="a", model="gpt2"))
     assert doctor._query_torch() == expected[1:-1].replace("\\", "")

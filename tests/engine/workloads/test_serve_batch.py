@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +12,7 @@ import transformers
 from benchtui.engine.devices.registry import open_device
 from benchtui.engine.worker.step_cost import TypicalStep, measure_step_cost
 from benchtui.engine.workloads import serve_batch
-from benchtui.engine.workloads.serve_batch import MOST_TIMES, request_times
+from benchtui.engine.workloads.serve_batch import MOST_TIMES, manager_settings, request_times
 from benchtui.sessions.errors import CaseSkippedError
 
 pytestmark = pytest.mark.skipif(
@@ -62,6 +64,7 @@ def test_tokens_match_greedy_generation_one_by_one(serve: Callable[..., Any]) ->
     answer = workload.answer(0.0)
     workload._batches.rewind()
     prompts = workload._prompts(lambda part: None) + workload._prompts(lambda part: None)
+    workload._network.set_attn_implementation("sdpa")
     with torch.inference_mode():
         for prompt, tokens in zip(prompts, answer.values.tolist(), strict=True):
             ids = torch.tensor([prompt])
@@ -129,3 +132,53 @@ def test_many_times_between_tokens_are_thinned_out_by_rank() -> None:
     assert (kept[0], kept[-1]) == (pytest.approx(min(gaps)), pytest.approx(max(gaps)))
     assert sorted(gaps)[len(gaps) // 2] == pytest.approx(kept[MOST_TIMES // 2], rel=0.01)
     assert times.request_ms == [pytest.approx(1000 * arrivals[-1])]
+
+
+def test_settings_are_those_that_the_installed_version_has() -> None:
+    def since_5_18(page_size: int, num_blocks: int, auto_switch_to_flash: bool, block_size: int = 0) -> Any:
+        return page_size, num_blocks, auto_switch_to_flash, block_size
+
+    def until_5_17(block_size: int, num_blocks: int) -> Any:
+        return block_size, num_blocks
+
+    wanted = {"page_size": 16, "num_blocks": 3, "auto_switch_to_flash": True}
+    assert manager_settings(since_5_18, wanted) == (16, 3, True, 0)
+    assert manager_settings(until_5_17, wanted) == (16, 3)
+
+
+def test_settings_that_cannot_be_built_skip_the_case(
+    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(page_size: int) -> None:
+        raise ValueError("page_size: 16 is too small")
+
+    monkeypatch.setattr(serve_batch, "_manager_config", lambda: refuse)
+    with pytest.raises(CaseSkippedError, match="page_size: 16 is too small"):
+        serve("batch_size=1")
+
+
+MANAGER = """
+import threading
+from benchtui.engine.workloads.serve_batch import _stop_at_exit
+class Manager:
+    def __init__(self):
+        self.stopping = threading.Event()
+        self.thread = threading.Thread(target=self.stopping.wait)
+        self.thread.start()
+    def is_running(self):
+        return self.thread.is_alive()
+    def stop(self):
+        print("stopped")
+        self.stopping.set()
+        self.thread.join()
+manager = Manager()
+_stop_at_exit(manager)
+"""
+
+
+@pytest.mark.parametrize("last", ["", "manager.stop()"], ids=["at exit", "by the program"])
+def test_manager_is_stopped_once_before_the_process_ends(last: str) -> None:
+    """Its thread would keep the process; transformers logs each further stop."""
+    script = (sys.executable, "-c", MANAGER + last)
+    done = subprocess.run(script, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout == "stopped\n"

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from benchtui import sessions
+from benchtui.sessions.export import dataframe
 from benchtui.sessions.payloads import Energy, Memory
 from benchtui.sessions.state.session import Session
 
@@ -17,7 +18,7 @@ def test_frame_has_a_row_per_case_with_options_outcome_and_metrics(bench: Any) -
         bench.case(4, outcome="oom", end={"reason": "out of memory"}),
         bench.case(8, outcome=None),
     )
-    frame = session.to_frame()
+    frame = dataframe.frame(session)
     assert list(frame["outcome"]) == ["ok", "oom", "running"]
     assert list(frame["batch_size"]) == [2, 4, 8]
     first = frame.iloc[0]
@@ -31,14 +32,14 @@ def test_frame_has_a_row_per_case_with_options_outcome_and_metrics(bench: Any) -
 
 
 def test_columns_keep_their_types_without_values(bench: Any) -> None:
-    frame = bench.session(bench.case(1, outcome=None)).to_frame()
+    frame = dataframe.frame(bench.session(bench.case(1, outcome=None)))
     assert str(frame["latency_p99_ms"].dtype) == "float64"
     assert str(frame["n"].dtype) == "Int64"
-    assert list(Session().to_frame().columns) == list(frame.columns)
+    assert list(dataframe.frame(Session()).columns) == list(frame.columns)
 
 
 def test_load_reads_a_session_by_its_path() -> None:
-    frame = sessions.load(FIXTURE).to_frame()
+    frame = dataframe.frame(sessions.load(FIXTURE))
     assert len(frame) == 10
     assert frame["samples_per_s"].max() == pytest.approx(618.65, abs=0.005)
     assert sessions.load(str(FIXTURE)).start.id == "comprehensive-report"

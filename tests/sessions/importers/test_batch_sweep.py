@@ -6,6 +6,7 @@ import pytest
 
 from benchtui.sessions.analysis.scaling import scaling
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.export import dataframe
 from benchtui.sessions.importers.registry import read
 from benchtui.sessions.importers.session_writer import notes
 from benchtui.sessions.report.document import markdown
@@ -208,7 +209,7 @@ def test_line_without_a_sequence_length_is_labeled(imported: Any) -> None:
     session = imported(lines(bare, bare | {"batch_size": 8, "mixed_precision": False}))
     assert [row.name for row in measured(session)] == ["cpu bs=4", "cpu fp32 bs=8"]
     assert [row.metrics.samples_per_s for row in measured(session)] == [2000.0, 4000.0]
-    frame = session.to_frame()
+    frame = dataframe.frame(session)
     assert frame["sequence_length"].isna().all()
     assert frame["precision"].isna().all()
     assert any("lines without sequence_length" in message.text for message in session.messages)

@@ -6,6 +6,7 @@ import pytest
 
 from benchtui.sessions.advice.optimal import works
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.export import dataframe
 from benchtui.sessions.export.case_rows import rows
 from benchtui.sessions.importers.registry import IMPORTERS, read
 from benchtui.sessions.importers.session_writer import write
@@ -55,7 +56,7 @@ def test_hyperfine_runs_are_kept_and_repeated_commands_pooled(imported: Any) -> 
     assert first.metrics.rounds_ms == pytest.approx((21.0, 23.5))
     assert first.case.finished.memory.peak_rss_mb == 3.7
     assert second.case.marks == ("1 of 2 runs failed",)
-    assert session.to_frame()["batch_size"].isna().all()
+    assert dataframe.frame(session)["batch_size"].isna().all()
 
 
 def test_hyperfine_command_has_no_samples(imported: Any) -> None:

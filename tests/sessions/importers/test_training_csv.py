@@ -6,6 +6,7 @@ import pytest
 from benchtui.sessions.advice.objectives import Objective
 from benchtui.sessions.advice.optimal import decide
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.export import dataframe
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.stats.baseline import baseline_of
 from benchtui.sessions.stats.results import measured
@@ -36,7 +37,7 @@ def test_batch_3_has_the_most_tokens_per_megabyte(imported: Any, csv_file: Path)
 
 
 def test_data_frame_ranks_cases_like_the_table(imported: Any, csv_file: Path) -> None:
-    frame = imported(csv_file).to_frame()
+    frame = dataframe.frame(imported(csv_file))
     first = frame.sort_values("padded_tokens_per_s", ascending=False).iloc[0]
     assert (first["compile"], first["batch_size"], first["device"]) == ("reduce-overhead", 5, "cuda")
     assert frame["latency_p50_ms"].isna().all()
@@ -77,7 +78,7 @@ def test_fp16_of_the_script_is_autocast(imported: Any, csv_file: Path) -> None:
 
 def test_utilization_and_the_call_of_compile_are_kept_with_a_remark(imported: Any, csv_file: Path) -> None:
     session = imported(csv_file)
-    frame = session.to_frame().set_index("name")
+    frame = dataframe.frame(session).set_index("name")
     best = frame.loc["cuda amp-fp16 compile=default bs=3 seq=768"]
     assert best["reported_gpu_utilization_percent"] == 95.848
     assert best["reported_compile_call_s"] == pytest.approx(0.70874245)

@@ -16,7 +16,7 @@ from benchtui.sessions.compare import align
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.history import load_history
 from benchtui.sessions.events import SessionStarted
-from benchtui.sessions.export import case_export, step_export
+from benchtui.sessions.export import case_export, dataframe, step_export
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library.paths import CPU_DEMO, SessionFile, demo_path
 from benchtui.sessions.library.summaries import earlier_process_spread
@@ -130,10 +130,10 @@ def test_parquet_and_table_say_simulated(record: Callable[..., Path], tmp_path: 
 
 
 def test_pandas_table_says_simulated(record: Callable[..., Path]) -> None:
-    table = Session.load(record(SIMULATED_BY)).to_frame()
+    table = dataframe.frame(Session.load(record(SIMULATED_BY)))
     assert table["marks"].str.startswith("SIMULATED").all()
     assert SIMULATED_BY in table.attrs["simulated"]
-    assert "simulated" not in Session.load(record(None, "measured")).to_frame().attrs
+    assert "simulated" not in dataframe.frame(Session.load(record(None, "measured"))).attrs
 
 
 def test_plots_say_simulated(record: Callable[..., Path]) -> None:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,6 +20,7 @@ from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Sweep, cases
+from benchtui.sessions.version import VERSION
 
 HOST = Host(hostname="box", python="3.12.1", cpu_count=2, absent={"gpu": "none"})
 
@@ -61,9 +61,8 @@ def path(tmp_path: Path) -> Path:
     sweep = Sweep(name="s", model="m", axes=Axes(batch_size=(1, 2, 4)))
     plan = tuple(case.config for case in cases(sweep))
     journal = Journal(path)
-    version = metadata.version("benchtui")
     journal.append(
-        SessionStarted(t=0.0, id="x", created="", sweep=sweep, plan=plan, host=HOST, version=version)
+        SessionStarted(t=0.0, id="x", created="", sweep=sweep, plan=plan, host=HOST, version=VERSION)
     )
     for index, config in enumerate(plan):
         journal.append(CaseStarted(t=1.0, case=index, config=config))

@@ -1,0 +1,63 @@
+"""A comparison of two sessions in Python: the verdict on each case as a pandas table."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.tui.api.session import Session, load
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from benchtui.sessions.compare.align import SessionComparison
+
+
+class Comparison:
+    """Two sessions compared case by case, returned by ``benchtui.compare``."""
+
+    def __init__(self, compared: "SessionComparison") -> None:
+        self._compared = compared
+
+    def cases(self) -> "DataFrame":
+        """Return a table with one row per case of either session, indexed by the case's name.
+
+        ``ratio`` is the speed of the new session relative to the base: above 1, it is faster. ``ratio_low`` and
+        ``ratio_high`` are its 95% interval. ``verdict`` is FASTER, SLOWER, SAME or UNSURE; missing if the case
+        wasn't measured in both. ``resolution_percent`` is the smallest detectable difference.
+        """
+        from benchtui.tui.api.frames import comparison_frame  # imports pandas
+
+        return comparison_frame(self._compared.against[0])
+
+    def differences(self) -> "DataFrame":
+        """Return what differs between the machines, the software and the settings, indexed by its name."""
+        from benchtui.tui.api.frames import difference_frame  # imports pandas
+
+        return difference_frame(self._compared)
+
+    def __repr__(self) -> str:
+        from benchtui.tui.api.display import comparison_text  # imports numpy
+
+        return f"<benchtui.Comparison {comparison_text(self._compared)}>"
+
+    def _repr_html_(self) -> str:
+        from benchtui.tui.api.display import comparison_html  # imports numpy
+
+        return comparison_html(self._compared)
+
+
+def compare(base: Session | str | Path, new: Session | str | Path) -> Comparison:
+    """Compare two sessions case by case. Each is a ``Session``, a file or a name in the library.
+
+    Raises:
+        BenchtuiError: If a session can't be read, both are the same file, or no case was measured in both.
+    """
+    from benchtui.sessions.compare import align  # imports numpy
+
+    paths = [(each if isinstance(each, Session) else load(each)).path for each in (base, new)]
+    if paths[0].resolve() == paths[1].resolve():
+        raise BenchtuiError(f"{paths[0]}: a session can't be compared with itself")
+    compared = align.compare_sessions(align.load_sessions(paths))
+    if not compared.comparable:
+        raise BenchtuiError(align.nothing_in_common(compared.against[0]))
+    return Comparison(compared)
