@@ -17,7 +17,7 @@ import torch
 from benchtui.engine.devices import oom
 from benchtui.engine.devices.base import Device
 from benchtui.engine.devices.registry import open_device
-from benchtui.engine.exception_text import described, text_of
+from benchtui.engine.exception_text import blames_child, described, text_of
 from benchtui.engine.executor import WorkerEvent
 from benchtui.engine.job import Job, StepCostReport
 from benchtui.engine.line_protocol import send
@@ -53,6 +53,7 @@ def main(job: bytes, events: Connection, stderr: Connection) -> None:
     _isolate(stderr)
     encoder = msgspec.json.Encoder()
     _Case(msgspec.json.decode(job, type=Job), lambda event: send(events, encoder.encode(event))).run()
+    isolation.end_children_quietly()
     kill_descendants(os.getpid())
 
 
@@ -229,9 +230,11 @@ class _Case:
         if out_of_memory := oom.reason(self._job.config.device, error):
             self._end("oom", out_of_memory)
             return
-        with suppress(BaseException):  # formatting the exception may raise as well
-            traceback.print_exception(error)
-        self._end("failed", own.error_location(error, self._job.sweep.task) + described(error))
+        reason = own.error_location(error, self._job.sweep.task) + described(error)
+        if not blames_child(reason):  # else the last lines on stderr are the child's, which the engine reads
+            with suppress(BaseException):  # formatting the exception may raise as well
+                traceback.print_exception(error)
+        self._end("failed", reason)
 
     def _end(self, outcome: Outcome, reason: str) -> None:
         self._emit(CaseFinished(t=self._now_s(), case=self._job.case, outcome=outcome, reason=reason))

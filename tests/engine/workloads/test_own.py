@@ -1,3 +1,4 @@
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from time import sleep
@@ -19,7 +20,13 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Cust
     """Write my_step.py into the working folder and make its function ``make`` ready."""
     monkeypatch.chdir(tmp_path)
 
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "argv", list(sys.argv))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # a file that is written twice would run as it was
+    monkeypatch.setitem(sys.modules, "my_step", sys)  # undone at the end, whatever was imported
+
     def made(text: str, **options: object) -> CustomTask:
+        sys.modules.pop("my_step", None)
         (tmp_path / "my_step.py").write_text(text)
         sweep = Sweep(name="s", model="mine", task="my_step.py:make")
         config = Config(device="cpu", **options)  # type: ignore[arg-type]
@@ -194,3 +201,25 @@ def test_a_step_reads_its_parameters_and_those_that_it_leaves_are_not_applied(
     assert mark == "parameters block=64 layout=rows was requested but not applied"
     with pytest.raises(BenchtuiError, match=r"has no 'block'; parameters of this sweep: none"):
         write(text)
+
+
+def test_error_of_a_child_is_located_where_the_child_raised_it(write: Callable[..., CustomTask]) -> None:
+    text = """
+import torch.utils.data
+class Step:
+    samples = 1
+    def __init__(self):
+        class Rows(torch.utils.data.Dataset):
+            def __len__(self): return 4
+            def __getitem__(self, row):
+                raise ValueError('row 0')
+        self.loader = torch.utils.data.DataLoader(Rows(), num_workers=1, multiprocessing_context='fork')
+    def step(self):
+        next(iter(self.loader))
+def make(case):
+    return Step()
+"""
+    workload = write(text)
+    with pytest.raises(ValueError, match="DataLoader worker process 0") as raised:
+        workload.step(nothing)
+    assert error_location(raised.value, "my_step.py:make") == "my_step.py:9: "
