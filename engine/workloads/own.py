@@ -27,6 +27,9 @@ FORKED_STEP_REASON = (
     " end the forked process with os._exit"
 )
 
+_LEFT_TO_THE_STEP = ("precision", "attention", "compile", "padding")
+"""Options that only the step itself can apply."""
+
 
 class CustomTask:
     """The user's step as a workload."""
@@ -42,6 +45,7 @@ class CustomTask:
         self._config = config = sweep.resolve(config)
         self._lap: Lap = no_lap
         self._parts: tuple[str, ...] | None = None
+        self._varied = tuple(name for name in _LEFT_TO_THE_STEP if len(getattr(sweep.axes, name)) > 1)
         self._pid = os.getpid()
         self._case = OwnCase(
             config,
@@ -100,7 +104,9 @@ class CustomTask:
         """Return threads and compilation, as reported by torch, and the parameters that the step has read."""
         parameters = self._case.parameters
         others: dict[str, str | int] = {"parameters": parameters.text} if parameters else {}
-        return Effective(threads=torch.get_num_threads(), compiled=self._compiled(), others=others)
+        return Effective(
+            threads=torch.get_num_threads(), compiled=self._compiled(), others=others, unread=self._unread()
+        )
 
     def answer(self, step_s: float) -> Output:
         """Return the result of the user's ``answer()``: a tensor, or numbers, nested or not.
@@ -119,6 +125,12 @@ class CustomTask:
         if values.is_complex():
             values = torch.view_as_real(values)
         return Output("values", values.to(torch.float64))
+
+    def _unread(self) -> tuple[str, ...]:
+        """Return the options that vary and were never read. They may be read as late as in the first step."""
+        if self._parts is None:
+            return ()
+        return tuple(name for name in self._varied if name not in self._case.options_read)
 
     def _compiled(self) -> bool | None:
         if compilation.graphs():

@@ -10,7 +10,7 @@ from benchtui.engine.workloads.own import CustomTask, error_location
 from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sweep import Config, Sweep, cases
+from benchtui.sessions.sweep import Axes, Config, Sweep, cases
 
 EXAMPLE = Path(__file__).parents[2] / "fixtures" / "own_step.py"
 
@@ -25,10 +25,10 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Cust
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # a file that is written twice would run as it was
     monkeypatch.setitem(sys.modules, "my_step", sys)  # undone at the end, whatever was imported
 
-    def made(text: str, **options: object) -> CustomTask:
+    def made(text: str, axes: Axes | None = None, **options: object) -> CustomTask:
         sys.modules.pop("my_step", None)
         (tmp_path / "my_step.py").write_text(text)
-        sweep = Sweep(name="s", model="mine", task="my_step.py:make")
+        sweep = Sweep(name="s", model="mine", task="my_step.py:make", axes=axes or Axes())
         config = Config(device="cpu", **options)  # type: ignore[arg-type]
         workload = make_workload(sweep, config, open_device("cpu"))
         assert isinstance(workload, CustomTask)
@@ -223,3 +223,18 @@ def make(case):
     with pytest.raises(ValueError, match="DataLoader worker process 0") as raised:
         workload.step(nothing)
     assert error_location(raised.value, "my_step.py:make") == "my_step.py:9: "
+
+
+def test_varied_options_that_the_step_never_reads_are_not_applied(write: Callable[..., CustomTask]) -> None:
+    """A step may read them as late as in its first step. A single value may be written into the step."""
+    reading = STEP.replace("pass", "self.case.precision").replace(
+        "return Step()", "Step.case = case\n    return Step()"
+    )
+    axes = Axes(precision=("fp32", "bf16"), attention=("auto", "eager"), padding=("longest",))
+    workload = write(reading, axes=axes, precision="bf16", attention="eager", padding="longest")
+    assert workload.effective.unread == ()
+    workload.step(nothing)
+    assert workload.read_back().unread == ("attention",)
+    assert unapplied_options(workload._config, workload.read_back()) == (
+        "attention eager was requested but not applied",
+    )
