@@ -29,9 +29,9 @@ from benchtui.engine.worker.explain.compiler_log import CompilerLog, show_fused_
 from benchtui.engine.worker.explain.profiling import profile_step
 from benchtui.engine.worker.step_cost import TypicalStep, count_waits, measure_step_cost
 from benchtui.engine.worker.timed_loop import Measured, Recorder, measure, warm_up
-from benchtui.engine.workloads import own
 from benchtui.engine.workloads.base import Workload
 from benchtui.engine.workloads.inputs.batches import limit_tokenizer_threads
+from benchtui.engine.workloads.own import task as own
 from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError

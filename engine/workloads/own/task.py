@@ -16,8 +16,8 @@ from benchtui.engine.devices.base import Device, Lap, no_lap
 from benchtui.engine.exception_text import child_error
 from benchtui.engine.models import compilation
 from benchtui.engine.workloads.base import Output, StepCounts
-from benchtui.engine.workloads.own_case import OwnCase
-from benchtui.engine.workloads.own_module import import_file
+from benchtui.engine.workloads.own.case import OwnCase
+from benchtui.engine.workloads.own.module import import_file
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Data, Effective, Model
 from benchtui.sessions.sweep import Config, Sweep, custom_task

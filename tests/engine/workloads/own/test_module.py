@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchtui.engine.workloads.own_module import import_file
+from benchtui.engine.workloads.own.module import import_file
 from benchtui.sessions.errors import BenchtuiError
 
 

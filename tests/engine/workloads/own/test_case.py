@@ -8,7 +8,7 @@ import sys
 import pytest
 import torch
 
-from benchtui.engine.workloads.own_case import NamesRead, OwnCase
+from benchtui.engine.workloads.own.case import NamesRead, OwnCase
 from benchtui.sessions.sweep import Config
 
 
@@ -52,5 +52,5 @@ def test_an_option_has_no_value_without_a_case() -> None:
 
 
 def test_the_case_is_imported_without_torch() -> None:
-    loaded = "import sys, benchtui.engine.workloads.own_case; sys.exit('torch' in sys.modules)"
+    loaded = "import sys, benchtui.engine.workloads.own.case; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", loaded], timeout=60, check=False).returncode == 0
