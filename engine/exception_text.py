@@ -15,7 +15,7 @@ _WRAPPERS = (
 )
 _LOST_CHILD = re.compile(
     r"exited unexpectedly|killed by signal|terminated (abruptly|with)"
-    r"|\b(EOFError|ConnectionResetError|BrokenPipeError)\b"
+    r"|\b(EOFError|Connection\w+Error|BrokenPipeError)\b"
 )
 
 
