@@ -10,7 +10,7 @@
 A step of your own takes a ``Case``. The command line is ``benchtui`` or ``python -m benchtui``.
 """
 
-from benchtui.engine.workloads.inputs.own_case import OwnCase as Case
+from benchtui.engine.workloads.own.case import OwnCase as Case
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.version import VERSION as __version__
 from benchtui.tui.api.comparison import Comparison, compare

@@ -1,9 +1,33 @@
 """Text of exceptions: JSON-safe, limited in length, and available even if ``__str__`` raises."""
 
+import re
 from contextlib import suppress
+from typing import NamedTuple
 
 MAX_TEXT_CHARS = 1_000_000
 """Maximum number of characters to pass on. The session file stores fewer (``text_limits``)."""
+
+_TRACEBACK = "Traceback (most recent call last):"
+_FRAME = re.compile(r'^  File "(.+)", line (\d+)', re.MULTILINE)
+_WRAPPERS = (
+    re.compile(r"Caught \w+ (in .+?)\.?$", re.MULTILINE),  # torch.utils.data.DataLoader, DataParallel
+    re.compile(r"^-- P(rocess \d+) terminated with the following error"),  # torch.multiprocessing.spawn
+)
+_LOST_CHILD = re.compile(
+    r"exited unexpectedly|killed by signal|terminated (abruptly|with)"
+    r"|\b(EOFError|Connection\w+Error|BrokenPipeError)\b"
+)
+
+
+class ChildError(NamedTuple):
+    """Exception that a child process raised, as the text of its traceback tells."""
+
+    line: str
+    """Class and first line of its text."""
+    where: str
+    """The process in words, such as ``in DataLoader worker process 0``."""
+    frames: tuple[tuple[str, int], ...]
+    """File and line of each frame, the outermost first."""
 
 
 def text_of(error: BaseException) -> str:
@@ -22,9 +46,44 @@ def first_line(error: BaseException) -> str:
 
 
 def described(error: BaseException) -> str:
-    """Return the class and the first line of an exception."""
+    """Return the class and the first line of an exception; that of a child process if it passes one on."""
+    if child := child_error(error):
+        return sendable(f"{child.line} ({child.where})")
     line = first_line(error)
     return sendable(f"{type(error).__name__}: {line}" if line else type(error).__name__)
+
+
+def child_error(error: BaseException) -> ChildError | None:
+    """Return the exception of a child process whose traceback is in the text of this one, or of its cause."""
+    for each in (error, error.__cause__):
+        text = text_of(each) if each else ""
+        if line := last_raised(text):
+            return ChildError(line, _process_in_words(text), _frames(text))
+    return None
+
+
+def last_raised(text: str) -> str | None:
+    """Return the class and first line of the exception that the last traceback in a text ends with."""
+    _, found, trace = text.rpartition(_TRACEBACK)
+    lines = (line.rstrip() for line in trace.splitlines() if line.strip() and not line[0].isspace())
+    return next(lines, None) if found else None
+
+
+def blames_child(reason: str) -> bool:
+    """Return whether a reason is that a child process is gone, which has said why on standard error."""
+    return _LOST_CHILD.search(reason) is not None
+
+
+def _process_in_words(text: str) -> str:
+    caught, spawned = (pattern.search(text.strip()) for pattern in _WRAPPERS)
+    if caught:
+        return caught[1]
+    return f"in p{spawned[1]}" if spawned else "in a child process"
+
+
+def _frames(text: str) -> tuple[tuple[str, int], ...]:
+    trace = text.rpartition(_TRACEBACK)[2]
+    return tuple((file, int(line)) for file, line in _FRAME.findall(trace))
 
 
 def sendable(text: str) -> str:

@@ -155,6 +155,8 @@ class Effective(Record, frozen=True, kw_only=True):
     """``max`` or ``longest``, from the shapes of the batches; null while both would look the same."""
     others: dict[str, str | int] = {}
     """Actual values of the options without a field here, by the option's name; unknown ones are missing."""
+    unread: tuple[str, ...] = ()
+    """Options that the sweep varies and the user's step never read, so that its cases don't differ in them."""
 
 
 class Memory(Record, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from benchtui.engine.exception_text import blames_child, last_raised
 from benchtui.engine.executor import WorkerEvent
 from benchtui.engine.job import ANSWER_S, STEP_COST_S, TEARDOWN_S, Job, PeaksReport, StepCostReport
 from benchtui.engine.line_protocol import Lines
@@ -257,6 +258,8 @@ class CaseProcess:
         stderr_line = None if ending.outcome == "ok" else _last_line(self._stderr_tail)
         if ending.exit_code is not None and stderr_line:
             ending = msgspec.structs.replace(ending, reason=f"{ending.reason}: {stderr_line}")
+        elif ending.reason and blames_child(ending.reason) and (raised := _raised_in_child(self._stderr_tail)):
+            ending = msgspec.structs.replace(ending, reason=f"{ending.reason}: {raised}")
         ending = msgspec.structs.replace(ending, t=now_s, stderr_line=stderr_line)
         return _with_note(ending, self._given_up) if self._given_up else ending
 
@@ -450,6 +453,11 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def _raised_in_child(tail: bytes) -> str | None:
+    raised = last_raised(tail.decode("utf-8", "replace"))
+    return raised and raised[:_MAX_LINE_CHARS]
 
 
 def _last_line(tail: bytes) -> str | None:

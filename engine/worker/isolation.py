@@ -2,11 +2,14 @@
 
 import ctypes
 import gc
+import multiprocessing
 import os
 import signal
+import sys
 from contextlib import suppress
-from multiprocessing import forkserver
+from multiprocessing import forkserver, process
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from benchtui.engine.process_tree import adopt_orphans
@@ -22,6 +25,7 @@ def isolate() -> None:
     gc.enable()  # the fork server runs without garbage collection
     os.setsid()
     leave_fork_server()
+    become_main_process()
     with suppress(OSError, AttributeError):  # Linux only; elsewhere a closed pipe ends it a step later
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     adopt_orphans()
@@ -38,3 +42,22 @@ def leave_fork_server() -> None:
     if server._forkserver_alive_fd is not None:
         os.close(server._forkserver_alive_fd)
         server._forkserver_alive_fd = None
+
+
+def become_main_process() -> None:
+    """Give user code the multiprocessing state of a program that was started from a shell.
+
+    A process of the fork server would start its children from a fork server as well, which can't pickle what a
+    forked process inherits. Spawned children run the module ``__main__`` again, so it is an empty one here.
+    """
+    multiprocessing.set_start_method(None, force=True)  # the platform's default
+    (main,) = (each for each in process.BaseProcess.__subclasses__() if each.__name__ == "_MainProcess")
+    state: Any = process  # there is no public API
+    state._current_process, state._parent_process = main(), None
+    sys.modules["__main__"] = ModuleType("__main__")
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the engine ignores it
+
+
+def end_children_quietly() -> None:
+    """Let no handler of a library, such as that of torch's loader, report the children that are killed next."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)

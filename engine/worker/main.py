@@ -17,7 +17,7 @@ import torch
 from benchtui.engine.devices import oom
 from benchtui.engine.devices.base import Device
 from benchtui.engine.devices.registry import open_device
-from benchtui.engine.exception_text import described, text_of
+from benchtui.engine.exception_text import blames_child, described, text_of
 from benchtui.engine.executor import WorkerEvent
 from benchtui.engine.files.digests import used_files
 from benchtui.engine.job import Job, StepCostReport
@@ -30,8 +30,8 @@ from benchtui.engine.worker.explain.compiler_log import CompilerLog, show_fused_
 from benchtui.engine.worker.explain.profiling import profile_step
 from benchtui.engine.worker.step_cost import TypicalStep, count_waits, measure_step_cost
 from benchtui.engine.worker.timed_loop import Measured, Recorder, measure, warm_up
-from benchtui.engine.workloads import own
 from benchtui.engine.workloads.base import Workload
+from benchtui.engine.workloads.own import task as own
 from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.events import CaseFinished, CasePrepared, Explained, Outcome, Phase, Steps
@@ -52,6 +52,7 @@ def main(job: bytes, events: Connection, stderr: Connection) -> None:
     _isolate(stderr)
     encoder = msgspec.json.Encoder()
     _Case(msgspec.json.decode(job, type=Job), lambda event: send(events, encoder.encode(event))).run()
+    isolation.end_children_quietly()
     kill_descendants(os.getpid())
 
 
@@ -239,9 +240,11 @@ class _Case:
         if out_of_memory := oom.reason(self._job.config.device, error):
             self._end("oom", out_of_memory)
             return
-        with suppress(BaseException):  # formatting the exception may raise as well
-            traceback.print_exception(error)
-        self._end("failed", own.error_location(error, self._job.sweep.task) + described(error))
+        reason = own.error_location(error, self._job.sweep.task) + described(error)
+        if not blames_child(reason):  # else the last lines on stderr are the child's, which the engine reads
+            with suppress(BaseException):  # formatting the exception may raise as well
+                traceback.print_exception(error)
+        self._end("failed", reason)
 
     def _end(self, outcome: Outcome, reason: str) -> None:
         self._emit(CaseFinished(t=self._now_s(), case=self._job.case, outcome=outcome, reason=reason))

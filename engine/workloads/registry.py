@@ -10,7 +10,7 @@ from benchtui.engine.workloads.generate import Generate
 from benchtui.engine.workloads.image import Image
 from benchtui.engine.workloads.lm_forward import LmForward
 from benchtui.engine.workloads.lm_train import LmTrain
-from benchtui.engine.workloads.own import CustomTask
+from benchtui.engine.workloads.own.task import CustomTask
 from benchtui.engine.workloads.serve_batch import ServeBatch
 from benchtui.engine.workloads.speech import Speech
 from benchtui.sessions.sweep import Config, Sweep

@@ -64,7 +64,7 @@ def _axes(planned: Axes, wanted: Collection[Config]) -> Axes:
             used |= set(before)
         order = [value for value in before if value in used]
         found[axis] = (*order, *sorted(used - set(order)))
-    return Axes(**found)
+    return Axes(**found, unset=planned.unset)
 
 
 def _rules(rules: Measure, remedies: Sequence[Remedy], axes: Axes) -> Measure:

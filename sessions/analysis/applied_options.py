@@ -40,6 +40,8 @@ def _was_applied(option: str, config: Config, effective: Effective) -> bool | No
     requested = getattr(config, option)
     if BY_NAME[option].free and requested == BY_NAME[option].default:
         return True
+    if option in effective.unread and requested != BY_NAME[option].default:
+        return False
     if option in _CHECKS:
         return _CHECKS[option](requested, effective)
     actual = effective.others.get(option)

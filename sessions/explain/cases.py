@@ -72,6 +72,15 @@ class ExplainedCase(msgspec.Struct, frozen=True):
         """Extra time of the profiled step over the measured step, as a share of the latter."""
         return self.profile.step_ms / self.measured_ms - 1 if self.measured_ms else None
 
+    @property
+    def part_shares(self) -> dict[str, float]:
+        """Share of each part in a step without the profiler, the largest first. A step of one part has none."""
+        parts = self.profile.parts_ms
+        whole = max(sum(parts.values()), self.profile.plain_ms)
+        if len(parts) < 2 or not whole:
+            return {}
+        return {name: parts[name] / whole for name in sorted(parts, key=lambda name: -parts[name])}
+
     def ms(self, *families: FamilyName) -> float:
         """Return the total time of these families per step, in milliseconds."""
         return sum(each.ms for each in self.profile.families if each.family in families)

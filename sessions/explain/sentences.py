@@ -24,6 +24,14 @@ def step_sentence(case: ExplainedCase) -> str:
     )
 
 
+def parts_sentence(case: ExplainedCase) -> str | None:
+    """Describe what parts a step spends its time in, without the profiler; None for a step of one part."""
+    shares = {name: share for name, share in case.part_shares.items() if share >= LEAST_NAMED}
+    if not shares:
+        return None
+    return f"the step spends {listed([f'{percent(share, 0)}% in {name}' for name, share in shares.items()])}"
+
+
 def device_sentence(case: ExplainedCase) -> str:
     """Describe how busy the device is, what a GPU waits for, and the launches per step."""
     profile = case.profile

@@ -28,6 +28,16 @@ class _Kernel(NamedTuple):
     rate: KernelRate | None
 
 
+def parts_table(case: ExplainedCase) -> Table | None:
+    """Return the parts of a step without the profiler, the longest first; None for a step of one part."""
+    columns = (
+        Column[tuple[str, float]]("part", lambda each: each[0], right=False),
+        Column[tuple[str, float]]("ms per step", lambda each: number(case.profile.parts_ms[each[0]])),
+        Column[tuple[str, float]]("share %", lambda each: percent(each[1], 1)),
+    )
+    return table(columns, list(case.part_shares.items()))
+
+
 def families_table(case: ExplainedCase) -> Table | None:
     """Return the families of a case, the longest first."""
     step_ms = case.profile.step_ms

@@ -160,6 +160,7 @@ def _remarks(
     return [
         *recommendations.growths(results, choices),
         *recommendations.tokenizing(results, varying),
+        *(recommendations.own_parts(results, varying) if custom_task(session.start.sweep.task) else ()),
         *((summary,) if summary else ()),
         *unmeasured(session, varying),
     ]

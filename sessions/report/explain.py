@@ -10,14 +10,20 @@ from benchtui.sessions.explain.cases import FAMILIES, ExplainedCase, explained_c
 from benchtui.sessions.explain.difference import difference
 from benchtui.sessions.explain.findings import findings
 from benchtui.sessions.explain.selection import selected
-from benchtui.sessions.explain.sentences import device_sentence, gap_sentences, profiling_notes, step_sentence
+from benchtui.sessions.explain.sentences import (
+    device_sentence,
+    gap_sentences,
+    parts_sentence,
+    profiling_notes,
+    step_sentence,
+)
 from benchtui.sessions.explain.tables import difference_tables, kernels_table
 from benchtui.sessions.profiles import FamilyName
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.text.formatting import capitalized, count, number, percent
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, Table, table
-from benchtui.sessions.text.wording import Finding
+from benchtui.sessions.text.wording import Finding, sentences
 
 MOST_CASES = 3
 """Maximum number of explained cases in a short report."""
@@ -100,7 +106,8 @@ def _cell(case: ExplainedCase, name: FamilyName) -> str | None:
 def _findings(case: ExplainedCase, varied: Collection[str], *, full: bool) -> Iterator[Finding]:
     label = case_label(case.case.config, varied)
     found = findings(case)
-    yield Finding(label, f"{capitalized(step_sentence(case))}. {capitalized(device_sentence(case))}.")
+    timed = (step_sentence(case), device_sentence(case), parts_sentence(case))
+    yield Finding(label, sentences(*(capitalized(each) for each in timed if each)))
     for each in found if full else found[:MOST_SENTENCES]:
         yield Finding(label, f"{each.sentence} Confidence: {each.confidence}.")
     yield from (Finding(label, note) for note in profiling_notes(case))

@@ -469,6 +469,8 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     then meaningless, except for the device."""
     group: str = ""
     """Work of a labeled case in its tool's terms, such as ``pp512``; empty if that tool compares all cases."""
+    unset: tuple[str, ...] = ()
+    """``Axes.unset``."""
 
     @property
     def work(self) -> Work:
@@ -484,7 +486,7 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
         if self.label:
             return self.label if self.device == UNKNOWN else f"{self.device} {self.label}"
         again = " again" if self.repeat else ""
-        return f"{self._choices} bs={self.batch_size}{self._length}{again}"
+        return f"{self._choices}{self._batch}{self._length}{again}"
 
     @property
     def uses_cuda_graphs(self) -> bool:
@@ -501,14 +503,24 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
         """Size of a step, roughly proportional to its time and memory: samples times their length."""
         return self.batch_size * max(self.sequence_length, self.audio_seconds, 1)
 
+    def names(self, option: str) -> bool:
+        """Return whether a name of the case includes an option that every case has."""
+        return option not in self.unset or getattr(self, option) != BY_NAME[option].default
+
+    @property
+    def _batch(self) -> str:
+        return f" bs={self.batch_size}" if self.names("batch_size") else ""
+
     @property
     def _length(self) -> str:
-        return f" seq={self.sequence_length}" if self.sequence_length else ""
+        return f" seq={self.sequence_length}" if self.sequence_length and self.names("sequence_length") else ""
 
     @property
     def _choices(self) -> str:
         return " ".join(
-            f"{prefix}{value}" for name, prefix, default in _NAMED if (value := getattr(self, name)) != default
+            f"{prefix}{value}"
+            for name, prefix, default in _NAMED
+            if (value := getattr(self, name)) != default and self.names(name)
         )
 
 
@@ -545,6 +557,8 @@ class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Whether each combination of the other axes searches for the largest batch size that fits, from 1."""
     batch_size_most: Size | None = None
     """Largest batch size that the search may try; null for no limit."""
+    unset: tuple[str, ...] = ()
+    """Options that the sweep of a user-defined step doesn't set. The names of its cases leave them out."""
 
     @property
     def count(self) -> int:

@@ -45,7 +45,10 @@ def cases(sweep: Sweep) -> list[Case]:
 def included_configs(sweep: Sweep) -> Iterator[Config]:
     """Iterate over the combinations of the axes that aren't excluded, in order."""
     values = (getattr(sweep.axes, axis) for axis in AXES)
-    configs = (Config(**dict(zip(AXES, row, strict=True))) for row in itertools.product(*values))
+    configs = (
+        Config(**dict(zip(AXES, row, strict=True)), unset=sweep.axes.unset)
+        for row in itertools.product(*values)
+    )
     return itertools.filterfalse(exclusion_matcher(sweep.exclude), configs)
 
 

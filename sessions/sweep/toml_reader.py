@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -88,7 +88,7 @@ def preset_names() -> list[str]:
 def validate_config(config: options.Config) -> options.Config:
     """Validate the options of one case. Raises BenchtuiError naming the option."""
     values = {key: parse(getattr(config, key), key) for key, parse in _ONE_CASE.items()}
-    return options.Config(**values, repeat=config.repeat)
+    return options.Config(**values, repeat=config.repeat, unset=config.unset)
 
 
 def baseline_from(entries: Sequence[str]) -> options.Baseline | None:
@@ -176,11 +176,19 @@ def sweep_of(table: Table, where: str) -> Sweep:
     if "model" not in table:
         raise BenchtuiError(f"{where}: model is missing; name a hub id, a folder or a bundled architecture")
     sweep = _of_task(_sweep(**_entries({"measure": {}} | table, _TOP, f"{where}: ")), where)
+    if custom_task(sweep.task):
+        sweep = replace(sweep, axes=replace(sweep.axes, unset=_unset(table.get("axes", ()))))
     if sweep.planned > MOST_CASES:
         raise BenchtuiError(f"{where}: axes: {sweep.planned:,} cases; at most {MOST_CASES:,} are allowed")
     if sweep.exclude and next(included_configs(sweep), None) is None:
         raise BenchtuiError(f"{where}: exclude: excludes every case; keep at least one")
     return with_masks(sweep)
+
+
+def _unset(axes: Collection[str]) -> tuple[str, ...]:
+    """Return the options that every case is named by, but for its device, and that a file doesn't set."""
+    named = (option.name for option in options.OPTIONS if option.named and option.name != "device")
+    return tuple(name for name in named if name not in axes)
 
 
 def _sweep(**entries: Any) -> Sweep:  # noqa: ANN401  (each entry was validated before)

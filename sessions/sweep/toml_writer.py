@@ -10,8 +10,8 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import escape_unprintable, quoted
 from benchtui.sessions.secrets import MASK, masked, masked_variable
 from benchtui.sessions.sweep import named_values, ranges, toml_reader
-from benchtui.sessions.sweep.model import Sweep
-from benchtui.sessions.sweep.options import BY_NAME, Axes, Exclusion, Record
+from benchtui.sessions.sweep.model import Sweep, custom_task
+from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Axes, Exclusion, Record
 from benchtui.sessions.sweep.toml_reader import Table
 
 Texts = Mapping[str, str]
@@ -37,6 +37,8 @@ _MASK_COMMENT = f"""\
 # {MASK} is a secret that the session doesn't contain. A variable is taken from the environment if it is set
 # there; otherwise replace {MASK} by the value.
 """
+_NAMED_AXES = tuple(option.name for option in OPTIONS if option.named and option.name != "device")
+"""Axes whose options name a case of a user-defined step if its file states them, even as defaults."""
 LEAST_IN_RANGE = 4
 """Minimum count of numbers to be written as a range."""
 
@@ -124,7 +126,10 @@ def toml_of(sweep: Sweep) -> str:
     said: Table = {}
     for key, value in table.items():
         if isinstance(value, dict) and key != "env":
-            value = {name: item for name, item in value.items() if item != default[key].get(name)}
+            kept = _NAMED_AXES if key == "axes" and custom_task(sweep.task) else ()
+            value = {
+                name: item for name, item in value.items() if item != default[key].get(name) or name in kept
+            }
             value = _without_implied(value)
         if value not in (default[key], {}):
             said[key] = value
@@ -251,7 +256,7 @@ def _entries(record: Record) -> Table:
             most = getattr(record, field.replace("_auto", "_most"), None)
             limit = "" if most is None else f"{toml_reader.AT_MOST}{most}"
             found |= {field.removesuffix("_auto"): toml_reader.AUTO + limit} if value else {}
-        elif field.endswith("_most"):
+        elif field.endswith("_most") or field in ("unset", *getattr(record, "unset", ())):
             continue
         elif name in _IMPLIED and value is None:
             found[name] = toml_reader.AUTO

@@ -33,7 +33,7 @@ def series_title(config: Config, varied: Collection[str]) -> str:
     shown = [each for each in OPTIONS if each.phrase and each.name in varied]
     return ", ".join(
         [
-            f"{_machine(config)}{config.device.upper()} – {precision(config)}",
+            f"{_machine(config)}{config.device.upper()}{_precision_title(config)}",
             *(_phrase(each, getattr(config, each.name)) for each in shown),
         ]
     )
@@ -45,7 +45,9 @@ def case_label(config: Config, varied: Collection[str]) -> str:
         return config.name
     works = (each for each in OPTIONS if each.work and each.prefix and each.name in varied)
     sizes = [f"{each.prefix}{getattr(config, each.name)}" for each in works if each.name != "batch_size"]
-    parts = [machine_label(config), choices_label(config, varied), *sizes, f"bs={config.batch_size}"]
+    if config.names("batch_size"):
+        sizes.append(f"bs={config.batch_size}")
+    parts = [machine_label(config), choices_label(config, varied), *sizes]
     return " ".join(part for part in parts if part)
 
 
@@ -66,8 +68,12 @@ def choices_label(config: Config, varied: Collection[str]) -> str:
         for each in OPTIONS
         if (each.prefix or each.named_values) and not each.work
     )
-    precision = [] if config.precision == UNKNOWN else [config.precision]
+    precision = [] if config.precision == UNKNOWN or not config.names("precision") else [config.precision]
     return " ".join([*precision, *(text for key, text in shown if key in varied)])
+
+
+def _precision_title(config: Config) -> str:
+    return f" – {precision(config)}" if config.names("precision") else ""
 
 
 def _machine(config: Config) -> str:

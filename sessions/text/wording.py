@@ -6,6 +6,7 @@ import msgspec
 
 from benchtui.sessions.advice.objectives import Need
 from benchtui.sessions.advice.optimal import Decision
+from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import CONFIDENCE, LEAST_ROUNDS, VERDICT_CONFIDENCE
@@ -432,6 +433,8 @@ def _more_memory(result: Result, baseline: Result | None) -> str | None:
 def _compiling(result: Result) -> str | None:
     cold_ms = result.metrics.cold_cost_ms
     if result.config.compile in ("off", UNKNOWN) or cold_ms is None:
+        return None
+    if was_applied(result.case, "compile") is False:
         return None
     return f"{number(cold_ms / 1000)} s of compile time"
 

@@ -29,6 +29,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "plain_loop": (),
     "optimum": ("--environment", ".venv-optimum"),
     "train_loop": (),
+    "own_steps": (),
     "cold_cost": (),
     "answers": (),
     "verdicts": (),

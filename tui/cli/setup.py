@@ -1,7 +1,10 @@
-"""``benchtui doctor``, ``themes``, ``keys`` and ``completion``: what is available on this machine."""
+"""``benchtui doctor``, ``themes``, ``keys``, ``completion`` and ``init-step``: what is there to start from."""
 
+import importlib.util
 import os
 import sys
+from importlib import resources
+from keyword import iskeyword
 from pathlib import Path
 
 import click
@@ -10,6 +13,7 @@ from click.shell_completion import get_completion_class
 from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.files.output_file import write_text
+from benchtui.sessions.sanitize import quoted
 from benchtui.themes import user_themes
 from benchtui.tui.cli import app
 from benchtui.tui.cli.exit_status import FAILED
@@ -114,3 +118,50 @@ def _completion_path(shell: str) -> Path:
         "fish": config / "fish" / "completions" / "benchtui.fish",
         "zsh": Path("~/.zfunc/_benchtui").expanduser(),
     }[shell]
+
+
+_SKELETON, _NAME = "benchtui.tui.cli.text", "train_step"
+
+
+@click.command("init-step")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def init_step(file: Path) -> None:
+    """Write a training step of your own to start from.
+
+    FILE is the Python file to write, such as train_step.py: a training loop with a DataLoader, seeds,
+    torch.compile, timed parts and an answer. Its sweep is written next to it, with the ending .toml. No
+    existing file is overwritten.
+    """
+    _require_importable(file)
+    sweep = file.with_suffix(".toml")
+    _require_new(file, sweep)
+    write_text(file, skeleton(".py.txt").replace(f"{_NAME}.toml", str(sweep)), over=False)
+    names = {f"{_NAME}.py:": f"{file}:", f'"{_NAME}"': f'"{file.stem}"'}
+    text = skeleton(".toml")
+    for name, own in names.items():
+        text = text.replace(name, own)
+    write_text(sweep, text, over=False)
+    click.echo(printable(f"wrote {file} and {sweep}; measure it with: benchtui run {sweep}"))
+
+
+def skeleton(ending: str) -> str:
+    """Return the text of a file of the skeleton, as it is in the documentation."""
+    return (resources.files(_SKELETON) / "skeleton" / f"{_NAME}{ending}").read_text("utf-8")
+
+
+def _require_importable(file: Path) -> None:
+    """Raise BenchtuiError if processes that the step starts couldn't import the file by its name."""
+    name = file.stem
+    if file.suffix != ".py" or not name.isidentifier() or iskeyword(name):
+        raise BenchtuiError(
+            f"{quoted(str(file))} can't be imported as a Python module; use a name such as train_step.py"
+        )
+    if name in sys.stdlib_module_names or importlib.util.find_spec(name):
+        raise BenchtuiError(f"{file}: {name} is also the name of an installed Python module; use another name")
+
+
+def _require_new(*files: Path) -> None:
+    """Raise BenchtuiError if a file exists, before any of them is written."""
+    for file in files:
+        if file.exists() or file.is_symlink():
+            raise BenchtuiError(f"{file}: already exists and won't be overwritten")

@@ -108,7 +108,7 @@ class CaseGrid:
         for field, values in self._axes:
             index, place = divmod(index, len(values))
             options[field] = values[place]
-        return Config(**options)
+        return Config(**options, unset=self.axes.unset)
 
     def cell(self, index: int) -> GridCase:
         """Return the case at an index with its status and prediction."""

@@ -7,7 +7,13 @@ import msgspec
 
 from benchtui.sessions.explain.cases import FAMILIES, SHOWN_KERNELS, ExplainedCase
 from benchtui.sessions.explain.difference import CaseDifference, Part
-from benchtui.sessions.explain.sentences import device_sentence, gap_sentences, profiling_notes, step_sentence
+from benchtui.sessions.explain.sentences import (
+    device_sentence,
+    gap_sentences,
+    parts_sentence,
+    profiling_notes,
+    step_sentence,
+)
 from benchtui.sessions.explain.tables import memory_facts, peak_text, rate_text, signed
 from benchtui.sessions.profiles import FamilyName, KernelTime
 from benchtui.sessions.text.formatting import capitalized, number, percent
@@ -216,6 +222,8 @@ def _rest(case: ExplainedCase, width: int, symbols: Symbols) -> Iterator[Line]:
     yield BLANK
     yield from _wrapped(f"Step: {step_sentence(case)}.", width, ("", "plain"), role="muted")
     yield from _wrapped(f"{capitalized(device_sentence(case))}.", width, ("", "plain"), role="muted")
+    if spent := parts_sentence(case):
+        yield from _wrapped(f"{capitalized(spent)}.", width, ("", "plain"), role="muted")
     for what, why in profile.absent.items():
         yield from _wrapped(f"No {what.replace('_', ' ')}: {why}", width, ("", "plain"), role="muted")
 

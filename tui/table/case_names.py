@@ -46,7 +46,8 @@ def config_name(config: Config, shown: Collection[str] = AXES) -> str:
     """Return a configuration's name, with the options in ``shown`` and those that every name has."""
     if config.label:
         return config.name
-    words = (_word(option, getattr(config, option)) for option in AXES if option in shown or option in ALWAYS)
+    named = (option for option in AXES if config.names(option) and (option in shown or option in ALWAYS))
+    words = (_word(option, getattr(config, option)) for option in named)
     return " ".join(word for word in (*words, AGAIN if config.repeat else "") if word)
 
 
@@ -108,7 +109,8 @@ class CaseNames(msgspec.Struct, frozen=True):
         parts = []
         for option in ("name",) if labeled else (*AXES, "repeat"):
             values = {_value(config, option) for config in plan}
-            if len(values) > 1 or option in (*ALWAYS, "name"):
+            always = option in ALWAYS and any(config.names(option) for config in plan)
+            if len(values) > 1 or always or option == "name":
                 digits = max((len(str(value)) for value in values), default=0)
                 whole, short = (
                     max((len(_word(option, value, digits, short)) for value in values), default=0)

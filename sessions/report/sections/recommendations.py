@@ -33,7 +33,9 @@ from benchtui.sessions.text.wording import (
 )
 
 NOTABLE_TOKENIZING = 0.1
-"""Minimum share of a step for tokenizing to be mentioned."""
+"""Minimum share of a step for tokenizing to be mentioned, and for a part of a user-defined step."""
+MOST_PARTS = 3
+"""Maximum number of parts to mention."""
 
 OPTIMA: dict[Need, str] = {
     "throughput": "Maximum throughput",
@@ -175,13 +177,30 @@ def _size(result: Result) -> str:
 
 def tokenizing(results: Sequence[Result], varying: Collection[str]) -> list[str]:
     """Mention tokenizing if it takes a notable share of a step."""
-    shares = [
-        (result.metrics.parts_ms["tokenize"].mean / result.metrics.latency_ms.mean, result)
-        for result in results
-        if "tokenize" in result.metrics.parts_ms and result.metrics.latency_ms.mean > 0
-    ]
-    share, most = max(shares, key=lambda pair: pair[0], default=(0.0, None))
+    share, most = _largest_share("tokenize", results)
     if most is None or share < NOTABLE_TOKENIZING:
         return []
     where = case_name(most.config, varying)
     return [f"Tokenizing, which is in the total, takes up to {percent(share)} % of a step ({where})."]
+
+
+def own_parts(results: Sequence[Result], varying: Collection[str]) -> list[str]:
+    """Mention the largest parts of a user-defined step, each with the case in which it takes most."""
+    names = dict.fromkeys(name for result in results for name in result.metrics.parts_ms)
+    shares = [(name, *_largest_share(name, results)) for name in names]
+    notable = sorted((each for each in shares if each[1] >= NOTABLE_TOKENIZING), key=lambda each: -each[1])
+    return [
+        f"Part {name} takes up to {percent(share)} % of a step ({case_name(most.config, varying)})."
+        for name, share, most in notable[:MOST_PARTS]
+        if most and len(names) > 1
+    ]
+
+
+def _largest_share(part: str, results: Sequence[Result]) -> tuple[float, Result | None]:
+    """Return the largest share of a step that a part takes in any case, and that case."""
+    shares = [
+        (result.metrics.parts_ms[part].mean / result.metrics.latency_ms.mean, result)
+        for result in results
+        if part in result.metrics.parts_ms and result.metrics.latency_ms.mean > 0
+    ]
+    return max(shares, key=lambda pair: pair[0], default=(0.0, None))

@@ -22,6 +22,8 @@ CASES = [
     ("precision", "tf32", {"tf32": True}, True),
     ("precision", "tf32", {"tf32": False}, False),
     ("precision", "tf32", {"tf32": True, "weights_dtype": "float16"}, False),
+    ("precision", "bf16", {"weights_dtype": None, "unread": ("precision",)}, False),
+    ("precision", "fp32", {"weights_dtype": None, "unread": ("precision",)}, None),
     ("compile", "default", {}, False),
     ("compile", "default", {"compiled": True}, True),
     ("compile", "off", {"compiled": True}, False),

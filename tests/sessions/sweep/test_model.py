@@ -214,6 +214,7 @@ def test_options_are_written_out_with_their_defaults() -> None:
         "padding": "max",
         "label": "",
         "group": "",
+        "unset": [],
     }
 
 

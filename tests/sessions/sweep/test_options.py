@@ -14,8 +14,8 @@ from benchtui.sessions.sweep.toml_reader import parse_sweep
 
 
 def test_config_axes_and_baseline_have_a_field_for_every_option_and_no_other() -> None:
-    assert set(Config.__struct_fields__) - {"repeat", "label", "group"} == set(AXES) == set(SHOWN)
-    assert Axes.__struct_fields__ == (*AXES, "batch_size_auto", "batch_size_most")
+    assert set(Config.__struct_fields__) - {"repeat", "label", "group", "unset"} == set(AXES) == set(SHOWN)
+    assert Axes.__struct_fields__ == (*AXES, "batch_size_auto", "batch_size_most", "unset")
     assert set(Baseline.__struct_fields__) == set(AXES)
 
 

@@ -1,9 +1,12 @@
 import pytest
+from msgspec.json import decode, encode
+from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import SYNTHETIC, TASKS, Sweep, cases, task_named
-from benchtui.sessions.sweep.toml_reader import parse_sweep
+from benchtui.sessions.sweep.toml_reader import parse_sweep, validate_config
 from benchtui.sessions.sweep.toml_writer import toml_of
+from benchtui.sessions.text.labels import case_label, series_title
 
 
 def swept(task: str, *overrides: str) -> Sweep:
@@ -73,3 +76,45 @@ def test_units_are_those_of_the_task() -> None:
     ]
     assert (task_named("speech").one_sample, task_named("image").one_sample) == ("audio-s", "image")
     assert task_named("step.py:make").unit == "samples/s"
+
+
+OWN = "step.py:make"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "names"),
+    [
+        ((), ["cpu"]),
+        (("batch_size=64",), ["cpu bs=64"]),
+        (("batch_size=1",), ["cpu bs=1"]),
+        (("compile=off,default",), ["cpu compile=off", "cpu compile=default"]),
+        (("sequence_length=128", "precision=bf16"), ["cpu bf16 seq=128"]),
+        (("batch_size=auto",), ["cpu bs=1"]),
+        (("axes.parameters.workers=2",), ["cpu workers=2"]),
+    ],
+)
+def test_cases_of_an_own_step_are_named_by_what_its_sweep_sets(
+    overrides: tuple[str, ...], names: list[str]
+) -> None:
+    sweep = swept(OWN, *overrides)
+    assert [case.name for case in cases(sweep)] == names
+    assert parse_sweep(toml_of(sweep), "test") == sweep
+
+
+def test_an_option_that_a_case_changes_is_in_its_name() -> None:
+    """Cases that are added to a running sweep, or found by a search, have other values than the sweep."""
+    (case,) = cases(swept(OWN))
+    changed = validate_config(replace(case.config, batch_size=8, precision="bf16"))
+    assert (changed.name, changed.family) == ("cpu bf16 bs=8", "cpu bf16")
+
+
+def test_names_of_recorded_own_steps_stay_as_they_were() -> None:
+    recorded = decode(encode(swept(OWN)).replace(b'"unset":["precision"', b'"former":["precision"'), type=Sweep)
+    assert [case.name for case in cases(recorded)] == ["cpu fp32 compile=off bs=1 seq=128"]
+    assert parse_sweep(toml_of(recorded), "test") == recorded
+
+
+def test_labels_leave_out_what_an_own_step_does_not_set() -> None:
+    plan = [case.config for case in cases(swept(OWN, "axes.parameters.workers=0,2"))]
+    assert [case_label(config, ["parameters"]) for config in plan] == ["cpu workers=0", "cpu workers=2"]
+    assert series_title(plan[0], ["parameters"]) == "CPU, workers=0"

@@ -23,8 +23,8 @@ from benchtui.tui.cli.schema.command import NAMES
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 PROGRAMS = Path(__file__).parents[3] / "docs/programs.md"
-NOT_JSON = {"completion", "demo", "schema"}
-"""Commands that print a shell's script, open the app, or print JSON in any case."""
+NOT_JSON = {"completion", "demo", "init-step", "schema"}
+"""Commands that print a shell's script, open the app, write files to edit, or print JSON in any case."""
 OF_FILES = {"event", "results", "session", "steps", "sweep"}
 LINES = ("attach", "replay", "run")
 """Commands that print a document per line."""

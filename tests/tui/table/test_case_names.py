@@ -1,3 +1,5 @@
+from msgspec.structs import replace
+
 from benchtui.sessions.events import CaseAdded
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Axes, Config, Sweep, cases
@@ -138,3 +140,13 @@ def test_short_names_have_the_options_that_differ() -> None:
 def test_a_filter_takes_both_spellings() -> None:
     assert matches("cuda:0 fp16 seq 512 bs 64", "BS=64 fp16") and matches("cpu seq 512 bs 64", "bs seq 512")
     assert not matches("cpu bs 6", "bs=64") and matches("cpu n=4", "n=4")
+
+
+def test_options_that_an_own_step_does_not_set_are_not_in_its_names() -> None:
+    """Device, precision and batch size are always shown for other tasks."""
+    unset = ("precision", "compile", "sequence_length", "batch_size")
+    plan = [Config(device="cpu", parameters=f"workers={count}", unset=unset) for count in (0, 2)]
+    assert [config_name(config) for config in plan] == ["cpu workers=0", "cpu workers=2"]
+    assert [CaseNames.of(plan).text(config) for config in plan] == ["cpu workers=0", "cpu workers=2"]
+    added = replace(plan[0], batch_size=8)
+    assert config_name(added) == "cpu workers=0 bs 8"

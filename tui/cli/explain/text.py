@@ -5,19 +5,33 @@ from collections.abc import Iterator
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.difference import CaseDifference
 from benchtui.sessions.explain.findings import findings
-from benchtui.sessions.explain.sentences import device_sentence, gap_sentences, profiling_notes, step_sentence
-from benchtui.sessions.explain.tables import difference_tables, families_table, kernels_table, memory_table
+from benchtui.sessions.explain.sentences import (
+    device_sentence,
+    gap_sentences,
+    parts_sentence,
+    profiling_notes,
+    step_sentence,
+)
+from benchtui.sessions.explain.tables import (
+    difference_tables,
+    families_table,
+    kernels_table,
+    memory_table,
+    parts_table,
+)
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.text.tables import Table
 from benchtui.tui.cli.text.compare import table_lines
 
 
 def case_lines(case: ExplainedCase) -> Iterator[str]:
-    """Yield an explained case: findings first, then families, operators, compiler and memory."""
+    """Yield an explained case: findings first, then parts, families, operators, compiler and memory."""
     simulated = f"{SIMULATED} " if case.case.simulated else ""
     yield f"{case.label}: {simulated}{case.case.name}"
     yield f"  step: {step_sentence(case)}"
     yield f"  device: {device_sentence(case)}"
+    if spent := parts_sentence(case):
+        yield f"  parts: {spent}"
     found = findings(case)
     for finding in found:
         yield f"  - {finding.sentence} [{finding.confidence} confidence]"
@@ -25,7 +39,7 @@ def case_lines(case: ExplainedCase) -> Iterator[str]:
         yield "  no rule found anything unusual"
     yield from (f"  note: {note}" for note in profiling_notes(case))
     yield from (f"  no {what.replace('_', ' ')}: {why}" for what, why in case.profile.absent.items())
-    for shown in (families_table(case), kernels_table(case)):
+    for shown in (parts_table(case), families_table(case), kernels_table(case)):
         yield from _block(shown)
     for each in case.profile.graph_breaks:
         yield f"  graph break ({each.count}x) at {each.where}: {each.reason}"

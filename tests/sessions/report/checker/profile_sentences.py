@@ -167,6 +167,10 @@ def _check_step(claim: Claim, shown: Groups, profile: Profile) -> None:
     claim.require(waits.keys() == idle.keys(), f"the GPU waits {idle}")
     for words in waits.keys() & idle.keys():
         claim.require_value(waits[words], idle[words], words)
+    parts = profile.found.get("parts_ms", {})
+    whole = max(sum(parts.values()), profile.found["plain_ms"])
+    for share, part in re.findall(rf"({NUMBER})% in (.+?)(?:, | and |$)", shown.get("parts") or ""):
+        claim.require_value(share, 100 * parts[part] / whole, part)
 
 
 def _check_place(claim: Claim, shown: Groups, profile: Profile) -> None:
@@ -219,9 +223,10 @@ OF_A_CASE = shapes(
     (
         _check_step,
         f"{_STEP}. {{launches:num}} operator[s] per step[ on {{threads:num}} thread[s]][, {{cpus:num}}[ of"
-        " {processors:num}] CPUs busy].",
+        " {processors:num}] CPUs busy][. The step spends {parts:text}].",
         f"{_STEP}. The GPU is busy for {{busy:num}} of {{of:num}} ms[, and waits {{waits:any}}];"
-        " {launches:num} kernels and copies per step[, {launching:num} ms to launch them].",
+        " {launches:num} kernels and copies per step[, {launching:num} ms to launch them]"
+        "[. The step spends {parts:text}].",
     ),
     _says(
         _times,

@@ -90,8 +90,13 @@ def _check_last_by_totals(claim: Claim, shown: Groups) -> None:
 
 
 def _check_tokenizing(claim: Claim, shown: Groups) -> None:
-    rows = [row for row in claim.facts.measured if "tokenize" in row["parts_ms"]]
-    shares = {row["case"]: row["parts_ms"]["tokenize"]["mean"] / row["latency_mean_ms"] for row in rows}
+    _check_part(claim, shown | {"part": "tokenize"})
+
+
+def _check_part(claim: Claim, shown: Groups) -> None:
+    part = shown["part"]
+    rows = [row for row in claim.facts.measured if part in row["parts_ms"]]
+    shares = {row["case"]: row["parts_ms"][part]["mean"] / row["latency_mean_ms"] for row in rows}
     most = max(shares.values())
     claim.require_value(shown["share"], 100 * most, "the largest share")
     claim.require(shares[int(shown["most"])] == most >= MIN_TOKENIZING, "another's share, or a small one")
@@ -135,6 +140,7 @@ REMARKS = [
             _check_tokenizing,
             "Tokenizing, which is in the total, takes up to {share:num} % of a step ({most:case})",
         ),
+        (_check_part, "Part {part:text} takes up to {share:num} % of a step ({most:case})"),
         (
             _check_unmeasured,
             "{n:num} case[s] {ended:inside} ([such as ]{one:case})[: {why:text}]",

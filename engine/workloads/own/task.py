@@ -5,60 +5,30 @@ number of samples per step. An optional ``tokens`` is read after each step: the 
 An optional ``answer()`` is called once after the measured steps; its values are compared with the baseline's.
 """
 
-import importlib.util
 import os
-import sys
 import traceback
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
 
 from benchtui.engine.devices.base import Device, Lap, no_lap
+from benchtui.engine.exception_text import child_error
 from benchtui.engine.models import compilation
 from benchtui.engine.workloads.base import Output, StepCounts
-from benchtui.engine.workloads.inputs.own_case import OwnCase
+from benchtui.engine.workloads.own.case import OwnCase
+from benchtui.engine.workloads.own.module import import_file
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Data, Effective, Model
-from benchtui.sessions.sweep import Config, Sweep, custom_task, named_values
-from benchtui.sessions.sweep.named_values import Scalar
+from benchtui.sessions.sweep import Config, Sweep, custom_task
 
 FORKED_STEP_REASON = (
     "the step forked and returned in both processes, which would both measure the case;"
     " end the forked process with os._exit"
 )
 
-
-class ParametersRead(Mapping[str, Scalar]):
-    """Parameters of a case, and which of them were read."""
-
-    def __init__(self, line: str) -> None:
-        self._values = named_values.scalars(line)
-        self._texts = named_values.texts(line)
-        self._read: set[str] = set()
-
-    def __getitem__(self, name: str) -> Scalar:
-        if name not in self._values:
-            known = ", ".join(self._values) or "none"
-            raise BenchtuiError(f"axes.parameters has no {name!r}; parameters of this sweep: {known}")
-        self._read.add(name)
-        return self._values[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._values
-
-    @property
-    def text(self) -> str:
-        """Parameters that were read, with their values, as one line."""
-        return named_values.text_of({name: text for name, text in self._texts.items() if name in self._read})
+_LEFT_TO_THE_STEP = ("precision", "attention", "compile", "padding")
+"""Options that only the step itself can apply."""
 
 
 class CustomTask:
@@ -73,12 +43,19 @@ class CustomTask:
         """Call the user's function, which may raise. Raises BenchtuiError if it returns no valid step."""
         self._task = sweep.task
         self._config = config = sweep.resolve(config)
-        self._parameters = ParametersRead(config.parameters)
         self._lap: Lap = no_lap
         self._parts: tuple[str, ...] | None = None
+        self._varied = tuple(name for name in _LEFT_TO_THE_STEP if len(getattr(sweep.axes, name)) > 1)
         self._pid = os.getpid()
+        self._case = OwnCase(
+            config,
+            weights=sweep.weights,
+            dataset=sweep.dataset,
+            torch_device=device.torch_device,
+            lap=lambda part: self._lap(part),
+        )
         function = _function(sweep.task)
-        self._step = function(self._case(sweep, device))
+        self._step = function(self._case)
         self.samples = self._whole_number("samples", least=1)
         self.model = Model(name=config.model)
         self.marks: tuple[str, ...] = (f"step of {sweep.task}",)
@@ -125,8 +102,11 @@ class CustomTask:
 
     def read_back(self) -> Effective:
         """Return threads and compilation, as reported by torch, and the parameters that the step has read."""
-        others: dict[str, str | int] = {"parameters": self._parameters.text} if self._parameters else {}
-        return Effective(threads=torch.get_num_threads(), compiled=self._compiled(), others=others)
+        parameters = self._case.parameters
+        others: dict[str, str | int] = {"parameters": parameters.text} if parameters else {}
+        return Effective(
+            threads=torch.get_num_threads(), compiled=self._compiled(), others=others, unread=self._unread()
+        )
 
     def answer(self, step_s: float) -> Output:
         """Return the result of the user's ``answer()``: a tensor, or numbers, nested or not.
@@ -146,30 +126,16 @@ class CustomTask:
             values = torch.view_as_real(values)
         return Output("values", values.to(torch.float64))
 
+    def _unread(self) -> tuple[str, ...]:
+        """Return the options that vary and were never read. They may be read as late as in the first step."""
+        if self._parts is None:
+            return ()
+        return tuple(name for name in self._varied if name not in self._case.options_read)
+
     def _compiled(self) -> bool | None:
         if compilation.graphs():
             return True
         return False if self._config.compile == "off" or self._parts is not None else None
-
-    def _case(self, sweep: Sweep, device: Device) -> OwnCase:
-        config = self._config
-        return OwnCase(
-            device=config.device,
-            torch_device=device.torch_device,
-            precision=config.precision,
-            attention=config.attention,
-            compile=config.compile,
-            threads=config.threads,
-            tokenizer_threads=config.tokenizer_threads,
-            padding=config.padding,
-            parameters=self._parameters,
-            batch_size=config.batch_size,
-            sequence_length=config.sequence_length,
-            model=config.model,
-            weights=sweep.weights,
-            dataset=sweep.dataset,
-            lap=lambda part: self._lap(part),
-        )
 
     def _check_parts(self, parts: tuple[str, ...]) -> None:
         self._parts = self._parts or parts
@@ -196,26 +162,16 @@ def error_location(error: BaseException, task: str) -> str:
     file, path = own[0], str(Path(own[0]).resolve())
     if isinstance(error, SyntaxError) and error.filename == path:
         return f"{file}:{error.lineno}: "
-    frames = traceback.walk_tb(error.__traceback__)
-    lines = [line for frame, line in frames if frame.f_code.co_filename == path]
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    if child := child_error(error):
+        frames += child.frames
+    lines = [line for filename, line in frames if filename == path]
     return f"{file}:{lines[-1]}: " if lines else ""
 
 
 def _function(task: str) -> Any:  # noqa: ANN401  (a user-defined function)
     file, name = custom_task(task) or (task, "")
-    function = getattr(_run_file(Path(file).resolve(), task), name, None)
+    function = getattr(import_file(Path(file).resolve(), task), name, None)
     if not callable(function):
         raise BenchtuiError(f"task {task!r}: {file} has no function {name}")
     return function
-
-
-def _run_file(path: Path, task: str) -> ModuleType:
-    """Import the file as a module. It may import its neighbors, which can't shadow a library."""
-    spec = importlib.util.spec_from_file_location("own_step", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise BenchtuiError(f"task {task!r}: no file {path}")
-    sys.path.append(str(path.parent))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module

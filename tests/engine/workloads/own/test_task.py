@@ -1,3 +1,4 @@
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from time import sleep
@@ -5,13 +6,13 @@ from time import sleep
 import pytest
 
 from benchtui.engine.devices.registry import open_device
-from benchtui.engine.workloads.own import CustomTask, error_location
+from benchtui.engine.workloads.own.task import CustomTask, error_location
 from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sweep import Config, Sweep, cases
+from benchtui.sessions.sweep import Axes, Config, Sweep, cases
 
-EXAMPLE = Path(__file__).parents[2] / "fixtures" / "own_step.py"
+EXAMPLE = Path(__file__).parents[3] / "fixtures" / "own_step.py"
 
 
 @pytest.fixture
@@ -19,9 +20,15 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Cust
     """Write my_step.py into the working folder and make its function ``make`` ready."""
     monkeypatch.chdir(tmp_path)
 
-    def made(text: str, **options: object) -> CustomTask:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "argv", list(sys.argv))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # a file that is written twice would run as it was
+    monkeypatch.setitem(sys.modules, "my_step", sys)  # undone at the end, whatever was imported
+
+    def made(text: str, axes: Axes | None = None, **options: object) -> CustomTask:
+        sys.modules.pop("my_step", None)
         (tmp_path / "my_step.py").write_text(text)
-        sweep = Sweep(name="s", model="mine", task="my_step.py:make")
+        sweep = Sweep(name="s", model="mine", task="my_step.py:make", axes=axes or Axes())
         config = Config(device="cpu", **options)  # type: ignore[arg-type]
         workload = make_workload(sweep, config, open_device("cpu"))
         assert isinstance(workload, CustomTask)
@@ -43,12 +50,6 @@ def test_example_runs_with_its_parts() -> None:
     assert sum(time.parts_ms.values()) == pytest.approx(time.wall_ms, rel=0.2)
     assert (workload.samples, workload.count(done).tokens, workload.data) == (1, 128, None)
     assert workload.marks == (f"step of {EXAMPLE}:make_step",)
-
-
-def test_documentation_contains_the_example() -> None:
-    text = EXAMPLE.read_text()
-    shown = text[text.index("import torch") :]
-    assert shown in (Path(__file__).parents[3] / "docs/own-step.md").read_text()
 
 
 STEP = """
@@ -194,3 +195,40 @@ def test_a_step_reads_its_parameters_and_those_that_it_leaves_are_not_applied(
     assert mark == "parameters block=64 layout=rows was requested but not applied"
     with pytest.raises(BenchtuiError, match=r"has no 'block'; parameters of this sweep: none"):
         write(text)
+
+
+def test_error_of_a_child_is_located_where_the_child_raised_it(write: Callable[..., CustomTask]) -> None:
+    text = """
+import torch.utils.data
+class Step:
+    samples = 1
+    def __init__(self):
+        class Rows(torch.utils.data.Dataset):
+            def __len__(self): return 4
+            def __getitem__(self, row):
+                raise ValueError('row 0')
+        self.loader = torch.utils.data.DataLoader(Rows(), num_workers=1, multiprocessing_context='fork')
+    def step(self):
+        next(iter(self.loader))
+def make(case):
+    return Step()
+"""
+    workload = write(text)
+    with pytest.raises(ValueError, match="DataLoader worker process 0") as raised:
+        workload.step(nothing)
+    assert error_location(raised.value, "my_step.py:make") == "my_step.py:9: "
+
+
+def test_varied_options_that_the_step_never_reads_are_not_applied(write: Callable[..., CustomTask]) -> None:
+    """A step may read them as late as in its first step. A single value may be written into the step."""
+    reading = STEP.replace("pass", "self.case.precision").replace(
+        "return Step()", "Step.case = case\n    return Step()"
+    )
+    axes = Axes(precision=("fp32", "bf16"), attention=("auto", "eager"), padding=("longest",))
+    workload = write(reading, axes=axes, precision="bf16", attention="eager", padding="longest")
+    assert workload.effective.unread == ()
+    workload.step(nothing)
+    assert workload.read_back().unread == ("attention",)
+    assert unapplied_options(workload._config, workload.read_back()) == (
+        "attention eager was requested but not applied",
+    )

@@ -1,0 +1,133 @@
+"""Case of a user-defined step: its options, as the user's function receives them. Imports no torch."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep import Config, named_values
+from benchtui.sessions.sweep.named_values import Scalar
+
+if TYPE_CHECKING:  # annotations only: importing torch takes seconds
+    import torch
+
+    from benchtui.engine.devices.base import Lap
+
+T = TypeVar("T")
+
+
+class NamesRead:
+    """Names that were read, in this process or in one forked from it.
+
+    A forked loader of data may be the only reader, so the flags are in shared memory. A spawned process gets a
+    copy whose flags can't be seen here, so all names count as read once there is one.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._places = {name: place for place, name in enumerate(names)}
+        self._flags = mmap.mmap(-1, len(self._places) + 1)  # a map can't be empty
+
+    def add(self, name: str) -> None:
+        """Record that a name was read."""
+        self._flags[self._places[name]] = 1
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._places and self._flags[self._places[name]] == 1
+
+    def __reduce__(self) -> tuple[type[NamesRead], tuple[tuple[str, ...]]]:
+        for name in self._places:
+            self.add(name)
+        return NamesRead, (tuple(self._places),)
+
+
+class ParametersRead(Mapping[str, Scalar]):
+    """Parameters of a case, and which of them were read."""
+
+    def __init__(self, line: str) -> None:
+        self._values = named_values.scalars(line)
+        self._texts = named_values.texts(line)
+        self._read = NamesRead(self._values)
+
+    def __getitem__(self, name: str) -> Scalar:
+        if name not in self._values:
+            known = ", ".join(self._values) or "none"
+            raise BenchtuiError(f"axes.parameters has no {name!r}; parameters of this sweep: {known}")
+        self._read.add(name)
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    @property
+    def text(self) -> str:
+        """Parameters that were read, with their values, as one line."""
+        return named_values.text_of({name: text for name, text in self._texts.items() if name in self._read})
+
+
+class _Option(Generic[T]):
+    """Option of the case. Reading it is recorded."""
+
+    def __set_name__(self, owner: type[OwnCase], name: str) -> None:
+        self._name = name
+
+    def __get__(self, case: OwnCase | None, owner: type[OwnCase]) -> T:
+        if case is None:
+            raise AttributeError(f"{self._name} is an option of a case; the class has no value of it")
+        case.options_read.add(self._name)
+        value: T = getattr(case.config, self._name)
+        return value
+
+
+class OwnCase:
+    """Options of the case, passed to the user's function. The step must apply them itself."""
+
+    device = _Option[str]()
+    """``cpu`` or ``cuda:N``."""
+    precision = _Option[str]()
+    attention = _Option[str]()
+    compile = _Option[str]()
+    """``off``, or a mode of ``torch.compile``."""
+    threads = _Option[int]()
+    """Already applied; 0 is torch's default."""
+    tokenizer_threads = _Option[int]()
+    """Already applied to tokenizers of the tokenizers library; 0 is as many as ``threads``."""
+    padding = _Option[str]()
+    batch_size = _Option[int]()
+    sequence_length = _Option[int]()
+    model = _Option[str]()
+    parameters: ParametersRead
+    """Parameters of the case (``axes.parameters``). One that is never read is marked as not applied."""
+    weights: str
+    dataset: str
+    """Model, weights and dataset as named in the sweep. None of them is loaded."""
+    torch_device: torch.device
+    """The device as torch's object."""
+    lap: Lap
+    """Steps with parts call it with the part's name at the end of each part."""
+
+    def __init__(
+        self, config: Config, *, weights: str, dataset: str, torch_device: torch.device, lap: Lap
+    ) -> None:
+        """Create the case from its resolved options."""
+        self.config = config
+        self.options_read = NamesRead(config.__struct_fields__)
+        self.parameters = ParametersRead(config.parameters)
+        self.weights, self.dataset = weights, dataset
+        self.torch_device = torch_device
+        self.lap = lap
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy in another process has. Parts are timed in the measured process only."""
+        return self.__dict__ | {"lap": _no_lap}
+
+
+def _no_lap(part: str) -> None:
+    """Ignore the end of a part."""

@@ -1,0 +1,8 @@
+"""DataLoader without workers."""
+
+from common import BATCH, Rows, TrainStep
+from torch.utils.data import DataLoader
+
+
+def make(case):
+    return TrainStep(case, DataLoader(Rows(), BATCH))
