@@ -10,7 +10,7 @@ from types import ModuleType
 import psutil
 import pytest
 
-FIRST = Path(__file__).parents[1] / "on_gpu" / "first"
+FIRST = Path(__file__).parents[1] / "bench" / "on_gpu"
 
 
 @pytest.fixture

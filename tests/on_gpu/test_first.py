@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.long
-FIRST = Path(__file__).parent / "first"
+FIRST = Path(__file__).parents[1] / "bench" / "on_gpu"
 SMALL = {"PLAYED_GPU_GB": "2"}
 """Memory that a few doublings of the batch size fill."""
 CHECKS = {
