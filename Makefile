@@ -49,7 +49,7 @@ played-gpu: .venv-cuda/ready  ## the same on a played one, below torch's CUDA bu
 
 # no .venv is set up: a borrowed GPU machine has its own torch and no package registry
 gpu-first:  ## first checks on a new GPU, PART=1 to 6, at most 9 minutes each; PYTHON=... OUT=.gpu-first
-	PYTHONPATH=$(abspath .types)$(if $(PYTHONPATH),:$(PYTHONPATH)) $(PYTHON) tests/bench/on_gpu/run.py --part $(PART) --out $(or $(OUT),.gpu-first)
+	PYTHONPATH=$(abspath .types)$(if $(PYTHONPATH),:$(PYTHONPATH)) $(PYTHON) tests/bench/on_gpu/run.py $(if $(PART),--part $(PART)) --out $(or $(OUT),.gpu-first)
 
 mutants: $(READY)  ## mutation testing: list small changes of the code that its unit tests do not notice
 	$(BIN)/python tests/mutation/mutants.py

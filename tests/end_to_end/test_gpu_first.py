@@ -142,6 +142,21 @@ def test_parts_from_several_machines_are_summed_up(
     assert "H100, driver 580\nH200, driver 580" in text
 
 
+def test_a_machine_without_a_gpu_gets_one_line(
+    runner: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def no_driver() -> None:
+        raise runner.pynvml.NVMLError(runner.pynvml.NVML_ERROR_LIBRARY_NOT_FOUND)
+
+    monkeypatch.setattr(runner.pynvml, "nvmlInit", no_driver)
+    out = tmp_path / "out"
+    assert runner.main(["--part", "1", "--out", str(out)]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "the driver lists no NVIDIA GPU, which these checks need: NVML Shared Library Not Found"
+    ]
+    assert not out.exists()
+
+
 def test_the_archive_is_whole_after_each_check(runner: ModuleType, tmp_path: Path) -> None:
     folder, path = tmp_path / "kept", tmp_path / "part-1-sessions.tar.gz"
     folder.mkdir()

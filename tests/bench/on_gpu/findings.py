@@ -166,7 +166,9 @@ def _differences(outcome: Outcome) -> list[str]:
     if outcome.ended or outcome.ended is None:
         found.append(outcome.ended or "cut off")
     where = f"Expected: {outcome.check.expected}. Look at: {outcome.check.fix}."
-    return [f"- **{outcome.check.name}** (part {outcome.check.part}): {each}. {where}" for each in found]
+    return [
+        f"- **{outcome.check.name}** (part {outcome.check.part}): {each.rstrip('.')}. {where}" for each in found
+    ]
 
 
 def _section(outcome: Outcome) -> list[str]:

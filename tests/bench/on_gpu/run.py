@@ -85,11 +85,16 @@ def no_numbers(brief: bool) -> str | None:
 def run_part(part: int, out: Path, brief: bool) -> int:
     """Run the checks of a part one after another, print and keep what they find."""
     until_s = monotonic() + PART_S
+    try:
+        described = machine()
+    except pynvml.NVMLError as error:
+        print(f"the driver lists no NVIDIA GPU, which these checks need: {error}", file=sys.stderr)
+        return 2
     out.mkdir(parents=True, exist_ok=True)
     path = _log(out, part)
     path.unlink(missing_ok=True)
     log = Log(path)
-    log.add(MACHINE, machine=machine())
+    log.add(MACHINE, machine=described)
     with tempfile.TemporaryDirectory(prefix="gpu-first-") as folder:
         options = ["--part", str(part), "--out", str(out), "--kept", folder, *(["--brief"] if brief else [])]
         for check in of_part(part):
@@ -173,19 +178,16 @@ def end_engines(folder: str) -> None:
 
 
 def machine() -> str:
-    """Describe GPUs and software in a line, without torch."""
+    """Describe GPUs and software in a line, without torch. Raises NVMLError if there is no driver."""
     packages = ", ".join(f"{name} {metadata.version(name)}" for name in ("torch", "transformers"))
     return f"{_gpus()}; Python {platform.python_version()}, {packages}"
 
 
 def _gpus() -> str:
-    try:
-        pynvml.nvmlInit()
-        handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
-        names = ", ".join(pynvml.nvmlDeviceGetName(handle) for handle in handles)
-        return f"{names}, driver {pynvml.nvmlSystemGetDriverVersion()}"
-    except pynvml.NVMLError as error:
-        return f"no GPU that the driver lists: {error}"
+    pynvml.nvmlInit()
+    handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
+    names = ", ".join(pynvml.nvmlDeviceGetName(handle) for handle in handles)
+    return f"{names}, driver {pynvml.nvmlSystemGetDriverVersion()}"
 
 
 def _print(outcome: Outcome) -> None:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-PERIOD_MS = 100
+PERIOD_MS = 200
+"""Time between readings. Each of them holds a lock of the driver for a while."""
 FIELDS = {
     "timestamp": "timestamp",
     "power_w": "power.draw.instant",
@@ -93,7 +94,7 @@ class SmiLog:
         return None if shutil.which("nvidia-smi") else "there is no program nvidia-smi on PATH"
 
     def __enter__(self) -> "SmiLog":
-        command = ["nvidia-smi", "-i", "0", f"--query-gpu={','.join(COLUMNS)}", f"-lms={PERIOD_MS}"]
+        command = ["nvidia-smi", "-i", "0", f"--query-gpu={','.join(COLUMNS)}", f"--loop-ms={PERIOD_MS}"]
         with self._path.open("w") as file:
             self._process = subprocess.Popen(
                 [*command, "--format=csv,noheader,nounits"], stdout=file, stderr=subprocess.STDOUT
