@@ -51,8 +51,8 @@ played-gpu: .venv-cuda/ready  ## the same on a played one, below torch's CUDA bu
 	.venv-cuda/bin/pytest -q -n 2 -m long tests/on_gpu --played
 
 # no .venv is set up: a borrowed GPU machine has its own torch and no package registry
-gpu-first:  ## ten first checks on a new GPU, PART=1 to 4, at most 9 minutes each; PYTHON=... OUT=.gpu-first
-	PYTHONPATH=$(abspath .types)$${PYTHONPATH:+:$$PYTHONPATH} $(PYTHON) tests/on_gpu/first/run.py --part $(PART) --out $(or $(OUT),.gpu-first)
+gpu-first:  ## first checks on a new GPU, PART=1 to 6, at most 9 minutes each; PYTHON=... OUT=.gpu-first
+	PYTHONPATH=$(abspath .types)$(if $(PYTHONPATH),:$(PYTHONPATH)) $(PYTHON) tests/bench/on_gpu/run.py $(if $(PART),--part $(PART)) --out $(or $(OUT),.gpu-first)
 
 mutants: $(READY)  ## mutation testing: list small changes of the code that its unit tests do not notice
 	$(BIN)/python tests/mutation/mutants.py

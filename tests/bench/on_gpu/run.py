@@ -1,8 +1,9 @@
-"""First checks on a GPU, in four parts of at most nine minutes: `make gpu-first PART=1`.
+"""First checks on a GPU, in parts of at most nine minutes: `make gpu-first PART=1`.
 
 Each check runs in a process of its own: one that fails, hangs or crashes costs only itself. Findings are
 written at once (``part-N.jsonl``), so that a part that is cut off keeps them; ``gpu-first.md`` sums up all
-parts in the folder. The sessions of the presets are kept beside them.
+parts in the folder, differences first. Recorded sessions are in ``part-N-sessions.tar.gz``, which is complete
+after each check.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import platform
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,8 +24,8 @@ from unittest import mock
 
 import psutil
 import pynvml
-from checks import PART_S, Check, by_name, of_part
-from findings import SUMMARY, Findings, Log, Outcome, read, summary
+from checks import PART_S, PARTS, Check, by_name, of_part
+from findings import MACHINE, SUMMARY, Findings, Log, Outcome, machines, read, summary
 
 from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError
@@ -37,41 +39,82 @@ GRACE_S = 10.0
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a part, or one check in its own process. Return the exit status: 1 if a check differs or failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", type=int, choices=(1, 2, 3, 4), required=True)
+    parser.add_argument("--part", type=int, choices=PARTS)
     parser.add_argument("--out", type=Path, default=Path(".gpu-first"), help="folder for findings and sessions")
     parser.add_argument("--brief", action="store_true", help="try all of it in short, numbers aside")
+    parser.add_argument("--summary", action="store_true", help=f"only write {SUMMARY}, from the parts in --out")
     parser.add_argument("--check", help=argparse.SUPPRESS)
+    parser.add_argument("--kept", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
+    if given.summary:
+        return write_summary(given.out)
+    if given.part is None:
+        parser.error(f"--part: name one of {PARTS[0]} to {PARTS[-1]}, or use --summary")
     if given.check:
-        run_check(by_name(given.check), Log(_log(given.out, given.part)), given.out, given.brief)
+        run_check(by_name(given.check), Log(_log(given.out, given.part)), given.kept, given.brief)
         return 0
     # what a check started ends with this process, also when a time limit ends it
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     return run_part(given.part, given.out.absolute(), given.brief)
 
 
-def run_check(check: Check, log: Log, out: Path, brief: bool) -> None:
+def write_summary(out: Path) -> int:
+    """Sum up the parts in a folder, which may have run on several machines."""
+    if not any(out.glob("part-*.jsonl")):
+        print(f"{out}: no part-N.jsonl in this folder; run a part with --part first", file=sys.stderr)
+        return 2
+    (out / SUMMARY).write_text(summary(read(out), machines(out)), "utf-8")
+    print(out / SUMMARY)
+    return 0
+
+
+def run_check(check: Check, log: Log, kept: Path, brief: bool) -> None:
     """Run a check in this process."""
     module, _, function = check.function.partition(":")
-    getattr(importlib.import_module(module), function)(Findings(check, log, out, brief))
+    findings = Findings(check, log, kept=kept, brief=brief, no_numbers=no_numbers(brief))
+    getattr(importlib.import_module(module), function)(findings)
+
+
+def no_numbers(brief: bool) -> str | None:
+    """Return why times, power and clocks mean nothing here; None on a real GPU at full length."""
+    if "libplayedgpu" in Path("/proc/self/maps").read_text("utf-8", "replace"):
+        return "the GPU is played"
+    return "a brief run" if brief else None
 
 
 def run_part(part: int, out: Path, brief: bool) -> int:
     """Run the checks of a part one after another, print and keep what they find."""
     until_s = monotonic() + PART_S
+    try:
+        described = machine()
+    except pynvml.NVMLError as error:
+        print(f"the driver lists no NVIDIA GPU, which these checks need: {error}", file=sys.stderr)
+        return 2
     out.mkdir(parents=True, exist_ok=True)
     path = _log(out, part)
     path.unlink(missing_ok=True)
-    options = ["--part", str(part), "--out", str(out), *(["--brief"] if brief else [])]
-    for check in of_part(part):
-        print(f"\n[{check.number}] {check.name}\n    expected:  {check.expected}", flush=True)
-        command = [sys.executable, __file__, *options, "--check", check.name]
-        supervise(check, command, Log(path), min(check.limit_s, until_s - monotonic()))
-        (out / SUMMARY).write_text(summary(read(out), machine()), "utf-8")
-        _print(next(each for each in read(out) if each.check is check))
+    log = Log(path)
+    log.add(MACHINE, machine=described)
+    with tempfile.TemporaryDirectory(prefix="gpu-first-") as folder:
+        options = ["--part", str(part), "--out", str(out), "--kept", folder, *(["--brief"] if brief else [])]
+        for check in of_part(part):
+            print(f"\n{check.name}\n    expected:  {check.expected}", flush=True)
+            command = [sys.executable, __file__, *options, "--check", check.name]
+            supervise(check, command, log, min(check.limit_s, until_s - monotonic()))
+            archive(Path(folder), out / f"part-{part}-sessions.tar.gz")
+            (out / SUMMARY).write_text(summary(read(out), machines(out)), "utf-8")
+            _print(next(each for each in read(out) if each.check is check))
     print(f"\n{out / SUMMARY}")
-    states = [each.state for each in read(out) if each.check.part == part]
-    return int(any(state not in ("as expected", "figures only") for state in states))
+    return int(not all(each.fine for each in read(out) if each.check.part == part))
+
+
+def archive(folder: Path, path: Path) -> None:
+    """Pack the files of a folder into one, which replaces an earlier one only when it is complete."""
+    new = path.with_name(f".{path.name}")
+    with tarfile.open(new, "w:gz") as packed:
+        for file in sorted(folder.iterdir()):
+            packed.add(file, file.name)
+    new.replace(path)
 
 
 def supervise(check: Check, command: Sequence[str], log: Log, limit_s: float) -> None:
@@ -135,24 +178,21 @@ def end_engines(folder: str) -> None:
 
 
 def machine() -> str:
-    """Describe GPUs and software in a line, without torch."""
+    """Describe GPUs and software in a line, without torch. Raises NVMLError if there is no driver."""
     packages = ", ".join(f"{name} {metadata.version(name)}" for name in ("torch", "transformers"))
     return f"{_gpus()}; Python {platform.python_version()}, {packages}"
 
 
 def _gpus() -> str:
-    try:
-        pynvml.nvmlInit()
-        handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
-        names = ", ".join(pynvml.nvmlDeviceGetName(handle) for handle in handles)
-        return f"{names}, driver {pynvml.nvmlSystemGetDriverVersion()}"
-    except pynvml.NVMLError as error:
-        return f"no GPU that the driver lists: {error}"
+    pynvml.nvmlInit()
+    handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
+    names = ", ".join(pynvml.nvmlDeviceGetName(handle) for handle in handles)
+    return f"{names}, driver {pynvml.nvmlSystemGetDriverVersion()}"
 
 
 def _print(outcome: Outcome) -> None:
-    if outcome.state not in ("as expected", "figures only"):
-        print(f"    fix:       {outcome.check.fix}")
+    if not outcome.fine:
+        print(f"    look at:   {outcome.check.fix}")
     print(f"    {outcome.state}, in {outcome.seconds:.0f} s", flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Check 6: whether CUDA graphs run, whether slow steps are recorded as unsteady, and the cold cost."""
+"""Whether CUDA graphs run, whether slow steps are recorded as unsteady, and the cold cost."""
 
 from statistics import median
 
@@ -68,7 +68,7 @@ def _cold_cost(findings: Findings, task: str, case: CaseState) -> None:
     findings.figure(f"{task}: warm-up steps (ms)", warmup_ms)
     ratio = recorded_ms / own_ms if recorded_ms and own_ms else None
     said = "absent" if ratio is None else f"{ratio:.3f} times the sum over warm-up steps, {own_ms:.0f} ms"
-    findings.expect(ratio is not None and abs(ratio - 1) <= 0.1, f"{task}: recorded cold cost {said}")
+    findings.expect_number(ratio is not None and abs(ratio - 1) <= 0.1, f"{task}: recorded cold cost {said}")
 
 
 def _recorded_widths(findings: Findings) -> None:
@@ -88,6 +88,6 @@ def _recorded_widths(findings: Findings) -> None:
         compiling = case.finished and case.finished.compiling
         known = set(compiling.unsteady) if compiling else set()
         findings.figure("padding=longest: slow steps, recorded as unsteady", [sorted(slow), sorted(known)])
-        findings.expect(
+        findings.expect_number(
             slow <= known, f"padding=longest: {len(slow & known)} of {len(slow)} slow steps are unsteady"
         )

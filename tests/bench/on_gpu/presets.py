@@ -1,16 +1,19 @@
-"""Check 1: the presets as they are, and the tests on a GPU."""
+"""The presets as they are, the demo, and the tests on a GPU."""
 
 import subprocess
 import sys
 
 from findings import Findings
-from sweeps import ROOT, on_gpu, record, require_all_ok, sweep
+from msgspec.structs import replace
+from reference import COMPREHENSIVE, TRAINING, require_sections
+from sweeps import DISTILBERT, GPU, ROOT, kept, on_gpu, record, require_all_ok, sweep
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.case_metrics import metrics
 
 PLAIN = ("-o", "addopts=--import-mode=importlib", "-o", "filterwarnings=", "-p", "no:cacheprovider")
 """Settings of pytest without what the plugins of the other tests add, which a GPU machine may not have."""
+MOST_DEMO_BYTES = 300_000
 SHORT = ("iterations=3", "warmup=1", "retries=0")
 
 
@@ -24,6 +27,7 @@ def quick_and_distilbert(findings: Findings) -> None:
         options = ("weights=random", "exclude=" + _large_on_cpu())
     cases += on_gpu(record(findings, sweep("distilbert-sst2", *options), 120, "distilbert-sst2.json"))
     _readings(findings, cases)
+    require_sections(findings, "distilbert-sst2", COMPREHENSIVE)
 
 
 def _large_on_cpu() -> str:
@@ -38,6 +42,23 @@ def gpt2_train(findings: Findings) -> None:
     if findings.brief:
         options = ("batch_size=1", "compile=off", "precision=fp32", "sequence_length=16", *SHORT)
     _readings(findings, on_gpu(record(findings, sweep("gpt2-train", *options), 210, "gpt2-train.json")))
+    require_sections(findings, "gpt2-train", TRAINING)
+
+
+def demo(findings: Findings) -> None:
+    """Record a sweep that is worth watching, small enough to be shipped."""
+    fixed = (f"model={DISTILBERT}", "weights=random", GPU)
+    axes = ("precision=fp32,bf16", "compile=off,default", "sequence_length=128", "batch_size=1,8,64")
+    if findings.brief:
+        axes = ("precision=fp32", "sequence_length=32", "batch_size=1,2")
+    wanted = sweep("quick", *fixed, *axes, *(SHORT if findings.brief else ("iterations=40", "warmup=5")))
+    session = record(findings, replace(wanted, name="demo"), 75, "demo-gpu.json")
+    require_all_ok(findings, on_gpu(session))
+    size = kept(findings, "demo-gpu.json").stat().st_size
+    findings.expect(
+        session.finished is not None and size <= MOST_DEMO_BYTES,
+        f"{size:,} bytes, complete: {session.finished is not None}",
+    )
 
 
 def gpu_tests(findings: Findings) -> None:
@@ -61,7 +82,7 @@ def _readings(findings: Findings, cases: list[CaseState]) -> None:
     findings.figure("rows", rows)
     for name, title in (("clock_mhz", "the clock"), ("energy_j", "energy"), ("others", "processes on the GPU")):
         known = sum(row[name] is not None for row in rows)
-        findings.expect(known == len(rows), f"{known} of {len(rows)} rows have readings of {title}")
+        findings.expect_at_length(known == len(rows), f"{known} of {len(rows)} rows have readings of {title}")
 
 
 def _row(case: CaseState) -> dict[str, object]:

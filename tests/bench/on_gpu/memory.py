@@ -1,4 +1,4 @@
-"""Check 10: the search for the largest batch, to the edge of memory, and four views of that memory."""
+"""The edge of memory: the search for the largest batch, and four views of that memory."""
 
 import torch
 from findings import Findings

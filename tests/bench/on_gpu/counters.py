@@ -1,4 +1,4 @@
-"""Check 11: activity of the GPU's units by its counters, and what reading them costs."""
+"""Activity of the GPU's units by its counters, and what reading them costs."""
 
 from collections.abc import Callable
 from statistics import fmean, median
@@ -37,11 +37,13 @@ def activity(findings: Findings) -> None:
     findings.figure("means", means)
     _cost(findings, reader)
     if "activity" in absent:
-        findings.expect(False, f"no counters: {absent['activity']}")
+        findings.expect_number(False, f"no counters: {absent['activity']}")
         return
     tensor, dram = _mean(products, "tensor_active_percent"), _mean(copies, "dram_active_percent")
-    findings.expect((tensor or 0) >= 50, f"tensor cores active in {tensor} % of the time of large products")
-    findings.expect((dram or 0) >= 60, f"copies use {dram} % of the memory's bandwidth")
+    findings.expect_number(
+        (tensor or 0) >= 50, f"tensor cores active in {tensor} % of the time of large products"
+    )
+    findings.expect_number((dram or 0) >= 60, f"copies use {dram} % of the memory's bandwidth")
 
 
 def _samples(findings: Findings, reader: GpuReader, work: Callable[[], object]) -> list[GpuSample]:
@@ -74,4 +76,4 @@ def _cost(findings: Findings, reader: GpuReader) -> None:
     typical_ms = median(times_ms)
     share = 100 * typical_ms / 1000 / PERIOD_S
     findings.figure("ms of a sample of one GPU: median, most", [typical_ms, max(times_ms)])
-    findings.expect(share <= 1, f"sampling takes {typical_ms:.2f} ms, {share:.2f} % of the time")
+    findings.expect_number(share <= 1, f"sampling takes {typical_ms:.2f} ms, {share:.2f} % of the time")

@@ -1,4 +1,4 @@
-"""Check 3: verdicts on equal cases in fresh processes, and on a network of one layer more."""
+"""Verdicts on equal cases in fresh processes, and on a network of one layer more."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -66,14 +66,18 @@ def _equal(findings: Findings, how: str, pairs: list[Comparison]) -> None:
     """Note the verdicts on equal cases. Pairs that share a process aren't independent."""
     said = Counter(str(pair.verdict) for pair in pairs)
     wrong = said["faster"] + said["slower"]
-    findings.expect(bool(pairs) and not wrong, f"equal cases, {how}: {_told(said)} of {len(pairs)} pairs")
+    findings.expect_number(
+        bool(pairs) and not wrong, f"equal cases, {how}: {_told(said)} of {len(pairs)} pairs"
+    )
 
 
 def _longer(findings: Findings, pairs: list[Comparison]) -> None:
     said = Counter(str(pair.verdict) for pair in pairs)
     ratios = [f"{pair.ratio.value:.3f}" for pair in pairs if pair.ratio]
     fine = bool(pairs) and not said["faster"] + said["same"] and said["slower"] > 0
-    findings.expect(fine, f"one layer more: {_told(said)} of {len(pairs)} pairs, ratios {' '.join(ratios)}")
+    findings.expect_number(
+        fine, f"one layer more: {_told(said)} of {len(pairs)} pairs, ratios {' '.join(ratios)}"
+    )
 
 
 def _told(said: Counter[str]) -> str:

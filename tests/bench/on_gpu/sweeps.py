@@ -59,14 +59,19 @@ def _changed(bundled: str, name: str, changes: dict[str, int]) -> Path:
 
 
 def record(findings: Findings, wanted: Sweep, limit_s: float, keep: str | None = None) -> Session:
-    """Run a sweep for a limited time, and return its session. ``keep`` names a file beside the findings."""
-    path = findings.out / keep if keep else Path(gettempdir()) / f"{wanted.name}-{monotonic():.3f}.json"
+    """Run a sweep for a limited time, and return its session. ``keep`` names the file in the part's archive."""
+    path = kept(findings, keep) if keep else Path(gettempdir()) / f"{wanted.name}-{monotonic():.3f}.json"
     path.unlink(missing_ok=True)
     engine = client.start(wanted, path)
     if not _ends(engine, limit_s):
         findings.figure(f"{wanted.name} was stopped", f"after {limit_s:.0f} s")
         _stop(engine)
     return Session.load(path)
+
+
+def kept(findings: Findings, name: str) -> Path:
+    """Return the path of a file that goes into the part's archive."""
+    return findings.kept / name
 
 
 def _ends(engine: Engine, limit_s: float) -> bool:

@@ -1,4 +1,4 @@
-"""Checks 5 and 7: which attention kernels run, and how long the GPU is busy in a step."""
+"""Which attention kernels run, and how long the GPU is busy in a step."""
 
 from time import sleep
 
@@ -75,7 +75,7 @@ def busy(findings: Findings) -> None:
             table.append(named | {"step": step_ms})
             findings.figure("busy (ms)", table)
             ratio = cold_ms / warm_ms if warm_ms else float("nan")
-            findings.expect(
+            findings.expect_number(
                 abs(ratio - 1) <= 0.03, f"batch {size}, compile={mode}: {ratio:.3f} times as busy after a pause"
             )
             if mode == "off":
@@ -111,4 +111,6 @@ def _recorded_ms(findings: Findings, sizes: tuple[int, ...], length: int) -> dic
 def _against_record(findings: Findings, size: int, recorded_ms: float | None, own_ms: float) -> None:
     ratio = recorded_ms / own_ms if recorded_ms is not None and own_ms else None
     said = "absent" if ratio is None else f"{ratio:.3f} times the one here"
-    findings.expect(ratio is not None and abs(ratio - 1) <= 0.05, f"batch {size}: recorded busy time is {said}")
+    findings.expect_number(
+        ratio is not None and abs(ratio - 1) <= 0.05, f"batch {size}: recorded busy time is {said}"
+    )

@@ -160,6 +160,12 @@ class Readings:
         memory = _tried(pynvml.nvmlDeviceGetMemoryInfo, self._handle)
         return None if memory is None else memory.used / 1e6
 
+    def process_mb(self, pid: int) -> float | None:
+        """Return the memory of a process on the GPU; None if the driver doesn't list it."""
+        listed = _tried(pynvml.nvmlDeviceGetComputeRunningProcesses, self._handle) or ()
+        used = [each.usedGpuMemory for each in listed if each.pid == pid and each.usedGpuMemory]
+        return used[0] / 1e6 if used else None
+
     def _read(self) -> None:
         while not self._done.wait(self._every_s):
             self.rows.append(self._row())

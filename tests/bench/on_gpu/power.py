@@ -1,4 +1,4 @@
-"""Checks 2, 8 and 9: clock and power under load, sustained peak rates, and energy by counter and by power."""
+"""Clock and power under load, sustained peak rates, and energy by counter and by power."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -31,7 +31,9 @@ def ramp(findings: Findings) -> None:
     hot = any([_ramp(findings, size) for size in sizes])
     throttled = sorted(mark for mark in marks if mark.startswith(("throttled", "clock")))
     said = ", ".join(throttled) or "none"
-    findings.expect(hot or not throttled, f"marks of throttling: {said}; heat or power brake seen: {hot}")
+    findings.expect_number(
+        hot or not throttled, f"marks of throttling: {said}; heat or power brake seen: {hot}"
+    )
 
 
 def _ramp(findings: Findings, batch: int) -> bool:
@@ -64,10 +66,10 @@ def _first_against_later(
     first = [ms for at_s, ms in steps if at_s <= work_s / 10]
     later = [ms for at_s, ms in steps if at_s > work_s / 2]
     if not first or not later:
-        findings.expect(False, f"batch {batch}: too few steps to compare: {len(first)} and {len(later)}")
+        findings.expect_number(False, f"batch {batch}: too few steps to compare: {len(first)} and {len(later)}")
         return
     ratio = median(later) / median(first)
-    findings.expect(
+    findings.expect_number(
         abs(ratio - 1) <= 0.03,
         f"batch {batch}: steps of the second half take {ratio:.3f} times those of the first second",
     )
@@ -103,7 +105,7 @@ def peaks(findings: Findings) -> None:
     for what, own in (("flops", tflops[1] * 1e12), ("bytes", tb_per_s[1] * 1e12)):
         ratio = recorded[what] / own if what in recorded else None
         said = "not recorded" if ratio is None else f"{ratio:.3f} times the sustained one"
-        findings.expect(ratio is not None and abs(ratio - 1) <= 0.05, f"recorded peak of {what}: {said}")
+        findings.expect_number(ratio is not None and abs(ratio - 1) <= 0.05, f"recorded peak of {what}: {said}")
 
 
 def _products(findings: Findings) -> list[float]:
@@ -144,7 +146,7 @@ def _yardsticks(findings: Findings, tflops: float, tb_per_s: float) -> None:
     for known, (products, copies) in YARDSTICKS.items():
         if known in name:
             close = tflops >= 0.9 * products and tb_per_s >= 0.9 * copies
-            findings.expect(
+            findings.expect_number(
                 close, f"{name}: {tflops:.0f} TFLOP/s of {products:.0f}, {tb_per_s:.2f} TB/s of {copies}"
             )
 
@@ -195,7 +197,7 @@ def _agreement(findings: Findings, row: dict[str, float]) -> None:
     watts = [row[name] for name in ("counter_w", "instant_w", "average_w") if name in row]
     close = len(watts) == 3 and max(watts) <= 1.05 * min(watts)
     said = ", ".join(f"{watt:.0f}" for watt in watts)
-    findings.expect(
+    findings.expect_number(
         close and row["updates"] >= 20,
         f"over {row['s']:g} s: {said} W by counter, instant and average; {row['updates']:.0f} updates",
     )
