@@ -142,8 +142,8 @@ def _supervisor(session_id: str, path: Path, resume: bool, numbered: bool) -> Su
     from benchtui.engine.supervisor.resume import ResumableSession
 
     resumable = ResumableSession(path, msgspec.json.decode(request, type=ResumeOptions))
-    sweep = resumable.session.start.sweep
-    return Supervisor(session_id, sweep, path, _executor(sweep), resumable)
+    recorded = resumable.session.start.sweep
+    return Supervisor(session_id, recorded, path, _executor(recorded), resumable)
 
 
 def _executor(sweep: Sweep) -> Executor:

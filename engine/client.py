@@ -41,6 +41,7 @@ from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, Permission, PermissionNeededError
 from benchtui.sessions.sweep import Config, Sweep
+from benchtui.sessions.sweep_secrets import to_send
 
 _ANSWER_S = 2.0
 """Seconds to wait for an engine's answer when engines are listed."""
@@ -161,7 +162,7 @@ def start(sweep: Sweep, path: Path, consent: Consent = NO_CONSENT, *, numbered: 
         PermissionNeededError: if it runs or sets more than the user has allowed so far and by ``consent``.
         BenchtuiError: if the session file can't be created or the engine doesn't start.
     """
-    request = StartOptions(sweep=sweep, consent=consent)
+    request = StartOptions(sweep=to_send(sweep), consent=consent)
     return _start(path, msgspec.json.encode(request), *(["--numbered"] if numbered else []))
 
 

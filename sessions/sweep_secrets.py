@@ -36,6 +36,11 @@ def with_masks(sweep: Sweep) -> Sweep:
     return SecretSweep(**_fields(recorded), secrets=secrets.values) if secrets.values else recorded
 
 
+def to_send(sweep: Sweep) -> SecretSweep:
+    """Return a sweep as a client sends it to the engine."""
+    return sweep if isinstance(sweep, SecretSweep) else SecretSweep(**_fields(sweep))
+
+
 class MaskedPair(NamedTuple):
     """A masked value with its name, such as ``API_KEY=***``."""
 

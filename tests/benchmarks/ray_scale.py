@@ -23,6 +23,7 @@ from benchtui.engine.control import StartOptions
 from benchtui.sessions.permissions.needed import keys, needed_permissions
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Measure, Run, Sweep
+from benchtui.sessions.sweep_secrets import to_send
 
 HERE = Path(__file__).parent
 STEP_S, STEPS = 0.02, 20
@@ -97,7 +98,7 @@ def played(folder: Path, nodes: int, pace: int, rounds: int, seconds: float) -> 
         [*command, "--id", name, str(path)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
     )
     with process, process.stdin or sys.exit() as pipe:
-        pipe.write(msgspec.json.encode(StartOptions(sweep=sweep(nodes * rounds, "classify"))))
+        pipe.write(msgspec.json.encode(StartOptions(sweep=to_send(sweep(nodes * rounds, "classify")))))
         pipe.close()
         while not path.exists():
             time.sleep(0.05)

@@ -41,6 +41,7 @@ from benchtui.sessions import timestamps
 from benchtui.sessions.events import AnyEvent, CaseFinished, CasePrepared, Phase, Runtime, Steps
 from benchtui.sessions.payloads import Model
 from benchtui.sessions.sweep import Axes, Measure, Sweep
+from benchtui.sessions.sweep_secrets import to_send
 
 STEP_S = 0.002
 LINGER_S = 1.3
@@ -79,7 +80,7 @@ def launch(
     session_id = session_id or uuid.uuid4().hex[:12]
     runtime = Path(os.environ["BENCHTUI_RUNTIME_DIR"])
     runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
-    request = StartOptions(sweep=wanted) if isinstance(wanted, Sweep) else wanted
+    request = StartOptions(sweep=to_send(wanted)) if isinstance(wanted, Sweep) else wanted
     options = ["--resume"] * isinstance(wanted, ResumeOptions) + ["--numbered"] * numbered
     with (runtime / f"{session_id}.log").open("wb") as log:
         process = subprocess.Popen(
