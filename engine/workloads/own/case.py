@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sweep import Config, named_values
-from benchtui.sessions.sweep.named_values import Scalar
 
-if TYPE_CHECKING:  # annotations only: importing torch takes seconds
+if TYPE_CHECKING:  # annotations only: every command imports this module, and torch takes seconds
     import torch
 
     from benchtui.engine.devices.base import Lap
+    from benchtui.sessions.sweep import Config
+    from benchtui.sessions.sweep.named_values import Scalar
 
 T = TypeVar("T")
 
@@ -42,10 +42,12 @@ class NamesRead:
         return NamesRead, (tuple(self._places),)
 
 
-class ParametersRead(Mapping[str, Scalar]):
+class ParametersRead(Mapping[str, "Scalar"]):
     """Parameters of a case, and which of them were read."""
 
     def __init__(self, line: str) -> None:
+        from benchtui.sessions.sweep import named_values  # as above
+
         self._values = named_values.scalars(line)
         self._texts = named_values.texts(line)
         self._read = NamesRead(self._values)
@@ -69,6 +71,8 @@ class ParametersRead(Mapping[str, Scalar]):
     @property
     def text(self) -> str:
         """Parameters that were read, with their values, as one line."""
+        from benchtui.sessions.sweep import named_values  # as above
+
         return named_values.text_of({name: text for name, text in self._texts.items() if name in self._read})
 
 
