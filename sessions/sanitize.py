@@ -3,7 +3,7 @@
 ``replace_unprintable`` is the only rule on characters. Every output applies it with its own replacements:
 files and errors through ``visible``, Markdown in ``text.markdown``, the screen in ``tui.drawing.format`` and
 the command line in ``tui.cli.options``. Where a replacement would change the meaning, the characters become
-escapes: ``shell_word`` in commands, ``text.visible_json`` in JSON. Whatever these miss is replaced by
+escapes: ``shell_word`` in commands, ``files.visible_json`` in JSON. Whatever these miss is replaced by
 ``terminal_text`` as it leaves for a terminal: in ``tui.cli.text.streams`` and ``tui.shell.output_diff``.
 """
 

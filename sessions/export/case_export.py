@@ -13,12 +13,12 @@ from msgspec import Meta
 from benchtui.sessions.export.case_rows import rows
 from benchtui.sessions.export.case_schema import SCHEMA, CaseRow
 from benchtui.sessions.export.parquet import import_pyarrow
+from benchtui.sessions.files import visible_json
 from benchtui.sessions.files.output_file import output_file
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import simulation_note
 from benchtui.sessions.stats.case_metrics import Metrics
-from benchtui.sessions.text import visible_json
 
 FORMULA = ("=", "+", "-", "@")
 """First characters of text that a spreadsheet would evaluate. Such a cell gets a leading apostrophe."""

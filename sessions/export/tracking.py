@@ -11,9 +11,9 @@ import msgspec
 
 from benchtui.sessions.export.case_rows import rows
 from benchtui.sessions.export.case_schema import CaseRow
+from benchtui.sessions.files import visible_json
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
-from benchtui.sessions.text import visible_json
 
 NS_PER_MS = 1e6
 Bounds = tuple[float | None, float | None]

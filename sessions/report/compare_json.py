@@ -12,13 +12,13 @@ from benchtui.sessions.compare.align import (
 from benchtui.sessions.compare.environment_diff import Difference
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
+from benchtui.sessions.files import visible_json
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.simulation import simulation_note
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Record
-from benchtui.sessions.text import visible_json
 
 MEANING = "base time over new time; above 1, the new session is faster"
 

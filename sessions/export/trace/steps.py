@@ -13,7 +13,7 @@ import numpy as np
 
 from benchtui.sessions.events import Steps
 from benchtui.sessions.export.trace.writer import LONGEST_S, Track, microseconds
-from benchtui.sessions.text import visible_json
+from benchtui.sessions.files import visible_json
 
 SUMMED = ("tokens", "padded_tokens", "device_ms", "host_ms")
 """Columns whose sum over several steps is meaningful."""

@@ -11,7 +11,7 @@ from typing import IO, Any
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.text import visible_json
+from benchtui.sessions.files import visible_json
 
 Arguments = dict[str, Any]
 

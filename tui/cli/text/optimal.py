@@ -10,6 +10,7 @@ from benchtui.sessions.advice.objectives import Need, job_ms
 from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
+from benchtui.sessions.files import visible_json
 from benchtui.sessions.report.compare_json import RatioJson, ratio_json
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, simulation_note
@@ -18,7 +19,6 @@ from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import Tail, Verdict
 from benchtui.sessions.sweep import Work
-from benchtui.sessions.text import visible_json
 from benchtui.sessions.text.formatting import memory, number, time_ms
 from benchtui.sessions.text.wording import costs, ratio_with_interval, unverified_note, verdict_cell, why_unsure
 

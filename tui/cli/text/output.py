@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
+from benchtui.sessions.files import visible_json
 from benchtui.sessions.files.output_file import write_text
-from benchtui.sessions.text import visible_json
 
 
 def write_document(text: str, output: Path | None, inputs: Collection[Path] = (), *, over: bool = True) -> None:

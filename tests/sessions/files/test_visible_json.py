@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchtui.sessions.text import visible_json
+from benchtui.sessions.files import visible_json
 
 
 @given(st.text(st.characters(exclude_categories=())))
