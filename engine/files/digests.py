@@ -17,7 +17,7 @@ from benchtui.engine.files.model_location import locate
 from benchtui.sessions.files.input_file import open_plain
 from benchtui.sessions.payloads import Data
 from benchtui.sessions.state.file_names import DATASET, DRAFT_PREFIX, WEIGHTS, is_model_name
-from benchtui.sessions.sweep import SAMPLE, Config, Sweep, custom_task
+from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Config, Sweep, custom_task
 
 DIGITS = 16
 """Recorded hexadecimal digits of a SHA-256."""
@@ -50,22 +50,29 @@ _LIBRARIES = {Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib"
 
 def used_files(sweep: Sweep, config: Config, data: Data | None) -> dict[str, str]:
     """Return the digest of each file that a loaded case depends on, by name. Unreadable files are left out."""
+    try:
+        own = custom_task(sweep.task)
+        found = _step(Path(own[0]), tuple(sys.modules.values())) if own else _files(sweep, config, data)
+        return {name: digest for name, digest in found if digest}
+    except OSError:  # such as a working directory that the step has removed
+        return {}
+
+
+def _files(sweep: Sweep, config: Config, data: Data | None) -> Iterator[tuple[str, str | None]]:
+    """Yield the files of model, draft and local dataset."""
     config = sweep.resolve(config)
-    if own := custom_task(sweep.task):
-        return _known(_step(Path(own[0]), tuple(sys.modules.values())))
     patterns = [*_CONFIGURATION]
     if data and data.tokenizer:
         patterns += _TOKENIZER
     if data and data.processor:
         patterns += _PROCESSOR
     trained = sweep.weights == "pretrained"
-    found = dict(_model(locate(config.model, sweep.weights).folder, patterns, weights=trained))
+    yield from _model(locate(config.model, sweep.weights).folder, patterns, weights=trained)
     if is_model_name(config.draft):
         draft = _model(locate(config.draft, "pretrained").folder, _CONFIGURATION, weights=True)
-        found |= {f"{DRAFT_PREFIX}{name}": digest for name, digest in draft}
-    if data and data.dataset == sweep.dataset != SAMPLE:
-        found[DATASET] = _dataset(sweep.dataset)
-    return _known(found.items())
+        yield from ((f"{DRAFT_PREFIX}{name}", digest) for name, digest in draft)
+    if data and data.dataset == sweep.dataset and sweep.dataset not in (SAMPLE, SYNTHETIC):
+        yield DATASET, _dataset(sweep.dataset)
 
 
 def current_files(sweep: Sweep, config: Config, names: Collection[str]) -> dict[str, str | None]:
@@ -74,11 +81,17 @@ def current_files(sweep: Sweep, config: Config, names: Collection[str]) -> dict[
     Files of a model that isn't in the cache of the hub are left out: loading it downloads the newest one.
     """
     config = sweep.resolve(config)
-    found = {name: _dataset(sweep.dataset) for name in names if name == DATASET}
+    found: dict[str, str | None] = {}
     for name in names:
-        folder, inside = _folder(name, sweep, config), name.removeprefix(DRAFT_PREFIX)
-        if name != DATASET and folder is not None and _is_inside(inside):
-            found[name] = _weights(folder) if inside == WEIGHTS else file_digest(folder / inside)
+        inside = name.removeprefix(DRAFT_PREFIX)
+        try:
+            folder = None if name == DATASET else _folder(name, sweep, config)
+            if name == DATASET:
+                found[name] = _dataset(sweep.dataset)
+            elif folder is not None and _is_inside(inside):
+                found[name] = _weights(folder) if inside == WEIGHTS else file_digest(folder / inside)
+        except OSError:  # such as a working directory that was removed
+            found[name] = None
     return found
 
 
@@ -116,11 +129,7 @@ def _shortened(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:DIGITS]
 
 
-def _known(digests: Iterable[tuple[str, str | None]]) -> dict[str, str]:
-    return {name: digest for name, digest in digests if digest}
-
-
-def _step(file: Path, loaded: Iterable[ModuleType]) -> Iterator[tuple[str, str | None]]:
+def _step(file: Path, loaded: Iterable[object]) -> Iterator[tuple[str, str | None]]:
     """Yield the step's file, and the loaded modules in its folder or below, by their path in that folder."""
     file = file.resolve()
     paths = dict.fromkeys((file, *_neighbors(file.parent, loaded)))
@@ -130,10 +139,12 @@ def _step(file: Path, loaded: Iterable[ModuleType]) -> Iterator[tuple[str, str |
             yield name, file_digest(path)
 
 
-def _neighbors(folder: Path, loaded: Iterable[ModuleType]) -> Iterator[Path]:
+def _neighbors(folder: Path, loaded: Iterable[object]) -> Iterator[Path]:
     """Yield the files of loaded modules below a folder that don't belong to an installed library."""
     for module in loaded:
-        file, ours = getattr(module, "__file__", None), module.__name__.partition(".")[0] == "benchtui"
+        # anything may be loaded as a module, and lazy ones import on access to an attribute
+        known = vars(module) if isinstance(module, ModuleType) else {}
+        file, ours = known.get("__file__"), str(known.get("__name__")).partition(".")[0] == "benchtui"
         # compared as text, because resolving the paths of 3,000 modules takes a tenth of a second
         if isinstance(file, str) and file.startswith(f"{folder}{os.sep}") and not ours:
             path = Path(file)
@@ -142,7 +153,8 @@ def _neighbors(folder: Path, loaded: Iterable[ModuleType]) -> Iterator[Path]:
 
 
 def _is_library(path: Path) -> bool:
-    return "site-packages" in path.parts or any(path.is_relative_to(folder) for folder in _LIBRARIES)
+    packages = {"site-packages", "dist-packages"} & set(path.parts)
+    return bool(packages) or any(path.is_relative_to(folder) for folder in _LIBRARIES)
 
 
 def _model(folder: Path | None, patterns: Iterable[str], *, weights: bool) -> Iterator[tuple[str, str | None]]:

@@ -60,6 +60,28 @@ def test_step_has_its_file_and_loaded_neighbors_but_no_libraries(step: Sweep) ->
     }
 
 
+class Odd:
+    """What a step may put in place of a module."""
+
+    def __getattr__(self, name: str) -> object:
+        raise RuntimeError(name)
+
+
+def test_odd_modules_and_a_removed_working_directory_end_no_case(
+    step: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "odd", Odd())  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "none", None)  # type: ignore[arg-type]
+    assert "near.py" in used_files(step, CPU, None)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    relative = Sweep(name="s", model="m", task="sane.py:make")
+    assert used_files(relative, CPU, None) == {}
+    assert current_files(relative, CPU, ("sane.py",)) == {"sane.py": None}
+
+
 def test_present_files_are_found_by_their_recorded_names(step: Sweep, tmp_path: Path) -> None:
     recorded = used_files(step, CPU, None)
     assert current_files(step, CPU, recorded) == recorded
