@@ -176,7 +176,7 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
     train: Train = Train()
     generate: Generate = Generate()
     env: dict[str, str] = {}
-    """Environment variables of the measured processes."""
+    """Environment variables of the measured processes, with the values of secrets masked."""
     exclude: tuple[Exclusion, ...] = ()
     """Cases to leave out of the plan."""
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ LINES = ("attach", "replay", "run")
 """Commands that print a document per line."""
 
 CALLS: dict[str, tuple[str, ...]] = {
+    "anonymize": ("anonymize", "old", "-o", os.devnull, "--json"),
     "attach": ("attach", "old", "--json"),
     "compare": ("compare", "old", "new", "--json"),
     "continue": ("continue", "--json"),
