@@ -148,7 +148,8 @@ class RemoteEngine(Engine):
 def start(sweep: Sweep, path: Path, *, numbered: bool = False) -> Engine:
     """Start an engine that runs a sweep; return once its session file exists.
 
-    With ``numbered``, the file gets the next free number if the name is taken. The engine outlives this process.
+    With ``numbered``, the file gets the next free number if the name is taken. The engine outlives this
+    process.
 
     Raises:
         BenchtuiError: if the session file can't be created or the engine doesn't start.

@@ -1,14 +1,18 @@
-"""Process isolation: a measuring process dies first when memory runs out, and never outlives the engine."""
+"""Process isolation: a measuring process dies first when memory runs out, and ends with its case and engine."""
 
 import ctypes
 import gc
 import os
 import signal
+import threading
+from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import forkserver
 from pathlib import Path
+from time import sleep
 from typing import Any
 
+from benchtui.engine.job import THREADS_S, LeftThreads
 from benchtui.engine.process_tree import adopt_orphans
 
 _PR_SET_PDEATHSIG = 1  # prctl(2)
@@ -38,3 +42,20 @@ def leave_fork_server() -> None:
     if server._forkserver_alive_fd is not None:
         os.close(server._forkserver_alive_fd)
         server._forkserver_alive_fd = None
+
+
+def end_without_threads(report: Callable[[LeftThreads], None]) -> None:
+    """End this process soon even if threads of the step keep running; report their number first.
+
+    Without such threads it exits as usual, with the teardown of libraries and devices. Idle threads of a pool
+    end by themselves at that point, so only those that still run after a moment count.
+    """
+    threading.Thread(target=_end_if_threads_run, args=(report,), daemon=True).start()
+
+
+def _end_if_threads_run(report: Callable[[LeftThreads], None]) -> None:
+    sleep(THREADS_S)
+    others = [thread for thread in threading.enumerate() if not thread.daemon]
+    if count := len(others) - 1:  # the main thread is waiting for them
+        report(LeftThreads(count=count))
+        os._exit(0)
