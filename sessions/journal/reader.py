@@ -35,8 +35,11 @@ _LEAST_OF_A_CASE = 50
 """Minimum bytes that a case adds to a file."""
 _TOO_MANY = re.compile(rb'"event":"case_added","t":[-+.\de]+,"case":[1-9]\d{5}')
 """Line that adds case 100,000 or a later one, in the engine's layout; other layouts are detected later."""
-_PLAN, _CASE = b'"plan":[', b'{"machine":"'
-"""Beginning of the plan in the first event, and of each case in it, in the engine's layout."""
+_LEAST_OF_A_PLANNED_CASE = 16
+_PLAN, _CASE = re.compile(rb'"plan"\s*:'), re.compile(rb'"device"\s*:')
+"""Beginning of the plan in the first event, and the one key that each case in it has, in any layout."""
+_KEY_BYTES = 32
+"""Maximum bytes of such a key with the white space around it."""
 _HEAD_BYTES = 64
 STEPS = b'{"event":"steps"'
 """Beginning of a ``steps`` line in the engine's layout; lines in other layouts are read as well."""
@@ -330,10 +333,11 @@ def _open(path: Path) -> IO[bytes]:
 
 def _reject_too_many_cases(file: IO[bytes], path: Path) -> None:
     """Raise BenchtuiError for a session with too many cases, by scanning its bytes before any are decoded."""
-    if os.fstat(file.fileno()).st_size < MOST_CASES * _LEAST_OF_A_CASE:
-        return
-    found = _count_planned(file) > MOST_CASES
+    file_bytes = os.fstat(file.fileno()).st_size
+    found = file_bytes > MOST_CASES * _LEAST_OF_A_PLANNED_CASE and _plans_too_many(file)
     file.seek(0)
+    if not found and file_bytes < MOST_CASES * _LEAST_OF_A_CASE:
+        return
     kept, offset, line_bytes = _LEAST_OF_A_CASE * 2, 0, 0
     piece = bytearray(kept + SCAN_BYTES)  # reused, because allocating memory would take longer than the search
     read = memoryview(piece)[kept:]
@@ -347,13 +351,24 @@ def _reject_too_many_cases(file: IO[bytes], path: Path) -> None:
         raise BenchtuiError(f"{path}: more than {MOST_CASES:,} cases")
 
 
-def _count_planned(file: IO[bytes]) -> int:
-    """Count the cases planned in the first event, in the engine's layout."""
-    head = file.readline(16) + file.read(_HEAD_BYTES)
-    if SESSION_PREFIX not in head:
-        return 0
-    line = head + file.readline(LONGEST_LINE)
-    return line.count(_CASE, line.find(_PLAN))
+def _plans_too_many(file: IO[bytes]) -> bool:
+    """Count the cases planned in the first event, a piece of its line at a time."""
+    text = file.readline(16) + file.read(_HEAD_BYTES)
+    if SESSION_PREFIX not in b"".join(text.split()):
+        return False
+    planned, plan_begun = 0, False
+    while planned <= MOST_CASES:
+        counted = 0
+        if not plan_begun and (begin := _PLAN.search(text)):
+            plan_begun, counted = True, begin.end()
+        if plan_begun:
+            ends = [match.end() for match in _CASE.finditer(text, counted)]
+            planned, counted = planned + len(ends), ends[-1] if ends else counted
+        more = b"" if text.endswith(b"\n") else file.readline(SCAN_BYTES)
+        if not more:
+            break
+        text = text[max(counted, len(text) - _KEY_BYTES) :] + more
+    return planned > MOST_CASES
 
 
 def _known_events() -> frozenset[str]:
