@@ -156,7 +156,8 @@ class RemoteEngine(Engine):
 def start(sweep: Sweep, path: Path, consent: Consent = NO_CONSENT, *, numbered: bool = False) -> Engine:
     """Start an engine that runs a sweep; return once its session file exists.
 
-    With ``numbered``, the file gets the next free number if the name is taken. The engine outlives this process.
+    With ``numbered``, the file gets the next free number if the name is taken. The engine outlives this
+    process.
 
     Raises:
         PermissionNeededError: if it runs or sets more than the user has allowed so far and by ``consent``.

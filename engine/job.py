@@ -15,6 +15,8 @@ STEP_COST_S = 40.0
 """Seconds a worker may take to measure a step's cost after a successful case, and to exit."""
 ANSWER_S = 40.0
 """Additional seconds a worker may take to answer the probe after a successful case."""
+THREADS_S = 2.0
+"""Seconds that a worker which has reported everything waits for threads that the step left running."""
 THROUGHPUT_BLOCK = 16
 """Steps between two synchronizations in throughput mode."""
 
@@ -51,6 +53,12 @@ class StepCostReport(Record, tag_field="event", tag="examined", frozen=True, kw_
     """Cost of one step, reported after the end of the case so that it can't change the outcome."""
 
     work: StepCost
+
+
+class LeftThreads(Record, tag_field="event", tag="left_threads", frozen=True, kw_only=True):
+    """Threads of the step that don't end, reported by a worker just before it exits without them."""
+
+    count: int
 
 
 class PeaksReport(Record, tag_field="event", tag="peaks_report", frozen=True, kw_only=True):

@@ -1,7 +1,6 @@
 """User themes: TOML files in a configuration folder, in addition to the bundled themes."""
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from itertools import cycle, islice
 from pathlib import Path
@@ -11,6 +10,7 @@ import msgspec
 import platformdirs
 from msgspec.structs import replace
 
+from benchtui.sessions.files.bounded_toml import parse_toml
 from benchtui.sessions.files.input_file import read_text
 from benchtui.themes import COLORS, DEFAULT, LIGHT, LINES, TERMINAL, Theme, load, names
 
@@ -46,7 +46,7 @@ def load_all(place: Path | None = None) -> ThemeSet:
             found.sources[path.stem] = str(path)
         except OSError as error:
             found.problems[path.stem] = f"{path}: can't be read: {error.strerror}"
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             found.problems[path.stem] = f"{path}: {error}"
     return found
 
@@ -65,7 +65,7 @@ def parse(name: str, text: str) -> Theme:
     Raises:
         ValueError: With one line that says what is wrong and what is allowed.
     """
-    table = tomllib.loads(text)
+    table = parse_toml(text)
     if "colours" in table and "colors" not in table:  # the table's name in older files
         table["colors"] = table.pop("colours")
     _reject_unknown(table, "", ("dark", "ansi", "colors"))

@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from math import inf
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
@@ -19,7 +20,15 @@ import msgspec
 
 from benchtui.engine.exception_text import blames_child, last_raised
 from benchtui.engine.executor import WorkerEvent
-from benchtui.engine.job import ANSWER_S, STEP_COST_S, TEARDOWN_S, Job, PeaksReport, StepCostReport
+from benchtui.engine.job import (
+    ANSWER_S,
+    STEP_COST_S,
+    TEARDOWN_S,
+    Job,
+    LeftThreads,
+    PeaksReport,
+    StepCostReport,
+)
 from benchtui.engine.line_protocol import Lines
 from benchtui.engine.node import fork_server, fresh_process
 from benchtui.engine.process_tree import (
@@ -55,7 +64,7 @@ class Failure(Record, tag_field="event", tag="failure", frozen=True, kw_only=Tru
     error: str
 
 
-_decoder = msgspec.json.Decoder(WorkerEvent | StepCostReport)
+_decoder = msgspec.json.Decoder(WorkerEvent | StepCostReport | LeftThreads)
 
 
 class WorkerProcesses:
@@ -140,6 +149,10 @@ class CaseProcess:
         """Monotonic clock at the kill; None before."""
         self._given_up: str | None = None
         """Reason for no longer waiting for the worker's exit."""
+        self._left_threads = 0
+        """Threads that were still running when the worker exited."""
+        self._server_check_s = inf
+        """Monotonic time of the next check whether the fork server can report the worker's exit."""
         self._stderr_tail = b""
         self._oom_kills = _oom_kills()
         self._events, events_out = _pipe(context, "the worker")
@@ -176,22 +189,27 @@ class CaseProcess:
     @property
     def left_s(self) -> float:
         """Seconds until ``collect`` must be called even if nothing becomes readable."""
-        return max(0.0, self._deadline_s - monotonic())
+        return max(0.0, min(self._deadline_s, self._server_check_s) - monotonic())
 
     def collect(self, now_s: float) -> Iterator[WorkerEvent]:
         """Yield pending events. The last one is ``CaseFinished``, once the process has exited."""
-        if not self.left_s:
+        if self._server_check_s <= monotonic():
+            self._check_server()
+        if self._deadline_s <= monotonic():
             self._on_deadline(now_s)
         alive = self._process.is_alive()  # before reading, so that the last output of a dying worker is read
         self._read_stderr()
         for event in self._read_events(now_s):
             if isinstance(event, CaseFinished):
                 self._ending = self._ending or event
+                self._server_check_s = monotonic() + _CHECK_S
                 if self._killed_s is None:
                     self._deadline_s = monotonic() + self._after_end_s(event)
             elif isinstance(event, StepCostReport):
                 self._ending = self._ending and msgspec.structs.replace(self._ending, work=event.work)
                 self._deadline_s = min(self._deadline_s, monotonic() + TEARDOWN_S)
+            elif isinstance(event, LeftThreads):
+                self._left_threads = event.count
             else:
                 yield event
         if not alive or self._given_up:
@@ -224,13 +242,19 @@ class CaseProcess:
         else:
             self._give_up(_REPLACED)
 
+    def _check_server(self) -> None:
+        """Replace a stopped fork server, which can't report the exit of a worker that has ended."""
+        self._server_check_s = monotonic() + _CHECK_S
+        if self.server is not None and is_stopped(self.server) and not is_running(self.pid):
+            self._give_up(_REPLACED)
+
     def _give_up(self, why: str) -> None:
         """Kill the fork server instead of waiting for it to report the worker's exit."""
         self._given_up = why
         if self.server is not None:
             fork_server.kill_server(self.server)
 
-    def _read_events(self, now_s: float) -> Iterator[WorkerEvent | StepCostReport]:
+    def _read_events(self, now_s: float) -> Iterator[WorkerEvent | StepCostReport | LeftThreads]:
         try:
             for message in self._lines.read(_MAX_CHUNKS):
                 yield _decoder.decode(message)
@@ -261,6 +285,8 @@ class CaseProcess:
         elif ending.reason and blames_child(ending.reason) and (raised := _raised_in_child(self._stderr_tail)):
             ending = msgspec.structs.replace(ending, reason=f"{ending.reason}: {raised}")
         ending = msgspec.structs.replace(ending, t=now_s, stderr_line=stderr_line)
+        if self._left_threads:
+            ending = _with_note(ending, f"the step left {self._left_threads} threads running; they were ended")
         return _with_note(ending, self._given_up) if self._given_up else ending
 
     def _release(self) -> int:

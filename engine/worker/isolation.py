@@ -1,4 +1,4 @@
-"""Process isolation: a measuring process dies first when memory runs out, and never outlives the engine."""
+"""Process isolation: a measuring process dies first when memory runs out, and ends with its case and engine."""
 
 import ctypes
 import gc
@@ -6,12 +6,16 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
+from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import forkserver, process
 from pathlib import Path
+from time import sleep
 from types import ModuleType
 from typing import Any
 
+from benchtui.engine.job import THREADS_S, LeftThreads
 from benchtui.engine.process_tree import adopt_orphans
 
 _PR_SET_PDEATHSIG = 1  # prctl(2)
@@ -61,3 +65,20 @@ def become_main_process() -> None:
 def end_children_quietly() -> None:
     """Let no handler of a library, such as that of torch's loader, report the children that are killed next."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
+def end_without_threads(report: Callable[[LeftThreads], None]) -> None:
+    """End this process soon even if threads of the step keep running; report their number first.
+
+    Without such threads it exits as usual, with the teardown of libraries and devices. Idle threads of a pool
+    end by themselves at that point, so only those that still run after a moment count.
+    """
+    threading.Thread(target=_end_if_threads_run, args=(report,), daemon=True).start()
+
+
+def _end_if_threads_run(report: Callable[[LeftThreads], None]) -> None:
+    sleep(THREADS_S)
+    others = [thread for thread in threading.enumerate() if not thread.daemon]
+    if count := len(others) - 1:  # the main thread is waiting for them
+        report(LeftThreads(count=count))
+        os._exit(0)

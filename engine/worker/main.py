@@ -20,7 +20,7 @@ from benchtui.engine.devices.registry import open_device
 from benchtui.engine.exception_text import blames_child, described, text_of
 from benchtui.engine.executor import WorkerEvent
 from benchtui.engine.files.digests import used_files
-from benchtui.engine.job import Job, StepCostReport
+from benchtui.engine.job import Job, LeftThreads, StepCostReport
 from benchtui.engine.line_protocol import send
 from benchtui.engine.models import attention, precision
 from benchtui.engine.models.compilation import CompileWatch, applied_cuda_graphs
@@ -39,7 +39,8 @@ from benchtui.sessions.payloads import Compiling, Effective, Memory, StepCost
 from benchtui.sessions.sweep import custom_task, named_values
 from benchtui.sessions.timestamps import utc_now
 
-Emit = Callable[[WorkerEvent | StepCostReport], None]
+WorkerReport = WorkerEvent | StepCostReport | LeftThreads
+Emit = Callable[[WorkerReport], None]
 T = TypeVar("T")
 
 _CUT_SHORT = "the worker exited while the cost of a step was counted"
@@ -51,9 +52,14 @@ def main(job: bytes, events: Connection, stderr: Connection) -> None:
     """Run a case in the process forked for it, then kill its descendants."""
     _isolate(stderr)
     encoder = msgspec.json.Encoder()
-    _Case(msgspec.json.decode(job, type=Job), lambda event: send(events, encoder.encode(event))).run()
+
+    def emit(event: WorkerReport) -> None:
+        send(events, encoder.encode(event))
+
+    _Case(msgspec.json.decode(job, type=Job), emit).run()
     isolation.end_children_quietly()
     kill_descendants(os.getpid())
+    isolation.end_without_threads(emit)
 
 
 def _isolate(stderr: Connection) -> None:

@@ -9,6 +9,8 @@ from benchtui.sessions.files.input_file import open_plain, read_at_most
 LARGEST_HEADER = 100_000_000
 """Maximum size of a header in bytes, as in the safetensors library."""
 LENGTH_BYTES = 8
+MOST_DIMENSIONS = 100
+"""Maximum dimensions of a tensor; torch allows 64."""
 
 
 def stored_parameters(folder: Path) -> int | None:
@@ -29,4 +31,11 @@ def _parameters(path: Path) -> int:
         if length > LARGEST_HEADER:
             raise ValueError(f"header of {length} bytes")
         header = json.loads(read_at_most(file, length))
-    return sum(prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
+    return sum(_size(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
+
+
+def _size(shape: list[int]) -> int:
+    """Return the number of elements. The product of very many sizes would take quadratic time."""
+    if len(shape) > MOST_DIMENSIONS:
+        raise ValueError(f"{len(shape)} dimensions")
+    return prod(shape)

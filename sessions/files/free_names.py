@@ -1,7 +1,7 @@
 """Free names: NAME, NAME-2, NAME-3 and so on, taken by creating the file.
 
-Whether a name is free is known only once the file has been created exclusively: another process, or another machine
-with the same home, may take the name at any moment.
+Whether a name is free is known only once the file has been created exclusively: another process, or another
+machine with the same home, may take the name at any moment.
 """
 
 from collections.abc import Callable

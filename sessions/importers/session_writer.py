@@ -42,6 +42,8 @@ from benchtui.sessions.timestamps import utc_now
 CONTRADICTION = "throughput doesn't agree with batch size over latency"
 AGREES_WITHIN = 0.1
 """Allowed relative difference. The last batch may be short, and a mean of rates is biased upward."""
+MOST_IMPORTED = 5_000
+"""Maximum number of imported measurements. No benchmark has as many; a megabyte of empty ones has 40,000."""
 MAX_NAMED_SERIES, MAX_NAMED_SIZES = 6, 8
 """Maximum number of series with missing combinations to name, and of batch sizes each. Others are counted."""
 MAX_NAMED_REPEATS = 3
@@ -60,7 +62,7 @@ def write(found: Imported, path: Path) -> None:
     """
     masked = map(Secrets().masked_record, _events(found, path))
     events = [_validated(event, found.kind) for event in masked]
-    journal = Journal(path)
+    journal = Journal(path, sync_cases=False)
     try:
         for event in events:
             journal.append(event)
@@ -135,6 +137,8 @@ def _missing_combinations(found: Imported) -> Iterator[str]:
     if not found.grid:
         return
     sweep, there = _sweep(found, ""), set(found.cases)
+    if sweep.planned > MOST_CASES:  # more combinations than could be gone through
+        return
     series = {config.family for config in there}
     missing = len(series) * len(sweep.axes.batch_size) - len(there)
     if missing > 0:
@@ -156,9 +160,10 @@ def _shortened(sizes: Sequence[int]) -> str:
 
 
 def _sweep(found: Imported, name: str) -> Sweep:
-    if len(found.cases) > MOST_CASES:
+    if len(found.measurements) > MOST_IMPORTED:
         raise BenchtuiError(
-            f"{found.kind}: {len(found.cases):,} cases; at most {MOST_CASES:,} are allowed: split the file"
+            f"{found.kind}: {len(found.measurements):,} measurements; at most {MOST_IMPORTED:,} are allowed:"
+            " split the file"
         )
     axes = convert({axis: tuple(_values(found.cases, axis)) for axis in AXES}, Axes, found.kind)
     return Sweep(

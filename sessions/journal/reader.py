@@ -35,8 +35,11 @@ _LEAST_OF_A_CASE = 50
 """Minimum bytes that a case adds to a file."""
 _TOO_MANY = re.compile(rb'"event":"case_added","t":[-+.\de]+,"case":(?:[5-9]\d{3}|[1-9]\d{4})')
 """Line that adds case 5,000 or a later one, in the engine's layout; other layouts are detected later."""
-_PLAN, _CASE = b'"plan":[', b'{"machine":"'
-"""Beginning of the plan in the first event, and of each case in it, in the engine's layout."""
+_LEAST_OF_A_PLANNED_CASE = 16
+_PLAN, _CASE = re.compile(rb'"plan"\s*:'), re.compile(rb'"device"\s*:')
+"""Beginning of the plan in the first event, and the one key that each case in it has, in any layout."""
+_KEY_BYTES = 32
+"""Maximum bytes of such a key with the white space around it."""
 _HEAD_BYTES = 64
 STEPS = b'{"event":"steps"'
 """Beginning of a ``steps`` line in the engine's layout; lines in other layouts are read as well."""
@@ -336,11 +339,11 @@ def _line_too_long(path: Path, line: int) -> BenchtuiError:
 
 def _reject_too_large(file: IO[bytes], path: Path) -> None:
     """Raise BenchtuiError for too many cases or a line too long, before any event is decoded."""
-    if os.fstat(file.fileno()).st_size < MOST_CASES * _LEAST_OF_A_CASE:
-        return
-    if _adds_too_many_cases(file, path) or _count_planned(file) > MOST_CASES:
-        raise BenchtuiError(f"{path}: more than {MOST_CASES:,} cases")
+    file_bytes = os.fstat(file.fileno()).st_size
+    planned = file_bytes > MOST_CASES * _LEAST_OF_A_PLANNED_CASE and _plans_too_many(file)
     file.seek(0)
+    if planned or (file_bytes >= MOST_CASES * _LEAST_OF_A_CASE and _adds_too_many_cases(file, path)):
+        raise BenchtuiError(f"{path}: more than {MOST_CASES:,} cases")
 
 
 def _adds_too_many_cases(file: IO[bytes], path: Path) -> bool:
@@ -361,13 +364,24 @@ def _adds_too_many_cases(file: IO[bytes], path: Path) -> bool:
     return False
 
 
-def _count_planned(file: IO[bytes]) -> int:
-    """Count the cases planned in the first event, in the engine's layout."""
-    head = file.readline(16) + file.read(_HEAD_BYTES)
-    if SESSION_PREFIX not in head:
-        return 0
-    line = head + file.readline(LONGEST_LINE)
-    return line.count(_CASE, line.find(_PLAN))
+def _plans_too_many(file: IO[bytes]) -> bool:
+    """Count the cases planned in the first event, a piece of its line at a time."""
+    text = file.readline(16) + file.read(_HEAD_BYTES)
+    if SESSION_PREFIX not in b"".join(text.split()):
+        return False
+    planned, plan_begun = 0, False
+    while planned <= MOST_CASES:
+        counted = 0
+        if not plan_begun and (begin := _PLAN.search(text)):
+            plan_begun, counted = True, begin.end()
+        if plan_begun:
+            ends = [match.end() for match in _CASE.finditer(text, counted)]
+            planned, counted = planned + len(ends), ends[-1] if ends else counted
+        more = b"" if text.endswith(b"\n") else file.readline(SCAN_BYTES)
+        if not more:
+            break
+        text = text[max(counted, len(text) - _KEY_BYTES) :] + more
+    return planned > MOST_CASES
 
 
 def _known_events() -> frozenset[str]:

@@ -62,11 +62,18 @@ class Journal:
     """Sole writer of a session file; safe to call from several threads."""
 
     def __init__(
-        self, path: Path, *, resumed: bool = False, backup: bool = False, numbered: bool = False
+        self,
+        path: Path,
+        *,
+        resumed: bool = False,
+        backup: bool = False,
+        numbered: bool = False,
+        sync_cases: bool = True,
     ) -> None:
         """Create the file, readable by its owner only, or open an existing one to resume it.
 
-        With ``numbered``, a new file gets the next free number if the name is taken.
+        With ``numbered``, a new file gets the next free number if the name is taken. Without ``sync_cases``,
+        the file is certain to be on disk only once it is complete, which is faster for thousands of cases.
 
         An existing file stays as it is until the first event is appended. With a backup copy, the session
         continues in another file if other processes damage this one.
@@ -77,6 +84,7 @@ class Journal:
         """
         self._lock = threading.Lock()
         self._created = not resumed
+        self._synced = (CaseFinished, Resumed) if sync_cases else (Resumed,)
         if numbered:
             path, self._fd = create_in_free_name(path, create_locked)
         else:
@@ -108,7 +116,7 @@ class Journal:
                 self._write(_encoder.encode(on_damage(found)) + b",\n")
             self._write(lead + _encoder.encode(event) + (b"\n]\n" if last else b",\n"))
             self._started = True
-            if last or isinstance(event, CaseFinished | Resumed):
+            if last or isinstance(event, self._synced):
                 os.fsync(self._fd)
 
     def complete(self) -> None:

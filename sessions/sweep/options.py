@@ -399,11 +399,11 @@ def value_text(value: object) -> str:
 def distinct_works(works: Iterable[Work]) -> list[Work]:
     """Return each work once: models and groups in the given order, shortest samples first."""
     found = list(dict.fromkeys(works))
-    models = list(dict.fromkeys(work.model for work in found))
+    places = {model: place for place, model in enumerate(dict.fromkeys(work.model for work in found))}
     return sorted(
         found,
         key=lambda work: (
-            models.index(work.model),
+            places[work.model],
             work.sequence_length,
             work.new_tokens,
             work.audio_seconds,

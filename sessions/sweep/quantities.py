@@ -4,6 +4,9 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
+_LONGEST = 100
+"""Maximum characters of a quantity: the pattern takes quadratic time for many spaces."""
+
 
 def parse_quantity(text: str, units: Mapping[str, float], *, whole: bool = False) -> float | None:
     """Parse numbers with units into the unit whose factor is 1. Return None if the text isn't valid.
@@ -14,7 +17,7 @@ def parse_quantity(text: str, units: Mapping[str, float], *, whole: bool = False
         whole: Accept only whole numbers of at most nine ASCII digits.
     """
     ordered = tuple(sorted(units, key=lambda unit: units[unit], reverse=True))
-    match = _pattern(ordered, whole).fullmatch(text.strip())
+    match = _pattern(ordered, whole).fullmatch(text.strip()) if len(text) <= _LONGEST else None
     if match is None or not any(match.groups()):
         return None
     return sum(float(part or 0) * units[unit] for part, unit in zip(match.groups(), ordered, strict=True))

@@ -3,19 +3,22 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import TypeVar
 
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sanitize import quoted
+from benchtui.sessions.sanitize import LONGEST_VALUE, quoted
 from benchtui.sessions.sweep.options import LARGEST
 
 T = TypeVar("T")
 
 MOST_VALUES = 10_000
 """Maximum number of values on one axis; anything more is treated as a typo."""
+MOST_WITH_REPEATS = 10 * MOST_VALUES
+"""Maximum number of values, repeated ones included: 10 kB of overlapping ranges can hold ten million."""
 
 _RANGE = re.compile(r"(\d{1,10})(?: *\.\. *(\d{1,10})(?: *([+*]) *(\d{1,10}))?)?", re.ASCII)
 
@@ -78,7 +81,7 @@ def one_of(
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return a hint with the known word nearest to this one, or an empty string."""
-    found = get_close_matches(word, list(known), n=1)
+    found = get_close_matches(word, list(known), n=1) if len(word) <= LONGEST_VALUE else []
     return f" (did you mean {found[0]!r}?)" if found else ""
 
 
@@ -126,10 +129,18 @@ def _range(item: str, where: str, ends: tuple[int, int], operator: str, by: int)
             f"{where}: {quoted(item)} never advances; a step is at least 1, a factor at least 2"
         )
     if operator == "+":
-        return range(first, last + 1, by)
+        return _counted(range(first, last + 1, by), item, where)
     if first == 0:
         raise BenchtuiError(f"{where}: {quoted(item)} never advances; a factor leaves 0 as it is")
     return _powers(first, last, by)
+
+
+def _counted(numbers: range, item: str, where: str) -> range:
+    if len(numbers) > MOST_VALUES:
+        raise BenchtuiError(
+            f"{where}: {quoted(item)}: {len(numbers):,} values; at most {MOST_VALUES:,} are allowed"
+        )
+    return numbers
 
 
 def _powers(first: int, last: int, factor: int) -> Iterable[int]:
@@ -145,10 +156,10 @@ def _within(number: int, item: object, where: str, bounds: Bounds) -> int:
 
 
 def _distinct(groups: Iterable[Iterable[T]], where: str) -> tuple[T, ...]:
-    found: dict[T, None] = {}
-    for group in groups:
-        for value in group:
-            found[value] = None
-            if len(found) > MOST_VALUES:
-                raise BenchtuiError(f"{where}: more than {MOST_VALUES:,} values")
-    return tuple(found)
+    found = list(islice(chain.from_iterable(groups), MOST_WITH_REPEATS + 1))
+    if len(found) > MOST_WITH_REPEATS:
+        raise BenchtuiError(f"{where}: more than {MOST_WITH_REPEATS:,} values, repeated ones included")
+    distinct = tuple(dict.fromkeys(found))
+    if len(distinct) > MOST_VALUES:
+        raise BenchtuiError(f"{where}: {len(distinct):,} values; at most {MOST_VALUES:,} are allowed")
+    return distinct

@@ -1,7 +1,6 @@
 """Sweep parser: TOML or YAML files, presets and ``--set`` overrides, with errors that name the entry."""
 
 import re
-import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -9,6 +8,7 @@ from typing import Any, get_args
 from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError, os_error_text
+from benchtui.sessions.files.bounded_toml import MOST_LEVELS, parse_toml
 from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, visible
 from benchtui.sessions.sweep import named_values, options, ranges
@@ -43,6 +43,12 @@ from benchtui.sessions.sweep_secrets import with_masks
 Table = dict[str, Any]
 Parser = Callable[[Any, str], Any]
 
+MOST_KINDS = 10
+"""Maximum number of different sets of options that exclusions name, for a sweep of any size."""
+MOST_COMPARISONS = 500_000
+"""Maximum number of such sets times cases, if there are more."""
+MOST_NAMES = 1_000
+"""Maximum number of environment variables, or of parameters of a step."""
 _PRESETS = Path(__file__).with_name("presets")
 _DURATION_UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -73,8 +79,8 @@ def parse_sweep(text: str, where: str, overrides: Sequence[str] = (), default_na
 def read_table(text: str, where: str) -> Table:
     """Parse TOML text; raises BenchtuiError if it is invalid."""
     try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError: a number with thousands of digits
+        return parse_toml(text)
+    except ValueError as error:
         raise BenchtuiError(f"{where}: not valid TOML: {error}") from error
 
 
@@ -129,18 +135,21 @@ def read_source(source: str) -> tuple[str, str]:
 
 def _override(table: Table, override: str) -> None:
     key, equals, text = override.partition("=")
+    where = f"--set {visible(override, LONGEST_VALUE)}"
     if not equals:
-        raise BenchtuiError(f"--set {override}: write key=value, such as --set batch_size=1..64*2")
-    path = _path(key.strip(), f"--set {override}")
+        raise BenchtuiError(f"{where}: write key=value, such as --set batch_size=1..64*2")
+    path = _path(key.strip(), where)
     for name in path[:-1]:
         table = table.setdefault(name, {})
         if not isinstance(table, dict):
-            raise BenchtuiError(f"--set {override}: {name} is not a table")
+            raise BenchtuiError(f"{where}: {visible(name, LONGEST_VALUE)} is not a table")
     table[path[-1]] = typed(text.strip())
 
 
 def _path(key: str, where: str) -> list[str]:
     if "." in key:
+        if key.count(".") >= MOST_LEVELS:
+            raise BenchtuiError(f"{where}: a key with more than {MOST_LEVELS} parts")
         return key.split(".")
     homes: dict[str, list[str]] = {name: [name] for name in _TOP}
     for table, entries in _TABLES.items():
@@ -164,8 +173,8 @@ def entries() -> dict[str, Parser]:
 def typed(text: str) -> object:
     """Parse a typed entry: as a TOML value if it is one, otherwise as text."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (ValueError, RecursionError):
+        return parse_toml(f"value = {text}")["value"]
+    except ValueError:
         return text
 
 
@@ -180,6 +189,7 @@ def sweep_of(table: Table, where: str) -> Sweep:
         sweep = replace(sweep, axes=replace(sweep.axes, unset=_unset(table.get("axes", ()))))
     if sweep.planned > MOST_CASES:
         raise BenchtuiError(f"{where}: axes: {sweep.planned:,} cases; at most {MOST_CASES:,} are allowed")
+    _require_few_kinds(sweep, where)
     if sweep.exclude and next(included_configs(sweep), None) is None:
         raise BenchtuiError(f"{where}: exclude: excludes every case; keep at least one")
     return with_masks(sweep)
@@ -189,6 +199,16 @@ def _unset(axes: Collection[str]) -> tuple[str, ...]:
     """Return the options that every case is named by, but for its device, and that a file doesn't set."""
     named = (option.name for option in options.OPTIONS if option.named and option.name != "device")
     return tuple(name for name in named if name not in axes)
+
+
+def _require_few_kinds(sweep: Sweep, where: str) -> None:
+    """Refuse exclusions that name very many different sets of options: each case is compared with each set."""
+    kinds = len({tuple(exclusion.named) for exclusion in sweep.exclude})
+    if kinds > MOST_KINDS and kinds * sweep.planned > MOST_COMPARISONS:
+        raise BenchtuiError(
+            f"{where}: exclude: {kinds:,} different sets of options for {sweep.planned:,} cases; at most"
+            f" {max(MOST_KINDS, MOST_COMPARISONS // sweep.planned):,} are allowed"
+        )
 
 
 def _sweep(**entries: Any) -> Sweep:  # noqa: ANN401  (each entry was validated before)
@@ -359,13 +379,34 @@ def _named_values(value: object, where: str) -> tuple[str, ...]:
         except ValueError as error:
             raise BenchtuiError(f"{where}: {quoted(value)}: {error}") from error
     elif isinstance(value, dict):
-        found = {name: ranges.values(each, f"{where}.{_known_name(name)}") for name, each in value.items()}
+        found = _values_by_name(value, where)
     else:
         raise BenchtuiError(f"{where}: {quoted(value)} is not a table of names with their values")
     for name in found:
         if not _VARIABLE.fullmatch(name):
             raise BenchtuiError(f"{where}.{_known_name(name)}: not a name: letters, digits and _")
     return named_values.combinations(found)
+
+
+def _values_by_name(table: Table, where: str) -> dict[str, tuple[str, ...]]:
+    """Parse the values of each name, as long as the number of their combinations is allowed."""
+    _require_few_names(table, where)
+    found: dict[str, tuple[str, ...]] = {}
+    combinations = 1
+    for name, value in table.items():
+        found[name] = ranges.values(value, f"{where}.{_known_name(name)}")
+        combinations *= len(found[name])
+        if combinations > ranges.MOST_VALUES:
+            more = " or more" if len(found) < len(table) else ""
+            raise BenchtuiError(
+                f"{where}: {combinations:,} combinations{more}; at most {ranges.MOST_VALUES:,} are allowed"
+            )
+    return found
+
+
+def _require_few_names(value: Table, where: str) -> None:
+    if len(value) > MOST_NAMES:
+        raise BenchtuiError(f"{where}: {len(value):,} names; at most {MOST_NAMES:,} are allowed")
 
 
 def _case_variables(value: object, where: str) -> tuple[str, ...]:
@@ -447,6 +488,7 @@ def _env(value: object, where: str) -> dict[str, str]:
     """Parse a table of environment variables; an integer becomes its digits."""
     if not isinstance(value, dict):
         raise BenchtuiError(f"{where}: {quoted(value)} is not a table of entries")
+    _require_few_names(value, where)
     return {
         name: _variable(name, text, f"{where}.{visible(name, LONGEST_VALUE)}") for name, text in value.items()
     }

@@ -18,10 +18,11 @@ from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.compare.align import ComparedSession, compare_sessions
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.history import HistoryEstimator
+from benchtui.sessions.estimates.stored_weights import stored_parameters
 from benchtui.sessions.export import case_export, dataframe, step_export
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.journal import reader
-from benchtui.sessions.library import paths, summaries
+from benchtui.sessions.library import operations, paths, summaries
 from benchtui.sessions.plots import style
 from benchtui.sessions.plots.render import PLOTS, _drawn
 from benchtui.sessions.plots.spec import Plan, plot_data
@@ -34,7 +35,7 @@ from benchtui.sessions.report.html import report_page
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import MOST_CASES, cases, toml_writer
-from benchtui.sessions.sweep.toml_reader import parse_sweep, validate_config
+from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep, validate_config
 from benchtui.themes import symbols, user_themes
 from benchtui.tui.case.summary import case_markdown, detail_lines, error_lines, machine_lines
 from benchtui.tui.cli.text import optimal, progress
@@ -46,7 +47,7 @@ from benchtui.tui.model.session_view import View
 from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.monitor.keys import KEYS
 from benchtui.tui.panels.gauges import gauge_lines
-from benchtui.tui.shell import settings
+from benchtui.tui.shell import preferences, settings
 
 Read = Callable[[Path, random.Random], None]
 SHOWN = symbols.UNICODE
@@ -325,6 +326,44 @@ def _import(path: Path, _dice: random.Random) -> None:
     _tables(text)
 
 
+def _imported(path: Path, _dice: random.Random) -> None:
+    """An import without the report that ``_import`` writes as well."""
+    target = path.with_suffix(".session")
+    target.unlink(missing_ok=True)
+    session_writer.write(registry.read(path), target)
+
+
+def _loaded(path: Path, _dice: random.Random) -> None:
+    Session.load(path)
+
+
+def _yaml(path: Path, _dice: random.Random) -> None:
+    load_sweep(str(path.rename(path.with_suffix(".yaml"))))
+
+
+def _override(path: Path, _dice: random.Random) -> None:
+    """The file's text as the value of ``--set``."""
+    parse_sweep('model = "m"', "sweep.toml", [path.read_text("utf-8")])
+
+
+def _note(path: Path, _dice: random.Random) -> None:
+    path.rename(path.with_suffix(".note"))
+    operations.note_of(path)
+
+
+def _weights(path: Path, _dice: random.Random) -> None:
+    folder = path.with_suffix(".folder")
+    folder.mkdir(exist_ok=True)
+    path.rename(folder / "model.safetensors")
+    stored_parameters(folder)
+
+
+def _cache(path: Path, _dice: random.Random) -> None:
+    """Summaries of the library, and what the app remembers of the user's choices."""
+    summaries._read(path)
+    preferences._read(path)
+
+
 OF_SESSIONS: tuple[Read, ...] = (
     *(_report, _results, _steps, _comparison, _optimal, _replay, _lines, _listing, _frame, _whole),
     *(_screen, _draft, _precedents, _figures),
@@ -336,6 +375,20 @@ OF_KINDS: dict[str, tuple[Read, ...]] = {
     "theme": (_theme,),
     "import": (_import,),
 }
+
+READERS: dict[str, tuple[Read, ...]] = {
+    "session": (_loaded, _whole, _listing, _replay, _screen, _lines, _draft),
+    "sweep": (_sweep, _draft),
+    "yaml": (_yaml,),
+    "set": (_override,),
+    "settings": (_settings,),
+    "theme": (_theme,),
+    "import": (_imported,),
+    "note": (_note,),
+    "weights": (_weights,),
+    "cache": (_cache,),
+}
+"""Readers for which a megabyte may cost a second and 200 MB. Reports of its cases may cost more."""
 
 
 def refused_in_one_line(error: BenchtuiError) -> bool:

@@ -21,6 +21,8 @@ WAYS = {
     "hangs in C code": "lambda: ctypes.PyDLL(None).pause()",
     "shouts": "shout",
     "leaves children behind": "lambda: [subprocess.Popen(['sleep', '1000']) for _ in range(20)]",
+    "leaves threads running": "leave_threads",
+    "leaves an idle pool": "leave_pool",
     "is well": "lambda: time.sleep(0.001)",
     "raises what has no text": "unsayable",
     "raises half a surrogate pair": "surrogate",
@@ -32,9 +34,16 @@ WAYS = {
 SHOUTED_MB = 350
 """Written to each of standard output and standard error, over all steps."""
 ITERATIONS = 4
+THREADS = 40
 
 BODY = f"""
-import resource
+import resource, threading
+from concurrent.futures import ThreadPoolExecutor
+def leave_threads():
+    for _ in range({THREADS} // {ITERATIONS}):
+        threading.Thread(target=time.sleep, args=(1000,)).start()
+def leave_pool():
+    ThreadPoolExecutor(2).submit(int).result()
 mega = b"x" * 999_999 + b"\\n"
 def shout():
     for stream in (1, 2):
@@ -167,3 +176,13 @@ def test_step_that_forks_and_returns_fails_with_that_reason(
 def test_other_cases_are_measured(case: Callable[[str], CaseState]) -> None:
     assert case("leaves children behind").state == case("is well").state == "ok"
     assert len(case("is well").measured) == ITERATIONS
+
+
+def test_threads_that_a_step_left_running_are_ended_and_named(case: Callable[[str], CaseState]) -> None:
+    left = case("leaves threads running")
+    assert left.finished is not None and left.finished.outcome == "ok"
+    (count,) = re.findall(
+        r"^the step left (\d+) threads running; they were ended$", "\n".join(left.marks), re.M
+    )
+    assert int(count) >= THREADS  # warm-up steps and those that are looked at afterwards leave some, too
+    assert not any("threads" in mark for mark in case("leaves an idle pool").marks)

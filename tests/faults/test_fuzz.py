@@ -4,6 +4,7 @@ import json
 import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import fuzz
@@ -39,6 +40,35 @@ def test_well_typed_files_are_read_or_rejected(kind: str, count: int) -> None:
     found = fuzz.run(fuzz.Task(20261123, kind, typed=True), range(count))
     assert {name: told for name, (told, _) in found.faults.items()} == {}
     assert found.counts[f"{kind} read"] > count / 15, "most get past the first reader that looks"
+
+
+@pytest.mark.parametrize("kind", readers.READERS)
+def test_a_megabyte_made_to_be_expensive_costs_a_second_and_200_mb_at_most(kind: str) -> None:
+    found = fuzz.run_costly(kind, range(2), every=False)
+    assert {name: told for name, (told, _) in found.faults.items()} == {}
+    assert found.counts, "files were read"
+
+
+@pytest.mark.parametrize("waste", ["time", "memory", "error"])
+def test_reader_that_costs_too_much_is_found(
+    waste: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fuzz, "ATTEMPTS", 1)
+
+    def read(_path: Path, _dice: random.Random) -> None:
+        match waste:
+            case "time":
+                while time.process_time() < began_s + 1.2:
+                    pass
+            case "memory":
+                bytes(bytearray(b"x") * 250_000_000)
+            case _:
+                raise ZeroDivisionError
+
+    began_s = 0.0
+    fault = fuzz.cost(read, b"", tmp_path).fault
+    assert fault is not None
+    assert {"time": " s and ", "memory": " MB", "error": "ZeroDivisionError"}[waste] in fault
 
 
 def test_every_event_and_field_is_generated() -> None:

@@ -53,6 +53,13 @@ def test_stopped_fork_server_costs_the_case_and_is_replaced(begin: Begin) -> Non
     assert end.reason == "still running after 2 s; the fork server was stopped and has been replaced"
 
 
+def test_fork_server_stopped_during_a_case_that_ends_costs_nothing(begin: Begin) -> None:
+    watched = begin(quick("stop server briefly", timeout_s=600.0))
+    session = watched.until_ended()
+    assert watched.states == ["ok", "ok"]
+    assert session.cases[0].marks == ("the fork server was stopped and has been replaced",)
+
+
 @pytest.mark.long
 def test_fork_server_stopped_between_cases_costs_nothing(begin: Begin) -> None:
     watched = begin(quick("light", cases=30, timeout_s=60.0))

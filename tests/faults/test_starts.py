@@ -42,7 +42,8 @@ def count(frame, event, _argument):
     return count
 
 def trace(frame, event, argument):
-    return count(frame, event, argument) if frame.f_code.co_filename in (client.__file__, control.__file__) else None
+    ours = frame.f_code.co_filename in (client.__file__, control.__file__)
+    return count(frame, event, argument) if ours else None
 
 client.subprocess.Popen = start_light
 sweep = light.sweep(cases=2, steps=5)
@@ -80,12 +81,8 @@ def launch_client(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calla
 
     def run(path: Path, last: int) -> str:
         paths.append(path)
-        ran = subprocess.run(
-            [sys.executable, "-c", CLIENT, path, str(last)],
-            stdout=subprocess.PIPE,
-            text=True,
-            timeout=PATIENCE_S,
-        )
+        words = [sys.executable, "-c", CLIENT, path, str(last)]
+        ran = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=PATIENCE_S)
         assert ran.returncode == (-signal.SIGKILL if last else 0)
         return ran.stdout
 

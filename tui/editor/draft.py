@@ -14,9 +14,9 @@ from benchtui.sessions.files.output_file import write_text
 from benchtui.sessions.journal.reader import Tail, not_a_session
 from benchtui.sessions.library.file_kinds import holds_events
 from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, keys, needed_permissions
-from benchtui.sessions.sweep import Exclusion, Sweep, exclusions, ranges, toml_writer
+from benchtui.sessions.sweep import MOST_CASES, Exclusion, Sweep, exclusions, ranges, toml_writer
 from benchtui.sessions.sweep.exclusions import Exclusions
-from benchtui.sessions.sweep.options import NUMERIC
+from benchtui.sessions.sweep.options import AXES, NUMERIC
 from benchtui.sessions.sweep.toml_reader import entries, read_source, read_table, sweep_of
 from benchtui.sessions.sweep.yaml_reader import SUFFIXES as YAML
 
@@ -24,6 +24,8 @@ DEFAULT_PRESET = "quick"
 """Preset opened by default."""
 ERROR_PREFIX = "sweep"
 HEAD_BYTES = 1 << 16
+MOST_EDITED = 150_000
+"""Maximum characters of a file to edit in place: keeping its comments takes 8 µs per character."""
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -133,6 +135,11 @@ class Draft(msgspec.Struct):
             BenchtuiError: if the result wouldn't parse to the draft's sweep.
         """
         origin = self.state.origin
+        if len(origin.text) > MOST_EDITED:
+            raise BenchtuiError(
+                f"{origin.title}: {len(origin.text):,} characters; at most {MOST_EDITED:,} can be edited in"
+                " place; edit the file directly"
+            )
         before = toml_writer.texts_of(read_table(origin.text, origin.title))
         exclude = self.sweep.exclude
         as_it_was = exclude == _state(origin).sweep.exclude
@@ -235,13 +242,24 @@ def _sweep(texts: Mapping[str, str], exclude: Exclusions, stem: str) -> Sweep:
         raise BenchtuiError(told.removeprefix(f"{home}.")) from error
 
 
+def _require_editable(sweep: Sweep, path: Path) -> Sweep:
+    """Refuse a recorded sweep that no file could describe."""
+    longest = max(len(getattr(sweep.axes, axis)) for axis in AXES)
+    if longest > ranges.MOST_VALUES or sweep.planned > MOST_CASES:
+        raise BenchtuiError(
+            f"{path}: the recorded sweep has {sweep.planned:,} cases and {longest:,} values on an axis; at most"
+            f" {MOST_CASES:,} and {ranges.MOST_VALUES:,} can be edited"
+        )
+    return sweep
+
+
 def _recorded(path: Path) -> Sweep:
     tail = Tail(path)
     try:
         for _ in range(0, path.stat().st_size, HEAD_BYTES):
             for event in tail.read(HEAD_BYTES):
                 if isinstance(event, SessionStarted):
-                    return event.sweep
+                    return _require_editable(event.sweep, path)
     finally:
         tail.close()
     raise not_a_session(path)

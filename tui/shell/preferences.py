@@ -113,5 +113,5 @@ def _effective(choice: SavedSetting | None, configured: tuple[str, ...] | None) 
 def _read(state: Path | None) -> Remembered:
     try:
         return msgspec.json.decode(read_plain(state), type=Remembered) if state else Remembered()
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return Remembered()

@@ -1,12 +1,12 @@
 """User settings: ``config.toml``, parsed entry by entry. An invalid entry is reported and ignored."""
 
-import tomllib
 from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
 import platformdirs
 
+from benchtui.sessions.files.bounded_toml import parse_toml
 from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.sanitize import quoted
 from benchtui.themes import user_themes
@@ -41,12 +41,12 @@ def path() -> Path:
 def read(source: Path) -> tuple[Settings, tuple[str, ...]]:
     """Parse a settings file; return its valid entries, and a message for each invalid one."""
     try:
-        table = tomllib.loads(read_text(source))
+        table = parse_toml(read_text(source))
     except FileNotFoundError:
         return Settings(), ()
     except OSError as error:
         return Settings(), (f"{source}: {error.strerror}; the file is ignored",)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return Settings(), (f"{source}: {error}; the file is ignored",)
     known: dict[str, Any] = {}
     problems: list[str] = []

@@ -7,6 +7,7 @@ import pytest
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.importers import session_writer
 from benchtui.sessions.importers.imported import Imported, Measurement
+from benchtui.sessions.journal import writer
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Reported
 from benchtui.sessions.state.session import Session
@@ -48,3 +49,32 @@ def test_an_error_of_the_disk_names_the_file_and_leaves_none(
     with pytest.raises(BenchtuiError, match=f"^{path}: can't be written: No space left on device$"):
         session_writer.write(imported(), path)
     assert not path.exists()
+
+
+def test_too_many_measurements_are_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_writer, "MOST_IMPORTED", 2)
+    row = Measurement(config=Config(device="cpu"), reported=Reported(latency_mean_ms=1.0))
+    for count in (2, 3):
+        imported = Imported(kind="hyperfine", model="m", task="t", dataset="d", measurements=(row,) * count)
+        if count == 2:
+            session_writer.write(imported, tmp_path / "2.json")
+            continue
+        with pytest.raises(
+            BenchtuiError, match="hyperfine: 3 measurements; at most 2 are allowed: split the file"
+        ):
+            session_writer.write(imported, tmp_path / "3.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["2.json"]
+
+
+def test_import_waits_for_the_disk_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(writer.os, "fsync", synced.append)
+    rows = tuple(
+        Measurement(config=Config(device="cpu", batch_size=size), reported=Reported(latency_mean_ms=1.0))
+        for size in range(1, 50)
+    )
+    imported = Imported(kind="hyperfine", model="m", task="t", dataset="d", measurements=rows)
+    session_writer.write(imported, tmp_path / "s.json")
+    assert len(synced) == 1

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
@@ -427,6 +428,22 @@ def test_plan_with_too_many_cases_is_rejected_before_decoding(
     monkeypatch.setattr(reader, "MOST_CASES", 3)
     with pytest.raises(BenchtuiError, match="more than 3 cases"):
         read(path)
+
+
+@pytest.mark.parametrize("piece_bytes", [7, 50, 100_000])
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": "), (" ,\t", "  : ")])
+def test_planned_cases_are_counted_in_any_layout(
+    bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece_bytes: int, separators: tuple[str, str]
+) -> None:
+    configs = [bench.case(size, model='"device":', env='A="device":') for size in range(1, 5)]
+    events = [json.loads(msgspec.json.encode(event)) for event in bench.events(*configs)]
+    path = tmp_path / "s.json"
+    path.write_text("[\n" + ",\n".join(json.dumps(event, separators=separators) for event in events) + "\n]\n")
+    monkeypatch.setattr(reader, "SCAN_BYTES", piece_bytes)
+    for most, too_many in ((4, False), (3, True)):
+        monkeypatch.setattr(reader, "MOST_CASES", most)
+        with path.open("rb") as file:
+            assert reader._plans_too_many(file) is too_many
 
 
 @pytest.mark.parametrize("offset", range(0, 64, 7))

@@ -621,3 +621,57 @@ def test_unknown_case_to_explain_lists_the_known_ones() -> None:
         BenchtuiError, match=r"measure.explain: 'worst' is not recognized; allowed: all, baseline, best"
     ):
         parse_sweep('model = "m"\n[measure]\nexplain = "worst"', "x")
+
+
+NUMBERS = ("sequence_length", "tokenizer_threads", "batch_size", "accumulation", "new_tokens", "audio_seconds")
+KINDS_OF_EXCLUSIONS = [
+    "[[exclude]]\n" + "".join(f"{name} = 1\n" for bit, name in enumerate(NUMBERS) if number >> bit & 1)
+    for number in range(1, 64)
+]
+"""Exclusions that each name other options."""
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            '[axes]\nbatch_size = "1..10000"\nsequence_length = "1..10000"',
+            "axes: 100,000,000 cases; at most 100,000",
+        ),
+        (
+            '[axes.env]\nA = "1..100"\nB = "1..100"\nC = "1..100"',
+            "axes.env: 1,000,000 combinations; at most 10,000",
+        ),
+        (
+            '[axes.parameters]\na = "1..9999"\nb = "1..9999"\nc = 1',
+            "99,980,001 combinations or more; at most 10,000",
+        ),
+        ("[env]\n" + "".join(f"A{number} = 1\n" for number in range(1001)), "env: 1,001 names; at most 1,000"),
+        ('[measure]\ntimeout = "1h' + " " * 100_000 + 'x"', "measure.timeout: .* is not a time"),
+        (
+            '[axes]\nbatch_size = "1..9000"\n' + "".join(KINDS_OF_EXCLUSIONS),
+            "exclude: 63 different sets of options for 9,000 cases; at most 55 are allowed",
+        ),
+    ],
+    ids=range(6),
+)
+def test_too_much_is_refused_before_it_is_multiplied_out(text: str, reason: str) -> None:
+    with pytest.raises(BenchtuiError, match=reason):
+        parse_sweep(f'model = "m"\n{text}', "t.toml")
+
+
+@pytest.mark.parametrize(
+    ("override", "reason"),
+    [
+        ("a." * 50_000 + "a=1", r"^--set (a\.)+a…: a key with more than 50 parts$"),
+        ("env." + "a." * 50_000 + "a=1", "a key with more than 50 parts"),
+        ("batch_size=" + "[" * 100_000, r"^--set: axes.batch_size: '\[+…"),
+        ("iterations=0x" + "f" * 10_000, "is not a whole number from 1"),
+        ("x" * 100_000 + "=1", "^--set x+…: no entry 'x+…"),
+    ],
+    ids=range(5),
+)
+def test_long_override_is_refused_in_one_line(override: str, reason: str) -> None:
+    with pytest.raises(BenchtuiError, match=reason) as caught:
+        parse_sweep('model = "m"', "--set", [override])
+    assert len(str(caught.value)) < 2_000

@@ -72,7 +72,9 @@ def test_changed_settings_file_overrides_saved_choices(tmp_path: Path) -> None:
     assert Preferences(Settings(theme="high-contrast"), state).theme == "high-contrast"
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"columns": {"value": ["gone"]}}', "\xff"])
+@pytest.mark.parametrize(
+    "content", ["[" * 100_000, "", "[]", '{"columns": {"value": ["gone"]}}', "\xff"], ids=range(5)
+)
 def test_invalid_state_file_is_ignored(tmp_path: Path, content: str) -> None:
     state = tmp_path / "screen.json"
     state.write_text(content, "latin-1")
