@@ -139,21 +139,24 @@ class SyntheticBatches:
     def __init__(self, vocabulary: int, config: Config) -> None:
         rows, shape = max(ROWS, config.batch_size), (config.batch_size, config.sequence_length)
         generator = torch.Generator().manual_seed(0)
-        self._ids = torch.randint(vocabulary, (rows, config.sequence_length), generator=generator)
+        ids = torch.randint(vocabulary, (rows, config.sequence_length), generator=generator)
+        self._ids = torch.cat((ids, ids[: config.batch_size]))
+        """Rows, with the first ones again at the end, so that every batch is a slice. Picking rows by number
+        copies them in several threads: milliseconds per step while other processes use the machine."""
         self._mask = torch.ones(shape, dtype=torch.long)
-        self._first = self._at = torch.arange(config.batch_size)
+        self._rows, self._batch_size, self._at = rows, config.batch_size, 0
         self.data = Data(dataset=SYNTHETIC, samples=rows)
         self.marks: tuple[str, ...] = ("synthetic tokens",)
 
     def draw(self, lap: Lap) -> Batch:
         """Return the next rows, wrapping around at the end."""
-        ids = self._ids[self._at]
-        self._at = (self._at + len(self._at)) % len(self._ids)
+        ids = self._ids[self._at : self._at + self._batch_size]
+        self._at = (self._at + self._batch_size) % self._rows
         return Batch({"input_ids": ids}, self._mask)
 
     def rewind(self) -> None:
         """Return to the first row."""
-        self._at = self._first
+        self._at = 0
 
 
 def find_step(batches: Batches, count: int, padded_tokens: int) -> tuple[list[Batch], int]:

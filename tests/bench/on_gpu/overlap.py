@@ -49,7 +49,7 @@ def _against_plain_loop(findings: Findings) -> None:
     options = {"batch_size": batch, "sequence_length": length}
     workload, device = prepare("lm-forward", model, mode="throughput", **options)
     run(workload, 3)
-    plain, blocks_ms, plain_ms = PlainLoop(model, batch, length).block, [], []
+    plain, blocks_ms, plain_ms = PlainLoop(model, batch, length, pinned=True).block, [], []
     plain()
     for _ in range(turns):
         blocks_ms.append(_block_ms(lambda: device.time_block(workload.step, BLOCK)))

@@ -15,19 +15,22 @@ ROWS = 16
 
 
 class PlainLoop:
-    """A network with random weights in bf16, and pinned rows of random tokens."""
+    """A network with random weights in bf16, and rows of tokens, which benchtui pins in throughput mode."""
 
-    def __init__(self, model: Path, batch: int, length: int, *, train: bool = False) -> None:
+    def __init__(
+        self, model: Path, batch: int, length: int, *, train: bool = False, pinned: bool = False
+    ) -> None:
         config = AutoConfig.from_pretrained(str(model), local_files_only=True)
         network = AutoModelForCausalLM.from_config(config).to("cuda:0", torch.bfloat16)
         self._network = network.train() if train else network.eval()
-        self._rows = torch.randint(config.vocab_size, (ROWS, batch, length)).pin_memory()
+        rows = torch.randint(config.vocab_size, (ROWS, batch, length))
+        self._rows = rows.pin_memory() if pinned else rows
         trained = list(network.parameters())
         self._optimizer = torch.optim.AdamW(trained, lr=LEARNING_RATE, fused=True) if train else None
         self._at = 0
 
     def step(self) -> None:
-        """Run one step over the next row, without waiting for it."""
+        """Run one step over the next row. With pinned rows, the host doesn't wait for it."""
         row = self._rows[self._at % ROWS].to("cuda:0", non_blocking=True)
         self._at += 1
         if self._optimizer is None:

@@ -129,3 +129,11 @@ def test_tokenizer_without_a_pad_token_pads_with_eos(
     batch = TextBatches(place, str(tmp_path / "short.txt"), config, "left").draw(nothing)
     assert batch.inputs["attention_mask"][0, 0] == 0
     assert batch.inputs["input_ids"][0, 0] == 102
+
+
+def test_drawing_synthetic_rows_copies_nothing() -> None:
+    """A copy of rows picked by number runs in several threads, and its end waits for the slowest of them."""
+    batches = SyntheticBatches(1000, Config(device="cpu", batch_size=100, sequence_length=4))
+    drawn = [batches.draw(nothing).inputs["input_ids"] for _ in range(4)]
+    assert len({ids.untyped_storage().data_ptr() for ids in drawn}) == 1
+    assert all(ids.is_contiguous() and ids.shape == (100, 4) for ids in drawn)
