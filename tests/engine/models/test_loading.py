@@ -12,7 +12,7 @@ SST2 = "distilbert-base-uncased-finetuned-sst-2-english"
 
 
 def test_missing_tokenizer_error_has_its_own_remedy(tmp_path: Path) -> None:
-    def load(path: str, local_files_only: bool) -> None:
+    def load(path: str, local_files_only: bool, trust_remote_code: bool) -> None:
         raise OSError("no tokenizer")
 
     with pytest.raises(
@@ -74,7 +74,7 @@ def test_random_initialization_works_normally_afterwards() -> None:
 def test_transformers_errors_become_one_line_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "reachable", lambda: False)
 
-    def load(path: str, local_files_only: bool) -> None:
+    def load(path: str, local_files_only: bool, trust_remote_code: bool) -> None:
         assert local_files_only
         raise OSError(f"can't find {path}\nsecond line")
 
