@@ -4,7 +4,6 @@ import asyncio
 import shutil
 import subprocess
 import time
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host, Model
 from benchtui.sessions.permissions import approved
 from benchtui.sessions.sweep import Axes, Config, Measure, Sweep, cases
+from benchtui.sessions.version import VERSION
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.cli.commands import COMMANDS
 from benchtui.tui.pages.permission import PermissionScreen
@@ -93,8 +93,7 @@ def forged(folder: Path, host: Host) -> Path:
     )
     plan = tuple(case.config for case in cases(sweep))
     journal = Journal(folder / SESSION)
-    version = metadata.version("benchtui")
-    facts = {"id": "x", "created": "2026-11-21T10:00:00Z", "version": version}
+    facts = {"id": "x", "created": "2026-11-21T10:00:00Z", "version": VERSION}
     journal.append(SessionStarted(t=0, sweep=sweep, plan=plan, host=host, **facts))
     journal.append(Message(t=0.1, level="info", text=NAME))
     for index, config in enumerate(plan[:2]):

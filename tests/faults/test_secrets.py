@@ -13,7 +13,7 @@ from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.editor.screen import Editor
 from benchtui.tui.shell.context import AppContext, library_name
 
-RUN_OPTIONS: tuple[str, ...] = ()
+RUN_OPTIONS = ("--trust",)
 """What a run of one's own step needs in addition."""
 ENV = {
     "HF_TOKEN": "planted-01-hf-token",

@@ -27,17 +27,18 @@ def run(
 
     ``sweep`` is a TOML or YAML file, the name of a preset, or a mapping with the entries of such a file.
     ``output`` is the session file; without it, the session goes to the library. ``progress`` prints a line per
-    event to standard error. ``trust`` consents to run the code that the sweep names. An interrupt stops the
-    sweep; the session keeps what was measured.
+    event to standard error. ``trust`` allows the code and the variables that the sweep names, from now on. An
+    interrupt stops the sweep; the session keeps what was measured.
 
     Raises:
+        PermissionNeededError: If it names code or variables that you haven't allowed on this machine.
         BenchtuiError: If the sweep isn't valid, or the engine can't start or crashes.
     """
     from benchtui.sessions.library import paths  # imports msgspec
 
     loaded = _sweep(sweep)
     path = Path(output) if output else paths.new_path(loaded.name, datetime.now().astimezone())
-    return _finish(_start(loaded, path, trust=trust), progress=progress)
+    return _finish(_start(loaded, path, numbered=output is None, trust=trust), progress=progress)
 
 
 def _sweep(sweep: "str | Path | Mapping[str, Any] | Sweep") -> "Sweep":
@@ -67,10 +68,12 @@ def _entry(value: Any) -> Any:  # noqa: ANN401  (anything; the reader of sweeps 
     return str(value) if isinstance(value, Path) else value
 
 
-def _start(sweep: "Sweep", path: Path, *, trust: bool) -> "Engine":
+def _start(sweep: "Sweep", path: Path, *, numbered: bool, trust: bool) -> "Engine":
     from benchtui.engine import client  # imports msgspec
+    from benchtui.sessions.permissions.needed import NO_CONSENT, keys, needed_permissions
 
-    return client.start(sweep, path)
+    consent = keys(needed_permissions(sweep)) if trust else NO_CONSENT
+    return client.start(sweep, path, consent, numbered=numbered)
 
 
 def _finish(engine: "Engine", *, progress: bool) -> Session:
