@@ -1,8 +1,8 @@
 """Writer of imported results to a session file. Repeated measurements of a case become rounds."""
 
 import uuid
-from collections.abc import Iterator, Sequence
-from itertools import groupby, islice
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -33,7 +33,6 @@ from benchtui.sessions.sweep import (
     Config,
     Measure,
     Sweep,
-    included_configs,
 )
 from benchtui.sessions.sweep.options import AXES, NUMERIC
 from benchtui.sessions.sweep_secrets import Secrets
@@ -42,8 +41,7 @@ from benchtui.sessions.timestamps import utc_now
 CONTRADICTION = "throughput doesn't agree with batch size over latency"
 AGREES_WITHIN = 0.1
 """Allowed relative difference. The last batch may be short, and a mean of rates is biased upward."""
-MOST_IMPORTED = 5_000
-"""Maximum number of imported measurements. No benchmark has as many; a megabyte of empty ones has 40,000."""
+_OF_SERIES = tuple(axis for axis in AXES if axis != "batch_size")
 MAX_NAMED_SERIES, MAX_NAMED_SIZES = 6, 8
 """Maximum number of series with missing combinations to name, and of batch sizes each. Others are counted."""
 MAX_NAMED_REPEATS = 3
@@ -136,22 +134,25 @@ def _missing_combinations(found: Imported) -> Iterator[str]:
     """Yield a note on batch sizes that one series has and another lacks. The file doesn't say why."""
     if not found.grid:
         return
-    sweep, there = _sweep(found, ""), set(found.cases)
-    if sweep.planned > MOST_CASES:  # more combinations than could be gone through
-        return
-    series = {config.family for config in there}
-    missing = len(series) * len(sweep.axes.batch_size) - len(there)
+    axes, there = _sweep(found, "").axes, set(found.cases)
+    series = {config.family: config for config in there}
+    missing = len(series) * len(axes.batch_size) - len(there)
     if missing > 0:
-        gaps = (config for config in included_configs(sweep) if config not in there)
-        lacking = (config for config in gaps if config.family in series)
-        by_series = groupby(lacking, lambda config: config.family)
-        named = {
-            family: [config.batch_size for config in configs]
-            for family, configs in islice(by_series, MAX_NAMED_SERIES)
-        }
+        named = dict(islice(_lacking(axes, series.values(), there), MAX_NAMED_SERIES))
         parts = [f"{family} at batch size {_shortened(sizes)}" for family, sizes in named.items()]
         more = missing - sum(map(len, named.values()))
         yield f"not in the file: {'; '.join([*parts, *([f'{more:,} more'] * (more > 0))])}"
+
+
+def _lacking(
+    axes: Axes, series: Iterable[Config], there: Collection[Config]
+) -> Iterator[tuple[str, list[int]]]:
+    """Yield the batch sizes that a series lacks, in the order of the axes. ``series`` has a case of each."""
+    places = {axis: {value: place for place, value in enumerate(getattr(axes, axis))} for axis in AXES}
+    for one in sorted(series, key=lambda case: [places[axis][getattr(case, axis)] for axis in _OF_SERIES]):
+        sizes = [size for size in axes.batch_size if structs.replace(one, batch_size=size) not in there]
+        if sizes:
+            yield one.family, sizes
 
 
 def _shortened(sizes: Sequence[int]) -> str:
@@ -160,9 +161,9 @@ def _shortened(sizes: Sequence[int]) -> str:
 
 
 def _sweep(found: Imported, name: str) -> Sweep:
-    if len(found.measurements) > MOST_IMPORTED:
+    if len(found.measurements) > MOST_CASES:
         raise BenchtuiError(
-            f"{found.kind}: {len(found.measurements):,} measurements; at most {MOST_IMPORTED:,} are allowed:"
+            f"{found.kind}: {len(found.measurements):,} measurements; at most {MOST_CASES:,} are allowed:"
             " split the file"
         )
     axes = convert({axis: tuple(_values(found.cases, axis)) for axis in AXES}, Axes, found.kind)

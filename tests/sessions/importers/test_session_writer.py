@@ -54,7 +54,7 @@ def test_an_error_of_the_disk_names_the_file_and_leaves_none(
 def test_too_many_measurements_are_refused_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_writer, "MOST_IMPORTED", 2)
+    monkeypatch.setattr(session_writer, "MOST_CASES", 2)
     row = Measurement(config=Config(device="cpu"), reported=Reported(latency_mean_ms=1.0))
     for count in (2, 3):
         imported = Imported(kind="hyperfine", model="m", task="t", dataset="d", measurements=(row,) * count)

@@ -567,14 +567,14 @@ async def test_ascii_mode_uses_only_ascii(story: Any, engine: Any, opened: Any) 
         assert seen.text.isascii()
 
 
-async def test_a_hundred_thousand_cases_can_be_shown_and_scrolled(story: Any, engine: Any, opened: Any) -> None:
-    story.begin(batch_sizes=tuple(range(1, 100_001))).case(0)
+async def test_a_full_plan_can_be_shown_and_scrolled(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(batch_sizes=tuple(range(1, 5_001))).case(0)
     async with opened(story.path, engine) as seen:
-        assert "1/100000 cases" in seen.panel("heading")[0]
+        assert "1/5000 cases" in seen.panel("heading")[0]
         await seen.press("G")
-        assert "bs 100000" in seen.table[-1] and seen.table[-1].startswith("▸")
+        assert "bs 5000" in seen.table[-1] and seen.table[-1].startswith("▸")
         await seen.press("g")
-        assert "bs      1" in seen.table[0]
+        assert "bs    1" in seen.table[0]
 
 
 async def test_no_color_is_respected(
