@@ -157,15 +157,21 @@ def start(home: Path) -> Iterator[Callable[[Sweep], Watched]]:
 
 
 @pytest.fixture
-def own(tmp_path: Path, tiny_sweep: Callable[..., Sweep]) -> Callable[..., Sweep]:
-    """A sweep of a step of one's own, whose ``make(case)`` has this body."""
+def own(
+    tmp_path: Path, tiny_sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Sweep]]:
+    """A sweep of a step of one's own, whose ``make(case)`` has this body; it may run in this process."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "argv", [*sys.argv])
 
     def make(body: str, *overrides: str) -> Sweep:
         lines = "".join(f"    {line}\n" for line in body.splitlines())
         (tmp_path / "own.py").write_text(f"{OWN}def make(case):\n{lines}")
+        sys.modules.pop("own", None)
         return tiny_sweep(f"task={tmp_path / 'own.py'}:make", *overrides)
 
-    return make
+    yield make
+    sys.modules.pop("own", None)
 
 
 @pytest.fixture

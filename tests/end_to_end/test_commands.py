@@ -71,7 +71,7 @@ def test_package_that_cannot_be_imported_is_the_reason_of_the_failure(
     monkeypatch.setenv("PYTHONPATH", str(home / "broken"))
     ran = benchtui("run", str(sweep_file), "--set", setting)
     assert ran.returncode == 1
-    assert "before the end of the case: ImportError: needs NumPy 2.0" in ran.stderr
+    assert "failed: ImportError: needs NumPy 2.0" in ran.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -29,6 +29,10 @@ ME = "0123456789ab"
 STATUS = b'{"command":"status"}\n'
 
 
+MANY = tuple(range(100_000))
+"""Cases of an answer that is larger than a socket's buffer."""
+
+
 class Served:
     """A server in a thread: refuses ``skip``, breaks over ``pause``, obeys the rest; keeps what was asked."""
 
@@ -50,7 +54,7 @@ class Served:
             case "pause":
                 raise ZeroDivisionError("of all things")
             case "add":
-                return Answer(ok=True, id=ME, cases=tuple(range(MOST_CASES)))
+                return Answer(ok=True, id=ME, cases=MANY)
         return Answer(ok=True, id=ME)
 
     def _serve(self) -> None:
@@ -174,7 +178,7 @@ def test_command_can_list_every_case_of_a_large_plan(server: Served) -> None:
 
 
 def test_answer_larger_than_the_socket_buffer_arrives_whole(server: Served) -> None:
-    assert send_command(socket_path(ME), Command(command="add")).cases == tuple(range(MOST_CASES))
+    assert send_command(socket_path(ME), Command(command="add")).cases == MANY
 
 
 @pytest.mark.parametrize("line", [b"", b'{"command":', b'{"command":"add"}\n'], ids=["mute", "half", "deaf"])

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from watching import allowed
 
 from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
@@ -35,7 +36,7 @@ class Desk:
         self.engines: list[client.Engine] = []
 
     def start(self, sweep: Sweep) -> client.Engine:
-        self.engines.append(client.start(sweep, self.path))
+        self.engines.append(client.start(sweep, self.path, allowed(sweep)))
         return self.engines[-1]
 
     def resume(self, **how: bool) -> client.Engine:

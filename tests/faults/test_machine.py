@@ -78,6 +78,7 @@ def test_wall_time_is_used_only_for_names_and_dates() -> None:
     assert readers == {
         "engine/client.py",  # how long ago a file was written on another machine
         "sessions/timestamps.py",
+        "tui/api/running.py",
         "tui/cli/watch.py",
         "tui/shell/context.py",
     }

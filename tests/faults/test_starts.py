@@ -16,6 +16,7 @@ import pytest
 from watching import PATIENCE_S
 
 from benchtui.engine import client, control
+from benchtui.sessions.permissions.needed import NO_CONSENT, Consent
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
 from benchtui.tui.cli import watch
@@ -167,14 +168,14 @@ def test_client_learns_the_name_that_its_session_got(home: Path, monkeypatch: py
 def test_only_default_names_are_numbered(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[Path, bool]] = []
 
-    def start(_sweep: Sweep, path: Path, *, numbered: bool) -> client.Engine:
+    def start(_sweep: Sweep, path: Path, _consent: Consent, *, numbered: bool) -> client.Engine:
         calls.append((path, numbered))
         return client.Engine("x", path, 1)
 
     monkeypatch.setattr(client, "start", start)
     watch.start_engine(light.sweep(), None)
     watch.start_engine(light.sweep(), home / "mine.json")
-    AppContext.here().start(light.sweep())
+    AppContext.here().start(light.sweep(), NO_CONSENT)
     assert [numbered for _, numbered in calls] == [True, False, True]
     assert calls[1][0] == home / "mine.json"
 

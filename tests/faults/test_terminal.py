@@ -137,7 +137,7 @@ def test_replay_shows_the_name_in_the_title(world: hostile_names.World, command:
 @pytest.mark.parametrize(
     "words",
     [
-        ("run", "SWEEP", "-o", "NEW", "--set", "model=/none"),
+        ("run", "SWEEP", "-o", "NEW", "--set", "model=/none", "--trust"),
         ("export", "SESSION", "--format", "trace"),
         ("export", "SESSION", "--format", "csv"),
         ("sessions",),

@@ -14,12 +14,19 @@ from benchtui.engine.supervisor.resume import ResumableSession
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CasePrepared
 from benchtui.sessions.payloads import Host, Model
+from benchtui.sessions.permissions import approved
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Config, Measure, Sweep
 
 OLD, NEW = {"sane.py": "a" * 16, "near.py": "c" * 16}, {"sane.py": "b" * 16, "near.py": "c" * 16}
 MARK = "changed: sane.py (bbbbbbbb; in case 1, aaaaaaaa)"
 Begin = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Allow all code: these tests are about files that have changed."""
+    monkeypatch.setattr(approved, "missing", lambda permissions: ())
 
 
 def marks(session: Session) -> list[tuple[str, ...]]:

@@ -18,6 +18,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CaseStarted, SessionFinished, SessionStarted, Steps
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host
+from benchtui.sessions.permissions import approved
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Sweep, cases
 from benchtui.sessions.version import VERSION
@@ -139,8 +140,9 @@ def test_process_that_is_refused_says_why(path: Path) -> None:
 
 
 def test_changed_files_are_refused_by_name_unless_allowed(
-    path: Path, explain: Callable[..., Any], tmp_path: Path
+    path: Path, explain: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(approved, "missing", lambda permissions: ())
     events = json.loads(path.read_text())
     events[0]["sweep"]["task"] = f"{tmp_path}/sane.py:make"
     files = {"sane.py": "0" * 16}
