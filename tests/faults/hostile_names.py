@@ -72,6 +72,8 @@ def commands(world: World) -> list[tuple[str, ...]]:
     """Every command, with hostile names and arguments wherever one may stand."""
     session, other, sweep, name = world.file(".json"), world.file(".2.json"), world.file(".toml"), world.name
     return [
+        ("anonymize", session, "-o", world.file(".anonymized.json")),
+        ("anonymize", session, "-o", session, "--json"),
         ("attach", session),
         ("attach", "--plain", session),
         ("attach", "--json", session),
@@ -100,6 +102,8 @@ def commands(world: World) -> list[tuple[str, ...]]:
         ("import", world.file(".tool.json"), "-o", world.file(".new.json")),
         ("import", world.file(".tool.json"), "-o", world.file(".new.json")),
         ("import", session),
+        ("init-step", world.file(".py")),
+        ("init-step", OBEYED),
         ("keys",),
         ("keys", "--json"),
         ("next", session),

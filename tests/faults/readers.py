@@ -196,13 +196,13 @@ def _optimal(path: Path, dice: random.Random) -> None:
             parse_sweep(text, "the best")
 
 
-def _replay(path: Path, dice: random.Random) -> None:
+def _replay(path: Path, dice: random.Random, seeks: int = 4) -> None:
     timeline = Timeline(path)
     try:
         while not timeline.complete:
             timeline.read()
         with closing(ReplayCursor(timeline)) as telling:
-            for _ in range(4):
+            for _ in range(seeks):
                 moment = timeline.end_s * dice.random()
                 telling.seek(moment)
                 while not telling.move(moment):
@@ -364,6 +364,10 @@ def _cache(path: Path, _dice: random.Random) -> None:
     preferences._read(path)
 
 
+def _seek(path: Path, dice: random.Random) -> None:
+    _replay(path, dice, 1)
+
+
 OF_SESSIONS: tuple[Read, ...] = (
     *(_report, _results, _steps, _comparison, _optimal, _replay, _lines, _listing, _frame, _whole),
     *(_screen, _draft, _precedents, _figures),
@@ -377,7 +381,7 @@ OF_KINDS: dict[str, tuple[Read, ...]] = {
 }
 
 READERS: dict[str, tuple[Read, ...]] = {
-    "session": (_loaded, _whole, _listing, _replay, _screen, _lines, _draft),
+    "session": (_loaded, _whole, _listing, _seek, _screen, _lines, _draft),
     "sweep": (_sweep, _draft),
     "yaml": (_yaml,),
     "set": (_override,),

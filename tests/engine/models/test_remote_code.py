@@ -4,6 +4,7 @@ import ast
 import json
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from transformers import (
     AutoModelForCausalLM,
     AutoModelForSequenceClassification,
     AutoTokenizer,
+    PretrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
 )
 
 from benchtui.engine.models import attention, loading
@@ -36,10 +40,21 @@ LOADERS = [AutoConfig, AutoTokenizer, AutoModel, AutoModelForCausalLM, AutoFeatu
 
 
 @pytest.fixture(autouse=True)
-def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let transformers copy code here before it runs it."""
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let transformers copy code here before it runs it, and forget then whose models had code."""
     monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
     monkeypatch.setattr(sys, "path", [*sys.path])
+    yield
+    for base in (PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase):
+        for kind in descendants(base):
+            if kind.__dict__.get("_auto_class"):  # a later save_pretrained would look for code
+                kind._auto_class = None
+
+
+def descendants(base: type[Any]) -> Iterator[Any]:
+    for kind in base.__subclasses__():
+        yield kind
+        yield from descendants(kind)
 
 
 def planted(folder: Path, tiny_model: Path, **config: object) -> Path:
