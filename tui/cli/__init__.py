@@ -128,10 +128,9 @@ def _exit_out_of_memory(error: BaseException) -> NoReturn:
 
 
 def _usage_error_text(error: click.ClickException) -> str:
-    """Return what click prints for an error, with the arguments in its message made printable."""
-    context, message = getattr(error, "ctx", None), error.format_message()
-    if not isinstance(error, click.MissingParameter):  # lists choices in several lines, and quotes no argument
-        message = printable(message)
+    """Return what click prints for an error, with its message in one printable line."""
+    context = getattr(error, "ctx", None)
+    message = printable(error.format_message().partition(" Choose from:")[0])  # which the usage lists as well
     usage = f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n\n" if context else ""
     return f"{usage}Error: {message}\n"
 
