@@ -141,19 +141,19 @@ def tiny_sweep(tiny_model: Path) -> Callable[..., Sweep]:
 
 @pytest.fixture
 def start(home: Path) -> Iterator[Callable[[Sweep], Watched]]:
-    """Start an engine; one that a test leaves running is killed."""
-    started: list[client.Engine] = []
+    """Start an engine; one that a test leaves running is killed, and its file closed."""
+    started: list[Watched] = []
 
     def run(sweep: Sweep) -> Watched:
         path = home / f"session-{len(started)}.json"
-        engine = client.start(sweep, path, allowed(sweep))
-        started.append(engine)
-        return Watched(engine)
+        started.append(Watched(client.start(sweep, path, allowed(sweep))))
+        return started[-1]
 
     yield run
-    for engine in started:
-        if engine.alive():
-            os.kill(engine.pid, signal.SIGKILL)
+    for watched in started:
+        if watched.engine.alive():
+            os.kill(watched.engine.pid, signal.SIGKILL)
+        watched.close()
 
 
 @pytest.fixture

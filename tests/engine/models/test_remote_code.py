@@ -46,7 +46,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield
     for base in (PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase):
-        for kind in descendants(base):
+        for kind in (base, *descendants(base)):
             if kind.__dict__.get("_auto_class"):  # a later save_pretrained would look for code
                 kind._auto_class = None
 
