@@ -48,7 +48,14 @@ def sweep_of(step: str, folder: Path, steps: int) -> list[str]:
     rules = f"warmup = {WARMUP}\niterations = {steps}\npeaks = false\nanswers = false\n"
     text = f'name = "own"\ntask = "{FOLDER / step}.py:make"\n[measure]\n{rules}'
     (folder / "own.toml").write_text(text)
-    return [str(BIN / "benchtui"), "run", str(folder / "own.toml"), "-o", str(folder / "session.json")]
+    return [
+        str(BIN / "benchtui"),
+        "run",
+        str(folder / "own.toml"),
+        "--trust",
+        "-o",
+        str(folder / "session.json"),
+    ]
 
 
 def run(step: str, steps: int) -> tuple[float, str]:

@@ -74,7 +74,8 @@ def alternate_with_sweep(session: Path, screen: int | None, plain: PlainLoop) ->
         if all(after_s.values()):  # else it ended in this turn
             ran_s += TURN_S
             used_s = {process: used + after_s[process] - before_s[process] for process, used in used_s.items()}
-    return CpuUsage(*(100 * used_s.get(process, 0.0) / ran_s if process else 0.0 for process in (app, engine)))
+    shares = (100 * used_s.get(process, 0.0) / ran_s if process and ran_s else 0.0 for process in (app, engine))
+    return CpuUsage(*shares)
 
 
 def alternate(one: PlainLoop, other: PlainLoop, turns: int) -> None:
