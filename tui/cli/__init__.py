@@ -91,7 +91,7 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
     except streams.StandardOutputError as error:
-        if error.errno == errno.EPIPE:  # whoever read the pipe has seen enough
+        if error.errno == errno.EPIPE:  # the reader closed the pipe, so nobody needs more
             sys.exit(FAILED)
         fail(streams.output_error_text(error), USAGE)
     except OSError as error:

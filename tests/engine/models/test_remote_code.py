@@ -105,7 +105,7 @@ def _calls(tree: ast.AST) -> list[ast.Call]:
 
 
 def test_every_loader_goes_through_the_one_function_that_forbids_code() -> None:
-    """``from_pretrained`` is only passed to ``loading.load``, and ``from_config`` is told the same."""
+    """``from_pretrained`` is only passed to ``loading.load``, and ``from_config`` gets the same."""
     direct, values = [], []
     for file in ENGINE.rglob("*.py"):
         tree = ast.parse(file.read_text("utf-8"))
