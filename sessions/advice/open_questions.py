@@ -220,7 +220,7 @@ def _noise(session: Session, results: Sequence[Result]) -> Iterator[OpenQuestion
     named = session.start.sweep.measure.baseline
     for work, base in baselines(results, named).items():
         others = [row for row in results if row.config.work == work and row.config != base.config]
-        if others and not base.noise.measured:
+        if others and not base.noise.pool.freedom:
             yield OpenQuestion(about=("noise",), cases=(base.case,), remedy=Remedy(aa=True))
             return  # one pair measures the noise of the session
 

@@ -1,7 +1,7 @@
 """Session summaries for the list of sessions, cached so that no file is read twice."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
 from math import sqrt
@@ -22,7 +22,7 @@ from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.replay.loading import AbandonedError, load_as
 from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.disturbance import estimate_slowdown, mark_kind
+from benchtui.sessions.stats.disturbance import mark_kind, undisturbed
 from benchtui.sessions.stats.evidence import rounds_of
 from benchtui.sessions.stats.noise import KINDS, kind_of, spread_between
 from benchtui.sessions.stats.quantiles import per_second
@@ -191,12 +191,12 @@ def _pooled(spreads: Iterable[ProcessSpread | None]) -> ProcessSpread | None:
     return ProcessSpread(between=sqrt(variance), freedom=freedom)
 
 
-def _spreads(repeats: dict[str, list[list[Statistic]]]) -> dict[str, ProcessSpread]:
+def _spreads(repeats: dict[str, list[Sequence[Statistic]]]) -> dict[str, ProcessSpread]:
     found = {kind: spread_between(figures) for kind, figures in repeats.items()}
     return {
-        kind: ProcessSpread(between=sqrt(variance), freedom=freedom)
-        for kind, (variance, freedom) in found.items()
-        if freedom
+        kind: ProcessSpread(between=sqrt(pool.variance), freedom=pool.freedom)
+        for kind, pool in found.items()
+        if pool.freedom
     }
 
 
@@ -207,7 +207,7 @@ class _SummarizedSession(Session):
         super().__init__(keep_steps)
         self.rates: dict[int, float] = {}
         """Samples per second by case."""
-        self.repeats: dict[str, list[list[Statistic]]] = {}
+        self.repeats: dict[str, list[Sequence[Statistic]]] = {}
         """Medians of the rounds of each case with several, by device kind."""
 
     def apply(self, event: AnyRecord) -> None:
@@ -220,8 +220,7 @@ class _SummarizedSession(Session):
 
     def _summarize(self, case: CaseState) -> None:
         _rate(case, self.rates)
-        disturbed = estimate_slowdown(case, throughout=False).by > 1
-        rounds = [] if disturbed else [each.median for each in rounds_of(case)]
+        rounds = undisturbed(case, [each.median for each in rounds_of(case)]) or ()
         if case.state == "ok" and len(rounds) > 1:
             self.repeats.setdefault(kind_of(case), []).append(rounds)
         if case.state == "ok":  # any other case may restart, with its finished rounds

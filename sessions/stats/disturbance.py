@@ -7,7 +7,7 @@ from __future__ import annotations  # CaseState is only a type here: its module 
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -57,6 +57,9 @@ _CAUSES = {
 """Causes by a phrase that occurs in the mark."""
 
 
+T = TypeVar("T")
+
+
 class Slowdown(msgspec.Struct, frozen=True):
     """Possible slowdown of a case by its environment: a factor on step time, and the causes."""
 
@@ -70,12 +73,22 @@ def estimate_slowdown(case: CaseState, *, throughout: bool) -> Slowdown:
     The estimate is that of the worst round, or with ``throughout`` of the best one, so that it applies to all
     rounds.
     """
-    if all(end.environment is None for end in case.ends):
-        return Slowdown()
-    on_cpu = case.config.device == "cpu"
-    found = [_slowed(end.environment, end.measured_s, on_cpu=on_cpu) for end in case.ends]
     choose = min if throughout else max
-    return choose(found, key=lambda each: each.by, default=Slowdown())
+    return choose(_slowdowns(case), key=lambda each: each.by, default=Slowdown())
+
+
+def undisturbed(case: CaseState, rounds: Sequence[T]) -> Sequence[T] | None:
+    """Return the values of the rounds that nothing disturbed; None if something disturbed each of them."""
+    found = _slowdowns(case)
+    if len(found) != len(rounds) or not any(each.by > 1 for each in found):
+        return rounds if all(each.by <= 1 for each in found) else None
+    return [value for value, slowed in zip(rounds, found, strict=True) if slowed.by <= 1] or None
+
+
+def _slowdowns(case: CaseState) -> list[Slowdown]:
+    """Return how much the environment may have slowed down each round."""
+    on_cpu = case.config.device == "cpu"
+    return [_slowed(end.environment, end.measured_s, on_cpu=on_cpu) for end in case.ends]
 
 
 def is_noisy(others_percent: float, processors: int | None) -> bool:

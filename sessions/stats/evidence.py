@@ -86,7 +86,7 @@ def with_noise(found: Iterable[Evidence], session: Session) -> list[Evidence]:
     """Return the evidence of a session's cases, each with the noise estimated from all of them."""
     every = list(found)
     start, margin = session.start, session.same_within
-    known = noise_of(every, aa_pair(every), start.process_spread, margin, bool(start.host.virtual))
+    known = noise_of(every, aa_pair(every), start.process_spread, margin)
     return [replace(each, noise=known[kind_of(each.case)], session=session) for each in every]
 
 

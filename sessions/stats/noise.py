@@ -1,15 +1,20 @@
 """Noise model: process-to-process variation of a case, and how much of it a session can measure.
 
 Each process starts with a different memory layout, different clocks and different autotuning choices, so its
-typical step differs from the previous process's by more than the variation within a process suggests. Three
-rounds suffice to measure this. With fewer, it is estimated from the repeats and the A/A pair of this session,
-the spread recorded by earlier sessions on the machine, and an assumption, whose weight decreases with the
-amount of data.
+typical step differs from the previous process's by more than the variation within a process suggests. Its
+spread is pooled over the repeats and the A/A pair of the session, and over earlier sessions on the machine if
+there are too few repeats. If both have too few, it is assumed, and allows for processes at two paces.
+
+Three rounds of two cases know a variance by four degrees of freedom, which makes an interval twice as wide as
+a known variance does. The cases of a session vary alike, so each takes most of its variance from all of them.
+This is the moderated variance of limma (Smyth, Statistical Applications in Genetics and Molecular Biology
+3(1), 2004) with a fixed weight. Limma's estimated weight, and residuals pooled over all cases, call equal
+cases different in 2 to 17 of 100 sessions whose cases don't vary alike. ``tests/bench/verdicts`` simulates
+this.
 """
 
 from collections.abc import Iterable, Sequence
-from copy import copy
-from math import exp, log, sqrt
+from math import cbrt, exp, log, sqrt
 from typing import Protocol
 
 import msgspec
@@ -17,40 +22,113 @@ import msgspec
 from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SAME_WITHIN
-from benchtui.sessions.stats.disturbance import estimate_slowdown
-from benchtui.sessions.stats.sampling import Sample, Statistic, log_mean_of_rounds
+from benchtui.sessions.stats.disturbance import undisturbed
+from benchtui.sessions.stats.sampling import LEAST_ROUNDS, Sample, Statistic, log_mean_of_rounds
 
-ASSUMED = 0.02
-"""Relative standard deviation assumed between processes if nothing was measured. ``make bench`` finds less on a
-quiet processor, and more on a shared machine."""
-ASSUMED_VIRTUAL = 0.1
-"""The same for the processors of a virtual machine, which may share cores with other machines. On one of them,
-fresh processes of one case differed by 13%. They ran at one of two speeds, for seconds at a time."""
+ASSUMED = 0.12
+"""Relative standard deviation assumed between processes if too little was measured. Fresh processes of one
+case ran at either of two paces, 33% apart, on virtual and other machines. A 95% interval of two rounds spans
+that."""
 ASSUMED_FREEDOM = 4.0
-"""Weight of that assumption in degrees of freedom; five repeats outweigh it."""
+"""Degrees of freedom of that assumption."""
 BETWEEN_SESSIONS = 0.003
 """Relative standard deviation assumed between two sessions on one machine, on top of that between processes."""
 MAX_NOISE_MARGIN = 0.05
 """Maximum to which the noise floor can raise the margin, so that a difference of 10% is never the same."""
 
 
+LEAST_KNOWN = 12.0
+"""Degrees of freedom from which a spread is known, such as those of six cases with three rounds."""
+SHARE = 0.6
+"""Weight of the session in a case's variance. With three rounds, it counts as three degrees of freedom."""
+PACES = 0.05
+"""Spread above which processes run at distinct paces, so that their times aren't normal. It is then the minimum
+of a case's own spread, not a part of it."""
+OWN_ROUNDS = 4
+"""Rounds from which a case's own spread suffices if nothing else is known. In 3 of 100 sessions, three rounds
+of one case all run at one pace and those of an equal one at another."""
+LEAST_REPEATS = 6.0
+"""Degrees of freedom of a session with which three rounds suffice as well: other cases show the paces."""
+NOISIER = 1.645
+"""Normal quantile of the test for a case that is noisier than the others: 5%, one-sided."""
+
+
 KINDS = ("cpu", "cuda")
 """Kinds of devices; each has its own noise."""
+
+
+class Spread(msgspec.Struct, frozen=True, gc=False):
+    """A variance of log times between processes, with its degrees of freedom."""
+
+    variance: float = 0.0
+    freedom: float = 0.0
+
+    @classmethod
+    def of(cls, figures: Sequence[Statistic]) -> "Spread":
+        """Return the spread between the rounds of one case; no degrees of freedom for fewer than two."""
+        if len(figures) < 2:
+            return cls()
+        _, variance, freedom = log_mean_of_rounds(figures)
+        return cls(variance * len(figures), freedom)
+
+    def plus(self, other: "Spread") -> "Spread":
+        """Return the pool of two spreads."""
+        return self._combined(other, 1)
+
+    def minus(self, other: "Spread") -> "Spread":
+        """Return what remains of a pool without one of its parts."""
+        return self._combined(other, -1)
+
+    def of_mean(self, rounds: int) -> "Spread":
+        """Return the variance of the mean of several rounds."""
+        return Spread(self.variance / rounds, self.freedom)
+
+    def shared_with(self, variance: float) -> "Spread":
+        """Return the moderated spread: partly its own variance, partly a session's."""
+        return Spread(SHARE * variance + (1 - SHARE) * self.variance, self.freedom / (1 - SHARE))
+
+    @property
+    def known(self) -> bool:
+        """Whether there were enough repeats to rely on it."""
+        return self.freedom >= LEAST_KNOWN
+
+    @property
+    def has_paces(self) -> bool:
+        """Whether it is too large for processes that vary normally around one pace."""
+        return self.variance > PACES**2
+
+    def _combined(self, other: "Spread", sign: int) -> "Spread":
+        freedom = self.freedom + sign * other.freedom
+        if freedom <= 0:
+            return Spread()
+        total = self.variance * self.freedom + sign * other.variance * other.freedom
+        return Spread(max(total, 0.0) / freedom, freedom)
 
 
 class Noise(msgspec.Struct, frozen=True):
     """Noise of a session on one kind of device."""
 
-    between: float = ASSUMED
-    """Relative standard deviation between fresh processes of one case."""
-    freedom: float = ASSUMED_FREEDOM
-    """Degrees of freedom of ``between``, including those of the assumption."""
-    measured: bool = False
-    """Whether any of it was measured, in this session or in earlier ones on the machine."""
+    pool: Spread = Spread()
+    """Spread between fresh processes of one case, as measured in this session or on the machine."""
     floor: float | None = None
     """Absolute log ratio of the A/A pair's medians; None without such a pair."""
     same_within: float = SAME_WITHIN
     """Requested margin of equivalence."""
+
+    @property
+    def known(self) -> bool:
+        """Whether the spread between processes was measured. Where they run at paces, one round can't show it."""
+        return self.pool.known and not self.pool.has_paces
+
+    @property
+    def between(self) -> float:
+        """Relative standard deviation between fresh processes of one case, measured or assumed."""
+        return sqrt(self.pool.variance) if self.known else max(ASSUMED, sqrt(self.pool.variance))
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of ``between``."""
+        return self.pool.freedom if self.known else ASSUMED_FREEDOM
 
     @property
     def margin(self) -> float:
@@ -74,33 +152,28 @@ class RepeatSpread:
     """Variation between the rounds of the cases on one kind of device, added up case by case."""
 
     def __init__(self) -> None:
-        self._total = self._freedom = 0.0
+        self._pool = Spread()
         self._all_single = True
         """Whether no case has several rounds."""
 
     def add_case(self, case: CaseState, medians: Sequence[Statistic]) -> None:
-        """Add a case, unless it was disturbed: a disturbance isn't process-to-process variation."""
-        if estimate_slowdown(case, throughout=False).by <= 1:
-            self.add(medians)
+        """Add the undisturbed rounds of a case: a disturbance isn't process-to-process variation."""
+        clean = undisturbed(case, medians)
+        if clean is not None:
+            self.add(clean)
 
     def add(self, medians: Sequence[Statistic]) -> None:
         """Add the medians of a case's rounds."""
         self._all_single = self._all_single and len(medians) == 1
-        if len(medians) > 1 and min(each.ms for each in medians) > 0:
-            _, variance, degrees = log_mean_of_rounds(medians)
-            self._total += degrees * variance * len(medians)
-            self._freedom += degrees
+        if medians and min(each.ms for each in medians) > 0:
+            self._pool = self._pool.plus(Spread.of(medians))
 
-    def with_pair(self, pair: tuple[Statistic, Statistic] | None) -> tuple[float, float]:
-        """Return the pooled log variance and its degrees of freedom.
+    def with_pair(self, pair: tuple[Statistic, Statistic] | None) -> Spread:
+        """Return the pooled spread.
 
         If no case has several rounds, the A/A pair counts as two rounds of one case.
         """
-        whole = self
-        if pair and self._all_single:
-            whole = copy(self)
-            whole.add(pair)
-        return (whole._total / whole._freedom if whole._freedom else 0.0), whole._freedom
+        return self._pool.plus(Spread.of(pair)) if pair and self._all_single else self._pool
 
 
 def noise_of(
@@ -108,18 +181,17 @@ def noise_of(
     aa: tuple[Measured, Measured] | None,
     earlier: dict[str, ProcessSpread],
     same_within: float = SAME_WITHIN,
-    virtual: bool = False,
 ) -> dict[str, Noise]:
     """Estimate the noise of a session per kind of device.
 
     It comes from the cases, the A/A pair and earlier sessions. Only cases with several rounds contribute;
-    others may be left out of ``results``. ``virtual`` says whether the machine is a virtual one.
+    others may be left out of ``results``.
     """
     found: dict[str, RepeatSpread] = {}
     for each in results:
         spread = found.setdefault(kind_of(each.case), RepeatSpread())
         spread.add_case(each.case, [round_.median for round_ in each.rounds])
-    return noise_by_kind(found, aa, earlier, same_within, virtual)
+    return noise_by_kind(found, aa, earlier, same_within)
 
 
 def noise_by_kind(
@@ -127,7 +199,6 @@ def noise_by_kind(
     aa: tuple[Measured, Measured] | None,
     earlier: dict[str, ProcessSpread],
     same_within: float = SAME_WITHIN,
-    virtual: bool = False,
 ) -> dict[str, Noise]:
     """Estimate the noise as ``noise_of`` does, from accumulated spreads."""
     return {
@@ -136,7 +207,6 @@ def noise_by_kind(
             _pair(aa, kind),
             earlier.get(kind),
             same_within,
-            ASSUMED_VIRTUAL if virtual and kind == "cpu" else ASSUMED,
         )
         for kind in dict.fromkeys((*KINDS, *spreads))
     }
@@ -147,8 +217,8 @@ def kind_of(case: CaseState) -> str:
     return case.config.device.partition(":")[0]
 
 
-def spread_between(repeats: Iterable[Sequence[Statistic]]) -> tuple[float, float]:
-    """Return the pooled log variance between the rounds of each case, and its degrees of freedom."""
+def spread_between(repeats: Iterable[Sequence[Statistic]]) -> Spread:
+    """Return the pooled spread between the rounds of each case."""
     found = RepeatSpread()
     for medians in repeats:
         found.add(medians)
@@ -160,21 +230,12 @@ def _noise(
     pair: tuple[Statistic, Statistic] | None,
     earlier: ProcessSpread | None,
     same_within: float,
-    assumed: float,
 ) -> Noise:
-    variance, freedom = repeats.with_pair(pair)
-    known, degrees = variance * freedom, freedom
-    if earlier is not None:
-        known += earlier.between**2 * earlier.freedom
-        degrees += earlier.freedom
-    whole = ASSUMED_FREEDOM + degrees
-    return Noise(
-        between=sqrt((assumed**2 * ASSUMED_FREEDOM + known) / whole),
-        freedom=whole,
-        measured=degrees > 0,
-        floor=abs(log(pair[1].ms / pair[0].ms)) if pair else None,
-        same_within=same_within,
-    )
+    pool = repeats.with_pair(pair)
+    if earlier is not None and not pool.known:
+        pool = pool.plus(Spread(earlier.between**2, earlier.freedom))
+    floor = abs(log(pair[1].ms / pair[0].ms)) if pair else None
+    return Noise(pool, floor, same_within)
 
 
 def _pair(aa: tuple[Measured, Measured] | None, kind: str) -> tuple[Statistic, Statistic] | None:
@@ -191,3 +252,30 @@ def _typical(figures: Sequence[Statistic]) -> Statistic:
         return min(figures, key=lambda each: each.ms)
     center, variance, _ = log_mean_of_rounds(figures)
     return Statistic(exp(center), sqrt(variance))
+
+
+def is_noisier(own: Spread, others: Spread) -> bool:
+    """Return whether a case varies more than the others, by an F test at 5%.
+
+    Uses Paulson's normal approximation (Annals of Mathematical Statistics 13(2), 1942).
+    """
+    if not own.freedom or not others.freedom or own.variance <= others.variance:
+        return False
+    if not others.variance:
+        return True
+    root, one, other = cbrt(own.variance / others.variance), 2 / (9 * own.freedom), 2 / (9 * others.freedom)
+    return (1 - other) * root - (1 - one) > NOISIER * sqrt(other * root**2 + one)
+
+
+def moderated(own: Spread, pool: Spread, others: Spread) -> Spread | None:
+    """Return the spread by which a case of several rounds is judged; None if too little is known.
+
+    ``pool`` is that of the session or of the machine, ``others`` the same without the compared cases.
+    """
+    if own.freedom < LEAST_ROUNDS - 1:
+        return None
+    if pool.known and not pool.has_paces:
+        return own if is_noisier(own, others) else own.shared_with(pool.variance)
+    if own.freedom >= OWN_ROUNDS - 1 or pool.freedom >= LEAST_REPEATS:
+        return Spread(max(own.variance, pool.variance), own.freedom)
+    return None

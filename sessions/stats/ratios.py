@@ -5,13 +5,15 @@ gate and recommendations. The compared quantity is the typical step: the ratio o
 first quartile has to agree, and the totals can veto.
 
 There are three sources of variation: steps within a process, fresh processes of one case, and sessions. From
-three rounds on, their spread covers the first two (Welch's t on the logarithms of the rounds' medians). With
-fewer, the first comes from the steps (order statistics of autocorrelated steps) and the second from ``noise``.
-Between two sessions, an assumed variance is added, and bounds are widened by any change in the measured peaks.
+three rounds on, the spread between rounds covers the first two (Student's t on the logarithms of the rounds'
+medians, with variances that the cases of a session share, see ``noise``). With fewer, the first comes from the
+steps (order statistics of autocorrelated steps) and the second from ``noise``. Rounds that ran in turns are
+compared pair by pair. Between two sessions, an assumed variance is added, and bounds are widened by any change
+in the measured peaks.
 """
 
 from collections.abc import Iterable, Sequence
-from math import ceil, inf, log, sqrt
+from math import ceil, sqrt
 from operator import attrgetter
 from statistics import fmean, geometric_mean
 
@@ -19,21 +21,27 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.stats.disturbance import Slowdown, estimate_slowdown, in_some_rounds
-from benchtui.sessions.stats.evidence import Sampled
-from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
-from benchtui.sessions.stats.results import Result
-from benchtui.sessions.stats.sampling import (
-    LEAST_ROUNDS,
-    Bounds,
-    Sample,
-    Statistic,
-    log_mean_of_rounds,
+from benchtui.sessions.stats.disturbance import Slowdown, estimate_slowdown, in_some_rounds, undisturbed
+from benchtui.sessions.stats.estimates import (
+    Estimate,
+    all_positive,
+    by_turns,
+    counted_rounds,
+    difference,
+    estimate_of,
+    others_of,
+    turns_of,
 )
+from benchtui.sessions.stats.evidence import Sampled
+from benchtui.sessions.stats.noise import BETWEEN_SESSIONS, Spread
+from benchtui.sessions.stats.results import Result
+from benchtui.sessions.stats.sampling import LEAST_ROUNDS, Bounds, Sample, Statistic, log_mean_of_rounds
 from benchtui.sessions.stats.verdicts import MIN_EFFECT, Ratio, Verdict
 
 BOTH_DISTURBED = 1.1
 """Largest assumed ratio between two equally disturbed processes."""
+MACHINE_SPEED = "the machine itself ran at a different speed"
+"""Cause outside the cases that applies to all cases of two sessions."""
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -74,7 +82,7 @@ def widened_for_machine_speed(pair: Comparison, pace: tuple[float, float]) -> Co
 
 def widened_for_pace(ratio: Ratio, pace: tuple[float, float]) -> Ratio:
     """Widen one ratio for a change in the speed of the machine itself."""
-    return ratio.widened(max(pace), 1 / min(pace), "the machine itself ran at a different speed")
+    return ratio.widened(max(pace), 1 / min(pace), MACHINE_SPEED)
 
 
 def latency_ratio(base: Sampled, new: Sampled) -> Ratio | None:
@@ -145,12 +153,9 @@ def memory_ratio(base: Result, new: Result) -> Ratio | None:
 
 def bounds_ms(result: Sampled) -> Bounds | None:
     """Return the bounds of a case's typical step, including process-to-process variation; None if unknown."""
-    figures = [each.median for each in result.rounds]
-    part = log_estimate(figures, result) if figures and min(each.ms for each in figures) > 0 else None
-    if part is None:
-        return None
-    center, terms = part
-    return Bounds.around(center, *_error(terms))
+    figures = [each.median for each in counted_rounds(result)]
+    found = estimate_of(figures, result, others_of(result, result)) if all_positive(figures) else None
+    return found.bounds() if found else None
 
 
 def cold_cost_ms(result: Result) -> float | None:
@@ -184,8 +189,6 @@ def matched(results: Sequence[Result], option: str, base_value: object) -> list[
 
 GPU_CLOCKS = {"sm_clock_mhz": "clock", "memory_clock_mhz": "memory clock"}
 """Recorded mean clocks that may explain a ratio, by field of the environment."""
-_Terms = list[tuple[float, float]]
-"""Variances of logarithms, each with its degrees of freedom."""
 
 
 def _timed(result: Sampled) -> bool:
@@ -195,7 +198,7 @@ def _timed(result: Sampled) -> bool:
 
 def _typical_ms(result: Sampled) -> float:
     """Return the geometric mean of the rounds' medians, which must be positive."""
-    return geometric_mean(each.median.ms for each in result.rounds)
+    return geometric_mean(each.median.ms for each in counted_rounds(result))
 
 
 def has_reported_rate(case: CaseState) -> bool:
@@ -218,22 +221,28 @@ def mean_clock_mhz(case: CaseState, name: str) -> float | None:
 
 def _ratio(base: Sampled, new: Sampled) -> Ratio:
     """Build a ratio of steps with all of its bounds."""
-    medians, lows, means = zip(statistics_of(base.rounds), statistics_of(new.rounds), strict=True)
-    typical = _bounds(base, new, medians)
+    turns = turns_of(base, new)
+    sides = turns or (counted_rounds(base), counted_rounds(new))
+    estimate = by_turns if turns else difference
+    typical, low, mean = (
+        estimate(base, new, figures) for figures in zip(*map(statistics_of, sides), strict=True)
+    )
+    margin, rounds = max(base.noise.margin, new.noise.margin), min(map(len, sides))
     if typical is None:
-        margin = max(base.noise.margin, new.noise.margin)
-        value = _typical_ms(base) / _typical_ms(new)
-        return Ratio(value, same_within=margin, rounds=_rounds(base, new))
+        return Ratio(_typical_ms(base) / _typical_ms(new), same_within=margin, rounds=rounds)
+    floor, apart = _floor(base, new), _apart(base, new)
+    bounds = typical.bounds(apart, floor)
     return Ratio(
-        value=typical[0].value,
-        bounds=typical[0],
-        fast=_first(_bounds(base, new, lows)),
-        totals=_first(_bounds(base, new, means)),
-        same_within=max(base.noise.margin, new.noise.margin),
-        between=typical[1],
-        rounds=_rounds(base, new),
-        floor=_floor(base, new),
-        apart=_apart(base, new),
+        value=bounds.value,
+        bounds=bounds,
+        fast=low.bounds(apart, floor) if low else None,
+        totals=mean.bounds(apart, floor) if mean else None,
+        same_within=margin,
+        between=sqrt(typical.between / 2 * rounds),
+        assumed=typical.assumed,
+        rounds=rounds,
+        floor=floor,
+        apart=apart,
     )
 
 
@@ -241,34 +250,6 @@ def statistics_of(rounds: Sequence[Sample]) -> tuple[list[Statistic], list[Stati
     """Return the medians, first quartiles and means of a case's rounds, from which ratios are computed."""
     lows = [each.low for each in rounds if each.low]
     return [each.median for each in rounds], lows, [each.mean for each in rounds]
-
-
-def _first(found: tuple[Bounds, float] | None) -> Bounds | None:
-    return found[0] if found else None
-
-
-def _rounds(base: Sampled, new: Sampled) -> int:
-    return min(len(base.rounds), len(new.rounds))
-
-
-def _bounds(base: Sampled, new: Sampled, figures: Sequence[Sequence[Statistic]]) -> tuple[Bounds, float] | None:
-    """Return the bounds of a ratio, base over new, and the process-to-process spread behind them."""
-    found = _terms(base, new, figures)
-    if found is None:
-        return None
-    center, terms = found
-    between = sqrt(sum(variance for variance, _ in terms) / 2 * len(figures[0]))
-    terms.append((_apart(base, new), inf))
-    return Bounds.around(center, *_error(terms), _floor(base, new)), between
-
-
-def _terms(base: Sampled, new: Sampled, figures: Sequence[Sequence[Statistic]]) -> tuple[float, _Terms] | None:
-    """Return the logarithm of a ratio and the variances of both cases; None if one has none."""
-    if not all(figures) or any(each.ms <= 0 for side in figures for each in side):
-        return None
-    own = min(map(len, figures)) >= LEAST_ROUNDS
-    one, other = log_estimate(figures[0], base, own), log_estimate(figures[1], new, own)
-    return (one[0] - other[0], [*one[1], *other[1]]) if one and other else None
 
 
 def _floor(base: Sampled, new: Sampled) -> float:
@@ -281,50 +262,19 @@ def _apart(base: Sampled, new: Sampled) -> float:
     return 0.0 if base.session is new.session else 2 * BETWEEN_SESSIONS**2
 
 
-def log_estimate(
-    figures: Sequence[Statistic], result: Sampled, own: bool = True
-) -> tuple[float, _Terms] | None:
-    """Return a case's mean logarithm and its variances.
-
-    They come from its rounds, or from its steps and the machine's noise. ``own`` says whether the rounds may be
-    used on their own if there are enough of them.
-    """
-    n, noise = len(figures), result.noise
-    if own and n >= LEAST_ROUNDS:
-        center, variance, freedom = log_mean_of_rounds(figures)
-        return center, [(variance, freedom)]
-    center = within = 0.0
-    for each in figures:
-        center += log(each.ms)
-        if each.error is not None:
-            within += each.error**2
-        elif result.case.steps_measured or not noise.measured:
-            return None  # too few steps, or a source with neither steps nor repeats
-    return center / n, [(within / n**2, inf), (noise.between**2 / n, noise.freedom)]
-
-
-def _error(terms: _Terms) -> tuple[float, float]:
-    """Return the standard error of a sum, and its degrees of freedom (Welch-Satterthwaite)."""
-    total = weighed = 0.0
-    for variance, freedom in terms:
-        total += variance
-        weighed += variance**2 / freedom
-    return sqrt(total), total**2 / weighed if weighed else inf
-
-
 def _over_rounds(value: float, rounds: Sequence[Sequence[Statistic]], base: Result) -> Ratio:
     """Build a ratio from one value per round. It has no interval below three rounds."""
     if min(map(len, rounds)) < LEAST_ROUNDS or min(each.ms for side in rounds for each in side) <= 0:
         return Ratio(value, same_within=base.noise.margin)
     (one, first, first_n), (other, second, second_n) = (log_mean_of_rounds(side) for side in rounds)
-    bounds = Bounds.around(one - other, *_error([(first, first_n), (second, second_n)]))
+    bounds = Estimate(one - other, (Spread(first, first_n), Spread(second, second_n))).bounds()
     return Ratio(bounds.value, bounds, same_within=base.noise.margin, rounds=min(map(len, rounds)))
 
 
 def _among_others(ratio: Ratio, base: Sampled, new: Sampled) -> Ratio:
     """Widen a ratio for disturbances and clock differences around the two cases."""
-    few = _rounds(base, new) < LEAST_ROUNDS
-    one, other = (estimate_slowdown(each.case, throughout=not few) for each in (base, new))
+    few = ratio.rounds < LEAST_ROUNDS
+    one, other = (_slowdown(each, few) for each in (base, new))
     ratio = _disturbed(ratio, one, other, few)
     if not few and base.session is new.session:
         return ratio  # rounds alternate, so a clock that differs in all of them is caused by the case itself
@@ -335,6 +285,12 @@ def _among_others(ratio: Ratio, base: Sampled, new: Sampled) -> Ratio:
             why = f"the GPU's {clock} was {one_mhz:,.0f} and {other_mhz:,.0f} MHz"
             return ratio.widened(max(pace, 1.0), max(1 / pace, 1.0), why)
     return ratio
+
+
+def _slowdown(result: Sampled, few: bool) -> Slowdown:
+    """Return how much the rounds that count may have been slowed down."""
+    clean = len(result.rounds) > 1 and undisturbed(result.case, result.rounds)
+    return Slowdown() if clean else estimate_slowdown(result.case, throughout=not few)
 
 
 def _disturbed(ratio: Ratio, base: Slowdown, new: Slowdown, few: bool) -> Ratio:

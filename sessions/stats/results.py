@@ -12,6 +12,7 @@ import msgspec
 from benchtui.sessions.state.case import CaseState, peak_mb
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats import evidence
+from benchtui.sessions.stats.disturbance import undisturbed
 from benchtui.sessions.stats.evidence import Evidence, with_noise
 from benchtui.sessions.stats.noise import Noise
 from benchtui.sessions.stats.sampling import Sample
@@ -50,12 +51,12 @@ class Result(msgspec.Struct, frozen=True):
     def typical_ms(self) -> float:
         """Typical step in milliseconds, which ratios are based on.
 
-        The median step; with several rounds, the geometric mean of their medians. The mean if a source that
-        kept no steps reports no median.
+        The median step; with several rounds, the geometric mean of the medians of those that nothing disturbed,
+        if there are any. The mean if a source that kept no steps reports no median.
         """
         latency, medians = self.metrics.latency_ms, self.metrics.rounds_ms
         if len(medians) > 1 and self.case.steps_measured and min(medians) > 0:
-            return geometric_mean(medians)
+            return geometric_mean(undisturbed(self.case, medians) or medians)
         return latency.mean if latency.median is None else latency.median
 
     @property

@@ -6,6 +6,7 @@ only; process-to-process variation comes from ``noise`` and from the rounds them
 
 from collections.abc import Sequence
 from math import ceil, exp, floor, log, sqrt
+from operator import mul, sub
 from statistics import fmean
 from typing import Protocol
 
@@ -31,6 +32,10 @@ _LONG = 20_000
 """Number of steps from which importing numpy pays off."""
 _BATCH, _MOST_BATCHES, _LEAST_BATCHES = 8, 32, 8
 """Minimum steps per batch, and maximum and minimum number of batches per round."""
+_MOST_LAG = 0.95
+"""Maximum autocorrelation of neighboring steps that is assumed from a short round."""
+_GAP = 0.5
+"""Share of an interval that lies between two neighboring times if the steps have two modes."""
 
 
 class Statistic(msgspec.Struct, frozen=True, gc=False):
@@ -167,18 +172,51 @@ def _quantile(times_ms: Sequence[float], ordered: Ordered, share: float) -> Stat
     if len(ordered) < LEAST_STEPS or ordered[0] <= 0:
         return Statistic(value)
     one = sqrt(len(ordered) * share * (1 - share) * _inflation_of_share(times_ms, value, share))
-    below = ordered[max(floor(place - WIDE * one), 0)]
-    above = ordered[min(ceil(place + WIDE * one), len(ordered) - 1)]
-    return Statistic(value, (log(above) - log(below)) / (2 * WIDE))
+    first, last = max(floor(place - WIDE * one), 0), min(ceil(place + WIDE * one), len(ordered) - 1)
+    below, above = log(ordered[first]), log(ordered[last])
+    if _has_gap(ordered, first, last):
+        return Statistic(value, max(above - log(value), log(value) - below) / WIDE)
+    # a round may have fewer ranks than the distance needs
+    return Statistic(value, (above - below) / min(2 * WIDE, (last - first) / one))
+
+
+def _has_gap(ordered: Ordered, first: int, last: int) -> bool:
+    """Return whether most of an interval between two ranks is a gap between two of its times.
+
+    The value then lies at the edge of one of two modes, and the density around it says nothing about its
+    error. The interval between the ranks itself still holds the true quantile. With many steps it never spans
+    a gap.
+    """
+    if len(ordered) >= _LONG:
+        return False
+    times = [ordered[rank] for rank in range(first, last + 1)]
+    gap: float = max(map(sub, times[1:], times))
+    return gap > _GAP * (times[-1] - times[0])
 
 
 def _inflation_of_share(times_ms: Sequence[float], value: float, share: float) -> float:
     """Return the variance of the share of steps below a value, relative to that of independent steps."""
     batches, size = _batches(len(times_ms))
     if batches < _LEAST_BATCHES:
-        return 1.0
+        return _inflation_by_lag([float(time < value) for time in times_ms])
     shares = [count / size for count in _below(times_ms, value, batches, size)]
     return max(1.0, _spread(shares, fmean(shares)) ** 2 * size / (share * (1 - share)))
+
+
+def _inflation_by_lag(values: Sequence[float]) -> float:
+    """Return the variance of the mean of a few values, relative to that of independent ones.
+
+    It follows from the autocorrelation of neighbors, corrected for its bias in short series (Marriott and Pope,
+    Biometrika 41, 1954). One that independent values may well show is ignored.
+    """
+    n, mean = len(values), fmean(values)
+    apart = [value - mean for value in values]
+    total = sum(map(mul, apart, apart))
+    lag = sum(map(mul, apart, apart[1:])) / total if total else 0.0
+    if lag <= 1 / sqrt(n):
+        return 1.0
+    lag = min((n * lag + 1) / (n - 4), _MOST_LAG)
+    return (1 + lag) / (1 - lag)
 
 
 def _error_of_mean(times_ms: Sequence[float], mean: float, jitter: float | None) -> float | None:
@@ -192,7 +230,7 @@ def _error_of_mean(times_ms: Sequence[float], mean: float, jitter: float | None)
     alone = jitter / sqrt(n)
     batches, size = _batches(n)
     if batches < _LEAST_BATCHES:
-        return alone
+        return alone * sqrt(_inflation_by_lag(times_ms))
     means = [fmean(times_ms[at * size : (at + 1) * size]) for at in range(batches)]
     return max(alone, _spread(means, fmean(means)) / sqrt(batches) / mean)
 

@@ -28,7 +28,7 @@ class Verdict(StrEnum):
 
     FASTER = "faster"
     SLOWER = "slower"
-    """The whole 99% interval lies beyond 0.5%, for typical and for fast steps."""
+    """The whole interval lies beyond 0.5%: 99% for typical steps, and 95% for fast ones."""
     SAME = "same"
     """The whole 95% interval lies within the margin of equivalence."""
     UNSURE = "unsure"
@@ -70,6 +70,8 @@ class Ratio(msgspec.Struct, frozen=True):
     """Margin of equivalence."""
     between: float | None = None
     """Relative standard deviation between processes behind the bounds."""
+    assumed: bool = False
+    """Whether that spread is an assumption, because too little was measured."""
     rounds: int = 0
     """Number of rounds of the case that has fewer."""
     floor: float = 0.0
@@ -149,8 +151,10 @@ class Ratio(msgspec.Struct, frozen=True):
     def next_rounds(self) -> int | None:
         """Rounds of each case to measure next; None if no number would decide the ratio.
 
-        With fewer than three rounds, the spread between processes is mostly assumed. A few rounds measure it.
+        A few rounds measure the spread between processes where it is assumed, or of fewer than three rounds.
         """
+        if self.assumed and self.doubt is Doubt.WIDE and not self.outside:
+            return max(FIRST_ROUNDS, self.rounds + 1)
         wanted = self.rounds_wanted
         return FIRST_ROUNDS if wanted and self.rounds < LEAST_ROUNDS else wanted
 
@@ -169,6 +173,7 @@ class Ratio(msgspec.Struct, frozen=True):
             outside=self.outside,
             same_within=self.same_within,
             between=self.between,
+            assumed=self.assumed,
             rounds=self.rounds,
             floor=self.floor,
             apart=self.apart,
@@ -200,24 +205,31 @@ def _word(bounds: Bounds | None, same_within: float) -> Verdict:
     """Return the verdict that one set of bounds supports."""
     if bounds is None:
         return Verdict.UNSURE
-    if bounds.sure_low > 1 + MIN_EFFECT:
-        return Verdict.FASTER
-    if bounds.sure_high < 1 / (1 + MIN_EFFECT):
-        return Verdict.SLOWER
+    if direction := _beyond(bounds.sure_low, bounds.sure_high):
+        return direction
     inside = bounds.low >= 1 / (1 + same_within) and bounds.high <= 1 + same_within
     return Verdict.SAME if inside else Verdict.UNSURE
 
 
+def _beyond(low: float, high: float) -> Verdict | None:
+    """Return the direction in which a whole interval lies beyond the minimum effect, if it does."""
+    if low > 1 + MIN_EFFECT:
+        return Verdict.FASTER
+    return Verdict.SLOWER if high < 1 / (1 + MIN_EFFECT) else None
+
+
 def _doubt_from_fast_steps(own: Verdict, fast: Bounds, same_within: float) -> Doubt | None:
-    """Return the doubt that fast steps cast on a verdict: STEPS if they disagree, WIDE if they are unsure."""
-    word = _word(fast, same_within)
+    """Return the doubt that fast steps cast on a verdict: STEPS if they disagree, WIDE if they are unsure.
+
+    They confirm a direction that is already sure, for which a 95% interval suffices.
+    """
     if own is Verdict.SAME:
         within = 1 / (1 + same_within) <= fast.value <= 1 + same_within
-        return Doubt.STEPS if word in (Verdict.FASTER, Verdict.SLOWER) or not within else None
-    if word is own:
+        return Doubt.STEPS if _beyond(fast.sure_low, fast.sure_high) or not within else None
+    if _beyond(fast.low, fast.high) is own:
         return None
     alike = fast.value > 1 + MIN_EFFECT if own is Verdict.FASTER else fast.value < 1 / (1 + MIN_EFFECT)
-    return Doubt.WIDE if word is Verdict.UNSURE and alike else Doubt.STEPS
+    return Doubt.WIDE if alike and _word(fast, same_within) is Verdict.UNSURE else Doubt.STEPS
 
 
 def _contradicts(own: Verdict, totals: Bounds, same_within: float) -> bool:

@@ -112,10 +112,7 @@ class CaseVerdicts:
         if self._noise is None or self._unsummed:
             start = self._session.start
             self._sum_up(repeated=start.sweep.measure.rounds > 1 or start.source is not None)
-            virtual = bool(start.host.virtual)
-            self._noise = noise_by_kind(
-                self._spreads, self._aa_pair(), start.process_spread, self._margin, virtual
-            )
+            self._noise = noise_by_kind(self._spreads, self._aa_pair(), start.process_spread, self._margin)
         return self._noise
 
     def _sum_up(self, *, repeated: bool) -> None:

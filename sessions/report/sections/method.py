@@ -192,13 +192,16 @@ def _ratios(rounds: int, noise: dict[str, Noise]) -> str:
     """Describe what is compared, and what the intervals of the ratios cover."""
     head = "of typical steps (the median, over rounds), per sample, with a 95% interval"
     if rounds >= LEAST_ROUNDS:
-        return f"{head} by Welch's t over {rounds:,} rounds: steps and fresh processes, but not sessions"
+        return (
+            f"{head} by Student's t over {rounds:,} rounds, with variances that a session's cases share:"
+            " steps and fresh processes, but not sessions"
+        )
     spreads = listed([f"{100 * each.between:.2g}% on {kind}{_from(each)}" for kind, each in noise.items()])
     return f"{head}: steps within a process; fresh processes by their standard deviation, {spreads}"
 
 
 def _from(noise: Noise) -> str:
-    return "" if noise.measured else " (assumed: nothing was repeated)"
+    return "" if noise.known else " (assumed: too little was repeated)"
 
 
 def _verdicts(session: Session, noise: dict[str, Noise]) -> str:

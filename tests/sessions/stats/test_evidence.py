@@ -8,7 +8,6 @@ from benchtui.sessions.payloads import ProcessSpread, Reported
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.evidence import Evidence, aa_pair, medians_of, repeats, rounds_of, with_noise
-from benchtui.sessions.stats.noise import Noise
 from benchtui.sessions.stats.sampling import Sample, Statistic, sample
 
 
@@ -62,8 +61,8 @@ def test_each_case_knows_the_noise_of_its_kind_of_device_and_its_session(bench: 
     session.same_within = 0.03
     one, two, gpu = evidence(session)
     assert one.noise == two.noise
-    assert (one.noise.freedom, one.noise.measured, one.noise.same_within) == (5, True, 0.03)
-    assert gpu.noise == Noise(same_within=0.03)
+    assert (one.noise.pool.freedom, one.noise.known, one.noise.same_within) == (1 + 12, True, 0.03)
+    assert gpu.noise.pool.freedom == 12
     assert all(each.session is session for each in (one, two, gpu))
     assert (two.config, two.case) == (session.cases[1].config, session.cases[1])
 
@@ -72,7 +71,7 @@ def test_earlier_sessions_are_known_by_the_record(bench: Any) -> None:
     session = bench.session(bench.case(1, 10.0))
     spread = {"cpu": ProcessSpread(between=0.05, freedom=6.0)}
     session.started = msgspec.structs.replace(session.started, process_spread=spread)
-    assert evidence(session)[0].noise.freedom == 10
+    assert evidence(session)[0].noise.pool.freedom == 6
 
 
 def test_an_aa_pair_is_a_case_and_its_repeat_alone(bench: Any) -> None:

@@ -1,4 +1,4 @@
-from math import exp, log, sqrt
+from math import exp, log
 from typing import Any
 
 import pytest
@@ -7,7 +7,7 @@ from benchtui.sessions.events import CaseFinished, RoundFinished
 from benchtui.sessions.payloads import Environment, ProcessSpread
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.evidence import Evidence
-from benchtui.sessions.stats.noise import Noise, kind_of, noise_of, spread_between
+from benchtui.sessions.stats.noise import Noise, Spread, is_noisier, kind_of, noise_of, spread_between
 from benchtui.sessions.stats.sampling import Sample, Statistic
 from benchtui.sessions.sweep import Config
 
@@ -30,39 +30,59 @@ def cpu(*cases: Evidence, aa: tuple[Evidence, Evidence] | None = None, **more: A
     return noise_of(cases, aa, more.pop("earlier", {}), **more)["cpu"]
 
 
-def between(*weighed: tuple[float, float]) -> float:
-    """Pooled standard deviation of variances with their degrees of freedom, the assumption among them."""
-    known = (*weighed, (0.02**2, 4))
-    return sqrt(sum(variance * freedom for variance, freedom in known) / sum(freedom for _, freedom in known))
+def pool(*weighed: tuple[float, float]) -> Spread:
+    """Pool of variances with their degrees of freedom."""
+    freedom = sum(freedom for _, freedom in weighed)
+    return Spread(pytest.approx(sum(variance * freedom for variance, freedom in weighed) / freedom), freedom)
 
 
 def test_of_nothing_an_assumption_is_known_for_both_kinds_of_devices() -> None:
-    known = Noise(between=0.02, freedom=4.0, measured=False, floor=None, same_within=0.02)
-    assert noise_of([], None, {}) == {"cpu": known, "cuda": known}
-    assert Noise() == known
+    assert noise_of([], None, {}) == {"cpu": Noise(), "cuda": Noise()}
+    assert (Noise().pool, Noise().floor, Noise().same_within) == (Spread(0.0, 0.0), None, 0.02)
+    assert (Noise().between, Noise().freedom, Noise().known) == (0.12, 4.0, False)
 
 
-def test_more_is_assumed_of_the_processors_of_a_virtual_machine() -> None:
-    found = noise_of([case(10.0, 10 * exp(0.1))], None, {}, virtual=True)
-    assert found["cpu"].between == pytest.approx(sqrt((0.1**2 * 4 + 0.005) / 5))
-    assert (found["cpu"].freedom, found["cuda"]) == (5, Noise())
-    assert noise_of([], None, {}, virtual=True)["cpu"] == Noise(between=0.1)
+def test_twelve_degrees_of_freedom_replace_the_assumption() -> None:
+    few, known = (Noise(Spread(0.01**2, freedom)) for freedom in (11.9, 12.0))
+    assert (few.between, few.freedom, few.known) == (0.12, 4.0, False)
+    assert (known.between, known.freedom, known.known) == (pytest.approx(0.01), 12.0, True)
+    assert Noise(Spread(0.3**2, 2.0)).between == pytest.approx(0.3), "more than what is assumed was seen"
+
+
+def test_a_case_of_several_rounds_is_noisier_by_an_f_test() -> None:
+    """F of 2 and 12, 4 and 20 degrees of freedom at 5%: 3.89 and 2.87."""
+    for freedom, others, limit in ((2.0, 12.0, 3.89), (4.0, 20.0, 2.87), (1.0, 30.0, 4.17)):
+        pooled = Spread(1.0, others)
+        assert not is_noisier(Spread(0.96 * limit, freedom), pooled)
+        assert is_noisier(Spread(1.04 * limit, freedom), pooled)
+    assert is_noisier(Spread(1e-9, 2.0), Spread(0.0, 8.0))
+    assert not is_noisier(Spread(0.0, 2.0), Spread(0.0, 8.0))
+    assert not is_noisier(Spread(9.0, 0.0), Spread(1.0, 8.0))
+    assert not is_noisier(Spread(9.0, 2.0), Spread(1.0, 0.0))
+
+
+def test_a_part_of_a_pool_can_be_left_out() -> None:
+    whole = Spread(1.0, 4.0).plus(Spread(4.0, 2.0))
+    assert whole == Spread(2.0, 6.0)
+    assert whole.minus(Spread(4.0, 2.0)) == Spread(1.0, 4.0)
+    assert whole.minus(Spread(9.0, 2.0)) == Spread(0.0, 4.0)
+    assert whole.minus(whole) == Spread() == Spread().plus(Spread())
 
 
 def test_a_case_of_one_round_tells_nothing() -> None:
     assert cpu(case(10.0), case(20.0)) == Noise()
 
 
-def test_rounds_outweigh_the_assumption_by_their_degrees_of_freedom() -> None:
+def test_rounds_count_by_their_degrees_of_freedom() -> None:
     one = cpu(case(10.0, 10 * exp(0.1)))  # variance 0.1 ** 2 / 2
-    assert (one.between, one.freedom, one.measured) == (pytest.approx(between((0.005, 1))), 5, True)
+    assert one.pool == pool((0.005, 1))
     two = cpu(case(10.0, 10 * exp(0.1)), case(30.0, 30 * exp(0.01), 30 * exp(-0.01)), case(5.0))
-    assert (two.between, two.freedom) == (pytest.approx(between((0.005, 1), (0.0001, 2))), 7)
+    assert two.pool == pool((0.005, 1), (0.0001, 2))
 
 
 def test_each_kind_of_device_has_noise_of_its_own() -> None:
     found = noise_of([case(10.0, 11.0, device="cuda:0"), case(10.0, 11.0, device="cuda:1")], None, {})
-    assert (found["cpu"].freedom, found["cuda"].freedom) == (4, 6)
+    assert (found["cpu"].pool.freedom, found["cuda"].pool.freedom) == (0, 2)
     assert noise_of([case(10.0, device="unknown")], None, {})["unknown"] == Noise()
 
 
@@ -75,7 +95,7 @@ def test_a_device_without_its_number_is_a_kind(device: str, kind: str) -> None:
 
 def test_rounds_that_agree_leave_the_noise_of_their_steps() -> None:
     found = cpu(case(10.0, 10.0, error=0.03))
-    assert found.between == pytest.approx(between((0.03**2, 1)))
+    assert found.pool == pool((0.03**2, 1))
 
 
 def test_pooled_variance_goes_by_degrees_of_freedom() -> None:
@@ -83,51 +103,51 @@ def test_pooled_variance_goes_by_degrees_of_freedom() -> None:
         [Statistic(10.0), Statistic(10 * exp(0.1))],
         [Statistic(1.0), Statistic(exp(0.02)), Statistic(exp(0.04))],
     )
-    assert spread_between(pairs) == (pytest.approx((0.005 + 2 * 0.0004) / 3), 3)
+    assert spread_between(pairs) == pool((0.005, 1), (0.0004, 2))
     assert spread_between([*pairs, [Statistic(5.0)], [Statistic(0.0), Statistic(1.0)]]) == spread_between(pairs)
-    assert spread_between([[Statistic(0.5), Statistic(0.5 * exp(0.1))]]) == (pytest.approx(0.005), 1)
-    assert spread_between([[Statistic(5.0)], []]) == (0, 0)
+    assert spread_between([[Statistic(0.5), Statistic(0.5 * exp(0.1))]]) == pool((0.005, 1))
+    assert spread_between([[Statistic(5.0)], []]) == Spread()
 
 
-def test_a_case_that_was_disturbed_in_any_round_does_not_count() -> None:
+def test_disturbed_rounds_do_not_count() -> None:
     quiet = case(10.0, 10.1, 10.2, ends=(QUIET, QUIET, QUIET))
     disturbed = case(10.0, 15.0, 10.2, ends=(QUIET, BUSY, QUIET))
-    assert cpu(quiet, disturbed) == cpu(quiet) != cpu(quiet, case(10.0, 15.0, 10.2))
-    assert cpu(disturbed) == Noise()
+    assert cpu(quiet, disturbed) == cpu(quiet, case(10.0, 10.2)) != cpu(quiet, case(10.0, 15.0, 10.2))
+    assert cpu(case(10.0, 15.0, ends=(QUIET, BUSY)), case(10.0, 15.0, ends=(BUSY, BUSY))) == Noise()
 
 
-def test_earlier_sessions_of_the_machine_count_for_their_kind() -> None:
+def test_earlier_sessions_of_the_machine_count_for_their_kind_until_this_one_has_enough() -> None:
     earlier = {"cuda": ProcessSpread(between=0.01, freedom=6.0)}
     found = noise_of([case(10.0, 10 * exp(0.1), device="cuda:0")], None, earlier)
     assert found["cpu"] == Noise()
-    assert found["cuda"].between == pytest.approx(between((0.005, 1), (0.01**2, 6)))
-    assert (found["cuda"].freedom, found["cuda"].measured) == (11, True)
-    alone = noise_of([], None, earlier)["cuda"]
-    assert (alone.between, alone.freedom, alone.measured) == (pytest.approx(between((0.01**2, 6))), 10, True)
+    assert found["cuda"].pool == pool((0.005, 1), (0.01**2, 6))
+    assert noise_of([], None, earlier)["cuda"].pool == pool((0.01**2, 6))
+    many = [case(10.0, 10 * exp(0.1), device="cuda:0")] * 12
+    assert noise_of(many[1:], None, earlier)["cuda"].pool.freedom == 17
+    assert noise_of(many, None, earlier)["cuda"].pool == pool((0.005, 12))
 
 
 def test_the_aa_pair_is_a_repeat_where_there_are_no_rounds() -> None:
     pair = case(10.0), case(10 * exp(-0.1))
     found = cpu(*pair, aa=pair)
     assert found.floor == pytest.approx(0.1)
-    assert (found.between, found.freedom, found.measured) == (pytest.approx(between((0.005, 1))), 5, True)
+    assert found.pool == pool((0.005, 1))
 
 
 def test_the_aa_pair_has_rounds_of_its_own_where_any_case_has() -> None:
     pair = case(10.0, 10.0), case(12.0, 12.0)
     found = cpu(*pair, aa=pair)
-    assert (found.between, found.freedom) == (pytest.approx(between((0, 2))), 6)
+    assert found.pool == Spread(0.0, 2.0)
     assert found.floor == pytest.approx(log(1.2))
     pair = case(10.0), case(12.0)
-    found = cpu(*pair, case(9.0, 9.0), aa=pair)
-    assert (found.between, found.freedom) == (pytest.approx(between((0, 1))), 5)
+    assert cpu(*pair, case(9.0, 9.0), aa=pair).pool == Spread(0.0, 1.0)
 
 
 def test_the_floor_is_between_the_typical_steps_of_several_rounds() -> None:
     pair = case(10.0, 14.4), case(9.0, 16.0, 25.0, 6.0)  # 12, and the fourth root of 21600
     assert cpu(aa=pair).floor == pytest.approx(abs(log(12) - log(21600) / 4))
     pair = case(10.0, 14.4, error=0.3), case(12.0)
-    assert cpu(aa=pair).between == pytest.approx(between((0.3**2 / 2 / 2, 1)))  # the mean of two is more exact
+    assert cpu(aa=pair).pool == pool((0.3**2 / 2 / 2, 1))  # the mean of two is more exact
 
 
 def test_the_floor_of_short_steps_is_as_relative() -> None:

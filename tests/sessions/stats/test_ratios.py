@@ -14,7 +14,7 @@ from benchtui.sessions.payloads import Energy, Environment, Memory, ProcessSprea
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import Evidence
-from benchtui.sessions.stats.noise import Noise
+from benchtui.sessions.stats.noise import ASSUMED, SHARE, Noise, Spread
 from benchtui.sessions.stats.quantiles import student_t_quantile
 from benchtui.sessions.stats.ratios import (
     bounds_ms,
@@ -169,12 +169,14 @@ def test_an_interval_that_holds_one_and_more_than_the_margin_is_not_sameness(
     ("fast", "doubt"),
     [
         (around(1.5, 1.01), None),
-        (around(1.2, 1.1, 1.3), Doubt.WIDE),
+        (around(1.2, 1.1, 1.3), None),
+        (around(1.2, 1.2), Doubt.WIDE),
         (around(1.0051, 1.1), Doubt.WIDE),
         (around(1.005, 1.1), Doubt.STEPS),
         (around(0.8, 1.5), Doubt.STEPS),
         (around(1.0, 1.001), Doubt.STEPS),
-        (around(1.008, 1.001, 1.004), Doubt.STEPS),
+        (around(1.008, 1.004, 1.005), Doubt.STEPS),
+        (around(1.008, 1.001, 1.004), None),
         (around(0.5, 1.01), Doubt.STEPS),
     ],
 )
@@ -348,36 +350,54 @@ def test_rounds_are_no_advice_for_what_is_decided_or_contested() -> None:
 
 def test_one_round_each_has_its_steps_and_the_noise_of_processes() -> None:
     found = latency(case(10.0, error=0.01), case(8.0, error=0.03))
-    variance = 0.01**2 + 0.03**2 + 2 * 0.02**2
-    freedom = variance**2 / (2 * 0.02**4 / 4)
+    variance = 0.01**2 + 0.03**2 + 2 * ASSUMED**2
+    freedom = variance**2 / ((2 * ASSUMED**2) ** 2 / 4)  # one assumption for both, not two that may differ
     bounds = near(by_t(log(10 / 8), sqrt(variance), freedom))
     assert (found.bounds, found.fast, found.totals) == (bounds, bounds, bounds)
     assert (found.value, found.rounds, found.same_within) == (pytest.approx(1.25), 1, 0.02)
-    assert found.between == pytest.approx(sqrt((0.01**2 + 0.03**2) / 2 + 0.02**2))
-    assert (found.inner, found.outside) == (None, ())
+    assert found.between == pytest.approx(sqrt((0.01**2 + 0.03**2) / 2 + ASSUMED**2))
+    assert (found.inner, found.outside, found.assumed) == (None, (), True)
 
 
 def test_two_rounds_share_the_noise_of_processes() -> None:
     found = latency(case(9.0, 16.0, error=0.01), case(4.0, 9.0, error=0.03))
-    variance = (0.01**2 + 0.03**2) / 2 + 2 * 0.02**2 / 2
-    freedom = variance**2 / (2 * (0.02**2 / 2) ** 2 / 4)
-    assert found.bounds == near(by_t(log(12 / 6), sqrt(variance), freedom))
+    # 9 and 16, 4 and 9: logarithms that are 0.58 and 0.81 apart, more than what is assumed
+    shared = (log(16 / 9) ** 2 / 2 + log(9 / 4) ** 2 / 2) / 2
+    variance = (0.01**2 + 0.03**2) / 2 + shared
+    assert found.bounds == near(by_t(log(12 / 6), sqrt(variance), variance**2 / (shared**2 / 4)))
     assert (found.value, found.rounds) == (pytest.approx(2.0), 2)
-    assert found.between == pytest.approx(sqrt((0.01**2 + 0.03**2) / 2 + 0.02**2))
+    assert found.between == pytest.approx(sqrt(variance))
+
+
+def test_two_rounds_that_agree_have_the_spread_that_is_assumed() -> None:
+    found = latency(case(9.0, 9.0), case(4.0, 4.0))
+    assert found.bounds == near(by_t(log(9 / 4), ASSUMED, 4))
 
 
 def test_what_was_measured_of_the_noise_counts_in_place_of_the_assumption() -> None:
-    one, other = Noise(between=0.001, freedom=50.0), Noise(between=0.004, freedom=10.0)
-    found = bounded(case(10.0, noise=one), case(10.0, noise=other))
-    variance = 0.001**2 + 0.004**2
-    freedom = variance**2 / (0.001**4 / 50 + 0.004**4 / 10)
-    assert found == near(by_t(0.0, sqrt(variance), freedom))
+    one, other = Noise(Spread(0.001**2, 50.0)), Noise(Spread(0.004**2, 12.0))
+    found = latency(case(10.0, noise=one), case(10.0, noise=other, session=OTHER))
+    variance, apart = 0.001**2 + 0.004**2, 2 * 0.003**2
+    freedom = (variance + apart) ** 2 / (0.001**4 / 50 + 0.004**4 / 12)
+    assert found.bounds == near(by_t(0.0, sqrt(variance + apart), freedom))
+    assert not found.assumed
+    alike = bounded(case(10.0, noise=one), case(10.0, noise=one))
+    assert alike == near(by_t(0.0, sqrt(2) * 0.001, 50)), "both rely on one estimate"
 
 
-def test_three_rounds_speak_for_themselves_by_welch() -> None:
+def test_too_few_repeats_leave_the_assumption() -> None:
+    few = Noise(Spread(0.004**2, 11.0))
+    assert latency(case(10.0, noise=few), case(10.0, noise=few)).assumed
+    assert bounded(case(10.0, noise=few), case(10.0, noise=few)) == near(by_t(0.0, sqrt(2) * ASSUMED, 4))
+    wild = Noise(Spread(0.2**2, 5.0))
+    assert bounded(case(10.0, noise=wild), case(10.0, noise=wild)) == near(by_t(0.0, sqrt(2) * 0.2, 4))
+
+
+def test_three_rounds_speak_for_themselves_by_welch_if_a_few_others_vary_as_little() -> None:
     """Logarithms 0, 3, 6 against 0, 2, 4, 6 in hundredths: variances 9 / 3 and 20 / 3 / 4 of their means."""
-    base = case(*(10 * exp(by / 100) for by in (0, 3, 6)), noise=Noise(between=5.0))
-    new = case(*(9 * exp(by / 100) for by in (0, 2, 4, 6)), noise=Noise(between=5.0))
+    few = Noise(Spread(0.02**2, 6.0))
+    base = case(*(10 * exp(by / 100) for by in (0, 3, 6)), noise=few)
+    new = case(*(9 * exp(by / 100) for by in (0, 2, 4, 6)), noise=few)
     found = latency(base, new)
     one, other = 9e-4 / 3, 20e-4 / 3 / 4
     freedom = (one + other) ** 2 / (one**2 / 2 + other**2 / 3)
@@ -388,36 +408,97 @@ def test_three_rounds_speak_for_themselves_by_welch() -> None:
     assert found.between == pytest.approx(sqrt((one + other) / 2 * 3))
 
 
+def test_a_few_others_that_vary_more_are_the_least_spread_of_a_case() -> None:
+    paces = Noise(Spread(0.1**2, 6.0))
+    found = bounded(case(10.0, 10.1, 10.2, noise=paces), case(8.0, 8.1, 8.2, noise=paces))
+    center = (log(10 * 10.1 * 10.2) - log(8 * 8.1 * 8.2)) / 3
+    assert found == near(by_t(center, 0.1 * sqrt(2 / 3), 4))
+
+
+def test_three_rounds_of_two_cases_do_not_show_the_paces_of_processes() -> None:
+    """All three of one case may run at one pace, and all of the other one at another."""
+    exact = [10.0] * 3, [10 * 1.33] * 3
+    alone = latency(*(case(*rounds) for rounds in exact))
+    assert (alone.verdict, alone.assumed) == (UNSURE, True)
+    assert latency(*(case(*rounds, rounds[0]) for rounds in exact)).verdict is SLOWER
+    known = Noise(Spread(0.001**2, 12.0))
+    assert latency(*(case(*rounds, noise=known) for rounds in exact)).verdict is SLOWER
+
+
 def test_equal_rounds_are_as_sure_as_their_steps() -> None:
-    found = bounded(case(*[10.0] * 3, error=0.03), case(*[8.0] * 3, error=0.03))
-    assert found == near(by_t(log(10 / 8), sqrt(2 * 0.03**2 / 3), 4))
-    exact = bounded(case(*[10.0] * 3), case(*[8.0] * 3))
+    found = bounded(case(*[10.0] * 4, error=0.03), case(*[8.0] * 4, error=0.03))
+    assert found == near(by_t(log(10 / 8), sqrt(2 * 0.03**2 / 4), 6))
+    exact = bounded(case(*[10.0] * 4), case(*[8.0] * 4))
     assert exact == near(by_t(log(10 / 8), 0.0, inf))
 
 
-def test_rounds_speak_for_themselves_only_where_both_cases_have_three() -> None:
-    few, many = case(10.0, 10.0), case(8.0, 9.0, 10.0)
-    variance = 0.02**2 / 2 + 0.02**2 / 3
-    freedom = variance**2 / ((0.02**2 / 2) ** 2 / 4 + (0.02**2 / 3) ** 2 / 4)
+def spread(*logs: float) -> float:
+    mean = sum(logs) / len(logs)
+    return sum((each - mean) ** 2 for each in logs) / (len(logs) - 1)
+
+
+def shared(session: float, own: float) -> float:
+    return SHARE * session + (1 - SHARE) * own
+
+
+def test_a_case_takes_most_of_its_variance_from_its_session() -> None:
+    noise = Noise(Spread(0.02**2, 16.0))
+    logs = (0.0, 0.01, 0.02), (0.0, 0.0, 0.0)
+    base, new = (case(*(10 * exp(by) for by in rounds), noise=noise) for rounds in logs)
+    one, other = (shared(0.02**2, spread(*rounds)) / 3 for rounds in logs)
+    freedom = (one + other) ** 2 / ((one**2 + other**2) / 5)  # 2 / (1 - 0.6)
+    found = latency(base, new)
+    assert found.bounds == near(by_t(0.01, sqrt(one + other), freedom))
+    assert not found.assumed
+
+
+def test_a_case_that_varies_more_than_the_others_keeps_its_own_variance() -> None:
+    pool = (0.01**2 * 12 + 0.1**2 * 2) / 16
+    noise = Noise(Spread(pool, 16.0))
+    noisy = case(*(10 * exp(by) for by in (-0.1, 0.0, 0.1)), noise=noise)
+    found = bounded(noisy, case(10.0, 10.0, 10.0, noise=noise))
+    one, other = 0.1**2 / 3, shared(pool, 0.0) / 3
+    assert found == near(by_t(0.0, sqrt(one + other), (one + other) ** 2 / (one**2 / 2 + other**2 / 5)))
+    twice = bounded(case(10 * exp(-0.1), 10 * exp(0.1), noise=noise), case(10.0, noise=noise))
+    variance = 0.02 / 2 + pool
+    assert twice == near(by_t(0.0, sqrt(variance), 16))
+
+
+def test_where_processes_run_at_paces_nothing_is_shared() -> None:
+    paces = Noise(Spread(0.051**2, 16.0))
+    found = bounded(case(10.0, 10.0, 10.0, noise=paces), case(10.0, 10.0, 10.0, noise=paces))
+    assert found == near(by_t(0.0, 0.051 * sqrt(2 / 3), 4))
+    few = bounded(case(10.0, noise=paces), case(10.0, noise=paces))
+    assert few == near(by_t(0.0, ASSUMED * sqrt(2), 4))
+
+
+def test_each_case_has_the_variance_of_its_own_rounds() -> None:
+    few, many = case(10.0, 10.0), case(8.0, 9.0, 10.0, 10.0)
+    assumed, own = ASSUMED**2 / 2, spread(log(8), log(9), log(10), log(10)) / 4
+    freedom = (assumed + own) ** 2 / (assumed**2 / 4 + own**2 / 3)
     found = latency(few, many)
-    assert found.bounds == near(by_t(log(10) - log(720) / 3, sqrt(variance), freedom))
-    assert found.rounds == 2
+    assert found.bounds == near(by_t(log(10) - log(7200) / 4, sqrt(assumed + own), freedom))
+    assert (found.rounds, found.assumed) == (2, True)
     assert latency(many, few).rounds == 2
 
 
 def test_between_two_sessions_more_is_assumed_and_within_one_it_is_not() -> None:
-    base, new = case(*[10.0] * 3, error=0.001), case(*[10.0] * 3, error=0.001, session=OTHER)
-    within, steps = bounded(base, replace(new, session=ONE)), 0.001**2 / 3
-    assert within == near(by_t(0.0, sqrt(2 * steps), 4))
+    base, new = case(*[10.0] * 4, error=0.001), case(*[10.0] * 4, error=0.001, session=OTHER)
+    within, steps = bounded(base, replace(new, session=ONE)), 0.001**2 / 4
+    assert within == near(by_t(0.0, sqrt(2 * steps), 6))
     variance = 2 * steps + 2 * 0.003**2
     found = latency(base, new)
-    assert found.bounds == near(by_t(0.0, sqrt(variance), variance**2 / (2 * steps**2 / 2)))
+    assert found.bounds == near(by_t(0.0, sqrt(variance), variance**2 / (2 * steps**2 / 3)))
     assert found.between == pytest.approx(0.001), "more rounds don't make sessions alike"
 
 
 def test_the_noise_floor_is_the_least_half_width() -> None:
-    noisy = Noise(floor=0.1)
-    for pair in ((case(10.0, noise=noisy), case(8.0)), (case(10.0), case(8.0, noise=noisy))):
+    exact = Noise(Spread(0.001**2, 20.0))
+    noisy = replace(exact, floor=0.1)
+    for pair in (
+        (case(10.0, noise=noisy), case(8.0, noise=exact)),
+        (case(10.0, noise=exact), case(8.0, noise=noisy)),
+    ):
         found = bounded(*pair)
         assert (found.low, found.high) == pytest.approx((1.25 * exp(-0.1), 1.25 * exp(0.1)))
         assert found.sure_high == pytest.approx(1.25 * exp(0.1))
@@ -451,16 +532,16 @@ def test_fewer_than_six_steps_give_no_interval(bench: Any) -> None:
         assert (found.value, found.bounds, found.doubt, found.rounds) == (1.0, None, Doubt.NO_INTERVAL, 1)
         assert (found.fast, found.totals, found.same_within) == (None, None, 0.02)
     assert latency(enough, other).bounds is not None
-    known = Noise(measured=True)
+    known = Noise(Spread(0.01**2, 20.0))
     assert latency(replace(few, noise=known), replace(enough, noise=known)).doubt is Doubt.NO_INTERVAL
 
 
 def test_one_round_of_equal_cases_does_not_show_that_they_are_the_same(bench: Any) -> None:
-    found = latency(*bench.results(bench.case(1, 10.0), bench.case(2, 10.0)))
-    assert (found.verdict, found.doubt, found.rounds_wanted) == (UNSURE, Doubt.WIDE, 23)
-    assert found.resolution == pytest.approx(
-        0.105, abs=0.002
-    )  # 1.005 * exp(3.36 * 0.02 * sqrt(2)), and the steps
+    session = bench.session(bench.case(1, 10.0), bench.case(2, 10.0))
+    session.started = msgspec.structs.replace(session.started, process_spread={})
+    found = latency(*measured(session))
+    assert (found.verdict, found.doubt, found.next_rounds) == (UNSURE, Doubt.WIDE, 5)
+    assert found.resolution == pytest.approx(1.2, abs=0.01)  # 1.005 * exp(4.6 * 0.12 * sqrt(2)), and the steps
 
 
 def test_earlier_sessions_of_the_machine_make_one_round_more_exact(bench: Any) -> None:
@@ -468,35 +549,36 @@ def test_earlier_sessions_of_the_machine_make_one_round_more_exact(bench: Any) -
     spread = {"cpu": ProcessSpread(between=0.001, freedom=400.0)}
     session.started = msgspec.structs.replace(session.started, process_spread=spread)
     found = latency(*measured(session))
-    assert (found.verdict, found.between) == (SAME, pytest.approx(0.0025, abs=0.0003))
+    assert (found.verdict, found.between) == (SAME, pytest.approx(0.0014, abs=0.0001))
 
 
 def test_repeats_in_an_import_tell_how_processes_differ(bench: Any) -> None:
     ends = [
         {"reported": Reported(latency_mean_ms=middle, repeats_mean_ms=repeats)}
-        for middle, repeats in ((10.0, (9.99, 10.01)), (8.0, (7.99, 8.01)), (7.0, ()))
+        for middle, repeats in ((10.0, (9.99, 10.01) * 4), (8.0, (7.99, 8.01) * 3), (7.0, ()))
     ]
-    two, faster, single = bench.results(*(bench.case(size, end=end) for size, end in enumerate(ends, 1)))
-    assert [each.noise.freedom for each in (two, faster, single)] == [6, 6, 6]
-    assert latency(two, faster).verdict is latency(two, single).verdict is FASTER
-    assert latency(two, faster).rounds == 2
+    many, faster, single = bench.results(*(bench.case(size, end=end) for size, end in enumerate(ends, 1)))
+    assert [each.noise.freedom for each in (many, faster, single)] == [12, 12, 12]
+    assert latency(many, faster).verdict is latency(many, single).verdict is FASTER
+    assert latency(many, faster).rounds == 6
 
 
 def test_repeats_of_a_source_without_steps_give_an_interval() -> None:
     one, other = (case(ms, error=None, lows_ms=[None]) for ms in (10.0, 8.0))
     assert latency(one, other).doubt is Doubt.NO_INTERVAL
-    known = Noise(between=0.01, freedom=9.0, measured=True)
+    known = Noise(Spread(0.01**2, 18.0))
     found = latency(replace(one, noise=known), replace(other, noise=known))
     assert found.bounds == near(by_t(log(10 / 8), sqrt(2) * 0.01, 18))
     assert (found.verdict, found.fast, found.totals) == (FASTER, None, found.bounds)
     assert latency(replace(one, noise=known), other).bounds is None
-    three = [case(*medians, error=None, lows_ms=[None] * 3) for medians in ([9.9, 10.0, 10.1], [4.9, 5.0, 5.1])]
-    assert latency(*three).verdict is FASTER
+    four = [case(*rounds, error=None, lows_ms=[None] * 4) for rounds in ([9.9, 10, 10, 10.1], [4.9, 5, 5, 5.1])]
+    assert latency(*four).verdict is FASTER
 
 
 def test_the_witnesses_are_first_quartiles_and_means() -> None:
-    base = case(10.0, 10.1, 10.2, lows_ms=[9.0, 9.1, 9.2], means_ms=[12.0, 12.1, 12.2])
-    new = case(8.0, 8.1, 8.2, lows_ms=[9.0, 9.1, 9.2], means_ms=[16.0, 16.1, 16.2])
+    known = Noise(Spread(0.01**2, 12.0))
+    base = case(10.0, 10.1, 10.2, lows_ms=[9.0, 9.1, 9.2], means_ms=[12.0, 12.1, 12.2], noise=known)
+    new = case(8.0, 8.1, 8.2, lows_ms=[9.0, 9.1, 9.2], means_ms=[16.0, 16.1, 16.2], noise=known)
     found = latency(base, new)
     assert found.bounds and found.fast and found.totals
     assert found.value == found.bounds.value == pytest.approx(10.1 / 8.1, rel=1e-3)
@@ -531,7 +613,7 @@ def test_a_swapped_pair_has_the_mirrored_word() -> None:
     for _ in range(300):
         spread, rounds = dice.choice((0.001, 0.01, 0.1)), dice.choice((1, 2, 3, 5))
         truth = dice.choice((1.0, 1.03, 1.3))
-        noise = Noise(between=spread, freedom=20.0)
+        noise = Noise(Spread(spread**2, 20.0))
         one, other = (
             case(*lognormal(rounds, ms, spread, dice), error=spread / 5, noise=noise, session=session)
             for ms, session in ((10.0, ONE), (10 * truth, dice.choice((ONE, OTHER))))
@@ -546,11 +628,12 @@ def test_a_swapped_pair_has_the_mirrored_word() -> None:
 
 
 def test_bounds_of_a_case_hold_fresh_processes_of_it() -> None:
-    variance = 0.01**2 + 0.02**2
-    assert bounds_ms(case(10.0, error=0.01)) == near(by_t(log(10), sqrt(variance), variance**2 / (0.02**4 / 4)))
-    logs = [log(9), log(10), log(11)]
-    error = sqrt(sum((each - sum(logs) / 3) ** 2 for each in logs) / 2 / 3)
-    assert bounds_ms(case(9.0, 10.0, 11.0)) == near(by_t(sum(logs) / 3, error, 2))
+    variance = 0.01**2 + ASSUMED**2
+    assert bounds_ms(case(10.0, error=0.01)) == near(
+        by_t(log(10), sqrt(variance), variance**2 / (ASSUMED**4 / 4))
+    )
+    logs = [log(9), log(10), log(11), log(12)]
+    assert bounds_ms(case(9.0, 10.0, 11.0, 12.0)) == near(by_t(sum(logs) / 4, sqrt(spread(*logs) / 4), 3))
     assert bounds_ms(case(0.5)) is not None
     assert bounds_ms(case(0.0, 10.0)) is None
     assert bounds_ms(case(0.0)) is bounds_ms(case()) is bounds_ms(case(10.0, error=None)) is None
@@ -584,19 +667,19 @@ def test_two_disturbed_cases_may_differ_by_more_than_their_ratio() -> None:
     assert (other.bounds, other.outside) == (near(plain.wider(1.1, 1.1 * 2 / 1.5)), (PROCESSES, NEIGHBOUR))
 
 
-def test_below_three_rounds_one_disturbed_round_counts_and_from_three_on_all_of_them_must_be() -> None:
-    two = latency(case(10.0, 10.0, around=[SHARED, QUIET]), case(10.0, 10.0))
-    assert two.outside == (NEIGHBOUR,)
+def test_disturbed_rounds_do_not_count_while_there_are_others() -> None:
+    two = latency(case(50.0, 10.0, around=[SHARED, QUIET]), case(10.0, 10.0))
+    assert two == replace(latency(case(10.0), case(10.0, 10.0)), rounds=1)
     base = case(10.0, 10.0, 10.0, error=0.001)
     plain = bounded(base, base)
-    one = latency(case(*[10.0] * 3, error=0.001, around=[SHARED, HALF, QUIET]), base)
-    assert (one.bounds, one.outside) == (plain, ())
+    one = latency(case(20.0, 15.0, 10.0, error=0.001, around=[SHARED, HALF, QUIET]), base)
+    assert (one.value, one.rounds, one.outside) == (1.0, 1, ())
     throughout = latency(case(*[10.0] * 3, error=0.001, around=[SHARED, HALF, SHARED]), base)
     assert (throughout.bounds, throughout.outside) == (plain.wider(1.5, 1.0), (PROCESSES,))
     both = case(*[10.0] * 3, error=0.001, around=[SHARED] * 3)
     assert latency(both, both).bounds == plain, "rounds in turns had the same neighbour"
-    mixed = latency(base, case(10.0, 10.0, around=[SHARED, QUIET]))
-    assert mixed.outside == (NEIGHBOUR,), "the case with fewer rounds decides"
+    mixed = latency(base, case(10.0, 10.0, around=[SHARED, SHARED]))
+    assert mixed.outside == (NEIGHBOUR,)
 
 
 def clocked(*clocks_mhz: float | None, **options: Any) -> Evidence:
@@ -879,8 +962,9 @@ def test_pairs_differ_in_the_option_alone(bench: Any) -> None:
 def test_a_slower_case_of_one_round_is_never_called_the_same_or_faster(jitter: float, truth: float) -> None:
     dice = random.Random(f"{jitter} {truth}")
     for _ in range(3):
-        base = by_steps(lognormal(1000, 10.0, jitter, dice))
-        new = by_steps(lognormal(1000, 10.0 * truth, jitter, dice), session=OTHER)
+        known = Noise(Spread(0.02**2, 12.0))
+        base = by_steps(lognormal(1000, 10.0, jitter, dice), noise=known)
+        new = by_steps(lognormal(1000, 10.0 * truth, jitter, dice), session=OTHER, noise=known)
         found = latency(base, new)
         wanted = (SLOWER,) if truth == 1.2 and jitter < 0.1 else (SLOWER, UNSURE)
         assert found.verdict in wanted
@@ -941,7 +1025,8 @@ def test_a_few_steps_at_boost_clock_do_not_hide_a_loss(rounds: int, with_fast: i
     new = [lognormal(200, 10.5, 0.002, dice) for _ in range(rounds)]
     for turn in range(with_fast):
         new[turn][:fast] = [9.0] * fast
-    found = latency(by_steps(*base), by_steps(*new))
+    known = Noise(Spread(0.001**2, 12.0))
+    found = latency(by_steps(*base, noise=known), by_steps(*new, noise=known))
     assert (found.verdict, found.value) == (SLOWER, pytest.approx(9 / 10.5, rel=1e-3))
     assert found.bounds is not None
     assert found.bounds.sure_high < (0.95 if rounds == 1 else 0.86)
@@ -956,7 +1041,7 @@ def drawn(rounds: int, typical_ms: float, between: float, dice: random.Random, n
 
 @pytest.mark.parametrize(
     ("rounds", "noise"),
-    [(1, Noise()), (2, Noise()), (3, Noise(between=5.0)), (5, Noise(between=5.0))],
+    [(1, Noise()), (2, Noise()), (3, Noise()), (4, Noise()), (3, Noise(Spread(0.02**2, 16.0))), (5, Noise())],
 )
 def test_intervals_cover_the_truth_and_equal_cases_are_rarely_called_different(
     rounds: int, noise: Noise
@@ -981,7 +1066,7 @@ def test_a_true_difference_of_three_percent_is_seen_in_five_rounds() -> None:
 
 
 def test_what_is_the_same_lies_within_the_margin_and_half_a_percent_is_not_a_word() -> None:
-    exact = [10.0] * 3
+    exact = [10.0] * 4
     words = [latency(case(*exact), case(*(10 * by for _ in exact))).verdict for by in (1.004, 1.006, 1.0051)]
     assert words == [SAME, SLOWER, SLOWER]
     assert MIN_EFFECT == 0.005
@@ -1014,3 +1099,61 @@ def test_cases_of_one_session_with_other_files_have_no_verdict(
     elsewhere = bench.results(bench.steady(4, 40.0, end={"marks": new}))[0]
     across = comparison(one, elsewhere).latency
     assert across is not None and across.doubt is not Doubt.FILES
+
+
+def in_turns(
+    *turns_ms: tuple[float, float],
+    apart_s: float = 1.0,
+    disturbed: int | None = None,
+    noise: Noise | None = None,
+) -> tuple[Evidence, Evidence]:
+    """Two cases with the medians of each turn; steps of a second, and between the two cases this pause."""
+    pair = []
+    for place, rounds in enumerate(zip(*turns_ms, strict=True)):
+        around = [SHARED if number == disturbed and place else QUIET for number in range(len(rounds))]
+        found = case(*rounds, around=around, noise=noise)
+        starts = [number * 100.0 + place * (1 + apart_s) for number in range(len(rounds))]
+        ends = [
+            msgspec.structs.replace(end, measured_s=(start, start + 1))
+            for end, start in zip(found.case.ends, starts, strict=True)
+        ]
+        found.case.rounds, found.case.finished = tuple(ends[:-1]), ends[-1]
+        pair.append(found)
+    return pair[0], pair[1]
+
+
+DRIFT = [
+    (10.0 * by, 9.5 * by * more)
+    for by, more in zip((1, 1.2, 0.9, 1.1, 1, 1.3), (1, 1.01, 0.99) * 2, strict=True)
+]
+
+
+def test_rounds_in_turns_are_compared_pair_by_pair() -> None:
+    found = latency(*in_turns(*DRIFT))
+    logs = [log(one / other) for one, other in DRIFT]
+    assert found.bounds == near(by_t(sum(logs) / 6, sqrt(spread(*logs) / 6), 5))
+    assert (found.verdict, found.rounds, found.assumed) == (FASTER, 6, False)
+    assert found.value == pytest.approx(10 / 9.5, rel=1e-3)
+
+
+@pytest.mark.parametrize("apart_s", [3.1, 50.0])
+def test_rounds_that_are_seconds_apart_are_not_pairs(apart_s: float) -> None:
+    assert latency(*in_turns(*DRIFT, apart_s=apart_s)).verdict is UNSURE
+
+
+def test_fewer_than_six_turns_are_not_pairs() -> None:
+    assert latency(*in_turns(*DRIFT[:5])).verdict is UNSURE
+    assert latency(*in_turns(*DRIFT, disturbed=2)).verdict is UNSURE
+    assert latency(*in_turns(*DRIFT, DRIFT[0], disturbed=2)).verdict is FASTER
+    one, other = in_turns(*DRIFT)
+    assert latency(one, replace(other, session=OTHER)).verdict is UNSURE
+
+
+def test_a_difference_in_turns_shares_its_variance_with_the_machine() -> None:
+    known = Noise(Spread(0.02**2, 12.0))
+    logs = [log(one / other) for one, other in DRIFT]
+    variance = shared(2 * 0.02**2, spread(*logs)) / 6
+    found = latency(*in_turns(*DRIFT, noise=known))
+    assert found.bounds == near(by_t(sum(logs) / 6, sqrt(variance), 12.5))
+    paces = Noise(Spread(0.2**2, 12.0))
+    assert latency(*in_turns(*DRIFT, noise=paces)).bounds == latency(*in_turns(*DRIFT)).bounds

@@ -67,8 +67,9 @@ def test_errors_of_quantiles_are_a_quarter_of_the_way_between_order_statistics(
     ordered = [10 + 0.1 * place**1.5 for place in range(n)]
     found = some(shuffled(ordered))
     assert found.low is not None
-    for figure, (below, above) in ((found.median, median), (found.low, low)):
-        assert figure.error == pytest.approx(log(ordered[above] / ordered[below]) / 4, rel=1e-12)
+    for figure, share, (below, above) in ((found.median, 0.5, median), (found.low, 0.25, low)):
+        distance = min(4, (above - below) / sqrt(n * share * (1 - share)))  # six steps have too few ranks
+        assert figure.error == pytest.approx(log(ordered[above] / ordered[below]) / distance, rel=1e-12)
 
 
 def test_five_steps_have_no_error_and_neither_have_times_of_zero() -> None:
@@ -86,9 +87,45 @@ def test_five_steps_have_no_error_and_neither_have_times_of_zero() -> None:
 
 def test_the_error_of_a_short_mean_is_the_jitter_over_the_root_of_the_steps() -> None:
     for n in (6, 63):
-        found = some([10.0 + place for place in range(n)])
+        found = some(shuffled([10.0 + place for place in range(n)]))
         assert found.jitter is not None
         assert found.mean.error == pytest.approx(found.jitter / sqrt(n), rel=1e-12)
+
+
+def test_few_steps_that_depend_on_their_neighbors_widen_their_errors_by_the_lag() -> None:
+    """Halves of 20 steps at 10 and 11 ms: their shares and times have a lag of 17 / 20, 18 / 16 when
+    corrected."""
+    times_ms = [10.0 + place * 1e-6 for place in range(10)] + [11.0 + place * 1e-6 for place in range(10)]
+    found, turns = (
+        some(times_ms),
+        some([time for pair in zip(times_ms[:10], times_ms[10:], strict=True) for time in pair]),
+    )
+    assert found.jitter is not None and turns.jitter is not None
+    assert found.mean.error == pytest.approx(found.jitter / sqrt(20) * sqrt(1.95 / 0.05), rel=1e-6)
+    assert turns.mean.error == pytest.approx(turns.jitter / sqrt(20), rel=1e-12)
+
+
+def test_a_lag_that_independent_steps_may_show_is_ignored() -> None:
+    """Of 16 steps, lags up to 1 / 4 are: 1, 1, -1, -1 and so on have 0 / 16 at one step, and pairs more of
+    them."""
+    pairs, triples = ([1.0, 1.0, -1.0, -1.0] * 4, [1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0] * 2)
+    for signs, lag in ((pairs, 1 / 16), (triples, 9 / 16)):
+        found = some([10 + sign / 10 for sign in signs])
+        assert found.jitter is not None
+        corrected = (16 * lag + 1) / 12
+        inflation = (1 + corrected) / (1 - corrected) if lag > 1 / 4 else 1.0
+        assert found.mean.error == pytest.approx(found.jitter / 4 * sqrt(inflation), rel=1e-9)
+
+
+def test_at_the_edge_of_a_mode_the_error_is_the_interval_between_ranks() -> None:
+    """Eleven steps at 10 ms and nine at 13 ms: the median may as well lie in the other mode."""
+    times_ms = shuffled(
+        [10.0 + place / 1000 for place in range(11)] + [13.0 + place / 1000 for place in range(9)]
+    )
+    ordered, found = sorted(times_ms), some(times_ms)
+    assert found.median.error == pytest.approx(log(ordered[14] / found.median.ms) / 2, rel=1e-12)
+    assert found.low is not None and found.low.error is not None
+    assert found.low.error < 0.001, "all of the ranks around it lie in one mode"
 
 
 def test_from_eight_batches_of_eight_on_the_shares_of_batches_widen_the_errors_of_quantiles() -> None:
@@ -99,13 +136,14 @@ def test_from_eight_batches_of_eight_on_the_shares_of_batches_widen_the_errors_o
     # halves: variance of shares 8 * 0.25 / 7, over 0.25 / 8: 9.14; 31.5 -+ 2 sqrt(64 / 4 * 9.14)
     assert found.median.error == pytest.approx(log(ordered[56] / ordered[7]) / 4, rel=1e-12)
     # quarters: (2 * 0.5625 + 6 * 0.0625) / 7, over 3 / 16 / 8: 9.14; 15.75 -+ 2 sqrt(64 * 3 / 16 * 9.14)
-    assert found.low.error == pytest.approx(log(ordered[37] / ordered[0]) / 4, rel=1e-12)
+    distance = 37 / sqrt(64 * 3 / 16 * 64 / 7)  # there are fewer ranks below it
+    assert found.low.error == pytest.approx(log(ordered[37] / ordered[0]) / distance, rel=1e-12)
 
 
 def test_batches_that_agree_leave_the_error_of_independent_steps() -> None:
     """Each batch of eight has two steps of every quarter, and a mean of its own that hardly differs."""
     turns = [10.0, 13.0, 11.0, 12.0, 10.0, 13.0, 11.0, 12.0]
-    times_ms = [time + 0.0001 * place for place, time in enumerate(turns * 8)]
+    times_ms = [time + 0.01 * place for place, time in enumerate(turns * 8)]
     ordered, found = sorted(times_ms), some(times_ms)
     assert found.low is not None and found.jitter is not None
     assert found.median.error == pytest.approx(log(ordered[40] / ordered[23]) / 4, rel=1e-12)

@@ -1,0 +1,156 @@
+"""Worlds of known truth: sessions whose cases differ by exactly what was planted.
+
+A world says how the steps of a process vary, and how processes of one case do. Times are relative: equal cases
+have a typical step of 10 ms.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import log
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from benchtui.sessions.stats.noise import Spread
+from benchtui.sessions.stats.sampling import Sample, Statistic, median, sample
+
+TYPICAL_MS = 10.0
+PACE = log(1.33)
+"""Distance of the two paces that processes of one case were measured at."""
+RECORDED = 15
+"""Cases of two rounds each in the earlier sessions of a machine that has any."""
+Random = np.random.Generator
+
+
+def _lognormal(dice: Random, n: int) -> np.ndarray:
+    return 0.02 * dice.standard_normal(n)
+
+
+def _student(dice: Random, n: int) -> np.ndarray:
+    return np.clip(0.01 * dice.standard_t(1.5, n), -0.5, 3)
+
+
+def _bimodal(dice: Random, n: int) -> np.ndarray:
+    return log(1.25) * (dice.random(n) < 0.45) + 0.01 * dice.standard_normal(n)
+
+
+def _wandering(dice: Random, n: int) -> np.ndarray:
+    """Draw an AR(1) process of coefficient 0.95 and standard deviation 6.4%."""
+    shocks = 0.064 * np.sqrt(1 - 0.95**2) * dice.standard_normal(n)
+    at, walk = 0.064 * dice.standard_normal(), []
+    for shock in shocks:
+        at = 0.95 * at + shock
+        walk.append(at)
+    return np.array(walk)
+
+
+def _drifting(dice: Random, n: int) -> np.ndarray:
+    return np.linspace(0, 0.06, n) + 0.01 * dice.standard_normal(n)
+
+
+def _spiky(dice: Random, n: int) -> np.ndarray:
+    return log(8) * (dice.random(n) < 0.03) + 0.02 * dice.standard_normal(n)
+
+
+def _normal(dice: Random, cases: int) -> np.ndarray:
+    return np.ones(cases)
+
+
+def _unlike(dice: Random, cases: int) -> np.ndarray:
+    return np.exp(0.7 * dice.standard_normal(cases))
+
+
+def _one_noisy(dice: Random, cases: int) -> np.ndarray:
+    factors = np.ones(cases)
+    factors[dice.integers(cases)] = 4
+    return factors
+
+
+@dataclass(frozen=True)
+class World:
+    """How steps and processes vary."""
+
+    name: str
+    steps: Callable[[Random, int], np.ndarray] = _lognormal
+    """Logarithms of a process's steps."""
+    unlike: Callable[[Random, int], np.ndarray] = _normal
+    """Factor of each case on the spread between its processes."""
+    slow_pace: float = 0.0
+    """Probability that a process runs at the slower pace."""
+
+    def process(self, dice: Random, n: int, spread: float) -> list[float]:
+        """Draw the steps of one process of a case, in ms."""
+        offset = spread * dice.standard_normal() + PACE * (dice.random() < self.slow_pace)
+        times: list[float] = (TYPICAL_MS * np.exp(offset + self.steps(dice, n))).tolist()
+        return times
+
+
+WORLDS = (
+    World("lognormal"),
+    World("Student t", _student),
+    World("bimodal", _bimodal),
+    World("wandering", _wandering),
+    World("drifting", _drifting),
+    World("spiky", _spiky),
+    World("unlike cases", unlike=_unlike),
+    World("one noisy case", unlike=_one_noisy),
+)
+PACED = (World("two paces", slow_pace=0.5), World("rare pace", slow_pace=0.15))
+"""Worlds in which processes of one case run at two paces."""
+
+
+def draw_session(
+    world: World, dice: Random, cases: int, rounds: int, n: int, spread: float, missing: float
+) -> list[tuple[Sample, ...]]:
+    """Draw the rounds of equal cases. Each round but the first of a case is missing with a probability."""
+    return [
+        tuple(
+            summary
+            for number in range(rounds)
+            if not number or dice.random() >= missing
+            if (summary := sample(world.process(dice, n, spread * factor)))
+        )
+        for factor in world.unlike(dice, cases)
+    ]
+
+
+def draw_turns(dice: Random, rounds: int, n: int, spread: float, common: float) -> list[tuple[Sample, ...]]:
+    """Draw two equal cases that ran in turns and share a part of the variance between their processes."""
+    found: list[tuple[Sample, ...]] = []
+    together = np.sqrt(common) * spread * dice.standard_normal(rounds)
+    for _ in range(2):
+        alone = np.sqrt(1 - common) * spread * dice.standard_normal(rounds)
+        times = (TYPICAL_MS * np.exp(offset + _lognormal(dice, n)) for offset in together + alone)
+        found.append(tuple(each for one in times if (each := sample(one.tolist()))))
+    return found
+
+
+def recorded_spread(world: World, dice: Random, n: int, spread: float) -> Spread:
+    """Draw the spread that earlier sessions of the machine recorded."""
+    pool = Spread()
+    for factor in world.unlike(dice, RECORDED):
+        pairs = [median(world.process(dice, n, spread * factor)) for _ in range(2)]
+        pool = pool.plus(Spread.of([each for each in pairs if each]))
+    return pool
+
+
+@cache
+def true_ms(world: World, n: int, spread: float, draws: int = 4000) -> float:
+    """Return the typical step of a world's cases: the geometric mean of the medians of many processes."""
+    dice = np.random.default_rng(7)
+    medians = [np.median(world.process(dice, n, spread)) for _ in range(draws)]
+    return float(np.exp(np.mean(np.log(medians))))
+
+
+def scaled(rounds: Sequence[Sample], factor: float) -> tuple[Sample, ...]:
+    """Return the rounds of a case whose steps are a factor longer."""
+
+    def longer(figure: Statistic | None) -> Any:
+        return None if figure is None else replace(figure, ms=figure.ms * factor)
+
+    return tuple(
+        replace(each, median=longer(each.median), low=longer(each.low), mean=longer(each.mean))
+        for each in rounds
+    )

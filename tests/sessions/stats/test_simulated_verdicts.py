@@ -1,0 +1,61 @@
+"""A short part of the simulation of verdicts, with fixed seeds. ``tests/bench/verdicts/run.py`` prints all of it."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def simulation() -> Any:
+    sys.path.insert(0, str(Path(__file__).parents[2] / "bench/verdicts"))
+    try:
+        return import_module("run")
+    finally:
+        del sys.path[0]
+
+
+def judged(
+    simulation: Any, world: str, spread: float, rounds: int, cases: int, sessions: int, **more: Any
+) -> Any:
+    worlds = {each.name: each for each in (*simulation.WORLDS, *simulation.PACED)}
+    cell = simulation.Cell(worlds[world], spread, rounds, cases, **more)
+    return simulation.judge(cell, sessions, former=False)[0]
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("world", ["bimodal", "wandering", "two paces", "rare pace"])
+def test_one_round_hardly_ever_calls_equal_cases_different(simulation: Any, world: str, recorded: bool) -> None:
+    found = judged(simulation, world, 0.003, 1, 8, 20, recorded=recorded)
+    assert found.false <= 1
+    assert found.coverage[0] >= 93
+
+
+@pytest.mark.parametrize(("cases", "rounds"), [(2, 3), (2, 4), (4, 3), (8, 3), (8, 5)])
+def test_processes_at_two_paces_are_no_difference(simulation: Any, cases: int, rounds: int) -> None:
+    found = judged(simulation, "two paces", 0.003, rounds, cases, 80 // (cases - 1) + 1)
+    assert found.false <= 2
+    assert found.coverage[0] >= 93
+
+
+@pytest.mark.parametrize("world", ["lognormal", "spiky", "unlike cases"])
+def test_intervals_of_shared_variances_hold_the_truth(simulation: Any, world: str) -> None:
+    found = judged(simulation, world, 0.02, 3, 8, 30, missing=0.1)
+    assert found.false <= 1.5
+    assert found.coverage[0] >= 93
+    assert found.coverage[2] >= 93
+    assert found.same(0.05) == 0
+
+
+def test_three_rounds_of_eight_cases_find_five_percent_at_a_spread_of_one(simulation: Any) -> None:
+    assert judged(simulation, "lognormal", 0.01, 3, 8, 40).power(0.05) >= 80
+
+
+def test_five_rounds_of_eight_cases_find_five_percent_at_a_spread_of_two(simulation: Any) -> None:
+    assert judged(simulation, "lognormal", 0.02, 5, 8, 40).power(0.05) >= 60
+
+
+def test_six_turns_find_five_percent_at_a_spread_of_two(simulation: Any) -> None:
+    assert judged(simulation, "lognormal", 0.02, 6, 2, 100, common=0.43).power(0.05) >= 75
