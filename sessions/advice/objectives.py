@@ -7,8 +7,8 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.advice.constraints import NONE, Constraints
+from benchtui.sessions.stats.evidence import bounds_ms
 from benchtui.sessions.stats.ratios import (
-    bounds_ms,
     energy_ratio,
     latency_ratio,
     memory_ratio,

@@ -51,6 +51,8 @@ fast steps disagree; typical steps and the total time disagree; the source has n
 changed during the session; measuring takes over an hour; the session itself must be resumed."""
 
 
+UNTESTED = (Verdict.UNSURE, Verdict.REPORTED)
+"""Verdicts that another measurement may settle."""
 _CONTESTED: dict[Doubt, Obstacle] = {Doubt.STEPS: "steps", Doubt.TOTALS: "totals"}
 
 
@@ -106,7 +108,7 @@ def _verdicts(session: Session, results: Sequence[Result]) -> Iterator[_Pair]:
         if base is None or base.config == row.config:
             continue
         ratio = comparison(base, row).ratio
-        if ratio and ratio.verdict is Verdict.UNSURE:
+        if ratio and ratio.verdict in UNTESTED:
             yield "verdict", base, row, ratio
 
 
@@ -122,7 +124,7 @@ def _choices(session: Session, results: Sequence[Result]) -> Iterator[_Pair]:
             about: About = "best throughput" if need == "throughput" else "best latency"
             for row in choice.fit:
                 ratio = ahead_by(row, best, metrics)
-                if row.config != best.config and ratio.verdict is Verdict.UNSURE and _may_be_better(ratio):
+                if row.config != best.config and ratio.verdict in UNTESTED and _may_be_better(ratio):
                     yield about, row, best, ratio
 
 
@@ -142,7 +144,7 @@ def _fronts(results: Sequence[Result]) -> Iterator[_Pair]:
             found = [SAMPLE_TIME.ratio(other, fast)]
             if not _less_memory(other, fast):
                 found.append(STEP_TIME.ratio(fast, other))
-            unsure = [ratio for ratio in found if ratio and ratio.verdict is Verdict.UNSURE]
+            unsure = [ratio for ratio in found if ratio and ratio.verdict in UNTESTED]
             if unsure:
                 yield "front", other, fast, unsure[0]
 

@@ -48,6 +48,14 @@ class RejectedCase(msgspec.Struct, frozen=True):
     reason: str
 
 
+class UndecidedRival(msgspec.Struct, frozen=True):
+    """A case that isn't surely worse than the best, though too far behind to be a tie."""
+
+    result: Result
+    ratio: Ratio
+    """Ratio of the best case to it; above 1."""
+
+
 class Decision(msgspec.Struct, frozen=True):
     """The case to run, or why there is none."""
 
@@ -61,8 +69,8 @@ class Decision(msgspec.Struct, frozen=True):
     lead that isn't established."""
     leader: Result | None = None
     """The case with the best metric, if a simpler one was chosen instead; else None."""
-    unsure: int = 0
-    """Number of further cases whose difference from the best is uncertain."""
+    unsure: tuple[UndecidedRival, ...] = ()
+    """Further cases that aren't surely worse than the best, nearest first."""
     tail: Tail | None = None
     """Percentile at which the best case's slow steps are longer than the runner-up's; None if there is none."""
     fit: tuple[Result, ...] = ()
@@ -136,11 +144,12 @@ def _near_the_leader(costs: Sequence[tuple[float, Result]], metrics: Sequence[Co
 
 def _unsure(
     ranked: Iterable[Result], near: Iterable[Result], best: Result, metrics: Sequence[CostMetric]
-) -> int:
-    """Count the cases, other than ``near``, that can't be distinguished from the best."""
+) -> tuple[UndecidedRival, ...]:
+    """Return the cases, other than ``near``, that can't be distinguished from the best."""
     tied = {row.case.index for row in near}
     others = (row for row in ranked if row.case.index not in tied)
-    return sum(ahead_by(row, best, metrics).verdict is Verdict.UNSURE for row in others)
+    rivals = (UndecidedRival(row, ahead_by(row, best, metrics)) for row in others)
+    return tuple(rival for rival in rivals if rival.ratio.verdict is Verdict.UNSURE)
 
 
 def _undecided(near: list[Result], metrics: Sequence[CostMetric]) -> list[Result]:
@@ -247,6 +256,7 @@ def ahead_by(base: Result, new: Result, metrics: Sequence[CostMetric]) -> Ratio:
         totals=_product([part.totals or part.bounds for part in parts]),
         same_within=parts[0].same_within if parts else 0.0,
         outside=tuple(dict.fromkeys(why for part in parts for why in part.outside)),
+        reported=any(part.reported for part in parts),
         unlike_files=any(part.unlike_files for part in parts),
     )
 

@@ -7,6 +7,7 @@ import msgspec
 
 from benchtui.sessions.analysis.roofline import peak_key, peaks_of
 from benchtui.sessions.compare.environment_diff import Difference, differences
+from benchtui.sessions.compare.overall import Overall, overall
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.sanitize import visible
@@ -121,6 +122,17 @@ class PairwiseComparison(msgspec.Struct, frozen=True):
         return tuple(getattr(row, mine) for row in self.rows if getattr(row, other) is None)
 
     @property
+    def overall(self) -> Overall | None:
+        """Geometric mean of all ratios, with a verdict; None if no case has a ratio."""
+        rows = self.compared
+        return overall([row.pair for row in rows if row.pair], [row.machine_speedup for row in rows])
+
+    @property
+    def loss(self) -> float:
+        """Share by which all cases together are significantly slower, or 0."""
+        return slower_by(self.overall.ratio) if self.overall else 0.0
+
+    @property
     def largest_gain(self) -> AlignedCase | None:
         """Row with the largest speedup among those that are FASTER."""
         return max(self._of(Verdict.FASTER), key=_value, default=None)
@@ -135,7 +147,7 @@ class PairwiseComparison(msgspec.Struct, frozen=True):
 
         The whole 99% interval must lie beyond the threshold, not just its center.
         """
-        return tuple(row for row in self.rows if row.lost or _slower_by(row.ratio) > threshold)
+        return tuple(row for row in self.rows if row.lost or slower_by(row.ratio) > threshold)
 
     def _of(self, verdict: Verdict) -> list[AlignedCase]:
         return [row for row in self.rows if row.verdict is verdict]
@@ -337,7 +349,7 @@ def _value(row: AlignedCase) -> float:
     return row.ratio.value if row.ratio else 1.0
 
 
-def _slower_by(ratio: Ratio | None) -> float:
+def slower_by(ratio: Ratio | None) -> float:
     """Return the share by which a step is significantly longer, or 0."""
     if ratio is None or ratio.verdict is not Verdict.SLOWER or ratio.bounds is None:
         return 0.0

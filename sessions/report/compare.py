@@ -125,10 +125,11 @@ def _session(letter: str, name: str, measured: str) -> str:
 
 def _block(against: PairwiseComparison, columns: Callable[[str], Columns]) -> Block:
     whole = _table(against, columns, against.rows)
+    pairing = systems.pairing(against)
     shown, same = without_equal(whole, whole.titles.index("Verdict") + 1) if whole else (None, [])
     return Block(
         title=f"{new_name(against)} against {base_name(against)}",
-        lead=f"{decision.tally(against)} {systems.pairing(against)}".rstrip(),
+        lead=" ".join(filter(None, (decision.tally(against), decision.overall_text(against), pairing))),
         table=shown,
         same=f"All rows: {', '.join(same)}." if same else "",
         explained=explained(against),

@@ -10,6 +10,7 @@ from benchtui.sessions.compare.align import (
     SessionComparison,
 )
 from benchtui.sessions.compare.environment_diff import Difference
+from benchtui.sessions.compare.overall import Overall
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.files import visible_json
@@ -79,6 +80,16 @@ class RowJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Whether both answers are identical, bit for bit. Null if one is missing or used other data."""
 
 
+class OverallJson(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Geometric mean of the ratios of the cases that two sessions share."""
+
+    ratio: RatioJson
+    cases: int
+    """Number of cases in it."""
+    disturbed: int
+    """Number of cases left out because something outside them may explain their ratio."""
+
+
 class PairwiseJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Comparison of one session with the base."""
 
@@ -92,6 +103,8 @@ class PairwiseJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Number of rows by verdict."""
     lost: int
     """Cases that the base measured and the new session planned but didn't measure."""
+    overall: OverallJson | None
+    """All cases together. Null if none has a ratio."""
     rows: tuple[RowJson, ...]
 
 
@@ -140,6 +153,7 @@ def _against(against: PairwiseComparison) -> PairwiseJson:
         ignored=against.ignored,
         counts=counts,
         lost=sum(row.lost for row in against.rows),
+        overall=_overall(against.overall),
         rows=tuple(_row(row) for row in against.rows),
     )
 
@@ -159,6 +173,11 @@ def _row(row: AlignedCase) -> RowJson:
 
 def _case(case: CaseState | None, result: Result | None) -> CaseRow | None:
     return case_row(case, result) if case else None
+
+
+def _overall(found: Overall | None) -> OverallJson | None:
+    ratio = ratio_json(found.ratio) if found else None
+    return OverallJson(ratio=ratio, cases=found.cases, disturbed=found.disturbed) if found and ratio else None
 
 
 def ratio_json(ratio: Ratio | None) -> RatioJson | None:

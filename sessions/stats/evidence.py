@@ -1,4 +1,4 @@
-"""Evidence for comparisons: the summarized rounds of a case, and the noise of its session.
+"""Evidence for comparisons: the summarized rounds of a case, the noise of its session, and estimates from both.
 
 Computed from the steps without the other metrics, and therefore without numpy, because a screen needs it while
 cases are still finishing. ``results`` provides the same for cases with all metrics.
@@ -7,6 +7,8 @@ cases are still finishing. ``results`` provides the same for cases with all metr
 from __future__ import annotations  # Session is only a type here: its module imports noise
 
 from collections.abc import Iterable, Sequence
+from math import inf, log, sqrt
+from statistics import fmean
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -15,12 +17,20 @@ from msgspec.structs import replace
 
 from benchtui.sessions.payloads import Reported
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.stats.noise import Noise, kind_of, noise_of
-from benchtui.sessions.stats.sampling import Sample, Statistic, median, sample
+from benchtui.sessions.stats.disturbance import undisturbed
+from benchtui.sessions.stats.noise import Noise, Spread, is_noisier, kind_of, moderated, noise_of
+from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic, log_mean_of_rounds, median, sample
 from benchtui.sessions.sweep import Config
 
 if TYPE_CHECKING:
     from benchtui.sessions.state.session import Session
+
+
+TURNS_S = 3.0
+"""Maximum seconds between the rounds of two cases that find the machine in the same state. The variance of
+such a difference was 14 to 66% less than the sum of both; of rounds over 8 s apart, it was hardly less."""
+TURNS = 6
+"""Minimum number of rounds in turns that are compared pair by pair. Fewer don't measure their spread well."""
 
 
 class Sampled(Protocol):
@@ -96,3 +106,139 @@ def aa_pair(found: Sequence[Evidence]) -> tuple[Evidence, Evidence] | None:
     wanted = structs.replace(again.config, repeat=0) if again else None
     first = next((each for each in found if each.config == wanted), None)
     return (first, again) if first and again else None
+
+
+class Estimate(msgspec.Struct, frozen=True, gc=False):
+    """Mean logarithm of a case's rounds, or of a ratio, with its variances."""
+
+    center: float
+    own: tuple[Spread, ...]
+    """Variances by its own rounds and steps."""
+    shared: Spread = Spread()
+    """Variance by a spread that applies to both cases: of the session, of the machine, or assumed."""
+    assumed: bool = False
+    """Whether that spread is assumed."""
+
+    def bounds(self, apart: float = 0.0, least: float = 0.0) -> Bounds:
+        """Return the bounds, with another known variance, and with a minimum half-width."""
+        terms = (*self.own, self.shared, Spread(apart, inf))
+        total = sum(each.variance for each in terms)
+        weighed = sum(each.variance**2 / each.freedom for each in terms if each.variance)
+        # Welch-Satterthwaite
+        return Bounds.around(self.center, sqrt(total), total**2 / weighed if weighed else inf, least)
+
+    @property
+    def between(self) -> float:
+        """Variance of the mean of several rounds."""
+        return self.shared.variance + sum(each.variance for each in self.own)
+
+
+def counted_rounds(result: Sampled) -> Sequence[Sample]:
+    """Return the rounds that count: those that nothing disturbed, or all of them if each was disturbed."""
+    rounds = result.rounds
+    return rounds if len(rounds) < 2 else undisturbed(result.case, rounds) or rounds
+
+
+def turns_of(base: Sampled, new: Sampled) -> tuple[list[Sample], list[Sample]] | None:
+    """Return the undisturbed rounds of two cases that ran in turns; None if they didn't, or in too few."""
+    spans = [[end.measured_s for end in each.case.ends] for each in (base, new)]
+    if base.session is not new.session or not len(spans[0]) == len(spans[1]) >= TURNS:
+        return None
+    if not all(one and other and _gap_s(one, other) <= TURNS_S for one, other in zip(*spans, strict=True)):
+        return None
+    numbers = [set(undisturbed(each.case, range(len(spans[0]))) or ()) for each in (base, new)]
+    both = sorted(numbers[0] & numbers[1])
+    if len(both) < TURNS or max(both) >= min(len(base.rounds), len(new.rounds)):
+        return None
+    return [base.rounds[at] for at in both], [new.rounds[at] for at in both]
+
+
+def _gap_s(one: tuple[float, float], other: tuple[float, float]) -> float:
+    """Return the time between the end of the earlier of two spans and the start of the later one."""
+    return max(one[0], other[0]) - min(one[1], other[1])
+
+
+def by_turns(base: Sampled, new: Sampled, figures: Sequence[Sequence[Statistic]]) -> Estimate | None:
+    """Return the estimated logarithm of a ratio from the differences of rounds that ran in turns."""
+    if not all(map(all_positive, figures)):
+        return None
+    turns = [
+        Statistic(one.ms / other.ms, _joint_error(one, other)) for one, other in zip(*figures, strict=True)
+    ]
+    center, _, _ = log_mean_of_rounds(turns)
+    own, pool = Spread.of(turns), base.noise.pool
+    if pool.freedom >= own.freedom and not pool.has_paces:
+        own = own.shared_with(2 * pool.variance)
+    return Estimate(center, (own.of_mean(len(turns)),))
+
+
+def _joint_error(one: Statistic, other: Statistic) -> float:
+    return sqrt((one.error or 0.0) ** 2 + (other.error or 0.0) ** 2)
+
+
+def difference(base: Sampled, new: Sampled, figures: Sequence[Sequence[Statistic]]) -> Estimate | None:
+    """Return the estimated logarithm of a ratio, base over new; None if a case has no variance."""
+    if not all(map(all_positive, figures)):
+        return None
+    one, other = (
+        estimate_of(side, result, others_of(result, base, new))
+        for side, result in zip(figures, (base, new), strict=True)
+    )
+    if one is None or other is None:
+        return None
+    own = (*one.own, *other.own)
+    center, assumed = one.center - other.center, one.assumed or other.assumed
+    if base.session is not new.session and not (one.assumed and other.assumed):
+        return Estimate(center, (*own, one.shared, other.shared), assumed=assumed)
+    variance = one.shared.variance + other.shared.variance
+    return Estimate(center, own, Spread(variance, max(one.shared.freedom, other.shared.freedom)), assumed)
+
+
+def all_positive(figures: Sequence[Statistic]) -> bool:
+    """Return whether there are figures, and all of them have a logarithm."""
+    return bool(figures) and all(each.ms > 0 for each in figures)
+
+
+def others_of(result: Sampled, *compared: Sampled) -> Spread:
+    """Return the spread of a case's session without that of the compared cases."""
+    pool = result.noise.pool
+    for each in compared:
+        if each.session is result.session and len(each.rounds) > 1:
+            clean = undisturbed(each.case, each.rounds) or ()
+            pool = pool.minus(Spread.of([one.median for one in clean]))
+    return pool
+
+
+def estimate_of(figures: Sequence[Statistic], result: Sampled, others: Spread) -> Estimate | None:
+    """Return a case's mean logarithm and its variances.
+
+    They come from its rounds, or from its steps and the spread between processes known from elsewhere.
+    """
+    n, noise, own = len(figures), result.noise, Spread.of(figures)
+    center = fmean(log(each.ms) for each in figures)
+    within = sum((each.error or 0.0) ** 2 for each in figures) / n**2
+    spread = moderated(own, noise.pool, others)
+    if spread is not None:
+        of_mean = spread.of_mean(n)
+        return Estimate(center, (Spread(max(of_mean.variance, within), of_mean.freedom),))
+    if any(each.error is None for each in figures) and (result.case.steps_measured or not noise.known):
+        return None  # too few steps, or a source with neither steps nor repeats
+    between = noise.between**2
+    if not noise.known or is_noisier(own, others):
+        between = max(between, own.variance)
+    return Estimate(center, (Spread(within, inf),), Spread(between / n, noise.freedom), assumed=not noise.known)
+
+
+def bounds_ms(result: Sampled) -> Bounds | None:
+    """Return the bounds of a case's typical step, including process-to-process variation; None if unknown."""
+    return _bounds_of([each.median for each in counted_rounds(result)], result)
+
+
+def mean_bounds_ms(result: Sampled) -> Bounds | None:
+    """Return the same bounds of a case's mean step, on which throughput depends."""
+    return _bounds_of([each.mean for each in counted_rounds(result)], result)
+
+
+def _bounds_of(figures: Sequence[Statistic], result: Sampled) -> Bounds | None:
+    found = estimate_of(figures, result, others_of(result, result)) if all_positive(figures) else None
+    return found.bounds() if found else None

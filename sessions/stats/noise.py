@@ -117,7 +117,7 @@ class Noise(msgspec.Struct, frozen=True):
 
     @property
     def known(self) -> bool:
-        """Whether the spread between processes was measured. Where they run at paces, one round can't show it."""
+        """Whether the spread between processes was measured. A round can't show one of several paces."""
         return self.pool.known and not self.pool.has_paces
 
     @property

@@ -13,7 +13,7 @@ in the measured peaks.
 """
 
 from collections.abc import Iterable, Sequence
-from math import ceil, sqrt
+from math import ceil, comb, sqrt
 from operator import attrgetter
 from statistics import fmean, geometric_mean
 
@@ -22,20 +22,24 @@ from msgspec.structs import replace
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.disturbance import Slowdown, estimate_slowdown, in_some_rounds, undisturbed
-from benchtui.sessions.stats.estimates import (
+from benchtui.sessions.stats.evidence import (
     Estimate,
-    all_positive,
+    Sampled,
     by_turns,
     counted_rounds,
     difference,
-    estimate_of,
-    others_of,
     turns_of,
 )
-from benchtui.sessions.stats.evidence import Sampled
 from benchtui.sessions.stats.noise import BETWEEN_SESSIONS, Spread
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.stats.sampling import LEAST_ROUNDS, Bounds, Sample, Statistic, log_mean_of_rounds
+from benchtui.sessions.stats.sampling import (
+    LEAST_ROUNDS,
+    VERDICT_CONFIDENCE,
+    Bounds,
+    Sample,
+    Statistic,
+    log_mean_of_rounds,
+)
 from benchtui.sessions.stats.verdicts import MIN_EFFECT, Ratio, Verdict
 
 BOTH_DISTURBED = 1.1
@@ -151,13 +155,6 @@ def memory_ratio(base: Result, new: Result) -> Ratio | None:
     return Ratio(value, Bounds(value, low, high, low, high), same_within=base.noise.same_within)
 
 
-def bounds_ms(result: Sampled) -> Bounds | None:
-    """Return the bounds of a case's typical step, including process-to-process variation; None if unknown."""
-    figures = [each.median for each in counted_rounds(result)]
-    found = estimate_of(figures, result, others_of(result, result)) if all_positive(figures) else None
-    return found.bounds() if found else None
-
-
 def cold_cost_ms(result: Result) -> float | None:
     """Return the extra time of the cold steps over steady state. With ``compile``, that is the compile time."""
     return result.metrics.cold_cost_ms
@@ -201,6 +198,11 @@ def _typical_ms(result: Sampled) -> float:
     return geometric_mean(each.median.ms for each in counted_rounds(result))
 
 
+def _is_reported(case: CaseState) -> bool:
+    """Return whether the times of a case come from a source that kept no steps."""
+    return bool(case.finished and case.finished.reported and not case.steps_measured)
+
+
 def has_reported_rate(case: CaseState) -> bool:
     """Return whether the samples per second come from a source that kept no steps."""
     return _reported_rate(case) is not None
@@ -228,8 +230,14 @@ def _ratio(base: Sampled, new: Sampled) -> Ratio:
         estimate(base, new, figures) for figures in zip(*map(statistics_of, sides), strict=True)
     )
     margin, rounds = max(base.noise.margin, new.noise.margin), min(map(len, sides))
+    if typical is None and (separate := _if_all_steps_differ(base, new)):
+        return separate
     if typical is None:
-        return Ratio(_typical_ms(base) / _typical_ms(new), same_within=margin, rounds=rounds)
+        value, reported = (
+            _typical_ms(base) / _typical_ms(new),
+            _is_reported(base.case) and _is_reported(new.case),
+        )
+        return Ratio(value, same_within=margin, rounds=rounds, reported=reported)
     floor, apart = _floor(base, new), _apart(base, new)
     bounds = typical.bounds(apart, floor)
     return Ratio(
@@ -241,6 +249,40 @@ def _ratio(base: Sampled, new: Sampled) -> Ratio:
         between=sqrt(typical.between / 2 * rounds),
         assumed=typical.assumed,
         rounds=rounds,
+        floor=floor,
+        apart=apart,
+    )
+
+
+def _if_all_steps_differ(base: Sampled, new: Sampled) -> Ratio | None:
+    """Return the ratio of two cases with too few steps if each step of one is longer than all of the other.
+
+    That happens to at most 1 of 100 equal pairs (the exact rank-sum test). The bounds span all pairs of steps,
+    widened by the spread between processes. None if the steps overlap, or if there are too few even for that.
+    """
+    sides = counted_rounds(base), counted_rounds(new)
+    extremes = [[each.extremes_ms for each in side if each.extremes_ms] for side in sides]
+    amounts = [sum(each.n for each in side) for side in sides]
+    if not all(extremes) or comb(sum(amounts), amounts[0]) < 2 / (1 - VERDICT_CONFIDENCE):
+        return None
+    (least, most), (new_least, new_most) = (
+        (min(low for low, _ in side), max(high for _, high in side)) for side in extremes
+    )
+    if not (least > new_most or new_least > most) or not min(least, new_least) > 0:
+        return None
+    between = [each.noise.between**2 / len(side) for each, side in zip((base, new), sides, strict=True)]
+    freedom, floor, apart = min(base.noise.freedom, new.noise.freedom), _floor(base, new), _apart(base, new)
+    around = Bounds.around(0.0, sqrt(sum(between) + apart), freedom, floor)
+    value, low, high = _typical_ms(base) / _typical_ms(new), least / new_most, most / new_least
+    return Ratio(
+        value=value,
+        bounds=Bounds(
+            value, low * around.low, high * around.high, low * around.sure_low, high * around.sure_high
+        ),
+        same_within=max(base.noise.margin, new.noise.margin),
+        between=sqrt(sum(between) / 2 * min(map(len, sides))),
+        assumed=not (base.noise.known and new.noise.known),
+        rounds=min(map(len, sides)),
         floor=floor,
         apart=apart,
     )

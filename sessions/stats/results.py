@@ -8,12 +8,13 @@ from statistics import geometric_mean
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import structs
 
 from benchtui.sessions.state.case import CaseState, peak_mb
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats import evidence
 from benchtui.sessions.stats.disturbance import undisturbed
-from benchtui.sessions.stats.evidence import Evidence, with_noise
+from benchtui.sessions.stats.evidence import Evidence, mean_bounds_ms, with_noise
 from benchtui.sessions.stats.noise import Noise
 from benchtui.sessions.stats.sampling import Sample
 from benchtui.sessions.sweep import Config, Task, Work, distinct_works, task_named
@@ -144,8 +145,25 @@ def _all(session: Session) -> list[Result]:
     figures = {case.index: found for case in ended if (found := metrics(case))}
     plain = (Evidence(session.cases[index], found.rounds) for index, found in figures.items())
     return [
-        Result(each.case, figures[each.case.index], each.noise, session) for each in with_noise(plain, session)
+        Result(each.case, _with_rate_bounds(figures[each.case.index], each), each.noise, session)
+        for each in with_noise(plain, session)
     ]
+
+
+def _with_rate_bounds(found: Metrics, evidence: Evidence) -> Metrics:
+    """Extend the interval of the throughput to fresh processes of the case.
+
+    That of its metrics knows only the processes that were measured.
+    """
+    bounds, rate = mean_bounds_ms(evidence), found.samples_per_s
+    if bounds is None or not rate or not evidence.case.steps_measured or not bounds.low > 0:
+        return found
+    samples = 1000 * found.samples_per_step
+    return structs.replace(
+        found,
+        samples_per_s_low=min(rate, samples / bounds.high),
+        samples_per_s_high=max(rate, samples / bounds.low),
+    )
 
 
 def series(results: Iterable[Result]) -> tuple[Series, ...]:

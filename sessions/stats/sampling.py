@@ -56,6 +56,8 @@ class Sample(msgspec.Struct, frozen=True, gc=False):
     mean: Statistic
     jitter: float | None = None
     """Standard deviation of the steps over their mean; None for fewer than two, or if none were kept."""
+    extremes_ms: tuple[float, float] | None = None
+    """Shortest and longest step; None if no steps were kept."""
 
 
 class Ordered(Protocol):
@@ -121,6 +123,7 @@ def sample(times_ms: Sequence[float]) -> Sample | None:
         low=_quantile(times_ms, ordered, FAST_QUANTILE),
         mean=Statistic(mean, _error_of_mean(times_ms, mean, jitter)),
         jitter=jitter,
+        extremes_ms=(float(ordered[0]), float(ordered[-1])),
     )
 
 

@@ -33,6 +33,8 @@ class Verdict(StrEnum):
     """The whole 95% interval lies within the margin of equivalence."""
     UNSURE = "unsure"
     """None of the above."""
+    REPORTED = "reported"
+    """As reported by sources that kept no steps, so that it can't be tested."""
 
 
 class Doubt(StrEnum):
@@ -78,6 +80,8 @@ class Ratio(msgspec.Struct, frozen=True):
     """Minimum half-width in log units, from the session's noise floor. More rounds don't reduce it."""
     apart: float = 0.0
     """Variance between two sessions. More rounds don't reduce it."""
+    reported: bool = False
+    """Whether it follows from what sources without steps reported."""
     unlike_files: bool = False
     """Whether files of step, model or dataset changed between the cases, or between rounds of one."""
 
@@ -93,7 +97,9 @@ class Ratio(msgspec.Struct, frozen=True):
 
     @property
     def verdict(self) -> Verdict:
-        """Verdict that the bounds support; UNSURE if there is a doubt."""
+        """Verdict that the bounds support; UNSURE if there is a doubt, REPORTED if a source left no bounds."""
+        if self.reported and self.doubt is Doubt.NO_INTERVAL:
+            return Verdict.REPORTED
         return Verdict.UNSURE if self.doubt else _word(self.bounds, self.same_within)
 
     @property
@@ -177,6 +183,7 @@ class Ratio(msgspec.Struct, frozen=True):
             rounds=self.rounds,
             floor=self.floor,
             apart=self.apart,
+            reported=self.reported,
             unlike_files=self.unlike_files,
         )
 

@@ -7,6 +7,7 @@ import msgspec
 from benchtui.sessions.advice.objectives import Need
 from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.analysis.applied_options import was_applied
+from benchtui.sessions.stats.evidence import bounds_ms
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import CONFIDENCE, LEAST_ROUNDS, VERDICT_CONFIDENCE
@@ -39,6 +40,8 @@ FAR = 1.5
 """Ratio from which a lag is given as a multiple rather than in percent."""
 SMALLEST_COST = 0.02
 """Smallest relative difference in memory worth mentioning."""
+AS_REPORTED = "as reported; the source kept no steps"
+"""Confidence in what a source reported without the steps that could test it."""
 CLEARLY_AHEAD = "clearly ahead of the next"
 MOST_NAMES = 3
 """Number of cases named in a sentence; the rest are only counted."""
@@ -72,6 +75,18 @@ def figure(result: Result, need: Need) -> str:
             return ", ".join(part for part in parts if part)
 
 
+def best_figure(choice: Decision) -> str:
+    """Format the metrics of the best case of a decision.
+
+    The best of several indistinguishable cases was partly lucky, so it has no interval of its own.
+    """
+    if choice.best is None:
+        return ""
+    if choice.ties:
+        return f"{figure(choice.best, choice.objective.need)}, best of {len(choice.ties) + 1:,}"
+    return figure_with_interval(choice.best, choice.objective.need)
+
+
 def figure_with_interval(result: Result, need: Need) -> str:
     """Format the metrics of a case that matter for a need, with their 95% interval and slow steps."""
     tail = None
@@ -79,8 +94,8 @@ def figure_with_interval(result: Result, need: Need) -> str:
         case "throughput":
             interval = rate_interval(result)
         case "latency":
-            latency = result.metrics.latency_ms
-            interval = span(time_ms(latency.low), time_ms(latency.high))
+            bounds = bounds_ms(result)
+            interval = span(time_ms(bounds.low), time_ms(bounds.high)) if bounds else None
             tail = _tail_of(result)
         case "energy":
             interval = energy_interval(result)
@@ -154,7 +169,7 @@ def why_unsure(ratio: Ratio) -> str | None:
 def verdict_reason(ratio: Ratio) -> str:
     """Explain the verdict on a ratio: the rule that its interval meets, or why it is unsure."""
     match ratio.verdict:
-        case Verdict.UNSURE:
+        case Verdict.UNSURE | Verdict.REPORTED:
             return why_unsure(ratio) or ""
         case Verdict.SAME:
             return f"the whole {100 * CONFIDENCE:g} % interval lies within {100 * ratio.same_within:.3g} %"
@@ -167,6 +182,8 @@ def doubt_text(ratio: Ratio) -> str | None:
     match ratio.doubt:
         case None:
             return None
+        case Doubt.NO_INTERVAL if ratio.reported:
+            return "only as reported: the source kept no steps"
         case Doubt.NO_INTERVAL:
             return "there is no interval to test it with"
         case Doubt.WIDE:
@@ -192,7 +209,7 @@ def verdict_cell(ratio: Ratio | None) -> str | None:
         return str(ratio.verdict)
     seen = ratio.resolution
     reason = {
-        Doubt.NO_INTERVAL: "no interval",
+        Doubt.NO_INTERVAL: "the source kept no steps" if ratio.reported else "no interval",
         Doubt.WIDE: f"can't resolve below {_share(seen)}" if seen and _below_resolution(ratio) else "too wide",
         Doubt.STEPS: "typical and fast steps disagree",
         Doubt.TOTALS: "typical steps and totals disagree",
@@ -255,7 +272,7 @@ def against_baseline(result: Result, baseline: Result | None, need: Need, kinds:
     match ratio.verdict:
         case Verdict.SAME:
             return f"the same as {other}, within {_share(ratio.same_within)}: {ratio_with_interval(ratio)}"
-        case Verdict.UNSURE:
+        case Verdict.UNSURE | Verdict.REPORTED:
             return f"{ratio_text(ratio.value)} × {of}, but {why_unsure(ratio)}"
         case _:
             return f"{ratio_with_interval(ratio)} {of}{_contradiction_note(ratio, baseline, result, need)}"
@@ -295,7 +312,7 @@ def against_others(choice: Decision, kinds: Sequence[str]) -> str:
         behind = f"{_behind(choice.ahead)}{_round_note(choice)}"
         return f"The next, {second}, is {behind}{_tail_note(choice)}{_unsure_note(choice)}"
     how = _round_note(choice)
-    if choice.verdict is Verdict.UNSURE:
+    if choice.verdict in (Verdict.UNSURE, Verdict.REPORTED):
         return f"The next is {second}: {ratio_text(choice.ahead.value)} ×{how}, but {why_unsure(choice.ahead)}"
     lead = f"{ratio_with_interval(choice.ahead)}{how or ' at typical steps'}"
     return f"The next is {second}: {lead}, which contradicts these values"
@@ -311,6 +328,8 @@ def confidence(choice: Decision) -> str:
         return CLEARLY_AHEAD
     if choice.tail and choice.verdict is Verdict.FASTER:
         return _ahead_but_for(choice.tail)
+    if choice.unsure and choice.verdict is Verdict.FASTER:
+        return "ahead of the next, but not surely of all others"
     return _open_lead(choice.ahead)
 
 
@@ -333,6 +352,8 @@ def _ahead_but_for(tail: Tail) -> str:
 
 
 def _open_lead(ratio: Ratio) -> str:
+    if ratio.verdict is Verdict.REPORTED:
+        return AS_REPORTED
     untested = ratio.doubt is Doubt.NO_INTERVAL
     return "no interval to test its lead with" if untested else "its lead isn't established"
 
@@ -410,8 +431,13 @@ def _tail_note(choice: Decision) -> str:
 
 
 def _unsure_note(choice: Decision) -> str:
-    unsure = count(choice.unsure, "case")
-    return f"; {unsure} further behind can't be distinguished with certainty" if choice.unsure else ""
+    """Return a note that names the nearest case that can't be distinguished, and why; empty without one."""
+    if not choice.unsure:
+        return ""
+    first = choice.unsure[0]
+    rest = f" and from {count(len(choice.unsure) - 1, 'more case')}" if len(choice.unsure) > 1 else ""
+    far = f"{ratio_text(first.ratio.value)} ×, {doubt_text(first.ratio)}"
+    return f"; not distinguished from {first.result.name} ({far}){rest}"
 
 
 def memory_change(result: Result, baseline: Result) -> float | None:

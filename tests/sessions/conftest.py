@@ -27,6 +27,7 @@ MODEL = Model(name="tiny", architecture="Tiny", parameters=1_234_567, weights="p
 FILES = {"config.json": "0123456789abcdef"}
 FP32 = Effective(weights_dtype="float32", output_dtype="float32", attention="sdpa", compiled=False, threads=2)
 
+
 @dataclass(frozen=True)
 class Made:
     """A case with steps of these times and this outcome; None leaves it unfinished."""

@@ -48,6 +48,13 @@ if TYPE_CHECKING:
     help="Exit with 1 if a case is significantly slower by more than this, or is no longer measured.",
 )
 @click.option(
+    "--fail-on-all",
+    "overall_threshold",
+    callback=parse_percentage,
+    metavar="PERCENT",
+    help="Exit with 1 if all cases together are significantly slower by more than this (geometric mean).",
+)
+@click.option(
     "--fail-on-unsure",
     "unsure_fails",
     is_flag=True,
@@ -61,6 +68,7 @@ def compare(
     output: Path | None,
     baseline: str | None,
     threshold: float | None,
+    overall_threshold: float | None,
     unsure_fails: bool,
     same_within: float | None,
     as_json: bool,
@@ -78,13 +86,15 @@ def compare(
     if output:
         check_output(output, paths)
     found = compare_sessions(load_sessions(paths, VerdictSettings(same_within=same_within)))
-    gated = threshold is not None or unsure_fails
+    if threshold is None and unsure_fails:
+        threshold = 0.0
+    gated = threshold is not None or overall_threshold is not None
     uncompared = [each for each in found.against if not each.compared]
     if not found.comparable or (uncompared and gated):
         raise BenchtuiError(nothing_in_common(uncompared[0]))
     write_document(_formatted(found, "json" if as_json else form), output, paths)
     if gated:
-        _gate(found, threshold or 0.0, unsure_fails)
+        _gate(found, threshold, overall_threshold, unsure_fails)
 
 
 def baseline_first(sessions: Sequence[str], baseline: str | None) -> list[Path]:
@@ -149,15 +159,19 @@ def _formatted(found: "SessionComparison", form: str) -> str:
     return comparison_text(found)
 
 
-def _gate(found: "SessionComparison", threshold: float, unsure_fails: bool) -> None:
-    """Print failing cases and the number of UNSURE ones to stderr. Exit with 1 if the gate fails."""
+def _gate(
+    found: "SessionComparison", threshold: float | None, overall_threshold: float | None, unsure_fails: bool
+) -> None:
+    """Print what fails and what passes to stderr. Exit with 1 if the gate fails."""
     from benchtui.tui.cli.text.compare import gate_line
 
-    failed = [line for each in found.against if (line := gate_line(each, threshold))]
-    unsure = sum(each.count(Verdict.UNSURE) for each in found.against)
-    for line in failed or [f"no case is significantly more than {100 * threshold:g}% slower"]:
+    fails = False
+    for each in found.against:
+        failed, line = gate_line(each, threshold, overall_threshold)
+        unsure = each.count(Verdict.UNSURE)
+        fails |= failed or (unsure_fails and unsure > 0)
         click.echo(
             printable(f"{line}; {unsure} UNSURE{' (fails)' if unsure and unsure_fails else ''}"), err=True
         )
-    if failed or (unsure and unsure_fails):
+    if fails:
         sys.exit(FAILED)

@@ -14,6 +14,7 @@ from benchtui.sessions.report.comparison.systems import no_differences_text, pai
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
+from benchtui.sessions.text.formatting import ratio_text
 from benchtui.sessions.text.wording import verdict_reason
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.compare.distributions import Times, overlay_lines
@@ -252,6 +253,9 @@ def _counts(against: PairwiseComparison) -> Iterator[Span]:
     for verdict, (word, role) in VERDICTS.items():
         if amount := against.count(verdict):
             yield (f"{amount} {word[2:]}  ", role)
+    if (whole := against.overall) and whole.cases > 1:
+        word, role = VERDICTS[whole.ratio.verdict]
+        yield (f"all {ratio_text(whole.ratio.value)}x {word[2:]}  ", role)
     if lost := sum(row.lost for row in against.rows):
         yield (f"{lost} lost  ", "bad")
     if not against.compared:

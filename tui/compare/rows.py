@@ -29,6 +29,7 @@ VERDICTS: dict[Verdict, Span] = {
     Verdict.SLOWER: ("S slower", "bad"),
     Verdict.SAME: ("= same", "muted"),
     Verdict.UNSURE: ("? unsure", "warning"),
+    Verdict.REPORTED: ("r reported", "muted"),
 }
 """Letter, word, and color role of each verdict."""
 SEVERAL = "new"
@@ -41,7 +42,7 @@ LEAST_WIDEST = 1.25
 """Smallest ratio at the end of the bars, so that small differences look small."""
 ONE = 1.0
 """Ratio that sets the number of decimals of all, so that those of a column align."""
-WORST_FIRST = (Verdict.SLOWER, None, Verdict.UNSURE, Verdict.FASTER, Verdict.SAME)
+WORST_FIRST = (Verdict.SLOWER, None, Verdict.UNSURE, Verdict.REPORTED, Verdict.FASTER, Verdict.SAME)
 
 
 class CompareEntry(msgspec.Struct, frozen=True):

@@ -21,6 +21,7 @@ VERDICT_ROLES: dict[Verdict, str] = {
     Verdict.SLOWER: "bad",
     Verdict.SAME: "plain",
     Verdict.UNSURE: "muted",
+    Verdict.REPORTED: "bright",
 }
 """Color role of a ratio, by verdict."""
 

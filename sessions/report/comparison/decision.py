@@ -23,6 +23,7 @@ from benchtui.sessions.text.formatting import count, listed, ratio_text, span
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import (
+    AS_REPORTED,
     costs,
     figure,
     figure_with_interval,
@@ -94,14 +95,22 @@ def setup_sentence(against: PairwiseComparison) -> str:
 
 def _undecided(against: PairwiseComparison, rows: Sequence[AlignedCase]) -> str:
     base, new = base_name(against), new_name(against)
+    whole = against.overall
+    if whole and whole.cases > 1 and whole.ratio.verdict in (Verdict.FASTER, Verdict.SLOWER):
+        lead = f"Run {new}: it is" if whole.ratio.verdict is Verdict.FASTER else f"Keep {base}: {new} is"
+        fast = f"{ratio_with_interval(whole.ratio)} as fast over {all_of(whole.cases)} together"
+        return f"{lead} {fast} ({whole.ratio.verdict.name}), which no case alone establishes."
     fast = f"{new} is {_range(rows)} as fast as {base} in {_share(rows, rows)}"
     doubts = {row.ratio.doubt if row.ratio else Doubt.NO_INTERVAL for row in rows}
     if doubts == {None}:
         margin = max(row.ratio.same_within for row in rows if row.ratio)
         return f"Run either: {fast}, which is the same within {100 * margin:g} %."
     if doubts == {Doubt.NO_INTERVAL}:
+        if all(row.verdict is Verdict.REPORTED for row in rows):
+            return f"{fast}, {AS_REPORTED}.{_if_they_hold(against, rows)}"
         return f"{fast}, but UNSURE: there is no interval to test it with.{_if_they_hold(against, rows)}"
-    counts = [(verdict, len(_of(rows, verdict))) for verdict in (Verdict.SAME, Verdict.UNSURE)]
+    undecided = (Verdict.SAME, Verdict.UNSURE, Verdict.REPORTED)
+    counts = [(verdict, len(_of(rows, verdict))) for verdict in undecided]
     how = listed([f"{verdict.name} in {amount:,}" for verdict, amount in counts if amount])
     return f"No difference is established: {fast}, {'UNSURE' if len(rows) == 1 else how}."
 
@@ -136,6 +145,15 @@ def tally(against: PairwiseComparison) -> str:
     lost = sum(row.lost for row in against.rows)
     more = f" {count(lost, 'case')} measured in A and not in {against.new_letter}." if lost else ""
     return f"{count(len(rows), 'case')} compared, {listed(counted)}.{more}"
+
+
+def overall_text(against: PairwiseComparison) -> str:
+    """Describe the geometric mean of all ratios, with its verdict; empty for fewer than two cases."""
+    whole = against.overall
+    if whole is None or whole.cases < 2:
+        return ""
+    disturbed = f" {count(whole.disturbed, 'disturbed case')} left out." if whole.disturbed else ""
+    return f"All cases together (geometric mean of {whole.cases:,}): {ratio_cell(whole.ratio)}.{disturbed}"
 
 
 def choices(compared: SessionComparison) -> list[Choice]:

@@ -201,7 +201,7 @@ def _next(compared: SessionComparison) -> str | None:
         row.ratio
         for against in compared.against
         for row in against.compared
-        if row.ratio and row.verdict is Verdict.UNSURE
+        if row.ratio and row.verdict in (Verdict.UNSURE, Verdict.REPORTED)
     ]
     wanted = [ratio.next_rounds for ratio in ratios if ratio.next_rounds]
     if wanted:

@@ -20,11 +20,11 @@ from benchtui.sessions.text.wording import (
     MOST_NAMES,
     SECONDS_AN_HOUR,
     baseline_cell,
+    best_figure,
     confidence,
     cost_of_a_million,
     costs,
     figure,
-    figure_with_interval,
     unverified_note,
 )
 
@@ -107,7 +107,7 @@ def _legend(choices: Sequence[Recommendation]) -> tuple[Fact, ...]:
 def _figure(each: Recommendation) -> str:
     rate = None if each.best.config.label else each.best.metrics.samples_per_s
     daily = samples_per_day(rate, each.best.metrics.task.sample) if each.need == "throughput" else None
-    return ", ".join(part for part in (figure_with_interval(each.best, each.need), daily) if part)
+    return ", ".join(part for part in (best_figure(each.choice), daily) if part)
 
 
 def samples_per_day(rate: float | None, sample: str) -> str | None:

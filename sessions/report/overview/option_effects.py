@@ -1,7 +1,7 @@
 """Effects of the options: how much each value changes throughput, over all pairs that differ only in it."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 import msgspec
@@ -15,6 +15,7 @@ from benchtui.sessions.sweep.options import AXES
 from benchtui.sessions.text.formatting import capitalized, listed, number, ratio_text, span
 from benchtui.sessions.text.labels import pair_applied
 from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.wording import AS_REPORTED
 
 NAMES = {"cache": "KV cache", "compile": "compiling"}
 """Options whose name in a sentence differs from that in a sweep."""
@@ -44,8 +45,13 @@ class Effect(msgspec.Struct, frozen=True):
     @property
     def factor(self) -> float:
         """Largest established factor by which throughput changes, up or down; 1 if none is established."""
-        ratios = (pair.ratio for pair in self.pairs if _is_established(pair, self.option))
-        return max((max(ratio.value, 1 / ratio.value) for ratio in ratios if ratio), default=1.0)
+        return _largest_factor(pair for pair in self.pairs if _is_established(pair, self.option))
+
+    @property
+    def reported(self) -> float:
+        """The same factor by what sources without steps reported; 1 unless all pairs change it alike."""
+        pairs = [pair for pair in self.pairs if verdict_word(pair, self.option) == Verdict.REPORTED]
+        return _largest_factor(pairs) if len(pairs) == len(self.pairs) and _direction(pairs) else 1.0
 
 
 def option_effects(results: Sequence[Result], chosen: Recommended) -> list[Effect]:
@@ -74,7 +80,12 @@ def ranking(found: Sequence[Effect]) -> str | None:
     options = {option: _factor(list(group)) for option, group in groupby(found, lambda each: each.option)}
     sure = [(_name(option), ratio_text(factor)) for option, factor in options.items() if factor > 1]
     unsure = [_name(option) for option, factor in options.items() if factor <= 1]
+    reported = [(_name(option), factor) for option, factor in _reported(found).items() if options[option] <= 1]
+    unsure = [name for name in unsure if name not in dict(reported)]
     rest = f"No effect of {listed(unsure)} is established." if unsure else ""
+    if reported:
+        factors = listed([f"{name} by up to {ratio_text(factor)} ×" for name, factor in reported])
+        rest = f"{capitalized(factors)}, {AS_REPORTED}. {rest}".rstrip()
     if not sure:
         return rest or None
     (first, most), *others = sure
@@ -83,6 +94,26 @@ def ranking(found: Sequence[Effect]) -> str | None:
     return (
         f"{capitalized(first)} matters most for throughput, by a factor of up to {most}{more}. {rest}".rstrip()
     )
+
+
+def _reported(found: Sequence[Effect]) -> dict[str, float]:
+    """Return the largest factor of each option that is only reported."""
+    groups = groupby(found, lambda each: each.option)
+    factors = {option: max(each.reported for each in group) for option, group in groups}
+    return {option: factor for option, factor in factors.items() if factor > 1}
+
+
+def _largest_factor(pairs: Iterable[Comparison]) -> float:
+    ratios = (pair.ratio for pair in pairs)
+    return max((max(ratio.value, 1 / ratio.value) for ratio in ratios if ratio and ratio.value), default=1.0)
+
+
+def _direction(pairs: Sequence[Comparison]) -> int:
+    """Return 1 if all pairs are faster by more than the margin of equivalence, -1 if all are slower, else 0."""
+    ratios = [pair.ratio for pair in pairs if pair.ratio]
+    if ratios and all(ratio.value > 1 + ratio.same_within for ratio in ratios):
+        return 1
+    return -1 if ratios and all(0 < ratio.value < 1 / (1 + ratio.same_within) for ratio in ratios) else 0
 
 
 def _is_established(pair: Comparison, option: str) -> bool:
@@ -175,11 +206,17 @@ def _advice(each: Effect) -> str | None:
         return "loss not finite"
     words = {verdict_word(pair, each.option) for pair in each.pairs}
     word = next(iter(words)) if len(words) == 1 else ""
-    return None if each.option == "batch_size" or _contradicts(word, each) else _ADVICE.get(word)
+    if each.option == "batch_size" or _contradicts(word, each):
+        return None
+    if word == Verdict.REPORTED:
+        return {1: "use it, as reported", -1: "leave it, as reported"}.get(_direction(each.pairs))
+    return _ADVICE.get(word)
 
 
 def _contradicts(word: str, each: Effect) -> bool:
     """Return whether advice based on this verdict would contradict a recommendation."""
+    if word == Verdict.REPORTED:
+        word = {1: Verdict.FASTER, -1: Verdict.SLOWER}.get(_direction(each.pairs), "")
     if word == Verdict.FASTER:
         return any(pair.base.config in each.chosen.fastest for pair in each.pairs)
     new = each.pairs[0].new.config

@@ -19,9 +19,9 @@ from worlds import PACED, WORLDS, World, draw_session, draw_turns, recorded_spre
 from benchtui.sessions.events import CaseFinished, RoundFinished
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import Evidence
+from benchtui.sessions.stats.evidence import Evidence, bounds_ms
 from benchtui.sessions.stats.noise import Noise, Spread, spread_between
-from benchtui.sessions.stats.ratios import bounds_ms, latency_ratio
+from benchtui.sessions.stats.ratios import latency_ratio
 from benchtui.sessions.stats.sampling import Sample
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Config

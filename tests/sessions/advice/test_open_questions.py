@@ -96,7 +96,8 @@ def test_steps_that_disagree_are_no_reason_for_another_sweep(bench: Any) -> None
 
 
 def test_assumed_noise_calls_for_an_aa_pair(bench: Any) -> None:
-    session = pair(bench, rounds(10.0), rounds(20.0))
+    session = pair(bench, rounds(10.0), rounds(40.0))
+    session.started = replace(session.started, process_spread={})
     (question,) = open_questions(session)
     assert (question.about, question.remedy) == (("noise",), Remedy(aa=True))
     sweep = deciding_sweep(session, [question])

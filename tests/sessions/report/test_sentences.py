@@ -50,7 +50,7 @@ from benchtui.sessions.report.overview import results as results_section
 from benchtui.sessions.report.sections import leaderboard, per_case, recommendations, roofline
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.disturbance import disturbances, merge_round_marks
+from benchtui.sessions.stats.disturbance import disturbances, merge_round_marks, undisturbed
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep, Train, Work
@@ -75,8 +75,11 @@ DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "int8": "qin
 
 
 def results_of(session: Session) -> dict[str, Any]:
-    """Return what ``benchtui export --format json`` writes."""
+    """Return what ``benchtui export --format json`` writes, and which rounds count in each case."""
     found: dict[str, Any] = json.loads(as_json(session))
+    for row in found["cases"]:
+        medians = row["rounds_p50_ms"]
+        row["counted_p50_ms"] = medians and undisturbed(session.cases[row["case"]], medians)
     return found
 
 

@@ -13,11 +13,10 @@ from benchtui.sessions.library.paths import CPU_DEMO, demo_path
 from benchtui.sessions.payloads import Energy, Environment, Memory, ProcessSpread, Reported
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import Evidence
+from benchtui.sessions.stats.evidence import Evidence, bounds_ms
 from benchtui.sessions.stats.noise import ASSUMED, SHARE, Noise, Spread
 from benchtui.sessions.stats.quantiles import student_t_quantile
 from benchtui.sessions.stats.ratios import (
-    bounds_ms,
     break_even_steps,
     cold_cost_ms,
     comparison,
@@ -792,7 +791,7 @@ def test_without_steps_throughput_is_what_the_sources_say(bench: Any) -> None:
     found = comparison(slow, fast)
     assert found.latency is not None and found.throughput is not None
     assert (found.latency.value, found.throughput.value) == pytest.approx((2.0, 2.4))
-    assert (found.latency.doubt, found.verdict) == (Doubt.NO_INTERVAL, UNSURE)
+    assert (found.latency.doubt, found.verdict) == (Doubt.NO_INTERVAL, Verdict.REPORTED)
     derived = comparison(slow, silent).throughput
     assert derived is not None and derived.value == pytest.approx(4.0)
 
@@ -929,7 +928,7 @@ def test_compiling_breaks_even_once_the_first_step_is_repaid(bench: Any) -> None
         bench.case(1, 8.0, compile="default", warmup_ms=[1008.0, 8.0]),
         bench.case(1, 12.0, compile="reduce-overhead", warmup_ms=[1008.0, 12.0]),
         bench.case(1, 9.7, compile="max-autotune", warmup_ms=[1008.0, 12.0]),
-        bench.case(1, [8.0] * 5, precision="bf16", warmup_ms=[1008.0, 8.0]),
+        bench.case(1, [8.0], precision="bf16", warmup_ms=[1008.0, 8.0]),
     )
     assert cold_cost_ms(compiled) == pytest.approx(1000.0)
     assert break_even_steps(comparison(eager, compiled)) == 500
@@ -1157,3 +1156,21 @@ def test_a_difference_in_turns_shares_its_variance_with_the_machine() -> None:
     assert found.bounds == near(by_t(sum(logs) / 6, sqrt(variance), 12.5))
     paces = Noise(Spread(0.2**2, 12.0))
     assert latency(*in_turns(*DRIFT, noise=paces)).bounds == latency(*in_turns(*DRIFT)).bounds
+
+
+def test_too_few_steps_suffice_if_each_of_one_case_is_longer_than_all_of_the_other(bench: Any) -> None:
+    slow, fast, overlapping, four = bench.results(
+        bench.case(1, [20.0, 21.0, 22.0, 23.0, 24.0]),
+        bench.case(2, [9.0, 10.0, 10.5, 11.0, 12.0]),
+        bench.case(4, [9.0, 10.0, 10.5, 11.0, 20.5]),
+        bench.case(8, [9.0, 10.0, 10.5, 11.0]),
+    )
+    found = latency(slow, fast)
+    half, sure = (student_t_quantile(share, 12) * 0.022 * sqrt(2) for share in (0.975, 0.995))
+    ends = [20 / 12 / exp(half), 24 / 9 * exp(half), 20 / 12 / exp(sure), 24 / 9 * exp(sure)]
+    assert found.bounds == near(Bounds(22 / 10.5, *ends))
+    assert (found.verdict, latency(fast, slow).verdict, found.rounds) == (FASTER, SLOWER, 1)
+    alone = [replace(each, noise=Noise()) for each in (slow, fast)]
+    assert latency(*alone).verdict is UNSURE, "at two paces, processes may differ by as much"
+    assert latency(slow, overlapping).doubt is Doubt.NO_INTERVAL
+    assert latency(slow, four).doubt is Doubt.NO_INTERVAL, "2 of 126 equal pairs would look like that"

@@ -1,4 +1,4 @@
-"""A short part of the simulation of verdicts, with fixed seeds. ``tests/bench/verdicts/run.py`` prints all of it."""
+"""A short part of the simulation of verdicts that ``tests/bench/verdicts/run.py`` prints, with fixed seeds."""
 
 import sys
 from importlib import import_module

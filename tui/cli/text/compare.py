@@ -8,6 +8,7 @@ from benchtui.sessions.compare.align import LETTERS, ComparedSession, PairwiseCo
 from benchtui.sessions.report.compare import report
 from benchtui.sessions.report.compare_columns import short_columns
 from benchtui.sessions.report.comparison.caveats import unpaired
+from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.text.formatting import count
 from benchtui.sessions.text.markdown import MISSING
 from benchtui.sessions.text.tables import Table
@@ -30,19 +31,43 @@ def comparison_text(compared: SessionComparison) -> str:
     return "\n".join(clean(line).rstrip() for line in lines) + "\n"
 
 
-def gate_line(against: PairwiseComparison, threshold: float) -> str | None:
-    """Summarize the cases that fail a gate; None if none does."""
-    failed = against.regressions(threshold)
-    if not failed:
-        return None
+def gate_line(
+    against: PairwiseComparison, limit: float | None, overall_limit: float | None
+) -> tuple[bool, str]:
+    """Return whether a comparison fails a gate, and what failed and what passed.
+
+    The limits are the largest losses to let pass, of any case and of all cases together. None isn't checked.
+    """
+    failed = () if limit is None else against.regressions(limit)
     slower = [row for row in failed if not row.lost]
-    lost = len(failed) - len(slower)
-    parts = (
-        [f"{count(len(slower), 'case')} significantly more than {100 * threshold:g}% slower"] if slower else []
-    )
-    parts += [f"{count(lost, 'case')} measured in A but not in {against.new_letter}"] if lost else []
-    first = failed[0].case.name
-    return f"{against.new.name}: {', '.join(parts)}, such as {first}"
+    parts = []
+    if slower:
+        parts.append(f"{count(len(slower), 'case')} significantly more than {_percent(limit)} slower")
+    if lost := len(failed) - len(slower):
+        parts.append(f"{count(lost, 'case')} measured in A but not in {against.new_letter}")
+    if parts:
+        parts[-1] += f", such as {failed[0].case.name}"
+    elif limit is not None:
+        parts.append(f"no case is significantly more than {_percent(limit)} slower")
+    fails_together = overall_limit is not None and against.loss > overall_limit
+    if overall_limit is not None:
+        more = "" if fails_together else "not "
+        parts.append(f"all cases together are {more}significantly more than {_percent(overall_limit)} slower")
+    name = f"{against.new.name}: " if failed or fails_together else ""
+    return bool(failed) or fails_together, f"{name}{'; '.join([*parts, *_passed(against, len(slower))])}"
+
+
+def _passed(against: PairwiseComparison, failed: int) -> Iterator[str]:
+    """Yield what a gate let pass: smaller losses, and cases without a partner."""
+    if small := against.count(Verdict.SLOWER) - failed:
+        yield f"{small:,} SLOWER by less"
+    for side, letter in (("base", "A"), ("new", against.new_letter)):
+        if only := against.only(side):
+            yield f"{count(len(only), 'case')} only in {letter}, such as {only[0].name}"
+
+
+def _percent(share: float | None) -> str:
+    return f"{100 * (share or 0):g}%"
 
 
 def table_lines(table: Table) -> Iterator[str]:

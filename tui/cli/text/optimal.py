@@ -19,8 +19,15 @@ from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import Tail, Verdict
 from benchtui.sessions.sweep import Work
-from benchtui.sessions.text.formatting import memory, number, time_ms
-from benchtui.sessions.text.wording import costs, ratio_with_interval, unverified_note, verdict_cell, why_unsure
+from benchtui.sessions.text.formatting import memory, number, ratio_text, time_ms
+from benchtui.sessions.text.wording import (
+    confidence,
+    costs,
+    ratio_with_interval,
+    unverified_note,
+    verdict_cell,
+    why_unsure,
+)
 
 MOST_LINES = 20
 """Maximum number of cases listed; the rest are only counted. The JSON contains all."""
@@ -85,6 +92,16 @@ class LeftOutJson(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class UnsureJson(msgspec.Struct, frozen=True, kw_only=True):
+    """Case that isn't surely worse than the best, and why."""
+
+    case: int
+    name: str
+    ratio: float
+    """How many times as good the best case is."""
+    reason: str
+
+
 class RelaxedJson(msgspec.Struct, frozen=True, kw_only=True):
     """Constraint that alone excludes all cases."""
 
@@ -120,6 +137,10 @@ class DecisionJson(msgspec.Struct, frozen=True, kw_only=True):
     """Percentile at which the best case's slow steps are longer than the runner-up's."""
     ties: tuple[str, ...]
     """Cases that can't be distinguished from the best."""
+    unsure: tuple[UnsureJson, ...]
+    """Further cases that aren't surely worse, nearest first."""
+    confidence: str | None
+    """How certain it is that the best case is the best, in a few words. Null without a best case."""
     front: tuple[CaseRow, ...]
     """Pareto front of samples/s, step time and peak memory."""
     left_out: tuple[LeftOutJson, ...]
@@ -147,6 +168,16 @@ def document(session: Session, decision: Decision) -> DecisionJson:
         leader=_row(decision.leader),
         tail=decision.tail,
         ties=tuple(result.name for result in decision.ties),
+        unsure=tuple(
+            UnsureJson(
+                case=each.result.case.index,
+                name=each.result.name,
+                ratio=each.ratio.value,
+                reason=why_unsure(each.ratio) or "",
+            )
+            for each in decision.unsure
+        ),
+        confidence=confidence(decision) if decision.best else None,
         front=tuple(case_row(result.case, result) for result in decision.front),
         left_out=tuple(
             LeftOutJson(case=each.case.index, name=each.case.name, reason=each.reason)
@@ -193,6 +224,14 @@ def _against_next(decision: Decision) -> Iterator[str]:
         best, other = decision.tail.best_ms, decision.tail.other_ms
         shown = f"{time_ms(best)} ms, compared with {time_ms(other)} ms"
         yield f"  but its {decision.tail.name} is longer: {shown}"
+    yield f"  confidence: {confidence(decision)}"
+    yield from _listed(
+        "  not distinguished from:",
+        [
+            f"{each.result.name}: {ratio_text(each.ratio.value)} ×, {why_unsure(each.ratio)}"
+            for each in decision.unsure
+        ],
+    )
     others = [result.name for result in decision.ties if result is not second]
     yield from _listed("  not distinguishable from the best:", others)
 

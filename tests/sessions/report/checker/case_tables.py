@@ -320,7 +320,7 @@ def _skip(claim: Claim, cell: Cell, shown: str) -> None:
 
 
 def _check_verdict(claim: Claim, cell: Cell, shown: str) -> None:
-    claim.require(shown.partition(":")[0] in ("faster", "slower", "same", "unsure"), "no verdict")
+    claim.require(shown.partition(":")[0] in ("faster", "slower", "same", "unsure", "reported"), "no verdict")
 
 
 GENERATION: dict[str, Check] = {

@@ -110,8 +110,8 @@ def diverged(task: str, row: Row) -> bool:
 
 
 def typical(row: Row) -> float:
-    """Return the typical step in milliseconds: the geometric mean of the rounds' medians."""
-    rounds: Sequence[float] = row["rounds_p50_ms"]
+    """Return the typical step in milliseconds: the geometric mean of the medians of the rounds that count."""
+    rounds: Sequence[float] = row.get("counted_p50_ms") or row["rounds_p50_ms"]
     if rounds:
         return exp(fmean(log(each) for each in rounds))
     return float(row["latency_mean_ms"] if without_steps(row) else row["latency_p50_ms"])

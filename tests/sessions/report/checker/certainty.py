@@ -18,6 +18,7 @@ from .cases import (
     named_option,
     peak_mb,
     simplest,
+    without_steps,
 )
 from .claims import Claim, shapes
 from .needs import check_margin, check_metrics, check_without_baseline
@@ -193,6 +194,15 @@ def _check_no_lead_interval(claim: Claim, _: Groups) -> None:
     claim.require(claim.pair(claim.others[0], claim.best).low is None, "there is an interval")
 
 
+def _check_reported(claim: Claim, _: Groups) -> None:
+    claim.require(without_steps(claim.best), "the source kept steps")
+
+
+def _check_undistinguished_rival(claim: Claim, shown: Groups) -> None:
+    pair = claim.pair(claim.row(shown["rival"]), claim.best)
+    claim.require(pair.verdict in (None, "unsure"), f"the verdict is {pair.verdict}")
+
+
 def _check_not_established(claim: Claim, _: Groups) -> None:
     words = {claim.pair(row, claim.best).verdict for row in claim.others}
     claim.require(words != {"faster"} or not claim.leads, "it is surely ahead of all")
@@ -321,7 +331,10 @@ HOW_SURE = [
         (_check_more_ties, "{n:num} more case[s] can't be distinguished either"),
         (_check_simplest, "it is the simplest of them"),
         (_check_longer_tail, "but its {name:word} is longer: {mine:num} against {theirs:num} ms"),
-        (_check_further_unsure, "{n:num} case[s] further behind can't be distinguished with certainty"),
+        (
+            _check_undistinguished_rival,
+            "not distinguished from {rival:case} ({times:num} ×, {why:any})[ and from {n:num} more case[s]]",
+        ),
     ),
     *RATIO_DETAILS,
     *CLOSING_SENTENCES,
@@ -332,6 +345,8 @@ CERTAINTY = shapes(
     (_check_clearly_ahead, "clearly ahead of the next"),
     (_check_ahead_except_tail, "ahead of the next, but not in its slow steps ({name:word})"),
     (_check_no_lead_interval, "no interval to test its lead with"),
+    (_check_reported, "as reported; the source kept no steps"),
+    (_check_not_established, "ahead of the next, but not surely of all others"),
     (_check_not_established, "its lead isn't established"),
 )
 COSTS = shapes(

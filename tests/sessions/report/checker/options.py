@@ -24,7 +24,9 @@ NAMES = {name.replace("_", " "): name for name in (*OPTIONS, "batch_size")} | {
     "compiling": "compile",
     "KV cache": "cache",
 }
-ADVICE = {"use it": "faster", "leave it": "slower", "same": "same", "not established": "unsure"}
+ADVICE = {"use it": "faster", "leave it": "slower", "same": "same", "not established": "unsure"} | {
+    f"{word} it, as reported": "reported" for word in ("use", "leave")
+}
 ALWAYS_APPLIED = ("device", "machine", "batch_size")
 Pairs = list[tuple[Row, Row]]
 
@@ -171,9 +173,11 @@ def _check_advice(claim: Claim, row: dict[str, str], pairs: Pairs, told: set[str
         word = ADVICE.get(advice, "")
         claim.require(told == {word}, f"that needs all to be {word}")
         device = row.get("On", row["Value"]).rpartition(" ")[2]
+        if word == "reported":
+            word = "faster" if advice.startswith("use") else "slower"
         claim.reader.advice.append((word, claim.option, row["Value"], device))
     else:
-        silent = len(told) == 1 and told <= set(ADVICE.values()) and claim.option != "batch_size"
+        silent = len(told) == 1 and told <= {*ADVICE.values()} - {"reported"} and claim.option != "batch_size"
         made = not silent or _contradicts_choice(claim, row)
         claim.require(made, "nothing is made of what all pairs agree in")
 
@@ -199,10 +203,17 @@ def _check_break_even(claim: Claim, cell: str, pairs: Pairs, told: dict[str, int
         claim.require_value(shown[-1], max(steps), "the most steps")
 
 
+def _pairs_of(claim: Claim, option: str, new: Row) -> Pairs:
+    """Return the pairs of a case with those that differ from it only in an option."""
+    alike = [row for row in claim.facts.measured if key(row, option) == key(new, option)]
+    return [(row, new) for row in alike if row is not new and row["samples_per_s"] and new["samples_per_s"]]
+
+
 def _check_ranking(claim: Claim, factors: dict[str, tuple[float, float]]) -> None:
     """Check ``Batch size matters most for throughput, by a factor of up to 2.03, then compiling 1.09.``"""
     pattern = (
         rf"(?:(\D+) matters most for throughput, by a factor of up to ({NUMBER})(?:, then (.+?))?\.)?"
+        r"(?: ?([^.]+(?:\.\d[^.]*)*), as reported; the source kept no steps\.)?"
         r"(?: ?No effect of (.+) is established\.)?"
     )
     match = re.fullmatch(pattern, claim.text)
@@ -222,9 +233,17 @@ def _check_ranking(claim: Claim, factors: dict[str, tuple[float, float]]) -> Non
         )
     shown = [parse_number(factor) for _, factor in ranked]
     claim.require(shown == sorted(shown, reverse=True), "not the largest first")
-    unsure = {names.get(name.lower(), name) for name in split_list(match[4] or "") if name}
+    unsure = {names.get(name.lower(), name) for name in split_list(match[5] or "") if name}
+    reported = {}
+    for each in split_list(match[4] or ""):
+        if named := re.fullmatch(rf"(\D+) by up to ({NUMBER}) ×", each):
+            reported[names.get(named[1].lower())] = named[2]
+    for option, factor in reported.items():
+        pairs = [pair for value in claim.facts.measured for pair in _pairs_of(claim, option, value)]
+        ratios = [exp(abs(log(claim.facts.throughput(*pair).value))) for pair in pairs]
+        claim.require(any(rounds_to(factor, each) for each in ratios), f"{option} changes it by {ratios}")
     claim.require(
-        {names.get(name.lower()) for name, _ in ranked} | unsure == set(factors),
+        {names.get(name.lower()) for name, _ in ranked} | unsure | set(reported) == set(factors),
         f"the options are {set(factors)}",
     )
     for option in unsure:

@@ -2,7 +2,7 @@
 
 from math import log
 
-from .cases import MAX_MARGIN, MIN_EFFECT, MIN_ROUNDS, SMALL_LEAD, Groups, disturbed
+from .cases import MAX_MARGIN, MIN_EFFECT, MIN_ROUNDS, SMALL_LEAD, Groups, disturbed, without_steps
 from .claims import Claim, shapes
 from .facts import Pair
 from .report_text import half_digit, parse_number, parse_share, share_rounds_to
@@ -46,6 +46,8 @@ def check_ratio_with_interval(claim: Claim, shown: Groups) -> None:
 def check_verdict(claim: Claim, pair: Pair, *words: str) -> None:
     """Check that a ratio has one of these verdicts, or may have."""
     if pair.verdict is not None:
+        if "unsure" in words or "reported" in words:  # figures without steps are both
+            words = (*words, "unsure", "reported")
         claim.require(pair.verdict in words, f"the verdict is {pair.verdict}")
     elif pair.low is not None and pair.high is not None:
         most = 1 + 2 * MAX_MARGIN
@@ -70,6 +72,10 @@ def _check_doubt(claim: Claim, doubt: str) -> None:
 def _check_no_interval(claim: Claim, _: Groups) -> None:
     _check_doubt(claim, "no interval")
     claim.require(claim.pair().low is None, "there is an interval")
+
+
+def _check_reported(claim: Claim, _: Groups) -> None:
+    claim.require(without_steps(claim.base) and without_steps(claim.new), "the sources kept steps")
 
 
 def _check_wide(claim: Claim, shown: Groups) -> None:
@@ -134,12 +140,13 @@ def _check_more_rounds(claim: Claim, shown: Groups) -> None:
 
 def _check_first_rounds(claim: Claim, shown: Groups) -> None:
     check_verdict(claim, claim.pair(), "unsure")
-    few = min(row["rounds"] for row in (claim.base, claim.new)) < MIN_ROUNDS
+    few = min(row["rounds"] for row in (claim.base, claim.new)) <= MIN_ROUNDS
     claim.require(few and parse_number(shown["n"]) == 5, "the rounds show the spread already")
 
 
 UNSURE_REASONS = shapes(
     (_check_no_interval, "there is no interval to test it with"),
+    (_check_reported, "only as reported: the source kept no steps"),
     (_check_wide, "the interval ({low:num} to {high:num} ×) is too wide to call[, also because {also:text}]"),
     (
         _check_fast_steps_wide,

@@ -1,0 +1,82 @@
+"""Sum of a comparison: the geometric mean of the ratios of corresponding cases, with its verdict."""
+
+from collections.abc import Sequence
+from math import exp, log, prod, sqrt
+from statistics import fmean, variance
+
+import msgspec
+
+from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
+from benchtui.sessions.stats.ratios import MACHINE_SPEED, Comparison, widened_for_pace
+from benchtui.sessions.stats.sampling import Bounds
+from benchtui.sessions.stats.verdicts import Ratio
+
+LEAST_CASES = 4
+"""Number of cases from which the interval follows from how their ratios differ. With three, equal cases whose
+processes run at two paces are called different in 3 of 100 comparisons."""
+
+
+class Overall(msgspec.Struct, frozen=True):
+    """Geometric mean of the ratios of the cases that two sessions share."""
+
+    ratio: Ratio
+    cases: int
+    """Number of cases in it."""
+    disturbed: int
+    """Number of cases left out because something outside them may explain their ratio."""
+
+
+def overall(
+    pairs: Sequence[Comparison], machine_speedups: Sequence[tuple[float, float] | None]
+) -> Overall | None:
+    """Return the geometric mean of the ratios of all pairs; None if no pair has a positive ratio.
+
+    Its interval follows from the differences between the ratios (Student's t on their logarithms), which hold
+    the noise of every process and also what a change does to one case and not to another. What is common to
+    all cases is added: the variance between two sessions, and a change in the speed of the machine. Disturbed
+    cases are left out while there are enough others.
+    """
+    ratios = [pair.ratio for pair in pairs if pair.ratio and pair.ratio.value > 0]
+    if not ratios:
+        return None
+    quiet = [ratio for ratio in ratios if set(ratio.outside) <= {MACHINE_SPEED}]
+    used = quiet if len(quiet) >= min(LEAST_CASES, len(ratios)) else ratios
+    apart = 2 * BETWEEN_SESSIONS**2 if pairs[0].base.session is not pairs[0].new.session else 0.0
+    mean = _geometric_mean(used, apart)
+    speedups = [each for each in machine_speedups if each]
+    if speedups and len(used) >= LEAST_CASES:
+        pace = min(low for low, _ in speedups), max(high for _, high in speedups)
+        mean = widened_for_pace(mean, pace)
+    return Overall(mean, len(used), len(ratios) - len(used))
+
+
+def _geometric_mean(ratios: Sequence[Ratio], apart: float) -> Ratio:
+    """Return the geometric mean of several ratios. Of one it is that ratio itself."""
+    if len(ratios) == 1:
+        return ratios[0]
+    combine = _by_differences if len(ratios) >= LEAST_CASES else _by_bounds
+    bounds, fast, totals = (
+        combine(known, apart) if all(known := [getattr(each, name) for each in ratios]) else None
+        for name in ("bounds", "fast", "totals")
+    )
+    return Ratio(
+        value=exp(fmean(log(each.value) for each in ratios)),
+        bounds=bounds,
+        fast=fast,
+        totals=totals,
+        same_within=max(each.same_within for each in ratios),
+        rounds=min(each.rounds for each in ratios),
+        unlike_files=any(each.unlike_files for each in ratios),
+    )
+
+
+def _by_differences(parts: Sequence[Bounds], apart: float) -> Bounds:
+    """Return the bounds of the geometric mean by Student's t over the cases."""
+    logs = [log(each.value) for each in parts]
+    return Bounds.around(fmean(logs), sqrt(variance(logs) / len(logs) + apart), len(logs) - 1)
+
+
+def _by_bounds(parts: Sequence[Bounds], apart: float) -> Bounds:
+    """Return the geometric mean of the bounds of a few cases. They include the variance between sessions."""
+    names = Bounds.__struct_fields__
+    return Bounds(*(prod(getattr(each, name) for each in parts) ** (1 / len(parts)) for name in names))

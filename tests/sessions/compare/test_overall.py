@@ -1,0 +1,72 @@
+from math import exp, log, sqrt
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.compare.align import ComparedSession, PairwiseComparison, compare_sessions
+from benchtui.sessions.compare.overall import overall
+from benchtui.sessions.payloads import Environment
+from benchtui.sessions.stats.quantiles import student_t_quantile
+from benchtui.sessions.stats.verdicts import Doubt, Verdict
+
+SHARED = {"environment": Environment(processors=2, gpu_processes=1)}
+
+
+def compared(bench: Any, *times_ms: tuple[float, float], disturbed: int = 0) -> PairwiseComparison:
+    """Two sessions with these steps of each case; the first cases of the new one were disturbed."""
+    old = [bench.case(size, before) for size, (before, _) in enumerate(times_ms, 1)]
+    new = [
+        bench.case(size, after, end=SHARED if size <= disturbed else {})
+        for size, (_, after) in enumerate(times_ms, 1)
+    ]
+    sides = [ComparedSession.of(name, bench.session(*made)) for name, made in (("old", old), ("new", new))]
+    return compare_sessions(sides).against[0]
+
+
+def test_all_cases_together_show_what_no_case_alone_does(bench: Any) -> None:
+    losses = (1.045, 1.05, 1.055, 1.05)
+    against = compared(bench, *((10.0 * size, 10.0 * size * by) for size, by in enumerate(losses, 1)))
+    assert {row.verdict for row in against.rows} == {Verdict.UNSURE}
+    found = against.overall
+    assert found is not None
+    logs = [-log(by) for by in losses]
+    center = sum(logs) / 4
+    error = sqrt(sum((each - center) ** 2 for each in logs) / 3 / 4 + 2 * 0.003**2)
+    half, sure = (student_t_quantile(share, 3) * error for share in (0.975, 0.995))
+    bounds = found.ratio.bounds
+    assert bounds is not None and (found.cases, found.disturbed) == (4, 0)
+    ends = (bounds.value, bounds.low, bounds.high, bounds.sure_low, bounds.sure_high)
+    assert ends == pytest.approx([exp(center + by) for by in (0, -half, half, -sure, sure)], rel=1e-4)
+    assert found.ratio.verdict is Verdict.SLOWER
+    assert against.loss == pytest.approx(exp(-center - sure) - 1, rel=1e-3)
+
+
+def test_cases_that_differ_in_direction_are_no_loss(bench: Any) -> None:
+    against = compared(bench, (10.0, 12.0), (20.0, 18.0), (30.0, 33.0), (40.0, 36.0))
+    assert against.overall is not None
+    assert (against.overall.ratio.verdict, against.overall.ratio.doubt) == (Verdict.UNSURE, Doubt.WIDE)
+    assert against.loss == 0
+
+
+def test_a_single_case_is_itself_and_a_few_keep_their_bounds(bench: Any) -> None:
+    one = compared(bench, (10.0, 11.0))
+    assert one.overall is not None and one.overall.ratio == one.rows[0].ratio
+    two = compared(bench, (10.0, 11.0), (10.0, 11.0))
+    assert two.overall is not None and two.overall.ratio.bounds is not None
+    single = two.rows[0].ratio
+    assert single is not None and single.low is not None
+    assert two.overall.ratio.low == pytest.approx(single.low, rel=1e-3)
+
+
+def test_disturbed_cases_are_left_out_while_there_are_enough_others(bench: Any) -> None:
+    times = [(10.0, 30.0), *((10.0 * size, 10.5 * size) for size in range(2, 6))]
+    found = compared(bench, *times, disturbed=1).overall
+    assert found is not None
+    assert (found.cases, found.disturbed) == (4, 1)
+    assert found.ratio.value == pytest.approx(1 / 1.05, rel=1e-3)
+    few = compared(bench, *times[:4], disturbed=1).overall
+    assert few is not None and (few.cases, few.disturbed) == (4, 0)
+
+
+def test_of_nothing_there_is_no_mean() -> None:
+    assert overall([], []) is None
