@@ -436,7 +436,8 @@ def _unsure_note(choice: Decision) -> str:
         return ""
     first = choice.unsure[0]
     rest = f" and from {count(len(choice.unsure) - 1, 'more case')}" if len(choice.unsure) > 1 else ""
-    far = f"{ratio_text(first.ratio.value)} ×, {doubt_text(first.ratio)}"
+    reason = (verdict_cell(first.ratio) or "").partition(": ")[2]
+    far = f"{ratio_text(first.ratio.value)} ×, {reason}"
     return f"; not distinguished from {first.result.name} ({far}){rest}"
 
 

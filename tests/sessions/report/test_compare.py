@@ -74,7 +74,7 @@ def test_reference_comparison_renders_as_expected(reference: SessionComparison, 
     memory = ["1,670", "1,600", "747", "216"]
     expected = ["cpu fp32 bs=8", "cuda:0 fp32 bs=8", "450", "16.1", "17.8", "498", "27.9", *memory]
     assert section.columns(*titles) == [expected]
-    assert section.columns("Verdict") == [["UNSURE: no interval"]]
+    assert section.columns("Verdict") == [["REPORTED: the source kept no steps"]]
     assert "Cases are paired ignoring device: A is cpu, B is cuda:0." in section.text
 
 
@@ -93,8 +93,8 @@ def test_document_decides_first_and_ends_with_its_limitations(reference: Session
     ]
     setup, differing = document["Decision"].paragraphs
     assert setup == (
-        "B (gpu) is 27.9 × as fast as A (cpu) in the one common case, but UNSURE:"
-        " there is no interval to test it with. If these figures hold, run B."
+        "B (gpu) is 27.9 × as fast as A (cpu) in the one common case, as reported;"
+        " the source kept no steps. If these figures hold, run B."
     )
     assert (
         differing
@@ -139,13 +139,15 @@ def test_mixed_comparison_names_both_extremes_and_what_is_not_settled(bench: Any
     setup, differing, unsettled = document["Decision"].paragraphs
     assert setup == (
         "It depends on the case: B (new) is faster than A (old) in 1 of 3 common cases, most at cpu fp32 bs=1:"
-        " 2.00 × (1.87 to 2.14); it is slower in 1, most at cpu fp32 bs=2: 0.500 × (0.468 to 0.534)."
+        " 2.00 × (1.87 to 2.13); it is slower in 1, most at cpu fp32 bs=2: 0.500 × (0.469 to 0.533)."
     )
     assert differing == "B and A don't differ in anything that they record."
     assert unsettled.startswith("One case is unsure, cpu fp32 bs=4: 1.000 ×, but the interval")
     assert document["What differs"].text == "Same machine, same software, same workload, same settings."
     assert document["B (new) against A (old)"].paragraphs[0] == (
         "3 cases compared, 1 FASTER, 1 SLOWER and 1 UNSURE. 1 case measured in A and not in B."
+        " All cases together (geometric mean of 3): 1.000 × (0.937 to 1.067),"
+        " unsure: can't resolve below 9.7 %."
     )
     assert "Not in both: 1 case ok in A, out of memory in B: cpu fp32 bs=8." in document["Caveats"].text
 
@@ -179,9 +181,9 @@ def test_verdicts_that_agree_decide(
 
 def test_unsure_cases_decide_nothing(bench: Any, read: Any) -> None:
     base = bench.session(bench.steady(1, 10.0), bench.case(2, 20.0))
-    new = bench.session(bench.steady(1, 10.0), bench.case(2, 20.2))
+    new = bench.session(bench.steady(1, 10.0), bench.case(2, 20.3))
     first = read(markdown(compared(base, new)))["Decision"].paragraphs[0]
-    assert first.startswith("No difference is established: B (new) is 0.990 to 1.000 × as fast as A (old)")
+    assert first.startswith("No difference is established: B (new) is 0.985 to 1.000 × as fast as A (old)")
     assert first.endswith(" in both common cases, SAME in 1 and UNSURE in 1.")
     assert "run A or B with cpu fp32 bs=1" in read(markdown(compared(base, new)))["Interpretation"].text
 
@@ -318,7 +320,7 @@ def test_json_matches_the_comparison_document(bench: Any) -> None:
     )
     assert [session["letter"] for session in found["sessions"]] == ["A", "B"]
     (against,) = found["against"]
-    assert against["counts"] == {"FASTER": 1, "SLOWER": 0, "SAME": 0, "UNSURE": 0}
+    assert against["counts"] == {"FASTER": 1, "SLOWER": 0, "SAME": 0, "UNSURE": 0, "REPORTED": 0}
     assert against["lost"] == 1
     first, second, third = against["rows"]
     assert (first["verdict"], first["ratio"]["value"]) == ("FASTER", pytest.approx(2.0))

@@ -315,7 +315,7 @@ def test_rows_with_intervals_are_not_reported_as_lacking_them(bench: Any, read: 
         for size, ms in ((1, 10.0), (2, 15.0))
     ]
     assert (
-        "there is no interval to test it with"
+        "only as reported: the source kept no steps"
         in read(full_report(bench.session(*without)))["Choices in detail"].text
     )
 
@@ -373,16 +373,14 @@ def test_energy_is_compared_over_rounds_only(bench: Any, read: Any) -> None:
     assert "there is no interval to test it with" in least
 
 
-def test_tie_goes_to_the_simpler_case_if_a_repeat_gives_the_noise(tmp_path: Path, read: Any) -> None:
-    """``reduce-overhead`` at batch size 5 leads by 0.4% over ``default`` at the same size, for more memory."""
+def test_what_a_source_reports_decides_without_a_tie_of_more_than_the_margin(tmp_path: Path, read: Any) -> None:
+    """One repeated row is too little to know the noise: a lead of 3.5% over a simpler case is a lead."""
     session_writer.write(registry.read(FIXTURES / "gpt2-training-results.csv"), tmp_path / "gpt2.json")
     session = Session.load(tmp_path / "gpt2.json")
     text = full_report(session)
     best = lead(read(text), "Maximum throughput")
-    assert best.startswith("Maximum throughput: cuda amp-fp16 compile=default bs=3: ")
-    assert "compile=reduce-overhead bs=5 " in best and "is 3.51 % ahead, which isn't established" in best
-    assert "it would cost +27 % peak memory (3.09 GB to 3.93 GB)" in best
-    assert "without intervals" not in text
+    assert best.startswith("Maximum throughput: cuda amp-fp16 compile=reduce-overhead bs=5: ")
+    assert "as reported" in best
 
 
 def test_cpu_demo_recommends_no_compiling_without_an_established_gain(read: Any) -> None:
