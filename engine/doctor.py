@@ -40,9 +40,9 @@ def run_checks() -> list[Finding]:
     gpus = open_gpus()
     host = describe_host(gpus)
     runtime = _query_torch()
-    found = [_unread_gpus(host)] if isinstance(gpus, GpusUnavailable) else _gpus(gpus)
+    gpu_findings = [_unread_gpus(host)] if isinstance(gpus, GpusUnavailable) else _gpus(gpus)
     read = [_processor_energy(host), *_processor_counters(host)]
-    return [_processor(host), *found, *read, *_torch(runtime), *_compilers(), *_folders()]
+    return [_processor(host), *gpu_findings, *read, *_torch(runtime), *_compilers(), *_folders()]
 
 
 def _processor(host: Host) -> Finding:
@@ -56,7 +56,7 @@ def _unread_gpus(host: Host) -> Finding:
 
 def _gpus(reader: GpuReader) -> list[Finding]:
     """Return one finding per GPU, listing missing readings, and one per GPU that can't be read."""
-    found = []
+    findings = []
     for gpu, sample in zip(reader.gpus(), reader.sample(), strict=True):
         missing = "".join(f"; no {name}: {reason}" for name, reason in sample.absent.items())
         counters = "" if "activity" in sample.absent else "; activity of its units is read (GPM)"
@@ -64,8 +64,8 @@ def _gpus(reader: GpuReader) -> list[Finding]:
         text = (
             f"{gpu.name}, {(gpu.memory_mb or 0) / 1000:.1f} GB, driver {reader.driver}{mig}{counters}{missing}"
         )
-        found.append(Finding(f"GPU {gpu.index}", "ok", text))
-    return found + [Finding(name, "missing", reason) for name, reason in reader.absent.items()]
+        findings.append(Finding(f"GPU {gpu.index}", "ok", text))
+    return findings + [Finding(name, "missing", reason) for name, reason in reader.absent.items()]
 
 
 def _processor_energy(host: Host) -> Finding:
@@ -75,8 +75,8 @@ def _processor_energy(host: Host) -> Finding:
 
 
 def _processor_counters(host: Host) -> Iterator[Finding]:
-    found = {INSTRUCTIONS_KEY: "of the workers, in user mode", TRAFFIC_KEY: "of all memory controllers"}
-    for name, text in found.items():
+    described = {INSTRUCTIONS_KEY: "of the workers, in user mode", TRAFFIC_KEY: "of all memory controllers"}
+    for name, text in described.items():
         reason = host.absent.get(name)
         yield Finding(name, "missing" if reason else "ok", reason or text)
 
@@ -91,8 +91,8 @@ def _query_torch() -> Runtime | str:
     context.set_forkserver_preload(["benchtui.engine.worker.preload"])
     probe = TorchQuery(context)
     wait([probe.source], timeout=_TORCH_S)
-    found = probe.result(0.0)
-    return f"{found}; reinstall with `pip install torch`" if isinstance(found, str) else found
+    answer = probe.result(0.0)
+    return f"{answer}; reinstall with `pip install torch`" if isinstance(answer, str) else answer
 
 
 def _torch(runtime: Runtime | str) -> list[Finding]:
@@ -111,8 +111,8 @@ def _versions(runtime: Runtime) -> Finding:
 def _cuda(runtime: Runtime) -> Finding:
     names = ", ".join(runtime.cuda_devices)
     if runtime.hip:
-        found = names or "torch sees no device; cases on cuda are skipped"
-        return Finding("ROCm", "ok" if names else "missing", f"HIP {runtime.hip}: {found}")
+        devices = names or "torch sees no device; cases on cuda are skipped"
+        return Finding("ROCm", "ok" if names else "missing", f"HIP {runtime.hip}: {devices}")
     if runtime.cuda_devices:
         return Finding("CUDA", "ok", f"CUDA {runtime.cuda}: {names}")
     if runtime.cuda is None:
@@ -135,9 +135,9 @@ def _compilers() -> list[Finding]:
 def _compiler(language: str, variable: str, names: tuple[str, ...], device: str) -> Finding:
     what = f"torch.compile on {device}"
     chosen = os.environ.get(variable)
-    found = next(filter(None, map(shutil.which, (chosen,) if chosen else names)), None)
-    if found:
-        return Finding(what, "ok", f"{language} compiler {found}")
+    compiler = next(filter(None, map(shutil.which, (chosen,) if chosen else names)), None)
+    if compiler:
+        return Finding(what, "ok", f"{language} compiler {compiler}")
     tried = f"{variable}={chosen}" if chosen else " or ".join(names)
     return Finding(
         what, "missing", f"no {language} compiler found ({tried}); compile modes on {device} need one"
@@ -145,14 +145,14 @@ def _compiler(language: str, variable: str, names: tuple[str, ...], device: str)
 
 
 def _folders() -> list[Finding]:
-    found = []
+    findings = []
     for what, folder in (("sessions folder", paths.folder), ("runtime folder", runtime_folder)):
         try:
             path = folder()
         except BenchtuiError as error:
-            found.append(Finding(what, "broken", str(error)))
+            findings.append(Finding(what, "broken", str(error)))
             continue
         free_gb = shutil.disk_usage(path).free / 1e9
         state: State = "ok" if os.access(path, os.W_OK) else "broken"
-        found.append(Finding(what, state, f"{path}, {free_gb:.1f} GB free"))
-    return found
+        findings.append(Finding(what, state, f"{path}, {free_gb:.1f} GB free"))
+    return findings

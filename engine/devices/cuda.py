@@ -87,9 +87,9 @@ class Cuda:
         torch.cuda.synchronize(self.torch_device)
         begin_ns = perf_counter_ns()
         marks_ns = [begin_ns]
-        for each in laps:
-            each.mark()
-            done.append(step(each))
+        for step_laps in laps:
+            step_laps.mark()
+            done.append(step(step_laps))
             marks_ns.append(perf_counter_ns())
         torch.cuda.synchronize(self.torch_device)
         whole_ms = (perf_counter_ns() - begin_ns) / 1e6
@@ -97,7 +97,7 @@ class Cuda:
         walls_ms.append(max(0.0, whole_ms - sum(walls_ms)))
         hosts_ms = [(after - before) / 1e6 for before, after in pairwise(marks_ns)]
         rows = zip(laps, walls_ms, hosts_ms, done, strict=True)
-        return [(each.time(wall_ms, host_ms), what) for each, wall_ms, host_ms, what in rows]
+        return [(step_laps.time(wall_ms, host_ms), what) for step_laps, wall_ms, host_ms, what in rows]
 
     def reset_memory_peaks(self) -> None:
         """Reset the peaks of the allocator and of resident memory."""

@@ -64,8 +64,8 @@ class Drafting:
     def _count_pass(self, _module: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         ids = kwargs.get("input_ids", args[0] if args else None)
         if self._prompt and ids is not None:
-            known = self._prompt if self._passes == 0 else 1
-            self.drafted += max(0, ids.shape[1] - known)
+            already_there = self._prompt if self._passes == 0 else 1
+            self.drafted += max(0, ids.shape[1] - already_there)
             self._passes += 1
 
 

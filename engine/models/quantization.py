@@ -53,11 +53,11 @@ def read_back(network: torch.nn.Module) -> str:
 
     A checkpoint that declares a quantization but has floating-point weights is ``dequantized``.
     """
-    found = Counter(filter(None, map(_kind_of, network.modules())))
+    kinds = Counter(filter(None, map(_kind_of, network.modules())))
     stated = getattr(getattr(network, "config", None), "quantization_config", None)
     if stated is not None:
-        return CHECKPOINT if found or _has_small_weights(network) else DEQUANTIZED
-    return found.most_common(1)[0][0] if found else "off"
+        return CHECKPOINT if kinds or _has_small_weights(network) else DEQUANTIZED
+    return kinds.most_common(1)[0][0] if kinds else "off"
 
 
 def stated_method(network: Any) -> str | None:  # noqa: ANN401  (a model of transformers)

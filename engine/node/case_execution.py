@@ -227,15 +227,15 @@ class CaseRun:
     def _gpu_absent(self) -> str:
         """Return why the driver's readings can't be matched to the case's GPU."""
         unlisted = "the driver doesn't list the device that torch uses"
-        known = self._uuid_absent or self._host.absent.get("gpu")
-        return known or (_MIG if any(gpu.mig for gpu in self._host.gpus) else unlisted)
+        reason = self._uuid_absent or self._host.absent.get("gpu")
+        return reason or (_MIG if any(gpu.mig for gpu in self._host.gpus) else unlisted)
 
     @property
     def gpu(self) -> Gpu | None:
         """GPU of the case. None if it is unknown, or if its readings are those of a whole MIG device."""
         gpus = (gpu for gpu in self._host.gpus if gpu.uuid is not None and not gpu.mig)
-        known = (gpu for gpu in gpus if gpu.uuid == self._gpu_uuid)
-        return next(known, None)
+        own = (gpu for gpu in gpus if gpu.uuid == self._gpu_uuid)
+        return next(own, None)
 
 
 def _mean(readings: Sequence[float], digits: int = 1) -> float | None:

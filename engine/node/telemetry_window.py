@@ -69,17 +69,17 @@ class TelemetryWindow:
 
     def host(self, name: str, begin_s: float, end_s: float) -> Points[float]:
         """Return a column of host readings over a span of session time."""
-        found: Points[float] = []
+        points: Points[float] = []
         for event in self._events:
-            found += _within(event.at_s, getattr(event.host, name), begin_s, end_s)
-        return found
+            points += _within(event.at_s, getattr(event.host, name), begin_s, end_s)
+        return points
 
     def gpu(self, index: int, name: str, begin_s: float, end_s: float) -> Points[float]:
         """Return a numeric column of GPU readings over a span of session time."""
-        found: Points[float] = []
+        points: Points[float] = []
         for event, gpu in self._of(index):
-            found += _within(event.at_s, getattr(gpu, name), begin_s, end_s)
-        return found
+            points += _within(event.at_s, getattr(gpu, name), begin_s, end_s)
+        return points
 
     def best_clock_mhz(self, index: int, begin_s: float, end_s: float) -> float | None:
         """Return the highest mean SM clock of a GPU under load, in this span and those of earlier calls."""
@@ -103,8 +103,8 @@ class TelemetryWindow:
 
     def stood_still_s(self, begin_s: float, end_s: float) -> float | None:
         """Seconds the engine could not run within a span of session time. None if it always could."""
-        known = [(event.t, event.stood_still_s) for event in self._events if event.stood_still_s]
-        return sum(for_s for until_s, for_s in known if until_s - for_s <= end_s and until_s >= begin_s) or None
+        stops = [(event.t, event.stood_still_s) for event in self._events if event.stood_still_s]
+        return sum(for_s for until_s, for_s in stops if until_s - for_s <= end_s and until_s >= begin_s) or None
 
     def worker_stopped_s(self, pid: int, begin_s: float, end_s: float) -> float | None:
         """Seconds only this worker was stopped within a span of session time. None if less than 1 s."""

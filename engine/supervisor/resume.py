@@ -55,7 +55,7 @@ class ResumableSession:
             BenchtuiError: if the machine, the software or files have changed and ``anyway`` isn't set.
         """
         named = ((node.name, node.host) for node in nodes if node.name)
-        of_nodes = (each for name, there in named for each in node_changes(self.session, name, there))
+        of_nodes = (change for name, there in named for change in node_changes(self.session, name, there))
         changed = (*changes(self.session, host, VERSION), *of_nodes)
         files = self._changed_files()
         if (changed or files) and not self._options.anyway:
@@ -97,8 +97,8 @@ class ResumableSession:
         session = self.session
         versions = FileVersions(session.start.sweep)
         versions.restore(session.cases)
-        left = [case for case in session.cases if case.index in self._to_rerun or case.state == "queued"]
-        return versions.changes(case.config for case in left or session.cases)  # a search may add any
+        to_run = [case for case in session.cases if case.index in self._to_rerun or case.state == "queued"]
+        return versions.changes(case.config for case in to_run or session.cases)  # a search may add any
 
     def _must_rerun(self, case: CaseState) -> bool:
         return case.cut_short or (self._options.retry_failed and case.state in FAILED)

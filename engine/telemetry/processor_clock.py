@@ -45,9 +45,9 @@ class BusyClock:
         worked = {number: ticks[number] - last[number] for number in usable}
         busiest = sorted(worked, key=lambda number: worked[number], reverse=True)[:MAX_READ]
         readings = [(_count(self._files[number]), worked[number]) for number in busiest if worked[number] > 0]
-        known = [(khz, weight) for khz, weight in readings if khz]
-        weights = sum(weight for _, weight in known)
-        return round(sum(khz * weight for khz, weight in known) / weights / 1000, 1) if known else None
+        weighted = [(khz, weight) for khz, weight in readings if khz]
+        weights = sum(weight for _, weight in weighted)
+        return round(sum(khz * weight for khz, weight in weighted) / weights / 1000, 1) if weighted else None
 
 
 class ThrottleCounts:
@@ -69,9 +69,9 @@ class ThrottleCounts:
     def total(self) -> int | None:
         """Return the sum over cores and packages since boot. None if the kernel doesn't count."""
         # each processor of a core or package has its own counter of the same events
-        found = ([_count(file) for file in files] for files in self._files.values())
-        known = ([count for count in counts if count is not None] for counts in found)
-        highest = [max(counts) for counts in known if counts]
+        counts_by_core = ([_count(file) for file in files] for files in self._files.values())
+        readable = ([count for count in counts if count is not None] for counts in counts_by_core)
+        highest = [max(counts) for counts in readable if counts]
         return sum(highest) if highest else None
 
 

@@ -51,8 +51,8 @@ def numa_nodes(nodes: Path = NUMA_NODES) -> dict[str, str]:
     """
     folders = [folder for folder in nodes.glob("node[0-9]*") if folder.name.removeprefix("node").isdecimal()]
     numbers = sorted(int(folder.name.removeprefix("node")) for folder in folders)
-    found = {str(number): kernel_text(nodes / f"node{number}" / "cpulist") for number in numbers}
-    with_processors = {number: processors for number, processors in found.items() if processors}
+    processors_of = {str(number): kernel_text(nodes / f"node{number}" / "cpulist") for number in numbers}
+    with_processors = {number: processors for number, processors in processors_of.items() if processors}
     return with_processors if len(with_processors) > 1 else {}
 
 
@@ -67,7 +67,7 @@ def busy_s(processors: Collection[int] | None, stat: Path = STAT) -> float:
     ticks = busy_ticks(stat)
     # lxcfs lists only a container's processors, numbered from 0
     own = ticks if len(ticks) <= len(processors) else {number: ticks.get(number) for number in processors}
-    known = [each for each in own.values() if each is not None]
+    known = [process_ticks for process_ticks in own.values() if process_ticks is not None]
     if not known or len(known) < len(own):
         raise OSError(f"{stat} doesn't list every processor that this process may use")
     return sum(known) / os.sysconf("SC_CLK_TCK")

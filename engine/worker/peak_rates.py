@@ -83,9 +83,9 @@ def measure(name: str, kind: str, threads: int) -> Peaks:
         "flops": lambda: product(open_device(name), precision.weights_dtype(kind)),
         "bytes": lambda: copy(open_device(name)),
     }
-    found = {what: result_or_reason(name, measure_rate) for what, measure_rate in measurements.items()}
-    known = {what: each for what, each in found.items() if not isinstance(each, str)}
-    flops, moved = known.get("flops"), known.get("bytes")
+    results = {what: result_or_reason(name, measure_rate) for what, measure_rate in measurements.items()}
+    rates = {what: result for what, result in results.items() if not isinstance(result, str)}
+    flops, moved = rates.get("flops"), rates.get("bytes")
     return Peaks(
         t=0.0,
         device=name,
@@ -95,8 +95,8 @@ def measure(name: str, kind: str, threads: int) -> Peaks:
         bytes_per_s=moved and moved.sustained,
         flops_burst_per_s=flops and flops.burst,
         bytes_burst_per_s=moved and moved.burst,
-        how={what: each.how for what, each in known.items()},
-        absent={what: each for what, each in found.items() if isinstance(each, str)},
+        how={what: result.how for what, result in rates.items()},
+        absent={what: result for what, result in results.items() if isinstance(result, str)},
     )
 
 

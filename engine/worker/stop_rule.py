@@ -64,7 +64,7 @@ class RunningSpread(msgspec.Struct):
         if len(self.noise) < SETTLED_VALUES:
             return False
         newest = self.noise[-1]
-        return all(abs(each - newest) <= SETTLED_WITHIN * newest for each in self.noise)
+        return all(abs(noise - newest) <= SETTLED_WITHIN * newest for noise in self.noise)
 
 
 class StopRule:

@@ -54,7 +54,7 @@ def compare(base: Session | str | Path, new: Session | str | Path) -> Comparison
     """
     from benchtui.sessions.compare import align  # imports numpy
 
-    paths = [(each if isinstance(each, Session) else load(each)).path for each in (base, new)]
+    paths = [(session if isinstance(session, Session) else load(session)).path for session in (base, new)]
     if paths[0].resolve() == paths[1].resolve():
         raise BenchtuiError(f"{paths[0]}: a session can't be compared with itself")
     compared = align.compare_sessions(align.load_sessions(paths))

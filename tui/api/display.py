@@ -59,5 +59,8 @@ def comparison_html(compared: SessionComparison) -> str:
 
 
 def _html(title: str, remarks: Iterable[str], shown: Table | None) -> str:
-    lines = [f"<p><b>{escapeHtml(title)}</b></p>", *(f"<p>{escapeHtml(each)}</p>" for each in remarks if each)]
+    lines = [
+        f"<p><b>{escapeHtml(title)}</b></p>",
+        *(f"<p>{escapeHtml(remark)}</p>" for remark in remarks if remark),
+    ]
     return "\n".join([*lines, html(shown, title) if shown else ""])

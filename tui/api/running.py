@@ -64,7 +64,7 @@ def _entry(value: Any) -> Any:  # noqa: ANN401  (anything; the reader of sweeps 
     if isinstance(value, Mapping):
         return _entries(value)
     if isinstance(value, list | tuple | range):
-        return [_entry(each) for each in value]
+        return [_entry(item) for item in value]
     return str(value) if isinstance(value, Path) else value
 
 

@@ -184,8 +184,8 @@ class CasesPane(Vertical):
         self.move(0)
 
     def _is_current(self, matrix: CaseGrid, sweep: Sweep) -> bool:
-        known = matrix.estimator is self._estimator and matrix.missing is self._missing
-        return known and matrix.sweep == sweep
+        same_estimates = matrix.estimator is self._estimator and matrix.missing is self._missing
+        return same_estimates and matrix.sweep == sweep
 
     def show_missing_devices(self, missing: Callable[[Config], str]) -> None:
         """Mark the cases whose device isn't on this machine."""

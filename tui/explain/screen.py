@@ -199,13 +199,15 @@ class WhyScreen(PanelScreen[None]):
     def _bases(self) -> list[int]:
         """Return the profiled cases to compare with, that of the session's baseline first."""
         session, explainer, own = self._side.session(), self._side.explainer, self._side.index
-        known = [
+        bases = [
             case.index
             for case in session.cases
-            if (found := explainer.explained(session, case.index)) and found.profile and case.index != own
+            if (explained := explainer.explained(session, case.index))
+            and explained.profile
+            and case.index != own
         ]
         named = session.start.sweep.measure.baseline
-        return sorted(known, key=lambda index: not (named and named.matches(session.cases[index].config)))
+        return sorted(bases, key=lambda index: not (named and named.matches(session.cases[index].config)))
 
     def _view(self) -> WhyView:
         case = self._status(self._side)

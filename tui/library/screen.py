@@ -277,10 +277,10 @@ class Library(PlaceScreen):
         drawn_s = 0.0
         for item in unread:
             try:
-                known = await asyncio.to_thread(summaries.read, item.path, lambda: not self._abandoned)
+                summary = await asyncio.to_thread(summaries.read, item.path, lambda: not self._abandoned)
             except AbandonedError:
                 return
-            self._selection.update(rows.with_summary(self._selection.found, item.path, known))
+            self._selection.update(rows.with_summary(self._selection.found, item.path, summary))
             if time.monotonic() - drawn_s > DRAW_S or item is unread[-1]:
                 self._draw()
                 drawn_s = time.monotonic()

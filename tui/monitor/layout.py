@@ -167,11 +167,11 @@ class MonitorLayout:
             return
         self._sized_for = seen
         wanted = gauge_height(machines, inside)
-        found = sizes(screen.size.height, 3 + transport, wanted, len(view.session.cases))
-        if found != self._sizes:
-            self._sizes = found
+        new_sizes = sizes(screen.size.height, 3 + transport, wanted, len(view.session.cases))
+        if new_sizes != self._sizes:
+            self._sizes = new_sizes
             for name in ("machine", "top", "log"):
-                screen.query_one(f"#{name}").styles.height = getattr(found, name)
+                screen.query_one(f"#{name}").styles.height = getattr(new_sizes, name)
 
     def _zoomed(self, name: Name, view: View, chosen: int | None) -> Zoomed:
         snapshots: dict[Name, Callable[[int | None], object]] = {

@@ -130,10 +130,10 @@ class Columns(msgspec.Struct, frozen=True):
     @property
     def ends(self) -> list[int]:
         """Return where the label and each column end."""
-        found = [self.label_cells]
+        ends = [self.label_cells]
         for column in self.kept:
-            found.append(found[-1] + COLUMN_GAP + column.cells(self.bar))
-        return found
+            ends.append(ends[-1] + COLUMN_GAP + column.cells(self.bar))
+        return ends
 
     @property
     def label_cells(self) -> int:
@@ -151,12 +151,12 @@ def arrange(machines: Sequence[Machine], width: int, noted: bool = False) -> Col
     sparks = not noted and any(machine.past(1, 1.0) for machine in machines)
     for kept, named, spark, bar in _choices(list(_columns(machines)), bool(name), sparks):
         tail = NOTE_CELLS if noted else spark
-        found = Columns(width, title, name if named else 0, tuple(kept), bar, tail)
-        left = width - found.ends[-1] - (COLUMN_GAP + tail if tail else 0)
-        if left >= 0:
+        columns_that_fit = Columns(width, title, name if named else 0, tuple(kept), bar, tail)
+        spare = width - columns_that_fit.ends[-1] - (COLUMN_GAP + tail if tail else 0)
+        if spare >= 0:
             break
     crowded = not spark and any(machine.alarming for machine in machines)
-    return found if crowded else _widened(found, left, noted)
+    return columns_that_fit if crowded else _widened(columns_that_fit, spare, noted)
 
 
 def _columns(machines: Sequence[Machine]) -> Iterator[Column]:
@@ -185,16 +185,20 @@ def _choices(columns: list[Column], named: bool, sparks: bool) -> Iterator[tuple
         yield needed[:count], False, 0, BAR_CELLS
 
 
-def _widened(columns: Columns, left: int, noted: bool) -> Columns:
+def _widened(columns: Columns, spare: int, noted: bool) -> Columns:
     """Spend the cells that are left on bars and sparkline in turn."""
     bars, spark, bar = sum(column.barred for column in columns.kept), columns.spark, columns.bar
-    for good_bar, good_spark in ((GOOD_BAR_CELLS, SPARK_CELLS[2]), (WIDE_BAR_CELLS, SPARK_CELLS[0]), (left, 0)):
-        grown = max(0, min(left // bars, good_bar - bar)) if bars else 0
-        bar, left = bar + grown, left - bars * grown
+    for good_bar, good_spark in (
+        (GOOD_BAR_CELLS, SPARK_CELLS[2]),
+        (WIDE_BAR_CELLS, SPARK_CELLS[0]),
+        (spare, 0),
+    ):
+        grown = max(0, min(spare // bars, good_bar - bar)) if bars else 0
+        bar, spare = bar + grown, spare - bars * grown
         if spark and not noted:
-            fitting = (cells for cells in SPARK_CELLS if cells <= min(spark + left, good_spark))
+            fitting = (cells for cells in SPARK_CELLS if cells <= min(spark + spare, good_spark))
             wider = max(spark, next(fitting, spark))
-            left, spark = left - (wider - spark), wider
+            spare, spark = spare - (wider - spark), wider
         elif noted and good_bar == WIDE_BAR_CELLS:
             break
     return replace(columns, bar=bar, spark=spark)

@@ -155,10 +155,10 @@ def _columns(band: Band, grid: Grid) -> list[Column]:
     warmup, measured = band.shown
     outliers = {step // grid.steps for step in band.signs.outliers}
     return [
-        *(Column(*each, warmup=True) for each in extremes(band.warmup, warmup, grid.steps)),
+        *(Column(*extreme, warmup=True) for extreme in extremes(band.warmup, warmup, grid.steps)),
         *(
-            Column(*each, warmup=False, outlier=at in outliers)
-            for at, each in enumerate(band.grouped(band.measured, measured, grid.steps))
+            Column(*extreme, warmup=False, outlier=at in outliers)
+            for at, extreme in enumerate(band.grouped(band.measured, measured, grid.steps))
         ),
     ]
 
@@ -176,12 +176,16 @@ def _plot(frame: Frame, labels: Labels, shown: Sequence[Column], layout: _Layout
 
 def _row(cells: Sequence[Span], empty: Span, layout: _Layout) -> list[Span]:
     blank, role = empty
-    each = layout.grid.cells
-    apart = each >= GAP_CELLS
+    cells_per_step = layout.grid.cells
+    apart = cells_per_step >= GAP_CELLS
     bars = cells
-    if each > 1:
-        bars = [piece for text, own in cells for piece in ((text * (each - apart), own), (blank * apart, role))]
-    return [*bars, (blank * (layout.room - len(cells) * each), role)]
+    if cells_per_step > 1:
+        bars = [
+            piece
+            for text, own in cells
+            for piece in ((text * (cells_per_step - apart), own), (blank * apart, role))
+        ]
+    return [*bars, (blank * (layout.room - len(cells) * cells_per_step), role)]
 
 
 def _words(band: Band, frame: Frame, shown: Sequence[Column], layout: _Layout) -> list[Sequence[Span]]:

@@ -115,23 +115,23 @@ class KeyQueue:
     @property
     def _busy(self) -> bool:
         """Whether widgets are being mounted or removed or have messages, or a worker holds keys."""
-        if any(each.name == HOLDS_KEYS and not each.is_finished for each in self._app.workers):
+        if any(widget.name == HOLDS_KEYS and not widget.is_finished for widget in self._app.workers):
             return True
         screen = self._app.screen
         if getattr(screen, "holds_keys", False):
             return True
         widgets = screen.walk_children(Widget)
         return not screen.is_mounted or any(
-            not each.is_mounted or each._pruning or each.message_queue_size for each in widgets
+            not widget.is_mounted or widget._pruning or widget.message_queue_size for widget in widgets
         )
 
 
 def _ancestors(pump: MessagePump) -> Iterator[MessagePump]:
     """Yield a widget, then its ancestors up to the app."""
-    each: MessagePump | None = pump
-    while each is not None:
-        yield each
-        each = each._parent
+    ancestor: MessagePump | None = pump
+    while ancestor is not None:
+        yield ancestor
+        ancestor = ancestor._parent
 
 
 async def _processed(pump: MessagePump) -> None:

@@ -54,8 +54,8 @@ class ParametersRead(Mapping[str, "Scalar"]):
 
     def __getitem__(self, name: str) -> Scalar:
         if name not in self._values:
-            known = ", ".join(self._values) or "none"
-            raise BenchtuiError(f"axes.parameters has no {name!r}; parameters of this sweep: {known}")
+            names = ", ".join(self._values) or "none"
+            raise BenchtuiError(f"axes.parameters has no {name!r}; parameters of this sweep: {names}")
         self._read.add(name)
         return self._values[name]
 
