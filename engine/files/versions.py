@@ -88,7 +88,11 @@ class FileVersions:
     def _changed(self, config: Config, files: Mapping[str, str]) -> dict[str, _Version]:
         """Return the earlier versions of those files that are other ones now, by label."""
         first_versions = self._of(config).items()
-        return {label: first for label, first in first_versions if files.get(first.name, first.digest) != first.digest}
+        return {
+            label: first
+            for label, first in first_versions
+            if files.get(first.name, first.digest) != first.digest
+        }
 
 
 def file_changes(sweep: Sweep, config: Config, recorded: Mapping[str, str]) -> tuple[str, ...]:

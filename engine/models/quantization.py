@@ -70,7 +70,9 @@ def stated_method(network: Any) -> str | None:  # noqa: ANN401  (a model of tran
 def weights_mb(network: torch.nn.Module) -> float:
     """Return the memory of all weights and buffers, including their scales, in units of 10**6 bytes."""
     tensors = {id(tensor): tensor for tensor in (*network.parameters(), *network.buffers())}
-    inner = {piece.untyped_storage().data_ptr(): piece for each in tensors.values() for piece in _pieces(each)}
+    inner = {
+        piece.untyped_storage().data_ptr(): piece for whole in tensors.values() for piece in _pieces(whole)
+    }
     return sum(piece.numel() * piece.element_size() for piece in inner.values()) / 1e6
 
 

@@ -80,10 +80,14 @@ def idle_power_w(
 def sum_energy(parts: Iterable[Energy]) -> Energy:
     """Sum the energy of several rounds. If one round has none, return that round's record, with its reason."""
     rounds = list(parts)
-    readings = [(one_round.energy_j, one_round.mean_power_w) for one_round in rounds if one_round.energy_j is not None]
+    readings = [
+        (one_round.energy_j, one_round.mean_power_w) for one_round in rounds if one_round.energy_j is not None
+    ]
     spans_s = [energy_j / power_w for energy_j, power_w in readings if power_w]
     if len(spans_s) < len(rounds):
-        return next(one_round for one_round in rounds if one_round.energy_j is None or not one_round.mean_power_w)
+        return next(
+            one_round for one_round in rounds if one_round.energy_j is None or not one_round.mean_power_w
+        )
     energy_j = sum(energy_j for energy_j, _ in readings)
     drams = [one_round.dram_j for one_round in rounds if one_round.dram_j is not None]
     sources = [one_round.source for one_round in rounds if one_round.source]

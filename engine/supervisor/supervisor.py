@@ -182,7 +182,9 @@ class Supervisor:
 
     @property
     def _left_s(self) -> float | None:
-        deadlines = (left_s for left_s in (self._scheduler.left_s, self._explanations.left_s) if left_s is not None)
+        deadlines = (
+            left_s for left_s in (self._scheduler.left_s, self._explanations.left_s) if left_s is not None
+        )
         return min(deadlines, default=None)
 
     def _queue_explanations(self) -> None:

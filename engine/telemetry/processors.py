@@ -67,10 +67,10 @@ def busy_s(processors: Collection[int] | None, stat: Path = STAT) -> float:
     ticks = busy_ticks(stat)
     # lxcfs lists only a container's processors, numbered from 0
     own = ticks if len(ticks) <= len(processors) else {number: ticks.get(number) for number in processors}
-    known = [process_ticks for process_ticks in own.values() if process_ticks is not None]
-    if not known or len(known) < len(own):
+    counts = [count for count in own.values() if count is not None]
+    if not counts or len(counts) < len(own):
         raise OSError(f"{stat} doesn't list every processor that this process may use")
-    return sum(known) / os.sysconf("SC_CLK_TCK")
+    return sum(counts) / os.sysconf("SC_CLK_TCK")
 
 
 def busy_ticks(stat: Path) -> dict[int, int]:
@@ -78,10 +78,10 @@ def busy_ticks(stat: Path) -> dict[int, int]:
 
     Psutil omits the numbers of the processors, so that offline processors would shift the others.
     """
-    found = {}
+    by_processor = {}
     for line in stat.read_text("ascii", "replace").splitlines():
         name, *ticks = line.split()
         if name.startswith("cpu") and name[3:].isdecimal():
             columns = dict(zip(_COLUMNS, map(int, ticks), strict=False))
-            found[int(name[3:])] = sum(columns.get(state, 0) for state in BUSY)
-    return found
+            by_processor[int(name[3:])] = sum(columns.get(state, 0) for state in BUSY)
+    return by_processor

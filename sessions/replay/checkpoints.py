@@ -172,9 +172,9 @@ def _stored(value: Any) -> Any:  # noqa: ANN401 any attribute of a session
         case MachineState():
             return MachineSnapshot(type(value), _stored(vars(value)))
         case list():
-            return [_stored(each) for each in value]
+            return [_stored(item) for item in value]
         case dict():
-            return {key: _stored(each) for key, each in value.items()}
+            return {key: _stored(item) for key, item in value.items()}
         case msgspec.Struct() | Unknown() | str() | int() | float() | None:
             return value
     return deepcopy(value)
@@ -190,9 +190,9 @@ def _restore(kept: Any, cases: list[CaseState]) -> Any:  # noqa: ANN401
         case MachineSnapshot():
             return kept.kind(**_restore(kept.attributes, cases))
         case list():
-            return [_restore(each, cases) for each in kept]
+            return [_restore(item, cases) for item in kept]
         case dict():
-            return {key: _restore(each, cases) for key, each in kept.items()}
+            return {key: _restore(item, cases) for key, item in kept.items()}
         case msgspec.Struct() | Unknown() | str() | int() | float() | None:
             return kept
     return deepcopy(kept)

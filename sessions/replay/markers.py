@@ -129,7 +129,7 @@ class Markers:
         self.all.append(TimelineEvent(session.now_s, "repeated", event.case, event.reason))
         remaining = len(session.cases[event.case].measured)
         progress = self._progress.get(event.case, [])
-        self._progress[event.case] = [each for each in progress if each[0] <= remaining]
+        self._progress[event.case] = [mark for mark in progress if mark[0] <= remaining]
 
     def _resumed(self, event: Resumed, session: Session) -> None:
         """Drop the outliers of restarting cases; those in kept rounds are found again when the cases end."""

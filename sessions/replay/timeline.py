@@ -183,7 +183,9 @@ def changes_ended(event: AnyRecord, session: Session) -> bool:
     """Return whether an event has changed ended cases: it compares their answers, or explains one."""
     if isinstance(event, Explained):
         return session.cases[event.case].finished is not None
-    return isinstance(event, Answered) and any(session.cases[each.case].finished for each in event.comparisons)
+    return isinstance(event, Answered) and any(
+        session.cases[comparison.case].finished for comparison in event.comparisons
+    )
 
 
 def still_ended(ended: list[CaseState], event: Resumed) -> list[CaseState]:

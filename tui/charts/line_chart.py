@@ -170,7 +170,10 @@ class LineChart:
         line, point = self.line, self.point
         if line is None or point is None:
             return []
-        shown = (*differing([shown_line.config for shown_line in self.chart.lines], self.choice.axis), self.choice.axis)
+        shown = (
+            *differing([shown_line.config for shown_line in self.chart.lines], self.choice.axis),
+            self.choice.axis,
+        )
         name = (format.clean(short_name(point.case.config, shown)), "plain")
         return [[name], *case_facts(point.case, point.value, self.choice.metric, self._judge, self._symbols)]
 

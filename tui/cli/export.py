@@ -196,13 +196,13 @@ def _export_results(path: Path, wanted: ExportOptions) -> None:
     session = Session.load(path, keep_steps=False)
     session.judge_by(wanted.judging)
     wants_plots = wanted.figures or wanted.form == "html"
-    found, skipped = _plots(session, path, wanted) if wants_plots else ([], [])
+    plots, skipped = _plots(session, path, wanted) if wants_plots else ([], [])
     if wanted.form == "parquet" and wanted.output:
         from benchtui.sessions.export.case_export import write_parquet  # only this format needs it
 
         write_parquet(session, wanted.output, (path,))
         return
-    chunks = _text_chunks(session, wanted, found, skipped)
+    chunks = _text_chunks(session, wanted, plots, skipped)
     with _opened(wanted.output, path) as out:
         out.writelines(chunk.encode() for chunk in chunks)
 
@@ -217,17 +217,17 @@ def _plots(
     from benchtui.sessions.plots import render  # import matplotlib only for plots
 
     on_page, png = wanted.form == "html", wanted.figures is not None
-    found, skipped = render.render_plots(session, png=png and not on_page, captioned=not on_page)
+    plots, skipped = render.render_plots(session, png=png and not on_page, captioned=not on_page)
     if wanted.figures:
-        render.write(render.render_plots(session, png)[0] if on_page else found, wanted.figures, (path,))
+        render.write(render.render_plots(session, png)[0] if on_page else plots, wanted.figures, (path,))
     if skipped:
-        reasons = "; ".join(f"{each.name} ({each.reason})" for each in skipped)
+        reasons = "; ".join(f"{plot.name} ({plot.reason})" for plot in skipped)
         click.echo(printable(f"figures skipped: {reasons}"), err=True)
-    return found, skipped
+    return plots, skipped
 
 
 def _text_chunks(
-    session: Session, wanted: ExportOptions, found: "list[RenderedPlot]", skipped: "list[SkippedPlot]"
+    session: Session, wanted: ExportOptions, plots: "list[RenderedPlot]", skipped: "list[SkippedPlot]"
 ) -> Iterable[str]:
     """Return the text to write, the HTML page in chunks."""
     if wanted.form in TRACKING:
@@ -244,12 +244,12 @@ def _text_chunks(
     if wanted.form == "html":
         from benchtui.sessions.report.html import report_page
 
-        return report_page(report(session, wanted.price, full=wanted.full), found, skipped, wanted.price)
+        return report_page(report(session, wanted.price, full=wanted.full), plots, skipped, wanted.price)
     if wanted.figures and wanted.output:
         from benchtui.sessions.report.figure_links import folder_from, with_plots
 
         text = markdown(session, wanted.price, full=wanted.full)
-        return [with_plots(text, found, folder_from(wanted.output, wanted.figures), skipped)]
+        return [with_plots(text, plots, folder_from(wanted.output, wanted.figures), skipped)]
     return markdown_pieces(session, wanted.price, full=wanted.full)
 
 
@@ -316,14 +316,14 @@ def _copies(paths: list[Path]) -> AbstractContextManager[list[Path]]:
 
 
 def _export_comparison(paths: list[Path], wanted: ExportOptions) -> None:
-    found = compare_sessions(load_sessions(paths, wanted.judging))
-    text = comparison_document(found, wanted.form, wanted.figures, wanted.output, paths)
+    comparison = compare_sessions(load_sessions(paths, wanted.judging))
+    text = comparison_document(comparison, wanted.form, wanted.figures, wanted.output, paths)
     write_document(text, wanted.output, paths)
 
 
 def _baseline_session(named: tuple[str, ...]) -> str | None:
     """Return the session that ``--baseline`` names. Raises BenchtuiError for several, and for KEY=VALUE."""
-    if len(named) > 1 or any("=" in each and not Path(each).exists() for each in named):
+    if len(named) > 1 or any("=" in name and not Path(name).exists() for name in named):
         raise BenchtuiError("--baseline: with several sessions, name one of them, not KEY=VALUE")
     return named[0] if named else None
 

@@ -135,8 +135,8 @@ def _require_ray(nodes: int) -> None:
 
 def _gpu_warning(sweep: "Sweep", resources: _Resources) -> str | None:
     """Return a warning if cases on a GPU may not get one; None otherwise."""
-    device = next((each for each in sweep.axes.device if each != "cpu"), None)
-    requested = resources["gpus"] or any(each.startswith("--g") for each in resources["extra_options"])
+    device = next((value for value in sweep.axes.device if value != "cpu"), None)
+    requested = resources["gpus"] or any(value.startswith("--g") for value in resources["extra_options"])
     if device is None or requested:
         return None
     return f"the sweep has cases on {device}, but --gpus is not set: the job may get no GPU"

@@ -258,8 +258,8 @@ def _load(sweep: str, overrides: tuple[str, ...]) -> Sweep:
             hint = f"convert them to a session: benchtui import {shell_word(sweep)}"
             raise BenchtuiError(f"{sweep}: results of {tool}; {hint}") from None
         if Path(sweep).suffix == ".json" and os.path.lexists(sweep):
-            known = "neither a session nor results of a tool that benchtui imports"
-            raise BenchtuiError(f"{sweep}: {known}; sweeps are TOML or YAML") from None
+            reason = "neither a session nor results of a tool that benchtui imports"
+            raise BenchtuiError(f"{sweep}: {reason}; sweeps are TOML or YAML") from None
         if not os.path.lexists(sweep) and os.sep not in sweep:
             raise BenchtuiError(unknown_word(sweep)) from None
         raise

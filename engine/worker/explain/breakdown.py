@@ -316,7 +316,11 @@ def _idle_causes(host: HostTimeline, idle: Sequence[tuple[int, int]]) -> tuple[C
             time_ns = min(segment.end_ns, end_ns) - max(segment.begin_ns, begin_ns)
             family = _gap_family(host, segment.begin_ns) if segment.owner is None else "python"
             causes[family] += time_ns
-            if segment.owner is None and family == "python" and segment.end_ns - segment.begin_ns >= LONG_GAP_NS:
+            if (
+                segment.owner is None
+                and family == "python"
+                and segment.end_ns - segment.begin_ns >= LONG_GAP_NS
+            ):
                 long_ns += time_ns
             index += 1
     return causes, long_ns

@@ -91,5 +91,7 @@ def family_of(name: str, around: Iterable[str] = ()) -> FamilyName:
 def family_of_work(name: str, around: Sequence[str]) -> FamilyName:
     """Return the family of a kernel or copy of a GPU, by its name or else by the operators that launched it."""
     of_launchers = (family_of(family) for family in around)
-    families = (family for family in (family_of(name, around), *of_launchers) if family not in ("other", "python"))
+    families = (
+        family for family in (family_of(name, around), *of_launchers) if family not in ("other", "python")
+    )
     return next(families, "other")

@@ -40,11 +40,15 @@ def _counted(device: torch.device) -> tuple[int, int, int, int]:
     living = gc.get_objects()
     weights = [tensor for module in _of_type(living, torch.nn.Module) for tensor in _own_tensors(module)]
     tuned = list(_of_type(living, torch.optim.Optimizer))
-    parameters = [each for one in tuned for group in one.param_groups for each in group["params"]]
-    gradients = [each.grad for each in (*weights, *parameters) if each.is_leaf and each.grad is not None]
-    pending = [each for each in parameters if each.grad is None and each.requires_grad]
+    parameters = [one_tensor for one in tuned for group in one.param_groups for one_tensor in group["params"]]
+    gradients = [
+        one_tensor.grad
+        for one_tensor in (*weights, *parameters)
+        if one_tensor.is_leaf and one_tensor.grad is not None
+    ]
+    pending = [one_tensor for one_tensor in parameters if one_tensor.grad is None and one_tensor.requires_grad]
     state = [tensor for one in tuned for entry in one.state.values() for tensor in _tensors(entry)]
-    return tuple(_bytes(each, device) for each in (weights, gradients, pending, state))  # type: ignore[return-value]
+    return tuple(_bytes(one_tensor, device) for one_tensor in (weights, gradients, pending, state))  # type: ignore[return-value]
 
 
 def _of_type(living: Iterable[Any], kind: type) -> Iterator[Any]:

@@ -36,7 +36,9 @@ def timeline(events: Iterable[ProfiledEvent], host: HostTimeline) -> Timeline:
 
 def _end_ns(step: ProfiledEvent, host: HostTimeline) -> int:
     """Return the end of the step including its work on the GPU: the end of its block if that is one step."""
-    block = next(candidate for candidate in host.blocks if candidate.begin_ns <= step.begin_ns <= candidate.end_ns)
+    block = next(
+        candidate for candidate in host.blocks if candidate.begin_ns <= step.begin_ns <= candidate.end_ns
+    )
     alone = len(host.blocks) == len(host.steps)
     return block.end_ns if alone else step.end_ns
 

@@ -80,7 +80,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 def script(batch: Batch) -> str:
     """Render the batch script. Raises BenchtuiError for an invalid option."""
     settings = ("run.executor=ray", "run.address=auto", "run.lost=repeat") if batch.resources.nodes > 1 else ()
-    ray = [word for each in settings for word in ("--set", each)]
+    ray = [word for setting in settings for word in ("--set", setting)]
     named_by_job = f"$PWD/{shlex.quote(batch.title)}-$SLURM_JOB_ID.json"
     return _template().render(
         made_by=visible(batch.made_by),
