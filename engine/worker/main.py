@@ -29,7 +29,7 @@ from benchtui.engine.worker import answers, isolation
 from benchtui.engine.worker.explain.compiler_log import CompilerLog, show_fused_kernels
 from benchtui.engine.worker.explain.profiling import profile_step
 from benchtui.engine.worker.step_cost import TypicalStep, count_waits, measure_step_cost
-from benchtui.engine.worker.timed_loop import Measured, Recorder, measure, warm_up
+from benchtui.engine.worker.timed_loop import MeasuredPhase, Recorder, measure, warm_up
 from benchtui.engine.workloads.base import Workload
 from benchtui.engine.workloads.own import task as own
 from benchtui.sessions.analysis.applied_options import unapplied_options
@@ -189,7 +189,7 @@ class _Case:
         return self._ended_well(device, workload, measured, warmup_stop), TypicalStep(step_s, padded_tokens)
 
     def _ended_well(
-        self, device: Device, workload: Workload, measured: Measured, warmup_stop: str
+        self, device: Device, workload: Workload, measured: MeasuredPhase, warmup_stop: str
     ) -> CaseFinished:
         job, memory = self._job, self._memory(device, workload, measured.compiling)
         workload.end_measuring()

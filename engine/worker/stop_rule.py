@@ -11,7 +11,7 @@ import msgspec
 
 from benchtui.engine.devices.base import StepTime
 from benchtui.engine.worker.warmup import steps_reason
-from benchtui.sessions.estimates.stop_rules import (
+from benchtui.sessions.estimates.stop_limits import (
     AUTO_DEVICE_PERCENT,
     AUTO_HOST_PERCENT,
     AUTO_MOST_STEPS,

@@ -26,7 +26,7 @@ Emit = Callable[[Steps], None]
 Value = TypeVar("Value")
 
 
-class Measured(msgspec.Struct, frozen=True):
+class MeasuredPhase(msgspec.Struct, frozen=True):
     """Result of the measured phase, with its environment."""
 
     begin_s: float
@@ -117,7 +117,7 @@ def warm_up(
 
 def measure(
     workload: Workload, device: Device, rules: Measure, record: Recorder, watch: CompileWatch | None = None
-) -> Measured:
+) -> MeasuredPhase:
     """Run measured steps until the stop rule ends them."""
     workload.begin_measuring()
     gc.collect()
@@ -134,7 +134,7 @@ def measure(
     end_s = monotonic()
     environment = probe.since()
     record.flush()
-    return Measured(begin_s, end_s, stop, environment, watch.result() if watch else None)
+    return MeasuredPhase(begin_s, end_s, stop, environment, watch.result() if watch else None)
 
 
 def _block(rules: Measure, done: int) -> int:

@@ -151,7 +151,7 @@ def chart(cases: Iterable[CaseState], known: MetricsLookup, metric: PlotMetric, 
     groups: dict[tuple[object, ...], list[CaseState]] = {}
     for case in cases:
         if not case.config.repeat:
-            groups.setdefault(_others(case.config, axis), []).append(case)
+            groups.setdefault(_other_options(case.config, axis), []).append(case)
     lines = (
         Line(key, members[0].config, _points([_point(case, known, metric, axis) for case in members]))
         for key, members in groups.items()
@@ -159,7 +159,7 @@ def chart(cases: Iterable[CaseState], known: MetricsLookup, metric: PlotMetric, 
     return Chart(metric, axis, tuple(lines))
 
 
-def _others(config: Config, axis: str) -> tuple[object, ...]:
+def _other_options(config: Config, axis: str) -> tuple[object, ...]:
     return tuple(getattr(config, name) for name in SHOWN if name != axis)
 
 

@@ -11,7 +11,7 @@ from operator import attrgetter
 import msgspec
 from msgspec.structs import replace
 
-from benchtui.sessions.estimates.stop_rules import CHECK_MS, least_steps, longest_s, wanted_percent
+from benchtui.sessions.estimates.stop_limits import CHECK_MS, least_steps, longest_s, wanted_percent
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.sweep import Config, Measure, unsupported_reason

@@ -44,7 +44,7 @@ MOST_NAMES = 3
 """Number of cases named in a sentence; the rest are only counted."""
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Remark(msgspec.Struct, frozen=True):
     """A sentence or two, and the words that name their subject."""
 
     lead: str

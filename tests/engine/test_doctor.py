@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from benchtui.engine import doctor
-from benchtui.engine.doctor import Finding
+from benchtui.engine.doctor import Check
 from benchtui.engine.telemetry import host_info
 from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
 from benchtui.sessions.events import Runtime
@@ -12,7 +12,7 @@ from benchtui.sessions.payloads import UNREAD_ROCM
 NO_DRIVER = GpusUnavailable("no NVIDIA driver; install it")
 
 
-def found(monkeypatch: pytest.MonkeyPatch, runtime: Runtime) -> dict[str, Finding]:
+def found(monkeypatch: pytest.MonkeyPatch, runtime: Runtime) -> dict[str, Check]:
     monkeypatch.setattr(doctor, "open_gpus", lambda: NO_DRIVER)
     monkeypatch.setattr(doctor, "_query_torch", lambda: runtime)
     return {each.what: each for each in doctor.run_checks()}
@@ -22,7 +22,7 @@ def test_rocm_is_named_with_what_is_not_read(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(host_info, "torch_build", lambda: {"cuda": False, "hip": True})
     findings = found(monkeypatch, Runtime(t=0.0, torch="2.9+rocm6.4", hip="6.4", cuda_devices=("MI300X",)))
     assert "CUDA" not in findings
-    assert findings["ROCm"] == Finding("ROCm", "ok", "HIP 6.4: MI300X")
+    assert findings["ROCm"] == Check("ROCm", "ok", "HIP 6.4: MI300X")
     assert findings["GPU readings"].text == UNREAD_ROCM
 
 

@@ -45,7 +45,7 @@ class Side(msgspec.Struct, frozen=True):
     """Name of the session, if the page shows two."""
 
 
-class Heading(msgspec.Struct, frozen=True):
+class WhyHeading(msgspec.Struct, frozen=True):
     """Snapshot of the header."""
 
     name: str
@@ -96,7 +96,7 @@ class WhyScreen(PanelScreen[None]):
         signs = self._symbols
         yield Panel[str](small_lines, signs, id="small")
         with Vertical(classes="body"):
-            yield Panel[Heading](_heading, signs, id="heading")
+            yield Panel[WhyHeading](_heading, signs, id="heading")
             yield Frame(Panel[Sequence[Line]](given_lines, signs, id="page"), symbols=signs, id="section")
             yield KeyBar(signs)
 
@@ -236,13 +236,13 @@ class WhyScreen(PanelScreen[None]):
             self._known[key] = explained_case(session, msgspec.structs.replace(case, explained=explained))
         return self._known[key]
 
-    def _heading(self, view: WhyView) -> Heading:
+    def _heading(self, view: WhyView) -> WhyHeading:
         total = len(self._side.session().cases)
         step = capitalized(step_sentence(view.case.case)) if view.case.case else ""
         second = f"against {view.base.label}: {view.base.name}" if view.base else step
-        return Heading(view.case.name, second, f"case {view.case.number} of {total}")
+        return WhyHeading(view.case.name, second, f"case {view.case.number} of {total}")
 
 
-def _heading(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
+def _heading(heading: WhyHeading, width: int, height: int, symbols: Symbols) -> list[Line]:
     first = justify([(heading.name, "strong")], [(heading.position, "muted")], width, symbols)
     return [first, crop([(heading.second, "muted")], width, symbols)]

@@ -23,7 +23,7 @@ from benchtui.tui.model.step_annotations import round_of, steps_in_round
 from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.panels.case_panel import Current, Part
 from benchtui.tui.panels.gauges import Machines
-from benchtui.tui.panels.header import Heading
+from benchtui.tui.panels.header import SweepHeading
 from benchtui.tui.panels.histogram import Histogram
 from benchtui.tui.panels.step_band import Band
 from benchtui.tui.shell.keymap import key
@@ -42,12 +42,12 @@ def heading_of(
     light: tuple[Span, ...],
     marks: tuple[str, ...],
     notes: tuple[str, ...],
-) -> Heading:
+) -> SweepHeading:
     """Build the header: sweep, machine, progress, and time left."""
     session = feed.session
     start = session.start
     left = remaining.sweep_left(feed.now_s) if feed.running else None
-    return Heading(
+    return SweepHeading(
         name=labeled(format.clean(start.sweep.name), start),
         host=format.clean(start.host.hostname or ""),
         device=_device(session),
@@ -337,7 +337,7 @@ class View:
         name = " ".join(format.clean(self.case_rows.names.text(best.config)).split())
         return [("best ", "muted"), (rate, "plain"), (f": {name}", "muted")]
 
-    def heading(self, notes: tuple[str, ...]) -> Heading:
+    def heading(self, notes: tuple[str, ...]) -> SweepHeading:
         """Return the header. Markers are those of the running case, or else of all ended cases."""
         current = self._feed.session.current
         marks = current.marks if current and current.prepared else ()

@@ -20,7 +20,7 @@ from benchtui.tui.monitor.keys import KEYS
 from benchtui.tui.monitor.layout import MonitorLayout, panels
 from benchtui.tui.monitor.requests import EngineRequests, Request
 from benchtui.tui.monitor.status_line import QUIT, QUIT_KEYS, STOP, STOP_KEYS, KeyPrompt, StatusLine
-from benchtui.tui.panels.header import Heading, percent_text
+from benchtui.tui.panels.header import SweepHeading, percent_text
 from benchtui.tui.shell import gc_control
 from benchtui.tui.shell.announcer import Announcer
 from benchtui.tui.shell.keymap import key
@@ -278,7 +278,7 @@ class Monitor(PanelScreen[None]):
             self.view.update()  # covered or frozen
             self._announce(self.view.heading(()))
 
-    def _announce(self, heading: Heading) -> None:
+    def _announce(self, heading: SweepHeading) -> None:
         """Show the sweep's progress in the window title, and announce its end."""
         self._announcer.update(heading.name, heading.state, percent_text(heading.progress).strip())
 

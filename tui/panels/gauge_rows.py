@@ -97,8 +97,8 @@ class Machine(msgspec.Struct, frozen=True):
         return trend.past(count, bucket_s) if trend is not None and trend.past is not None else ()
 
 
-class Column(msgspec.Struct, frozen=True):
-    """Column of the same gauge in all rows."""
+class GaugeColumn(msgspec.Struct, frozen=True):
+    """GaugeColumn of the same gauge in all rows."""
 
     label: str
     value_cells: int
@@ -121,7 +121,7 @@ class Columns(msgspec.Struct, frozen=True):
     title_cells: int
     name_cells: int
     """0 if the name is dropped."""
-    kept: tuple[Column, ...]
+    kept: tuple[GaugeColumn, ...]
     bar: int
     """Cells inside a bar."""
     spark: int
@@ -159,16 +159,18 @@ def arrange(machines: Sequence[Machine], width: int, noted: bool = False) -> Col
     return columns_that_fit if crowded else _widened(columns_that_fit, spare, noted)
 
 
-def _columns(machines: Sequence[Machine]) -> Iterator[Column]:
+def _columns(machines: Sequence[Machine]) -> Iterator[GaugeColumn]:
     labels = dict.fromkeys(gauge.label for machine in machines for gauge in machine.gauges)
     for label in labels:
         same = [gauge for machine in machines if (gauge := machine.gauge(label))]
         widest = max(max(gauge.widest, len(gauge.value)) for gauge in same)
         shorter = max(len(gauge.short) or widest for gauge in same)
-        yield Column(label, widest, shorter, same[0].barred, same[0].optional)
+        yield GaugeColumn(label, widest, shorter, same[0].barred, same[0].optional)
 
 
-def _choices(columns: list[Column], named: bool, sparks: bool) -> Iterator[tuple[list[Column], bool, int, int]]:
+def _choices(
+    columns: list[GaugeColumn], named: bool, sparks: bool
+) -> Iterator[tuple[list[GaugeColumn], bool, int, int]]:
     """Yield selections of columns, name, sparkline and bar width, each narrower than the one before.
 
     Bars outrank the name. Of the numbers without a bar, only the first one outranks it.
@@ -283,7 +285,7 @@ def _trend_role(machine: Machine) -> str:
     return "faint" if machine.standing == "other" else "soft"
 
 
-def _cell(machine: Machine, column: Column, bar: int, symbols: Symbols) -> list[Span]:
+def _cell(machine: Machine, column: GaugeColumn, bar: int, symbols: Symbols) -> list[Span]:
     gauge = machine.gauge(column.label)
     width = column.cells(bar)
     if gauge is None:
