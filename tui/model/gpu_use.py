@@ -9,7 +9,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Trace
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.session import Session
-from benchtui.tui.panels.gauge_rows import Standing
+from benchtui.themes.gauges import Standing
 
 FOREIGN_S = 2.0
 """Seconds without one of our cases on a GPU, after which its load is attributed to other processes."""

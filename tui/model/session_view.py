@@ -16,7 +16,7 @@ from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.running_stats import RunningStats
 from benchtui.tui.model.case_rows import ROLES, CaseRows
 from benchtui.tui.model.event_log import EventLog
-from benchtui.tui.model.machine_gauges import machines_of
+from benchtui.tui.model.machines import machines_of
 from benchtui.tui.model.noise_light import noise_light
 from benchtui.tui.model.row_cells import first_step_phase
 from benchtui.tui.model.step_annotations import round_of, steps_in_round

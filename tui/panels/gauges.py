@@ -6,6 +6,7 @@ from math import ceil
 import msgspec
 from rich.cells import cell_len
 
+from benchtui.themes.gauges import SEVERE
 from benchtui.themes.symbols import UNICODE, Symbols
 from benchtui.tui.drawing.bars import history
 from benchtui.tui.drawing.styled_text import (
@@ -18,9 +19,8 @@ from benchtui.tui.drawing.styled_text import (
     side_by_side,
     wrap_facts,
 )
-from benchtui.tui.panels.gauge_rows import (
+from benchtui.tui.panels.machine_rows import (
     BAR_CELLS,
-    SEVERE,
     SPAN_S,
     Gauge,
     Machine,

@@ -5,9 +5,9 @@ from benchtui.themes.symbols import ASCII, UNICODE, Symbols
 from benchtui.tui.monitor.status_line import STOP
 from benchtui.tui.panels.case_panel import Current, PanelMetrics
 from benchtui.tui.panels.compact import Compact, compact_lines
-from benchtui.tui.panels.gauge_rows import Gauge, Machine
 from benchtui.tui.panels.gauges import Machines
 from benchtui.tui.panels.header import SweepHeading
+from benchtui.tui.panels.machine_rows import Gauge, Machine
 from benchtui.tui.panels.step_axis import Axis, Spread
 from benchtui.tui.panels.step_band import Band
 

@@ -18,7 +18,7 @@ from benchtui.sessions.payloads import Gpu, GpuReadings, Host, HostReadings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.model.machine_gauges import machines_of, throttle_notes
+from benchtui.tui.model.machines import machines_of, throttle_notes
 from benchtui.tui.panels.gauges import Machines, gauge_lines
 
 NAME = attrgetter("name")

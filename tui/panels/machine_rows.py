@@ -1,12 +1,12 @@
 """Gauge rows: one line per machine, with bars in common columns. Independent of Textual."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 from rich.cells import cell_len
 
+from benchtui.themes.gauges import BAR_ROLES, SEVERE, TEXT_ROLES, Standing
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.bars import gauge_bar, history
 from benchtui.tui.drawing.format import fit
@@ -26,18 +26,6 @@ COLUMN_GAP = 2
 
 Past = Callable[[int, float], Sequence[float]]
 """Returns fractions of the limit, newest last, for a number of buckets and their seconds. NaN is a gap."""
-Standing = Literal["own", "shared", "foreign", "other", "plain"]
-"""Who uses a device: the shown case, that case and other processes, other processes, neither, or unknown."""
-TEXT_ROLES: dict[Standing, str] = {
-    "own": "bright",
-    "shared": "warning",
-    "foreign": "warning",
-    "other": "muted",
-    "plain": "plain",
-}
-SEVERE = ("warning", "bad")
-BAR_ROLES = ("accent", "good", "soft", "faint")
-"""Roles of bars and sparklines alone."""
 
 
 class Gauge(msgspec.Struct, frozen=True):

@@ -16,23 +16,18 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import is_noisy
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import count
+from benchtui.themes.gauges import HOT_C, MEMORY_CRITICAL, MEMORY_WARNING, POWER_CAPPED
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import buckets, severity
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.model.gpu_use import GpuUse, gpu_use
 from benchtui.tui.model.noise_light import others_cpu_percent
-from benchtui.tui.panels.gauge_rows import Gauge, Machine, Past
 from benchtui.tui.panels.gauges import Machines
+from benchtui.tui.panels.machine_rows import Gauge, Machine, Past
 
-MEMORY_WARNING, MEMORY_CRITICAL = 0.90, 0.97
-"""Fractions of memory in use from which a case may soon run out of it."""
-POWER_CAPPED = 0.98
-"""Fraction of the power limit from which the limit lowers the clock."""
 SLOWDOWN_C = 90.0
 """Throttling temperature assumed for a GPU whose driver doesn't report one."""
-HOT_C = 10.0
-"""Distance from that temperature, in degrees, from which a GPU is hot."""
 
 ALARMING = frozenset(HARDWARE_THROTTLE_REASONS)
 """Throttle reasons that make a measurement doubtful. A power or clock cap is a setting instead."""
