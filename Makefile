@@ -26,7 +26,7 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -n 4 -m "not long" tests/sessions tests/themes tests/tui tests/mutation tests/simulated tests/test_house.py
+	$(BIN)/pytest -q -n 4 -m "not long" tests/sessions tests/themes tests/tui tests/simulated tests/test_*.py
 	$(BIN)/pytest -q -n 4 --dist worksteal -m "not long" tests/engine tests/end_to_end tests/faults tests/docs
 
 long: $(READY) .venv-ray/ready lowest  ## tests that CI has no time for, those with Ray and the oldest versions among them
@@ -55,10 +55,10 @@ gpu-first:  ## first checks on a new GPU, PART=1 to 6, at most 9 minutes each; P
 	PYTHONPATH=$(abspath .types)$(if $(PYTHONPATH),:$(PYTHONPATH)) $(PYTHON) tests/bench/on_gpu/run.py $(if $(PART),--part $(PART)) --out $(or $(OUT),.gpu-first)
 
 mutants: $(READY)  ## mutation testing: list small changes of the code that its unit tests do not notice
-	$(BIN)/python tests/mutation/mutants.py
+	$(BIN)/python tests/bench/mutation/mutants.py
 
 bench: $(READY) .venv-optimum/ready .venv-nvitop/ready .venv-ray/ready .venv-install/ready  ## measure benchtui itself and write BENCHMARKS.md; an hour on an idle machine
-	$(BIN)/python tests/benchmarks/all.py $(ONLY)
+	$(BIN)/python tests/bench/benchmarks/all.py $(ONLY)
 
 docs: $(READY)  ## build the documentation site in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
@@ -67,14 +67,14 @@ man: $(READY)  ## write the manual pages of the commands
 	$(BIN)/python packaging/man.py
 
 cast: $(READY)  ## record the tour of the demo that the documentation plays
-	$(BIN)/python tests/screenshots/cast.py docs/assets/demo.cast
+	$(BIN)/python tests/bench/screenshots/cast.py docs/assets/demo.cast
 
 screenshots: $(READY)  ## make the pictures of README and docs
-	PYTHONPATH=tests $(BIN)/python tests/screenshots/make.py
+	PYTHONPATH=tests $(BIN)/python tests/bench/screenshots/make.py
 
 page-pictures: $(READY)  ## rebuild the pictures of the HTML report; QT_PYTHON= a Python with PySide6 and its QtWebEngine
 	$(BIN)/benchtui export sessions/library/demo/demo-cpu.json --format html -o build/report.html
-	$(QT_PYTHON) tests/screenshots/page.py build/report.html docs/pictures
+	$(QT_PYTHON) tests/bench/screenshots/page.py build/report.html docs/pictures
 
 clean:  ## remove .venv and what tools left
 	rm -rf .venv .venv-compat-* .venv-lowest .venv-quantized .venv-optimum .venv-nvitop .venv-ray .venv-install .venv-cuda build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

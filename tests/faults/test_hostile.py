@@ -256,7 +256,7 @@ def test_reading_a_session_never_imports_its_task(tmp_path: Path) -> None:
     (tmp_path / "trap.py").write_text("raise SystemExit('sprung')\n")
     script = (
         "import random, sys; from pathlib import Path; sys.path.insert(0, '')\n"
-        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        f"sys.path.insert(0, {str(Path(readers.__file__).parent)!r})\n"
         "import readers\nfrom benchtui.sessions.errors import BenchtuiError\n"
         "for read in readers.OF_SESSIONS:\n"
         "    try:\n"

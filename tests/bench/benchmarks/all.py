@@ -17,12 +17,12 @@ import psutil
 from benchtui.engine.telemetry.gpu.open import open_gpus
 from benchtui.engine.telemetry.host_info import describe_host
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TARGET = ROOT / "BENCHMARKS.md"
 HEAD = """\
 # Benchmarks of benchtui itself
 
-Written by `make bench` (`tests/benchmarks/all.py`): what each script printed, on which machine and when.
+Written by `make bench` (`tests/bench/benchmarks/all.py`): what each script printed, on which machine and when.
 A figure is a ratio against something in the same run where it can be one; a machine that others use is noisy.
 """
 SCRIPTS: dict[str, tuple[str, ...]] = {
@@ -74,7 +74,7 @@ def section(name: str) -> tuple[str, int]:
         for line in process.stdout or ():
             click.echo(line, nl=False)
             lines.append(line)
-    said = " ".join(["python", f"tests/benchmarks/{path.name}", *SCRIPTS[name]])
+    said = " ".join(["python", f"tests/bench/benchmarks/{path.name}", *SCRIPTS[name]])
     about = path.read_text("utf-8").split('"""')[1].strip().partition("\n\n")[0].removesuffix(": `make bench`.")
     status = process.returncode
     ended = f"\nExit status {status}: over a budget, or broken off.\n" if status else ""

@@ -1,4 +1,4 @@
-"""What compiling costs by benchtui's account over the same by hand: `python tests/benchmarks/cold_cost.py`.
+"""What compiling costs by benchtui's account over the same by hand: `make bench ONLY=cold_cost`.
 
 By hand: a plain script in a fresh process with empty caches adds up the time of the calls of a compiled model
 in which torch compiled, beyond a steady one. Both are run in turns, pair by pair, with fixed lengths, compiled
@@ -23,7 +23,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 
 BIN = Path(sys.executable).parent
-ENGINE = Path(__file__).parents[2] / "engine"
+ENGINE = Path(__file__).parents[3] / "engine"
 ARCHITECTURE = ENGINE / "models" / "architectures" / "distilbert-base-uncased-finetuned-sst-2-english"
 SMALL = {"dim": 256, "hidden_dim": 1024, "n_heads": 4, "n_layers": 2}
 STEPS = 10

@@ -1,4 +1,4 @@
-"""Step times and memory peaks with the probe over those without: `python tests/benchmarks/answers.py`.
+"""Step times and memory peaks with the probe over those without: `python tests/bench/benchmarks/answers.py`.
 
 Two sweeps of one case, with `answers` on and off, measure in turns of a quarter of a second: one is stopped
 while the other runs, so that what drifts changes both. The 10th percentile of the steps is compared besides

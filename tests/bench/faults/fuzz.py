@@ -1,8 +1,8 @@
 """Feeds broken files to everything that reads files: none may end in a traceback, a hang, or a flood of memory.
 
-``python tests/faults/fuzz.py --count 100000 --seed 1 --processes 2 --keep FOLDER`` says how many were read and
-refused, and keeps a file of each kind of fault. Exit status 1 where there was one. With ``--typed`` values have
-the types of the records that they are read into (``typed.py``), without it good files are broken
+``python tests/bench/faults/fuzz.py --count 100000 --seed 1 --processes 2 --keep FOLDER`` says how many were
+read and refused, and keeps a file of each kind of fault. Exit status 1 where there was one. With ``--typed``
+values have the types of the records that they are read into (``typed.py``), without it good files are broken
 (``mutations.py``). With ``--costly`` files of a megabyte are made to be expensive to read (``costly.py``): none
 may take more than a second of processor time or 200 MB.
 """

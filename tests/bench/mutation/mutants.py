@@ -1,8 +1,8 @@
 """Mutation testing: changes a module in one place at a time, and counts the changes that its unit tests notice.
 
-``make mutants`` covers every module of the table below. ``python tests/mutation/mutants.py --sample 40 --module
-sessions/stats/ratios.py`` takes 40 changes of one. A surviving mutant is a missing test, or a change without
-effect.
+``make mutants`` covers every module of the table below. ``python tests/bench/mutation/mutants.py --sample 40
+--module sessions/stats/ratios.py`` takes 40 changes of one. A surviving mutant is a missing test, or a change
+without effect.
 
 Each mutant is compiled in memory and tested in a forked process; the source files stay as they are. Processes
 that a test starts itself load the original module.
@@ -34,7 +34,7 @@ from typing import Any, TypeVar
 import click
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MODULES: dict[str, tuple[str, ...]] = {
     "sessions/stats/ratios.py": ("tests/sessions/stats/test_ratios.py",),
     "sessions/stats/verdicts.py": ("tests/sessions/stats/test_ratios.py",),

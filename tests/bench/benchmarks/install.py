@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 RESOLUTIONS = {"newest": "highest", "lowest": "lowest-direct"}
 PINNED = tuple(

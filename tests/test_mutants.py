@@ -4,15 +4,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from mutation.mutants import mutants
+from bench.mutation.mutants import mutants
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parent
 LARGER = "def larger(one, other):\n    return one if one > other else other\n"
 RUN = """
 import sys
 from pathlib import Path
 import click
-from mutation.mutants import Target, mutants, preload, run_mutants
+from bench.mutation.mutants import Target, mutants, preload, run_mutants
 module, *tests = map(Path, sys.argv[1:])
 preload()
 for test in tests:

@@ -22,7 +22,7 @@ from benchtui.sessions.stats.ratios import comparison
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.stats.verdicts import Verdict
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 SWEEPS_AFTER = 2
 PROGRAM = Path(sys.executable).with_name("benchtui")
 

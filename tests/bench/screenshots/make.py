@@ -24,7 +24,7 @@ from benchtui.tui.shell.navigation import ComparisonRequested
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.settings import Settings
 
-HERE = Path(__file__).parent
+TARGET = Path(__file__).parents[3] / "docs" / "pictures"
 SIZE = (120, 40)
 MOMENT = 0.9
 """Share of the session's events shown in the picture of the Monitor."""
@@ -126,7 +126,7 @@ def main() -> int:
         for suffix, theme in THEMES.items():
             with tempfile.TemporaryDirectory() as folder:
                 svg = asyncio.run(draw(picture, theme, Path(folder)))
-            (HERE / f"{picture.name}{suffix}.svg").write_text(svg, "utf-8")
+            (TARGET / f"{picture.name}{suffix}.svg").write_text(svg, "utf-8")
     return 0
 
 

@@ -16,7 +16,7 @@ from turns import PlainLoop, alternate_with_sweep, print_ratios, ratio
 
 BIN = Path(sys.executable).parent
 ARCHITECTURE = "distilbert-base-uncased-finetuned-sst-2-english"
-ENGINE = Path(__file__).parents[2] / "engine"
+ENGINE = Path(__file__).parents[3] / "engine"
 
 LOOP = """
 import itertools, json, sys, time

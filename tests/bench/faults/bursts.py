@@ -1,8 +1,8 @@
 """Sends random bursts of keys to the app in a real terminal: each key must act where its predecessor led.
 
-``python tests/faults/bursts.py --count 1000 --seed 1`` says how many bursts ended elsewhere than in a model of
-the app, and prints each of them. Exit status 1 where there was one. Between keys are 0 to 50 ms, so that some
-arrive at once. Typed texts consist of letters that would act on a screen, if one of them went astray.
+``python tests/bench/faults/bursts.py --count 1000 --seed 1`` says how many bursts ended elsewhere than in a
+model of the app, and prints each of them. Exit status 1 where there was one. Between keys are 0 to 50 ms, so
+that some arrive at once. Typed texts consist of letters that would act on a screen, if one of them went astray.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Crowds at an engine's control socket: clients that hold connections, and others that ask without end.
 
-``python tests/faults/storm.py SOCKET`` goes on until its input ends.
+``python tests/bench/faults/storm.py SOCKET`` goes on until its input ends.
 """
 
 import resource

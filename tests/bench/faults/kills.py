@@ -1,10 +1,10 @@
 """Kills engines at random instants with SIGKILL, and says what each left behind.
 
-``python tests/faults/kills.py --kills 100 --seed 1`` kills three of four while they measure. ``--light`` leaves
-torch out of the workers, ``--victim`` kills the fork server or the worker instead, ``--resume`` has another
-engine go on with what is left. ``--rounds 2`` measures each case twice, and ``--search`` looks for its batch
-size. Exit status 1 where more was lost than the steps of the last tenth of a second of the case in hand, a
-process stayed behind, or a resumed session isn't whole at its end.
+``python tests/bench/faults/kills.py --kills 100 --seed 1`` kills three of four while they measure. ``--light``
+leaves torch out of the workers, ``--victim`` kills the fork server or the worker instead, ``--resume`` has
+another engine go on with what is left. ``--rounds 2`` measures each case twice, and ``--search`` looks for its
+batch size. Exit status 1 where more was lost than the steps of the last tenth of a second of the case in hand,
+a process stayed behind, or a resumed session isn't whole at its end.
 """
 
 import argparse

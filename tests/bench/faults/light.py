@@ -1,11 +1,12 @@
 """An engine with light cases: supervisor, journal, fork server, pipes and signals are real, torch is left out.
 
-``python tests/faults/light.py PATH ID < sweep.json`` comes up in a third of a second, so that it can be started
-and killed many times. A step sleeps for 2 ms, and its end is noted in PATH.steps as case, monotonic clock. The
-sweep's name says how cases behave: ``hang`` stops in C code with the interpreter locked, ``brief`` has no step,
-``linger`` stays for a while after it has told its end, as a case does whose step is looked at. Of others the
-first case alone misbehaves: ``orphan WAY`` leaves a process in a session of its own, noted in PATH.orphans, and
-dies in that way; ``stop server`` stops the fork server and hangs, ``stop server briefly`` goes on.
+``python tests/bench/faults/light.py PATH ID < sweep.json`` comes up in a third of a second, so that it can be
+started and killed many times. A step sleeps for 2 ms, and its end is noted in PATH.steps as case, monotonic
+clock. The sweep's name says how cases behave: ``hang`` stops in C code with the interpreter locked, ``brief``
+has no step, ``linger`` stays for a while after it has told its end, as a case does whose step is looked at. Of
+others the first case alone misbehaves: ``orphan WAY`` leaves a process in a session of its own, noted in
+PATH.orphans, and dies in that way; ``stop server`` stops the fork server and hangs, ``stop server briefly``
+goes on.
 """
 
 import ctypes

@@ -45,8 +45,8 @@ from benchtui.sessions.payloads import (
 )
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
-PRESETS = Path(__file__).parents[2] / "sessions" / "sweep" / "presets"
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+PRESETS = Path(__file__).parents[3] / "sessions" / "sweep" / "presets"
 TIMES_MS = [10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8, 10.0, 10.1, 30.0] * 3
 CARDS = tuple(Gpu(index=index, name="T4", uuid=f"GPU-{index}", memory_mb=16e3) for index in range(2))
 PLAN = tuple(

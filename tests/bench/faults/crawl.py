@@ -1,8 +1,9 @@
 """Calls every command with every option over odd files, names, descriptors, limits and homes: none may break.
 
-``python tests/faults/crawl.py --count 2000 --seed 1`` says how the calls ended, and prints each kind of fault
-with the call that had it. Exit status 1 where there was one. Commands and options are those that click knows.
-Each call is a fork of this process, which has loaded the program already; permissions bind it also as root.
+``python tests/bench/faults/crawl.py --count 2000 --seed 1`` says how the calls ended, and prints each kind of
+fault with the call that had it. Exit status 1 where there was one. Commands and options are those that click
+knows. Each call is a fork of this process, which has loaded the program already; permissions bind it also as
+root.
 """
 
 import argparse
