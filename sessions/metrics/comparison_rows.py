@@ -1,0 +1,137 @@
+"""Rows of the catalogue about comparisons: with the baseline's speed, and with its answer."""
+
+from benchtui.sessions.metrics.quantity import NO_UNIT, Better, Format, Quantity, Reading, amount, words
+from benchtui.sessions.metrics.readings import answer, as_text, computed, in_percent, of_case, ratio
+
+BASELINE = (
+    amount(
+        "baseline",
+        "Baseline",
+        "Number of the case that this one is compared with.",
+        computed("session_started.sweep", lambda data: data.baseline and data.baseline.case.index),
+    ),
+    Quantity(
+        "speedup",
+        "Speedup",
+        NO_UNIT,
+        "Throughput at the typical step, relative to the baseline's.",
+        ratio("value"),
+        better="higher",
+        interval=("speedup_low", "speedup_high"),
+    ),
+    Quantity(
+        "speedup_low",
+        "Speedup, lower end of the 95% interval",
+        NO_UNIT,
+        "Lower end of the speedup's 95% confidence interval.",
+        ratio("low"),
+    ),
+    Quantity(
+        "speedup_high",
+        "Speedup, upper end of the 95% interval",
+        NO_UNIT,
+        "Upper end of that interval.",
+        ratio("high"),
+    ),
+    words(
+        "verdict",
+        "Verdict",
+        "Verdict on the speedup: faster, slower, same or unsure.",
+        as_text(ratio("verdict")),
+    ),
+    words(
+        "verdict_doubt",
+        "Doubt",
+        "Reason for unsure: no interval, wide, steps, totals or outside.",
+        as_text(ratio("doubt")),
+    ),
+    Quantity(
+        "verdict_resolution_percent",
+        "Smallest detectable difference",
+        "%",
+        "Smallest difference that could have been detected.",
+        in_percent(ratio("resolution")),
+        format="percent",
+        better="lower",
+    ),
+)
+
+
+def _figure(
+    field: str, title: str, unit: str, meaning: str, better: Better, format: Format = "significant"
+) -> Quantity:
+    return Quantity(f"answer_{field}", title, unit, meaning, answer(field), better=better, format=format)
+
+
+ANSWER = (
+    words(
+        "answer", "Answer", "Verdict on the output: identical, close, different or broken.", answer("verdict")
+    ),
+    amount(
+        "answer_baseline",
+        "Baseline of the answer",
+        "Number of the case that its output was compared with.",
+        answer("baseline"),
+    ),
+    _figure("kl_mean", "KL, mean", "nats", "Mean KL(baseline || case) of the logits, in nats.", "lower"),
+    _figure(
+        "kl_p99",
+        "KL, p99",
+        "nats",
+        "99th percentile of the KL over the positions, from 100 positions on.",
+        "lower",
+    ),
+    _figure(
+        "top1_agreement",
+        "Top-1 agreement",
+        NO_UNIT,
+        "Share of positions with the same most likely token or class.",
+        "higher",
+    ),
+    _figure(
+        "sqnr_db",
+        "SQNR",
+        "dB",
+        "Signal-to-noise ratio of logits, embeddings or custom values, in dB.",
+        "higher",
+    ),
+    _figure(
+        "largest_difference",
+        "Largest difference",
+        NO_UNIT,
+        "Largest absolute difference between two values.",
+        "lower",
+    ),
+    _figure(
+        "cosine",
+        "Cosine similarity",
+        NO_UNIT,
+        "Cosine similarity of custom values, or mean cosine similarity of embeddings.",
+        "higher",
+    ),
+    _figure("equal_tokens", "Equal tokens", NO_UNIT, "Share of generated tokens that are equal.", "higher"),
+    amount(
+        "answer_first_difference",
+        "First difference",
+        "Index of the first new token or training step that differs.",
+        answer("first_difference"),
+    ),
+    _figure(
+        "loss_difference", "Difference of a loss", NO_UNIT, "Largest relative difference of a loss.", "lower"
+    ),
+    words(
+        "answer_digest",
+        "Digest of the answer",
+        "Hash of the output's bits, comparable between sessions.",
+        Reading(
+            "answered.answer.digest",
+            lambda data: getattr(data.case.answered.answer, "digest", None) if data.case.answered else None,
+        ),
+    ),
+    words(
+        "answer_absent",
+        "No answer because",
+        "Reason why there is no output, or why it wasn't compared.",
+        of_case("answered.absent", "answer_absent"),
+    ),
+)

@@ -1,0 +1,108 @@
+"""Quantity of a case: a row of the catalogue, and the data that its value is read from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import msgspec
+
+from benchtui.sessions.state.case import CaseState
+
+if TYPE_CHECKING:  # importing numpy would delay the first frame
+    from benchtui.sessions.stats.case_metrics import Metrics
+    from benchtui.sessions.stats.results import Result
+    from benchtui.sessions.stats.verdicts import Ratio
+
+Text = str | None
+Amount = int | None
+Figure = float | None
+NO_UNIT = ""
+"""Unit of counts, ratios and words."""
+
+Format = Literal["significant", "whole", "percent", "half width", "memory", "loss", "words"]
+"""How a value is shown; ``sessions/text/quantities.py`` has the function of each."""
+Better = Literal["higher", "lower"]
+
+
+class CaseData(msgspec.Struct, frozen=True):
+    """A case and what is known about it, from which the quantities are read."""
+
+    case: CaseState
+    metrics: Metrics | None = None
+    """None for a case without measured steps or reported metrics."""
+    result: Result | None = None
+    baseline: Result | None = None
+    """Result that the case is compared with."""
+    ratio: Ratio | None = None
+    """Throughput of the case relative to the baseline's."""
+
+    @classmethod
+    def of(cls, result: Result) -> CaseData:
+        """Return the data of a result that is compared with nothing."""
+        return cls(result.case, result.metrics, result)
+
+
+class Reading(NamedTuple):
+    """Source of a value, and the function that reads it from a case."""
+
+    source: str
+    """Event and field of the session file, such as ``case_finished.memory.peak_rss_mb``."""
+    value: Callable[[CaseData], object]
+    """Returns None if the value is unknown."""
+
+
+class Quantity(msgspec.Struct, frozen=True):
+    """A row of the catalogue."""
+
+    key: str
+    """Name of the exported column. It ends in the unit and is a contract with other programs."""
+    title: str
+    """Title that is clear without context, such as ``Time to first token, p50``."""
+    unit: str
+    """Unit after the title; ``NO_UNIT`` if there is none."""
+    help: str
+    """One sentence: the description of the exported column."""
+    reading: Reading
+    kind: object = Figure
+    """Type of the value."""
+    short: str = ""
+    """Title for tables and gauges without much room; the same as ``title`` if empty."""
+    format: Format = "significant"
+    better: Better | None = None
+    """Which direction is better; None for conditions and counts."""
+    interval: tuple[str, str] | None = None
+    """Keys of the lower and upper end of its 95% interval."""
+    subject: str = ""
+    """Group that it belongs to, a key of ``catalogue.SUBJECTS``; views select by it."""
+    tasks: tuple[str, ...] = ()
+    """Tasks that have it; empty for all tasks."""
+    charted: bool = False
+    """Whether charts and heatmaps offer it."""
+    exported: bool = True
+    """Whether it is a column of exports; False for figures that follow from exported ones."""
+
+    def read(self, data: CaseData) -> object:
+        """Return the value for a case; None if it is unknown."""
+        return self.reading.value(data)
+
+    def figure(self, data: CaseData) -> float | None:
+        """Return the value of a numeric quantity for a case; None if it is unknown."""
+        value = self.reading.value(data)
+        return value if isinstance(value, (int, float)) else None
+
+    def heading(self, *, short: bool = False) -> str:
+        """Return the title with the unit in parentheses, unless it ends in the unit, as ``Samples/s`` does."""
+        name = (self.short if short else "") or self.title
+        in_name = not self.unit or name.casefold().endswith(self.unit.casefold())
+        return name if in_name else f"{name} ({self.unit})"
+
+
+def amount(key: str, title: str, meaning: str, reading: Reading, kind: object = Amount) -> Quantity:
+    """Return the row of a count."""
+    return Quantity(key, title, NO_UNIT, meaning, reading, kind, format="whole")
+
+
+def words(key: str, title: str, meaning: str, reading: Reading, kind: object = Text) -> Quantity:
+    """Return the row of a text."""
+    return Quantity(key, title, NO_UNIT, meaning, reading, kind, format="words")
