@@ -12,7 +12,7 @@ import msgspec
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library.paths import safe_name
 from benchtui.sessions.sanitize import quoted, shell_word, visible
-from benchtui.sessions.sweep.quantities import parse_quantity
+from benchtui.sessions.sweep.ranges import parse_quantity
 
 MOST_RESTARTS = 10
 """Number of times a job is requeued after reaching its time limit."""
