@@ -1,8 +1,9 @@
-"""Axis values: lists and the range syntax ``a..b``, ``a..b+step``, ``a..b*factor``."""
+"""Syntax of values: lists, ranges such as ``a..b``, ``a..b+step`` and ``a..b*factor``, numbers with units."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from functools import cache
 from itertools import chain, islice
 from types import MappingProxyType
 from typing import TypeVar
@@ -19,6 +20,8 @@ MOST_VALUES = 10_000
 """Maximum number of values on one axis; anything more is treated as a typo."""
 MOST_WITH_REPEATS = 10 * MOST_VALUES
 """Maximum number of values, repeated ones included: 10 kB of overlapping ranges can hold ten million."""
+_LONGEST_TEXT = 100
+"""Maximum characters of a quantity: the pattern takes quadratic time for many spaces."""
 
 _RANGE = re.compile(r"(\d{1,10})(?: *\.\. *(\d{1,10})(?: *([+*]) *(\d{1,10}))?)?", re.ASCII)
 
@@ -163,3 +166,24 @@ def _distinct(groups: Iterable[Iterable[T]], where: str) -> tuple[T, ...]:
     if len(distinct) > MOST_VALUES:
         raise BenchtuiError(f"{where}: {len(distinct):,} values; at most {MOST_VALUES:,} are allowed")
     return distinct
+
+
+def parse_quantity(text: str, units: Mapping[str, float], *, whole: bool = False) -> float | None:
+    """Parse numbers with units into the unit whose factor is 1. Return None if the text isn't valid.
+
+    Args:
+        text: Each unit at most once, the largest first: ``1h30m``, ``1.5 h``, ``8GB``. Case matters.
+        units: Allowed units and their factors.
+        whole: Accept only whole numbers of at most nine ASCII digits.
+    """
+    ordered = tuple(sorted(units, key=lambda unit: units[unit], reverse=True))
+    match = _quantity_pattern(ordered, whole).fullmatch(text.strip()) if len(text) <= _LONGEST_TEXT else None
+    if match is None or not any(match.groups()):
+        return None
+    return sum(float(part or 0) * units[unit] for part, unit in zip(match.groups(), ordered, strict=True))
+
+
+@cache
+def _quantity_pattern(units: tuple[str, ...], whole: bool) -> re.Pattern[str]:
+    number = r"([0-9]{1,9})" if whole else r"(\d+(?:\.\d+)?)"
+    return re.compile(" *".join(f"(?:{number} *{unit})?" for unit in units))

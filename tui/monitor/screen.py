@@ -259,7 +259,7 @@ class Monitor(PanelScreen[None]):
         """Read new events, adjust the timer, and redraw what changed."""
         if self.feed.closed:  # a timer that fired just before may still call
             return
-        self._refresh_rate.cost.time_reading(self.feed.poll)
+        self.feed.poll()
         gc_control.disable() if self.feed.reading else gc_control.freeze_and_enable()
         if self.feed.cache.has_pending_work:
             self.run_worker(self._run_cache())

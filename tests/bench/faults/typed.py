@@ -35,6 +35,7 @@ from benchtui.sessions.importers.formats import (
 )
 from benchtui.sessions.importers.formats.serving import aiperf, guidellm, vllm_bench
 from benchtui.sessions.sweep import TASKS, Sweep, toml_reader
+from benchtui.sessions.sweep.entries import FIELDS
 from benchtui.sessions.sweep.options import ATTENTIONS, COMPILE_MODES, PADDINGS, PRECISIONS
 from benchtui.themes import user_themes
 from benchtui.tui.shell.settings import Settings
@@ -306,7 +307,7 @@ def _entries_of(fields: dict[str, Any]) -> dict[str, Any]:
     for entry in toml_reader.entries():
         home, _, name = entry.rpartition(".")
         holder = fields.get(home) if home else None
-        field = toml_reader.FIELDS.get(name, name)
+        field = FIELDS.get(name, name)
         if isinstance(holder, dict) and field in holder and holder[field] != NO_VARIABLES:
             auto = any(holder.get(f"{part}_auto") for part in (name, field.removesuffix("_percent")))
             table.setdefault(home, {})[name] = "auto" if auto else holder[field]

@@ -519,7 +519,7 @@ def test_environment_variables_are_text() -> None:
     ("text", "error"),
     [
         ("[env]\nA = true", r"s.toml: env.A: True is not text; write it in quotes"),
-        ('[env]\n"A=B" = "x"', r"s.toml: env.A=B: not a name of an environment variable"),
+        ('[env]\n"A=B" = "x"', r"s.toml: env.A=B: not a name: letters, digits and _"),
         ("env = 3", r"s.toml: env: 3 is not a table of entries"),
         ("[measure]\nrounds = 0", r"s.toml: measure.rounds: 0 is not a whole number from 1 to 100"),
         ("[measure]\naa = 1", r"s.toml: measure.aa: 1 is neither true nor false"),
