@@ -207,9 +207,19 @@ class Environment(Record, frozen=True, kw_only=True):
     worker_cpu: Amount | None = None
     """CPU time of the worker and the processes it started, over wall time; 2 is two full CPUs."""
     user_ms: Milliseconds | None = None
-    """Mean CPU time of a step in user mode, as an imported tool reports it; null for measured cases."""
+    """Mean CPU time of a measured step in user mode, without processes that the worker started. Older sessions:
+    null, except for imported cases."""
     system_ms: Milliseconds | None = None
-    """Mean CPU time of a step in the kernel, as an imported tool reports it; null for measured cases."""
+    """The same in the kernel."""
+    minor_faults_per_step: Amount | None = None
+    """Mean number of page faults of the worker per measured step that the kernel served without reading a disk.
+    Memory that an allocator returns to the kernel causes one per page (4 kB) when it is used again."""
+    major_faults: Count | None = None
+    """Page faults of the worker that waited for a disk, while measured."""
+    huge_page_mode: str | None = None
+    """Mode of transparent huge pages: ``always``, ``madvise`` or ``never``."""
+    huge_pages_mb: Amount | None = None
+    """Anonymous memory of the worker in transparent huge pages, after the last step."""
     involuntary_switches: Count | None = None
     """Number of involuntary context switches of the worker."""
     others_cpu_percent: Amount | None = None
@@ -219,6 +229,10 @@ class Environment(Record, frozen=True, kw_only=True):
     """Logical CPUs that the worker may use. Older sessions: all CPUs of the machine."""
     affinity: str | None = None
     """Numbers of these CPUs, such as ``0-7,16``; null if unknown, or not recorded."""
+    numa_nodes: str | None = None
+    """NUMA nodes of these CPUs, such as ``0-1``."""
+    steal_percent: Amount | None = None
+    """Time for which the hypervisor ran something else on these CPUs; 100 is one full CPU."""
     load_average: Amount | None = None
     """Load average of the last minute, at the end of measuring."""
     sm_clock_mhz: Amount | None = None
@@ -272,6 +286,8 @@ class Environment(Record, frozen=True, kw_only=True):
     """Mean instructions per CPU cycle of the workers; null if they can't be counted."""
     memory_mb_per_s: Amount | None = None
     """Mean traffic between the processors and their memory; null if it can't be counted."""
+    absent: dict[str, str] = {}
+    """Why single readings of the worker are missing, by field."""
 
 
 class Compiling(Record, frozen=True, kw_only=True):

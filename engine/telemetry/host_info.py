@@ -12,9 +12,9 @@ from benchtui.engine.telemetry.environment_variables import recorded_variables
 from benchtui.engine.telemetry.gpu.cuda_presence import torch_build
 from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
 from benchtui.engine.telemetry.kernel_files import kernel_lines, kernel_text
-from benchtui.engine.telemetry.processor_clock import CPUS, clock_absences, core_types
+from benchtui.engine.telemetry.processor_clock import clock_absences, core_types
 from benchtui.engine.telemetry.processor_counters import counter_absences
-from benchtui.engine.telemetry.processors import numa_nodes, usable_processors
+from benchtui.engine.telemetry.processors import CPUS, numa_nodes, usable_processors
 from benchtui.engine.telemetry.rapl import rapl_absence
 from benchtui.sessions.payloads import UNREAD_ROCM, Host
 

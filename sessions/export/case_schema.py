@@ -164,8 +164,8 @@ class CaseRow(_Options, frozen=True, kw_only=True):
     energy_per_sample_high_j: A[Figure, Meta(description="Upper end of that interval.")]
     energy_source: A[Text, Meta(description="Source of the energy: counter, sampled power or averaged power.")]
     energy_absent: A[Text, Meta(description="Reason why there is no energy.")]
-    user_ms: A[Figure, Meta(description="Mean CPU time of a step in user mode (imported cases only).")]
-    system_ms: A[Figure, Meta(description="Mean CPU time of a step in the kernel (imported cases only).")]
+    user_ms: A[Figure, Meta(description="Mean CPU time of a step in user mode.")]
+    system_ms: A[Figure, Meta(description="Mean CPU time of a step in the kernel.")]
     others_cpu_percent: A[
         Figure, Meta(description="CPU use of other processes in the worst round; 100 is one processor.")
     ]

@@ -38,12 +38,17 @@ LEAST_PROCESSOR = 0.9
 """CPU time over wall time of a CPU worker, below which it must have waited for a processor."""
 QUOTA_SHARE = 0.01
 """Share of stopped periods of a CPU quota from which a case counts as disturbed."""
+LEAST_FAULTS = 1_000
+"""Page faults per step, 4 MB of memory, from which they are marked."""
+LEAST_KERNEL_SHARE = 0.1
+"""Share of the worker's CPU time spent in the kernel, from which they are marked."""
+PAGE_FAULTS = "page faults"
 THROTTLED_PROCESSOR = "throttled: the processor,"
 SHARED_PROCESSOR = "the worker waited for a processor"
 KINDS = ("disturbed", "throttled", "clock", "shared GPU", "in parallel", "unwatched")
 """Prefixes of this module's marks."""
-_COUNTED = ("waits for the GPU", "gradient scaler skipped", CHANGED)
-"""Prefixes of other modules' marks that contain a number."""
+_COUNTED = ("waits for the GPU", "gradient scaler skipped", CHANGED, PAGE_FAULTS)
+"""Prefixes of marks that contain a number and report no disturbance."""
 _OF_SESSION = "of its best in this session"
 _CAUSES = {
     THROTTLED_PROCESSOR: "the processor was throttled",
@@ -140,11 +145,22 @@ def quota_marks(environment: Environment) -> tuple[str, ...]:
     )
 
 
+def page_fault_marks(environment: Environment) -> tuple[str, ...]:
+    """Return a mark if each step maps its memory again. As plain scripts do so too, no figure is doubtful."""
+    faults, user_ms, kernel_ms = environment.minor_faults_per_step, environment.user_ms, environment.system_ms
+    if not faults or not kernel_ms or user_ms is None:
+        return ()
+    share = kernel_ms / (user_ms + kernel_ms)
+    if faults < LEAST_FAULTS or share < LEAST_KERNEL_SHARE:
+        return ()
+    return (f"{PAGE_FAULTS}: {faults:.0f} per step, {100 * share:.0f}% of the CPU time in the kernel",)
+
+
 def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
-    """Return all marks about the environment of a case."""
+    """Return all marks about the environment of a case, most of which are disturbances."""
     gpu = (*throttling(environment), *clock_marks(environment))
     others = (*contention_marks(environment, span_s), *_parallel_marks(environment))
-    return (*gpu, *quota_marks(environment), *others)
+    return (*gpu, *quota_marks(environment), *others, *page_fault_marks(environment))
 
 
 def unwatched_marks(unread: Sequence[str], span_s: float) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.answers import answer_facts
 from benchtui.sessions.text.formatting import clock_limits, loss, memory, number, performance_states
+from benchtui.sessions.text.marks import remedies
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.actual_options import actual_options
 from benchtui.tui.case.distribution import percentiles
@@ -139,7 +140,11 @@ def _options(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
 def _outcome(case: CaseState) -> Facts:
     finished = case.finished
     repeated = [f"{each.reason} (round {each.round + 1})" for each in case.repeated]
-    facts = _non_empty(("marks", ", ".join(case.marks)), ("repeated", ", ".join(repeated)))
+    facts = _non_empty(
+        ("marks", ", ".join(case.marks)),
+        ("remedy", " ".join(remedies(case))),
+        ("repeated", ", ".join(repeated)),
+    )
     if finished is None:
         return facts
     return [

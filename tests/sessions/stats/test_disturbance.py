@@ -13,6 +13,7 @@ from benchtui.sessions.stats.disturbance import (
     disturbances,
     estimate_slowdown,
     in_some_rounds,
+    is_disturbed,
     mark_kind,
     merge_round_marks,
     throttling,
@@ -308,3 +309,38 @@ def test_a_case_was_slowed_in_its_worst_round_or_throughout_as_much_as_in_its_be
     assert estimate_slowdown(case(little, much, quiet), throughout=True) == Slowdown()
     assert estimate_slowdown(case(little, much, much), throughout=True) == Slowdown(1.3, (OTHERS,))
     assert estimate_slowdown(case(much, None, much), throughout=True) == Slowdown()
+
+
+def faults(per_step: float | None = 12_566.0, **readings: Any) -> Environment:
+    return around(**{"minor_faults_per_step": per_step, "user_ms": 70.0, "system_ms": 30.0} | readings)
+
+
+@pytest.mark.parametrize(
+    ("environment", "marks"),
+    [
+        (faults(), ("page faults: 12566 per step, 30% of the CPU time in the kernel",)),
+        (faults(1000.0), ("page faults: 1000 per step, 30% of the CPU time in the kernel",)),
+        (faults(999.0), ()),
+        (faults(system_ms=7.0), ()),
+        (faults(None), ()),
+        (faults(user_ms=None, system_ms=None), ()),
+        (faults(user_ms=0.0, system_ms=0.0), ()),
+    ],
+)
+def test_memory_that_each_step_maps_again_is_marked(environment: Environment, marks: tuple[str, ...]) -> None:
+    assert disturbances(environment, 2.0) == marks
+
+
+def test_page_faults_make_no_figure_doubtful() -> None:
+    case = CaseState(index=0, config=Config(device="cpu"))
+    case.finished = CaseFinished(t=1.0, case=0, outcome="ok", measured_s=(0.0, 2.0), environment=faults())
+    assert estimate_slowdown(case, throughout=False) == Slowdown()
+    (mark,) = disturbances(faults(), 2.0)
+    assert not is_disturbed([mark]) and mark_kind(mark) == "page faults"
+
+
+def test_page_faults_of_several_rounds_are_one_mark() -> None:
+    marks = [disturbances(faults(amount), 2.0) for amount in (12_566.0, 13_001.0)]
+    assert merge_round_marks(marks) == (
+        "page faults: 13001 per step, 30% of the CPU time in the kernel, in 2 of 2 rounds",
+    )
