@@ -176,7 +176,6 @@ def test_hardware_counters_are_shown_where_they_were_read() -> None:
 def test_marks_are_followed_by_their_remedy() -> None:
     mark = "page faults: 12566 per step, 30% of the CPU time in the kernel"
     (case,) = ended(CONFIG, marks=(mark,)).cases
-    text = case_markdown(case, None, None, UNICODE)
-    assert (
-        f"| marks | {mark} |" in text and "| remedy | To keep the memory, set MALLOC_MMAP_THRESHOLD_=" in text
-    )
+    text = case_markdown(case, None, None, UNICODE).replace("\\", "")
+    assert f"| marks | {mark} |" in text
+    assert "| remedy | To keep the memory, set MALLOC_MMAP_THRESHOLD_=" in text
