@@ -6,6 +6,7 @@ import msgspec
 
 from benchtui.sessions.export.case_schema import ACTUAL, CaseRow, actual_column
 from benchtui.sessions.payloads import (
+    FILE_NAMES,
     GPU_ACTIVITY,
     HOST_ACTIVITY,
     AnswerComparison,
@@ -193,11 +194,11 @@ def _resources(case: CaseState) -> Values:
         "energy_source": energy.source,
         "energy_absent": energy.absent,
         **{
-            name: getattr(environment, name)
+            FILE_NAMES[name]: getattr(environment, name)
             for name in (
                 "user_ms",
                 "system_ms",
-                "sm_clock_mhz",
+                "graphics_clock_mhz",
                 "memory_clock_mhz",
                 "processor_mhz",
                 "temperature_c",

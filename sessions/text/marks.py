@@ -18,8 +18,8 @@ MEANINGS = {
 }
 """Explanations of marks that aren't self-explanatory, by kind."""
 _KEEP_MEMORY = (
-    "To keep the memory, set MALLOC_MMAP_THRESHOLD_=1073741824 and MALLOC_TRIM_THRESHOLD_=8589934592 under"
-    " [env]; the preset allocators compares allocators."
+    "To keep the memory with glibc, set MALLOC_MMAP_THRESHOLD_=1073741824 and MALLOC_TRIM_THRESHOLD_=8589934592"
+    " under [env]; the preset allocators compares allocators."
 )
 _SPIN_LESS = (
     "OpenMP's threads wait for each other: GOMP_SPINCOUNT=0 under [env], or one thread fewer, limits the effect"

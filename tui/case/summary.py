@@ -292,12 +292,12 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
     around = case.finished.environment if case.finished else None
     if around is None:
         return []
-    default = "highest" if around.sm_clock_default_is_highest else "default"
+    default = "highest" if around.graphics_clock_default_is_highest else "default"
     clock = {
-        "mean": around.sm_clock_mhz,
-        "least": around.sm_clock_least_mhz,
-        default: around.sm_clock_default_mhz,
-        "best in the session": around.sm_clock_best_mhz,
+        "mean": around.graphics_clock_mhz,
+        "least": around.graphics_clock_least_mhz,
+        default: around.graphics_clock_default_mhz,
+        "best in the session": around.graphics_clock_best_mhz,
     }
     of_all = f", of {100 * around.processors:,} %" if around.processors else ""
     memory_clock = {"mean": around.memory_clock_mhz, "highest": around.memory_clock_highest_mhz}

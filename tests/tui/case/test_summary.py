@@ -178,4 +178,4 @@ def test_marks_are_followed_by_their_remedy() -> None:
     (case,) = ended(CONFIG, marks=(mark,)).cases
     text = case_markdown(case, None, None, UNICODE).replace("\\", "")
     assert f"| marks | {mark} |" in text
-    assert "| remedy | To keep the memory, set MALLOC_MMAP_THRESHOLD_=" in text
+    assert "| remedy | To keep the memory with glibc, set MALLOC_MMAP_THRESHOLD_=" in text
