@@ -1,4 +1,4 @@
-"""What torch was built for, found without importing it."""
+"""Build of torch, for CUDA or ROCm, found without importing it."""
 
 import importlib.util
 import re
