@@ -322,7 +322,7 @@ def check_machine() -> "list[Check]":
 
 def find_cuda() -> "CudaPresence":
     """Count this machine's CUDA devices without importing torch. Takes a few milliseconds."""
-    from benchtui.engine.telemetry.gpu import cuda_presence  # imports NVML; only needed here
+    from benchtui.engine.telemetry.gpu import cuda_presence  # imports the drivers' libraries; only needed here
 
     return cuda_presence.find_cuda()
 

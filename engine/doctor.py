@@ -59,7 +59,7 @@ def _gpus(reader: GpuReader) -> list[Check]:
     findings = []
     for gpu, sample in zip(reader.gpus(), reader.sample(), strict=True):
         missing = "".join(f"; no {name}: {reason}" for name, reason in sample.absent.items())
-        counters = "" if "activity" in sample.absent else "; activity of its units is read (GPM)"
+        counters = "" if "activity" in sample.absent else "; activity of its units is read"
         mig = "; partitioned by MIG: its instances can't be read" if gpu.mig else ""
         text = (
             f"{gpu.name}, {(gpu.memory_mb or 0) / 1000:.1f} GB, driver {reader.driver}{mig}{counters}{missing}"

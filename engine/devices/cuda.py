@@ -12,7 +12,7 @@ from torch.profiler import ProfilerActivity, profile, schedule
 from benchtui.engine.devices import process_memory
 from benchtui.engine.devices.base import Lap, ProfiledSteps, StepTime, no_lap, sum_parts
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.payloads import UNREAD_ROCM, Memory
+from benchtui.sessions.payloads import Memory
 from benchtui.sessions.sweep.plan import missing_device_reason
 
 _WAITED = "called a synchronizing CUDA operation"
@@ -151,17 +151,13 @@ class Cuda:
             done += 1
 
     def _uuid(self) -> str | None:
-        if torch.version.hip:
-            return None  # an AMD GPU has no UUID that NVML knows
-        # torch returns the bare UUID, NVML adds this prefix
+        # torch returns the bare UUID, drivers add this prefix
         uuid = getattr(torch.cuda.get_device_properties(self.torch_device), "uuid", None)
         return f"GPU-{uuid}" if uuid else None
 
 
 def _uuid_absence() -> str:
     """Return why the readings of torch's GPU can't be found."""
-    if torch.version.hip:
-        return UNREAD_ROCM
     return f"torch {torch.__version__} doesn't report the GPU's UUID"
 
 

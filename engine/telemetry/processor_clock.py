@@ -9,9 +9,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from benchtui.engine.telemetry.kernel_files import kernel_text
-from benchtui.engine.telemetry.processors import STAT, busy_ticks, ranges, usable_processors
+from benchtui.engine.telemetry.processors import BUSY, CPUS, STAT, ranges, ticks_in, usable_processors
 
-CPUS = Path("/sys/devices/system/cpu")
 DEVICES = Path("/sys/devices")
 MAX_READ = 8
 """Maximum number of processors whose frequency is read at a time, the busiest first."""
@@ -109,7 +108,7 @@ def _numbers(cpus: Path) -> list[int]:
 
 def _ticks(stat: Path) -> dict[int, int]:
     try:
-        return busy_ticks(stat)
+        return ticks_in(BUSY, stat)
     except OSError:
         return {}
 

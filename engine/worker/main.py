@@ -26,6 +26,7 @@ from benchtui.engine.models import attention, precision
 from benchtui.engine.models.compilation import CompileWatch, applied_cuda_graphs
 from benchtui.engine.process_tree import kill_descendants
 from benchtui.engine.worker import answers, isolation
+from benchtui.engine.worker.environment import missing_preloads
 from benchtui.engine.worker.explain.compiler_log import CompilerLog, show_fused_kernels
 from benchtui.engine.worker.explain.profiling import profile_step
 from benchtui.engine.worker.step_cost import TypicalStep, count_waits, measure_step_cost
@@ -156,7 +157,13 @@ class _Case:
         return make_workload(sweep, config, device)
 
     def _apply_options(self) -> None:
-        """Set process-wide options: compiler caches, TF32 and threads."""
+        """Set process-wide options: compiler caches, TF32 and threads.
+
+        Raises CaseSkippedError if a library that the case preloads isn't installed.
+        """
+        variables = self._job.sweep.env | named_values.texts(self._job.config.env)
+        if missing := missing_preloads(variables):
+            raise CaseSkippedError(f"LD_PRELOAD: {', '.join(missing)} can't be loaded; is it installed?")
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{self._job.scratch}/inductor"
         os.environ["TRITON_CACHE_DIR"] = f"{self._job.scratch}/triton"
         precision.set_tf32(self._job.config.precision)

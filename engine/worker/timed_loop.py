@@ -132,7 +132,7 @@ def measure(
         if watch:
             watch.check(record.added)
     end_s = monotonic()
-    environment = probe.since()
+    environment = probe.since(record.added)
     record.flush()
     return MeasuredPhase(begin_s, end_s, stop, environment, watch.result() if watch else None)
 

@@ -53,7 +53,7 @@ GPU_READABLE = (
     "ecc",
     "pcie",
     "numa_node",
-    "sm_clock_mhz",
+    "graphics_clock_mhz",
     "memory_clock_mhz",
     "application_clock_mhz",
     "application_memory_clock_mhz",
@@ -181,7 +181,7 @@ def _facts(session: Session) -> Facts:
 def _clocks(session: Session) -> Iterator[Fact]:
     for gpu in session.start.host.gpus:
         clocks = {
-            "clock": gpu.sm_clock_mhz,
+            "clock": gpu.graphics_clock_mhz,
             "memory clock": gpu.memory_clock_mhz,
         }
         for name, mhz in clocks.items():

@@ -13,7 +13,7 @@ from benchtui.sessions.metrics.readings import (
     reported,
     result,
 )
-from benchtui.sessions.payloads import GPU_ACTIVITY, HOST_ACTIVITY
+from benchtui.sessions.payloads import FIELD_NAMES, GPU_ACTIVITY, HOST_ACTIVITY
 
 
 def _lowest_peak(data: CaseData) -> float | None:
@@ -188,7 +188,7 @@ MACHINE = (
         "user_ms",
         "User",
         "ms",
-        "Mean CPU time of a step in user mode (imported cases only).",
+        "Mean CPU time of a step in user mode.",
         environment("user_ms"),
         better="lower",
     ),
@@ -196,7 +196,7 @@ MACHINE = (
         "system_ms",
         "System",
         "ms",
-        "Mean CPU time of a step in the kernel (imported cases only).",
+        "Mean CPU time of a step in the kernel.",
         environment("system_ms"),
         better="lower",
     ),
@@ -219,7 +219,7 @@ MACHINE = (
 
 
 def _counter(field: str, meaning: str) -> Quantity:
-    label, unit = (GPU_ACTIVITY | HOST_ACTIVITY)[field]
+    label, unit = (GPU_ACTIVITY | HOST_ACTIVITY)[FIELD_NAMES.get(field, field)]
     return Quantity(field, label[:1].upper() + label[1:], unit, meaning, environment(field))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from operator import attrgetter
 
 from benchtui.sessions.metrics.quantity import CaseData, Reading
+from benchtui.sessions.payloads import FIELD_NAMES
 from benchtui.sessions.sweep.options import COVERED_BY_LABEL
 
 STEPS = "steps.wall_ms"
@@ -49,8 +50,13 @@ def energy(field: str) -> Reading:
 
 
 def environment(field: str) -> Reading:
-    """Read a condition on the machine while the case was measured."""
-    return at_end("environment", field)
+    """Read a condition on the machine while the case was measured, by its name in the file."""
+    return Reading(
+        f"case_finished.environment.{field}",
+        lambda data: getattr(
+            getattr(data.case.finished, "environment", None), FIELD_NAMES.get(field, field), None
+        ),
+    )
 
 
 def compiling(field: str) -> Reading:

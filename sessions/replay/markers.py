@@ -21,7 +21,7 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 from benchtui.sessions.journal.reader import AnyRecord
-from benchtui.sessions.payloads import HARDWARE_THROTTLE_REASONS, GpuReadings
+from benchtui.sessions.payloads import GpuReadings, is_hardware_throttle
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 
@@ -175,8 +175,8 @@ def _outliers(case: CaseState, progress: list[tuple[int, float]]) -> list[tuple[
 
 def _reasons(readings: GpuReadings) -> list[str]:
     """Return the heat or power reasons that throttled a GPU in these samples."""
-    recorded = {reason for sample in readings.throttle for reason in (sample or "").split("+")}
-    return [reason for reason in HARDWARE_THROTTLE_REASONS if reason in recorded]
+    recorded = dict.fromkeys(reason for sample in readings.throttle for reason in (sample or "").split("+"))
+    return [reason for reason in recorded if is_hardware_throttle(reason)]
 
 
 def _t(mark: TimelineEvent) -> float:

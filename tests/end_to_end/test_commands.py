@@ -300,7 +300,7 @@ def test_newer_session_is_rejected_with_both_versions(benchtui: Run, home: Path)
     (home / "new.json").write_text('[\n{"event":"session_started","schema":9,"t":0,"id":"x"},\n')
     ran = benchtui("export", "new.json")
     assert ran.returncode == 2
-    assert "schema 9, but this version reads up to schema 2; update benchtui" in ran.stderr
+    assert "schema 9, but this version reads up to schema 3; update benchtui" in ran.stderr
 
 
 def test_completion_prints_a_script(benchtui: Run) -> None:

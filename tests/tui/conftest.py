@@ -177,9 +177,9 @@ class Story:
                 power_limit_w=400,
                 memory_used_mb=[8_000.0] * 4,
                 memory_total_mb=80_000,
-                utilisation_percent=[97.0] * 4,
+                utilization_percent=[97.0] * 4,
                 temperature_c=[61.0] * 4,
-                sm_clock_mhz=[1980.0] * 4,
+                graphics_clock_mhz=[1980.0] * 4,
                 throttle=[throttle] * 4,
             )
             for index in range(gpus)

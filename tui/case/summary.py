@@ -17,6 +17,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.answers import answer_facts
 from benchtui.sessions.text.formatting import clock_limits, loss, memory, number, performance_states
+from benchtui.sessions.text.marks import remedies
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.actual_options import actual_options
 from benchtui.tui.case.distribution import percentiles
@@ -139,7 +140,11 @@ def _options(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
 def _outcome(case: CaseState) -> Facts:
     finished = case.finished
     repeated = [f"{each.reason} (round {each.round + 1})" for each in case.repeated]
-    facts = _non_empty(("marks", ", ".join(case.marks)), ("repeated", ", ".join(repeated)))
+    facts = _non_empty(
+        ("marks", ", ".join(case.marks)),
+        ("remedy", " ".join(remedies(case))),
+        ("repeated", ", ".join(repeated)),
+    )
     if finished is None:
         return facts
     return [
@@ -287,12 +292,12 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
     around = case.finished.environment if case.finished else None
     if around is None:
         return []
-    default = "highest" if around.sm_clock_default_is_highest else "default"
+    default = "highest" if around.graphics_clock_default_is_highest else "default"
     clock = {
-        "mean": around.sm_clock_mhz,
-        "least": around.sm_clock_least_mhz,
-        default: around.sm_clock_default_mhz,
-        "best in the session": around.sm_clock_best_mhz,
+        "mean": around.graphics_clock_mhz,
+        "least": around.graphics_clock_least_mhz,
+        default: around.graphics_clock_default_mhz,
+        "best in the session": around.graphics_clock_best_mhz,
     }
     of_all = f", of {100 * around.processors:,} %" if around.processors else ""
     memory_clock = {"mean": around.memory_clock_mhz, "highest": around.memory_clock_highest_mhz}

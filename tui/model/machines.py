@@ -8,7 +8,7 @@ from functools import cache, partial
 
 from msgspec.structs import replace
 
-from benchtui.sessions.payloads import HARDWARE_THROTTLE_REASONS, Gpu, GpuReadings, Host
+from benchtui.sessions.payloads import Gpu, GpuReadings, Host, is_hardware_throttle
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Trace
 from benchtui.sessions.state.machine import MachineState, NodeState
@@ -29,8 +29,6 @@ from benchtui.tui.panels.machine_rows import Gauge, Machine, Past
 SLOWDOWN_C = 90.0
 """Throttling temperature assumed for a GPU whose driver doesn't report one."""
 
-ALARMING = frozenset(HARDWARE_THROTTLE_REASONS)
-"""Throttle reasons that make a measurement doubtful. A power or clock cap is a setting instead."""
 THROTTLE_WORDS = {
     "hw_thermal": "HW thermal slowdown",
     "hw_slowdown": "HW slowdown",
@@ -40,7 +38,7 @@ THROTTLE_WORDS = {
     "app_clocks": "application clocks",
     "display_clocks": "display clocks",
 }
-ACTIVITY = {"SM": "sm_active_percent", "tensor": "tensor_active_percent", "DRAM": "dram_active_percent"}
+ACTIVITY = {"SM": "compute_active_percent", "tensor": "tensor_active_percent", "DRAM": "dram_active_percent"}
 """Readings of hardware counters that have a gauge, by its label."""
 BOARD_WORDS = re.compile(
     r"\b(NVIDIA|AMD|Tesla|GeForce|Quadro|Instinct|PCIe|SXM\d*|HBM\d*e?|NVL|OAM|Generation|\d+ ?GB)\b"
@@ -192,7 +190,7 @@ def _readings(machine: MachineState, index: int) -> GpuReadings:
 
 
 def _absent(readings: GpuReadings) -> dict[str, str]:
-    return {name: format.clean(reason) for name, reason in readings.absent.items()}
+    return {name: format.clean(reason) for name, reason in readings.reasons.items()}
 
 
 def _remark(readings: GpuReadings) -> tuple[tuple[str, ...], bool]:
@@ -205,7 +203,7 @@ def throttle_notes(throttle: Sequence[str | None]) -> tuple[tuple[str, ...], boo
     """Return the latest throttle reasons, longest wording first, and whether they make metrics doubtful."""
     newest = next((reasons for reasons in reversed(throttle) if reasons is not None), "")
     reasons = [reason for reason in newest.split("+") if reason]
-    alarming = [reason for reason in reasons if reason in ALARMING]
+    alarming = [reason for reason in reasons if is_hardware_throttle(reason)]
     words = ", ".join(
         THROTTLE_WORDS.get(each, format.clean(each).replace("_", " ")) for each in alarming or reasons
     )
@@ -230,7 +228,7 @@ def _gpu_gauges(machine: MachineState, gpus: Sequence[Gpu], symbols: Symbols) ->
     gauges = (
         make(
             "utilization",
-            "utilisation_percent",
+            "utilization_percent",
             limit=100.0 * len(gpus),
             write=partial(_mean_percent, len(gpus)),
         ),
@@ -263,11 +261,11 @@ def _temperature(
 
 
 def _clock(gpu: Gpu, trace: Trace, absent: Mapping[str, str], symbols: Symbols) -> Gauge:
-    """Build the SM clock, with its maximum if the driver reports that and there is room."""
-    value = trace.latest("sm_clock_mhz")
-    most = f"/{gpu.sm_clock_mhz:.0f}" if gpu.sm_clock_is_highest and gpu.sm_clock_mhz else ""
+    """Build the graphics clock, with its maximum if the driver reports that and there is room."""
+    value = trace.latest("graphics_clock_mhz")
+    most = f"/{gpu.graphics_clock_mhz:.0f}" if gpu.graphics_clock_is_highest and gpu.graphics_clock_mhz else ""
     text, short = (f"{value:.0f}{most} MHz", f"{value:.0f} MHz") if value is not None else (symbols.absent,) * 2
-    reason = absent.get("sm_clock_mhz", "") if value is None else ""
+    reason = absent.get("graphics_clock_mhz", "") if value is None else ""
     return Gauge("clock", text, widest=8 + len(most), barred=False, absent=reason, short=f"{short:>8}")
 
 

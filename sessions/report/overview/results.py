@@ -213,9 +213,11 @@ def _figures(rows: Sequence[Row], share_of_sheet: str) -> tuple[Column[Row], ...
 
 
 def _processor_time(title: str, field: str) -> Column[Row]:
+    """Return a column of a CPU time for cases that another tool measured and named."""
+
     def cell(row: Row) -> str | None:
         environment = row.result.case.finished.environment if row.result.case.finished else None
-        return time_ms(getattr(environment, field)) if environment else None
+        return time_ms(getattr(environment, field)) if environment and row.result.config.label else None
 
     return Column(title, cell)
 

@@ -7,13 +7,13 @@ from operator import attrgetter
 from benchtui.sessions.events import Message
 from benchtui.sessions.report.sections.nodes import unlike
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.state.file_names import CHANGED
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, simulation_source
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.formatting import count, listed, number
 from benchtui.sessions.text.labels import case_name, unverified_options
+from benchtui.sessions.text.marks import MEANINGS, RANDOM_WEIGHTS, remedies
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import MOST_NAMES, Remark
 
@@ -21,15 +21,6 @@ UNEVEN = 1.25
 """Mean over median above which a few slow steps make up much of the time."""
 LEAST_OTHERS_PERCENT = 5
 """CPU use of other processes, in percent of one processor, from which it is mentioned."""
-RANDOM_WEIGHTS = "random weights"
-MEANINGS = {
-    RANDOM_WEIGHTS: "the arithmetic is that of the model; its predictions are meaningless",
-    "waits for the GPU": "in throughput mode such steps can't overlap; transformers reads masks and positions",
-    CHANGED: "files of the step, the model or the dataset are other ones than in earlier cases, with which such"
-    " cases aren't compared",
-    "sample text": "the text bundled with benchtui, not a dataset",
-}
-"""Explanations of marks that aren't self-explanatory."""
 
 
 def notes(session: Session, results: Sequence[Result], varying: Collection[str]) -> list[Remark]:
@@ -142,7 +133,8 @@ def _marks_of(case: CaseState) -> tuple[str, ...]:
 def _marked(name: str, amount: int, ran: Sequence[CaseState], examples: dict[str, str]) -> Remark:
     meaning = f"{MEANINGS[name]}; " if name in MEANINGS else ""
     more = (_others_used(ran) if name == "disturbed" else "") or _examples_of(name, examples)
-    text = f"{meaning}{_share_of_cases(amount, len(ran))}{more}."
+    remedy = next((f" {text}" for case in ran for text in remedies(case, (name,))), "")
+    text = f"{meaning}{_share_of_cases(amount, len(ran))}{more}.{remedy}"
     return Remark(name[:1].upper() + name[1:], text)
 
 

@@ -245,7 +245,7 @@ _ALL_CASES: tuple[Column[CaseState], ...] = (
     Column("Ended by", _stop_rule, right=False),
     Column("Outliers", _outliers),
     Column("CPU use of other processes (%)", lambda case: number(case.others_cpu_percent, 0)),
-    Column("Lowest SM clock (MHz)", _environment_cell("sm_clock_least_mhz")),
+    Column("Lowest SM clock (MHz)", _environment_cell("graphics_clock_least_mhz")),
     Column("Clock limited by", _clock_limits, right=False),
     Column("Memory clock (MHz)", _environment_cell("memory_clock_mhz")),
     Column("Performance state", _performance_states),

@@ -123,9 +123,9 @@ def readings(t: float, gpus: int) -> Telemetry:
             index=index,
             power_w=[400.1, 401.2],
             memory_used_mb=[900.0, 900.0],
-            utilisation_percent=[98.0, 97.0],
+            utilization_percent=[98.0, 97.0],
             temperature_c=[60.0, 61.0],
-            sm_clock_mhz=[1980.0, 1980.0],
+            graphics_clock_mhz=[1980.0, 1980.0],
             throttle=["", ""],
             energy_j=[t * 400, t * 400 + 100],
         )

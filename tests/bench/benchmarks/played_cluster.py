@@ -69,9 +69,9 @@ def readings(node: str, now_s: float, count: int) -> Telemetry:
         index=0,
         power_w=[312.5] * count,
         memory_used_mb=[45012.1] * count,
-        utilisation_percent=[99.0] * count,
+        utilization_percent=[99.0] * count,
         temperature_c=[61.0] * count,
-        sm_clock_mhz=[1755.0] * count,
+        graphics_clock_mhz=[1755.0] * count,
         throttle=[""] * count,
         energy_j=[round(300 * (now_s - PERIOD_S * back), 1) for back in reversed(range(count))],
     )

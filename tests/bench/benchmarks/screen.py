@@ -108,9 +108,9 @@ class Engine:
             power_limit_w=700,
             memory_used_mb=[8000.0 + at % 50] * 4,
             memory_total_mb=80_000,
-            utilisation_percent=[90.0 + at % 9] * 4,
+            utilization_percent=[90.0 + at % 9] * 4,
             temperature_c=[60.0 + at % 5] * 4,
-            sm_clock_mhz=[1980.0] * 4,
+            graphics_clock_mhz=[1980.0] * 4,
         )
 
     def _readings(self) -> Telemetry:

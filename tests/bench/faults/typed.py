@@ -101,7 +101,7 @@ REFERENCES: dict[str, tuple[Any, ...]] = {
     "of": (None, 0, 1),
     "after": (None, 0, 1),
     "node": (None, None, "n1", "n2"),
-    "schema": (1, 2),
+    "schema": (1, 2, 3),
 }
 """What fields of these names refer to in the session that all begin as."""
 ABSENT = object()

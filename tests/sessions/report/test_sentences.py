@@ -355,7 +355,8 @@ class Drawn:
             return Environment(others_cpu_percent=others, processors=4)
         if config.device != "cpu" and self.seed % 4 == 0:
             return Environment(
-                sm_clock_mhz=self.random.choice([1500.0, 1500.0, 1200.0]), sm_clock_default_mhz=1500.0
+                graphics_clock_mhz=self.random.choice([1500.0, 1500.0, 1200.0]),
+                graphics_clock_default_mhz=1500.0,
             )
         return Environment(others_cpu_percent=1.0, processors=4)
 

@@ -182,7 +182,7 @@ def test_resume_by_a_newer_version_is_rejected(bench: Any, tmp_path: Path) -> No
     made = bench.events(bench.case(1), finished=None)
     path = write_session(tmp_path / "s.json", [*made, resumed(5.0, 0, schema=9)])
     for read in (Session.load, steps_format.load_steps):
-        with pytest.raises(BenchtuiError, match="written with schema 9, but this version reads up to schema 2"):
+        with pytest.raises(BenchtuiError, match="written with schema 9, but this version reads up to schema 3"):
             read(path)
 
 

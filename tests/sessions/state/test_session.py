@@ -256,9 +256,9 @@ def test_second_session_start_is_rejected(session: Session) -> None:
 
 
 def test_newer_schema_is_rejected(session: Session) -> None:
-    newer = msgspec.structs.replace(session.start, schema=3)
+    newer = msgspec.structs.replace(session.start, schema=4)
     with pytest.raises(
-        BenchtuiError, match="written with schema 3, but this version reads up to schema 2; update benchtui"
+        BenchtuiError, match="written with schema 4, but this version reads up to schema 3; update benchtui"
     ):
         Session().apply(newer)
 

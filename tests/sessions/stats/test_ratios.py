@@ -600,7 +600,7 @@ def test_below_three_rounds_one_disturbed_round_counts_and_from_three_on_all_of_
 
 
 def clocked(*clocks_mhz: float | None, **options: Any) -> Evidence:
-    around = [Environment(sm_clock_mhz=each) for each in clocks_mhz]
+    around = [Environment(graphics_clock_mhz=each) for each in clocks_mhz]
     return case(*[10.0] * len(clocks_mhz), error=0.001, around=around, device="cuda:0", **options)
 
 
@@ -618,7 +618,7 @@ def test_clocks_that_differ_may_account_for_a_difference() -> None:
 
 def test_memory_clocks_may_account_for_a_difference_that_equal_clocks_do_not_explain() -> None:
     slow, fast = (
-        case(10.0, error=0.001, around=[Environment(sm_clock_mhz=1000.0, memory_clock_mhz=each)])
+        case(10.0, error=0.001, around=[Environment(graphics_clock_mhz=1000.0, memory_clock_mhz=each)])
         for each in (2000.0, 2500.0)
     )
     assert latency(slow, fast).outside == ("the GPU's memory clock was 2,000 and 2,500 MHz",)

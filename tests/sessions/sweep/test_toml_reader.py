@@ -391,6 +391,7 @@ def test_a_wrong_override_is_told_in_one_line(override: str, message: str) -> No
 
 
 PRESETS = [
+    "allocators",
     "attention-kernels",
     "distilbert-sst2",
     "embeddings",
@@ -441,7 +442,7 @@ def test_a_file_goes_before_a_preset_of_its_name(tmp_path: Path, monkeypatch: py
 
 def test_a_missing_file_is_answered_with_the_nearest_preset() -> None:
     with pytest.raises(
-        BenchtuiError, match=r"^quik: no such file or preset \(did you mean 'quick'\?\); presets: attention"
+        BenchtuiError, match=r"^quik: no such file or preset \(did you mean 'quick'\?\); presets: allocators"
     ):
         load_sweep("quik")
 

@@ -171,3 +171,11 @@ def test_hardware_counters_are_shown_where_they_were_read() -> None:
     seen = Environment(tensor_active_percent=61.5, pcie_rx_mb_per_s=1234.5, instructions_per_cycle=1.875)
     rows = section("Environment", CONFIG, environment=seen)
     assert rows == ["tensor cores active 61.5 %", "PCIe received 1,234.5 MB/s", "instructions per cycle 1.88"]
+
+
+def test_marks_are_followed_by_their_remedy() -> None:
+    mark = "page faults: 12566 per step, 30% of the CPU time in the kernel"
+    (case,) = ended(CONFIG, marks=(mark,)).cases
+    text = case_markdown(case, None, None, UNICODE).replace("\\", "")
+    assert f"| marks | {mark} |" in text
+    assert "| remedy | To keep the memory with glibc, set MALLOC_MMAP_THRESHOLD_=" in text

@@ -115,7 +115,7 @@ def test_a_node_whose_gpus_are_throttled_keeps_its_bars() -> None:
     session = with_gpus(*[100.0] * 8)
     session.nodes = {"many": session.nodes["many"]}
     throttled = [
-        GpuReadings(index=index, power_w=[100.0], utilisation_percent=[9.0], throttle=["hw_thermal"])
+        GpuReadings(index=index, power_w=[100.0], utilization_percent=[9.0], throttle=["hw_thermal"])
         for index in range(8)
     ]
     session.apply(Telemetry(t=5.0, at_s=[5.0], gpus=tuple(throttled), node="many"))
@@ -212,7 +212,7 @@ def test_severity_is_of_memory_power_limit_and_temperature_but_never_of_load(
 ) -> None:
     gpu = Gpu(index=0, name="H", memory_mb=100_000, power_limit_w=700)
     readings = {"memory_used_mb": used_mb, "power_w": power_w, "temperature_c": temperature_c}
-    found = roles(gpu, utilisation_percent=100, **readings)
+    found = roles(gpu, utilization_percent=100, **readings)
     assert (found["memory"], found["power"], found["temp"]) == expected
     assert found["utilization"] == "accent"
 
@@ -238,13 +238,13 @@ def test_gpu_names_are_shortened_to_the_model(name: str, model: str) -> None:
 
 
 def test_maximum_clock_is_shown_only_if_the_driver_reported_it_and_there_is_room() -> None:
-    known = Gpu(index=0, name="H", sm_clock_mhz=1980, sm_clock_is_highest=True)
+    known = Gpu(index=0, name="H", graphics_clock_mhz=1980, graphics_clock_is_highest=True)
     for gpu, width, clock in (
         (known, 120, " 345/1980 MHz"),
         (known, 60, "  345 MHz"),
-        (Gpu(index=0, name="H", sm_clock_mhz=1980), 120, "  345 MHz"),
+        (Gpu(index=0, name="H", graphics_clock_mhz=1980), 120, "  345 MHz"),
     ):
-        _, row, *_ = drawn_rows(machines_of(one_gpu(gpu, sm_clock_mhz=345.0), UNICODE, NAME), width)
+        _, row, *_ = drawn_rows(machines_of(one_gpu(gpu, graphics_clock_mhz=345.0), UNICODE, NAME), width)
         assert clock in row
     assert "–" in drawn_rows(machines_of(one_gpu(known), UNICODE, NAME), 120)[1]
 
@@ -290,11 +290,11 @@ def test_activity_of_a_gpu_has_gauges_and_charts_where_it_is_read() -> None:
         t=0.0, id="g", created="", sweep=Sweep(name="g", model="m"), plan=(), host=Host(gpus=(gpu,))
     )
     session.apply(start)
-    plain = {"power_w": [400.0, 410.0], "utilisation_percent": [97.0, 98.0]}
+    plain = {"power_w": [400.0, 410.0], "utilization_percent": [97.0, 98.0]}
     session.apply(Telemetry(t=1.0, at_s=[0.5, 1.0], gpus=(GpuReadings(index=0, **plain),)))
     without = machines_of(session, UNICODE, NAME)
     assert not any("tensor" in row for row in drawn_rows(without))
-    counters = {"sm_active_percent": [90.0, 91.0], "tensor_active_percent": [60.0, 61.0]}
+    counters = {"compute_active_percent": [90.0, 91.0], "tensor_active_percent": [60.0, 61.0]}
     session.apply(Telemetry(t=2.0, at_s=[1.5, 2.0], gpus=(GpuReadings(index=0, **plain, **counters),)))
     machines = machines_of(session, UNICODE, NAME)
     gauges = {gauge.label: gauge.value for gauge in machines.device(0).gauges}
