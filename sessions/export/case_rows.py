@@ -20,7 +20,8 @@ from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
-from benchtui.sessions.stats.case_metrics import Distribution, Metrics, metrics
+from benchtui.sessions.stats.case_metrics import Metrics, metrics
+from benchtui.sessions.stats.distribution import Distribution
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.sweep.options import AXES, COVERED_BY_LABEL
