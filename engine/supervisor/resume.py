@@ -18,6 +18,7 @@ from benchtui.sessions.permissions import approved
 from benchtui.sessions.permissions.needed import Consent, needed_permissions
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.timestamps import utc_now
 from benchtui.sessions.version import VERSION
 
@@ -137,7 +138,7 @@ def read_for(purpose: Literal["resume", "explain"], path: Path) -> Session:
         BenchtuiError: if it can't be read. The message names the purpose.
     """
     try:
-        return Session.by_line(path, keep_steps=False)
+        return Session.by_line(path, summarize)
     except BenchtuiError as error:
         reason = str(error).removeprefix(f"{path}").lstrip(",: ")
         raise BenchtuiError(f"{path}: can't {purpose}: {reason}") from error

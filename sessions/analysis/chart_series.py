@@ -13,7 +13,8 @@ from benchtui.sessions.sweep import Config, task_named
 from benchtui.sessions.sweep.options import NUMERIC, SHOWN
 
 if TYPE_CHECKING:  # importing numpy would delay the first frame
-    from benchtui.sessions.stats.case_metrics import Distribution, Metrics
+    from benchtui.sessions.stats.case_metrics import Metrics
+    from benchtui.sessions.stats.distribution import Distribution
 
 AXES = tuple(reversed(NUMERIC))
 """Numeric options, the batch size first."""

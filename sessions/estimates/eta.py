@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from benchtui.sessions.estimates.stop_limits import CHECK_MS, least_steps, longest_s, wanted_percent
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
+from benchtui.sessions.stats.evidence import computed_metrics
 from benchtui.sessions.sweep import Config, Measure, unsupported_reason
 from benchtui.sessions.sweep.options import AXES
 
@@ -235,16 +236,17 @@ def remaining_time(running: Sequence[Estimate | None], queue: Estimate | None) -
 
 def _mean_step_s(case: CaseState, newest: int = 0) -> float | None:
     """Return the mean of all steps, or of the newest ones, because summing millions per frame is too slow."""
-    if case.metrics:
-        return case.metrics.latency_ms.mean / 1000
+    if metrics := computed_metrics(case):
+        return metrics.latency_ms.mean / 1000
     steps = (case.measured.wall_ms or case.warmup.wall_ms[1:])[-newest:]
     return sum(steps) / len(steps) / 1000 if steps else None
 
 
 def _last_round_s(case: CaseState, step_s: float) -> float:
     """Return the time of the last round's steps, estimated from their number if they were evicted."""
-    if case.metrics and not case.steps_in_memory:
-        steps = case.metrics.latency_ms.n + (case.metrics.warmup_steps or 0)
+    metrics = computed_metrics(case)
+    if metrics and not case.steps_in_memory:
+        steps = metrics.steps + (metrics.warmup_steps or 0)
         return steps / (len(case.rounds) + 1) * step_s
     return sum(sum(_last_round(columns)) for columns in (case.measured, case.warmup)) / 1000
 

@@ -10,6 +10,7 @@ from benchtui.sessions.events import Peaks
 from benchtui.sessions.profiles import FamilyName, KernelTime, StepProfile
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import computed_metrics
 
 FAMILIES: dict[FamilyName, str] = {
     "matmul": "matrix products",
@@ -127,6 +128,6 @@ def explained_cases(session: Session) -> tuple[ExplainedCase, ...]:
 
 def measured_ms(case: CaseState) -> float | None:
     """Return the median time of the recorded steps."""
-    if case.metrics:
-        return case.metrics.latency_ms.median
+    if metrics := computed_metrics(case):
+        return metrics.latency_ms.median
     return median(case.measured.wall_ms) if len(case.measured) else None

@@ -1,7 +1,7 @@
 """Session summaries for the list of sessions, cached so that no file is read twice."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
 from math import sqrt
@@ -21,9 +21,9 @@ from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.replay.loading import AbandonedError, load_as
 from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState
-from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.session import Session, Summarize
 from benchtui.sessions.stats.disturbance import estimate_slowdown, mark_kind
-from benchtui.sessions.stats.evidence import rounds_of
+from benchtui.sessions.stats.evidence import medians_of
 from benchtui.sessions.stats.noise import KINDS, kind_of, spread_between
 from benchtui.sessions.stats.quantiles import per_second
 from benchtui.sessions.stats.sampling import Statistic
@@ -195,7 +195,7 @@ def _pooled(spreads: Iterable[ProcessSpread | None]) -> ProcessSpread | None:
     return ProcessSpread(between=sqrt(variance), freedom=freedom)
 
 
-def _spreads(repeats: dict[str, list[list[Statistic]]]) -> dict[str, ProcessSpread]:
+def _spreads(repeats: dict[str, list[Sequence[Statistic]]]) -> dict[str, ProcessSpread]:
     estimates = {kind: spread_between(figures) for kind, figures in repeats.items()}
     return {
         kind: ProcessSpread(between=sqrt(variance), freedom=freedom)
@@ -207,11 +207,11 @@ def _spreads(repeats: dict[str, list[list[Statistic]]]) -> dict[str, ProcessSpre
 class _SummarizedSession(Session):
     """Session that replaces the steps of an ended case by its throughput and the medians of its rounds."""
 
-    def __init__(self, keep_steps: bool = True) -> None:
-        super().__init__(keep_steps)
+    def __init__(self, summarize: Summarize | None = None) -> None:
+        super().__init__(summarize)
         self.rates: dict[int, float] = {}
         """Samples per second by case."""
-        self.repeats: dict[str, list[list[Statistic]]] = {}
+        self.repeats: dict[str, list[Sequence[Statistic]]] = {}
         """Medians of the rounds of each case with several, by device kind."""
 
     def apply(self, event: AnyRecord) -> None:
@@ -220,16 +220,17 @@ class _SummarizedSession(Session):
             return
         super().apply(event)
         if isinstance(event, CaseFinished):
-            self._summarize(self.cases[event.case])
+            self._learn(self.cases[event.case])
 
-    def _summarize(self, case: CaseState) -> None:
+    def _learn(self, case: CaseState) -> None:
+        if case.state != "ok":  # it may restart, with its finished rounds
+            return
         _rate(case, self.rates)
-        disturbed = estimate_slowdown(case, throughout=False).by > 1
-        rounds = [] if disturbed else [one_round.median for one_round in rounds_of(case)]
-        if case.state == "ok" and len(rounds) > 1:
-            self.repeats.setdefault(kind_of(case), []).append(rounds)
-        if case.state == "ok":  # any other case may restart, with its finished rounds
-            case.drop_steps()
+        if len(case.measured.rounds) != 1 and estimate_slowdown(case, throughout=False).by <= 1:
+            medians = medians_of(case)
+            if len(medians) > 1:
+                self.repeats.setdefault(kind_of(case), []).append(medians)
+        case.drop_steps()
 
 
 def _rate(case: CaseState, rates: dict[int, float]) -> None:

@@ -24,6 +24,7 @@ from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.payloads import GpuReadings, is_hardware_throttle
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import outliers_of
 
 Kind = Literal["begin", "round", "repeated", "resumed", "throttled", "outlier"] | Outcome | Level
 
@@ -162,12 +163,8 @@ def _outliers(case: CaseState, progress: list[tuple[int, float]]) -> list[tuple[
     """Return the number and time of outliers, for each moment whose new steps include any."""
     if not progress:
         return []
-    from benchtui.sessions.stats.outliers import (
-        outliers,  # imports numpy, which would delay the first paint of a screen
-    )
-
     counts: dict[float, int] = {}
-    for place in outliers(case.measured.wall_ms):
+    for place in outliers_of(case):
         t = progress[min(bisect_right(progress, place, key=_steps), len(progress) - 1)][1]
         counts[t] = counts.get(t, 0) + 1
     return [(count, t) for t, count in counts.items()]

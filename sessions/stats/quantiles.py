@@ -7,6 +7,7 @@ from typing import Protocol
 
 LEAST_FOR_INTERVAL = 6
 LEAST_FOR_P90 = 20
+LEAST_FOR_OUTLIERS = 20
 LEAST_FOR_P95 = 40
 LEAST_FOR_P99 = 100
 """Minimum number of values for each of these. With fewer, a percentile is little more than one of the largest

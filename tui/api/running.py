@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.stats.evidence import summarize
 from benchtui.tui.api.session import Session, load
 
 if TYPE_CHECKING:
@@ -84,13 +85,13 @@ def _finish(engine: Engine, *, progress: bool) -> Session:
     from benchtui.sessions.state.session import Session as SessionState
     from benchtui.tui.cli.text.progress import follow, summary_line
 
-    state = SessionState(keep_steps=False)
+    state = SessionState(summarize)
     try:
         _follow(engine, state, progress=progress)
     except KeyboardInterrupt:
         with suppress(BenchtuiError):  # an engine that no longer exists has already stopped
             engine.stop()
-        for _ in follow(engine, SessionState(keep_steps=False)):
+        for _ in follow(engine, SessionState(summarize)):
             pass
         raise
     if state.finished is None:

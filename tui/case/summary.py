@@ -29,7 +29,8 @@ from benchtui.tui.table.case_names import case_name
 
 if TYPE_CHECKING:
     from benchtui.sessions.analysis.roofline import Limit
-    from benchtui.sessions.stats.case_metrics import Distribution, Metrics
+    from benchtui.sessions.stats.case_metrics import Metrics
+    from benchtui.sessions.stats.distribution import Distribution
 
 Facts = list[tuple[str, str]]
 Sections = Sequence[tuple[str, list[Line]]]

@@ -18,6 +18,7 @@ from benchtui.sessions.library import file_kinds, paths
 from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.ranges import nearest
 from benchtui.tui.cli.commands import COMMANDS
@@ -113,7 +114,7 @@ def print_session(
     """Print a session's events, in words or as recorded, and return the session."""
     from benchtui.tui.cli.text import progress  # imports numpy, which no screen waits for
 
-    session, begin_s = Session(keep_steps=False), progress.session_time_of(path, position)
+    session, begin_s = Session(summarize), progress.session_time_of(path, position)
     if as_json:
         for event in progress.events(path, engine, session, begin_s, speed):
             print_json(event)

@@ -14,6 +14,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.state.case import CaseState
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.live.feed import Clock, Feed
+from benchtui.tui.live.step_statistics import loaded
 from benchtui.tui.model.session_view import View
 from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.monitor.keys import KEYS
@@ -264,6 +265,8 @@ class Monitor(PanelScreen[None]):
         if self.feed.cache.has_pending_work:
             self.run_worker(self._run_cache())
         self._update_view()
+        if self.view is not None and self.view.case_rows.statistics.has_pending_work:
+            self.run_worker(self.view.case_rows.statistics.compute_pending())
         self._continue_sorting()
         if not self.feed.running:
             self.status_line.question = None  # all questions are about a running sweep
@@ -376,8 +379,8 @@ class Monitor(PanelScreen[None]):
 
     @property
     def _complete(self) -> bool:
-        """Whether everything written has been read and the table order is complete."""
-        return self.feed.caught_up and (self.table_order is None or self.table_order.complete)
+        """Whether everything written has been read, statistics are loaded, and the table order is complete."""
+        return loaded() and self.feed.caught_up and (self.table_order is None or self.table_order.complete)
 
     def _continue_sorting(self) -> None:
         """Continue sorting the table, if it has very many rows."""

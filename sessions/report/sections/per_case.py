@@ -6,7 +6,7 @@ from benchtui.sessions.analysis.scaling import Scaling, Step, scaling
 from benchtui.sessions.report.sections.gains import Block
 from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.outliers import outliers
+from benchtui.sessions.stats.evidence import outliers_of
 from benchtui.sessions.stats.results import Result, series, series_key, task_of
 from benchtui.sessions.text.formatting import (
     clock_limits,
@@ -150,8 +150,7 @@ def _exit_code(case: CaseState) -> str | None:
 
 
 def _outliers(case: CaseState) -> str | None:
-    found = case.metrics.outliers if case.metrics else outliers(case.measured.wall_ms)
-    return number(len(found) or None, 0)
+    return number(len(outliers_of(case)) or None, 0)
 
 
 def _environment_cell(field: str) -> Callable[[CaseState], str | None]:

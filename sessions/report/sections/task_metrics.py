@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
-from benchtui.sessions.stats.case_metrics import Distribution
+from benchtui.sessions.stats.distribution import Distribution
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.formatting import capitalized, loss, memory, number, percent, time_ms
 from benchtui.sessions.text.labels import case_name

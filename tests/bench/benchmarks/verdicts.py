@@ -32,11 +32,11 @@ from benchtui.engine import client
 from benchtui.sessions.permissions.needed import keys, needed_permissions
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.distribution import sample
 from benchtui.sessions.stats.disturbance import estimate_slowdown
 from benchtui.sessions.stats.evidence import Evidence, rounds_of
 from benchtui.sessions.stats.noise import Noise, noise_of
 from benchtui.sessions.stats.ratios import latency_ratio
-from benchtui.sessions.stats.sampling import sample
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Axes, Config, Measure, Sweep
 

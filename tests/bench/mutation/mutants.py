@@ -42,6 +42,10 @@ MODULES: dict[str, tuple[str, ...]] = {
     "sessions/stats/case_metrics.py": ("tests/sessions/stats/test_case_metrics.py",),
     "sessions/stats/disturbance.py": ("tests/sessions/stats/test_disturbance.py",),
     "sessions/stats/sampling.py": ("tests/sessions/stats/test_sampling.py",),
+    "sessions/stats/distribution.py": (
+        "tests/sessions/stats/test_sampling.py",
+        "tests/sessions/stats/test_distribution.py",
+    ),
     "sessions/stats/noise.py": ("tests/sessions/stats/test_noise.py",),
     "sessions/stats/baseline.py": ("tests/sessions/stats/test_baseline.py",),
     "sessions/stats/evidence.py": ("tests/sessions/stats/test_evidence.py",),

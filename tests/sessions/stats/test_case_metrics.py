@@ -7,8 +7,9 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, RoundFinished, Steps
 from benchtui.sessions.payloads import Compiling, Energy, Reported, RequestTimes
 from benchtui.sessions.state.columns import Columns
-from benchtui.sessions.stats.case_metrics import Metrics, distribution, metrics, with_round_interval
-from benchtui.sessions.stats.sampling import Sample, Statistic, sample
+from benchtui.sessions.stats.case_metrics import Metrics, metrics, with_round_interval
+from benchtui.sessions.stats.distribution import distribution, sample
+from benchtui.sessions.stats.sampling import Sample, Statistic
 
 
 def figures(bench: Any, *made: Any) -> Metrics:
@@ -184,7 +185,8 @@ def test_cold_cost_of_several_rounds_is_that_of_the_first(bench: Any) -> None:
 def test_figures_that_were_summed_up_before_are_those(bench: Any) -> None:
     (case,) = bench.session(bench.case(ms=[1.0, 3.0])).cases
     found = metrics(case)
-    case.replace_steps_with_metrics(found)
+    case.metrics = found
+    case.drop_steps()
     assert metrics(case) is found
 
 

@@ -13,6 +13,7 @@ from benchtui.sessions.library.paths import CPU_DEMO, demo_path
 from benchtui.sessions.payloads import Energy, Environment, Memory, ProcessSpread, Reported
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.distribution import sample
 from benchtui.sessions.stats.evidence import Evidence
 from benchtui.sessions.stats.noise import Noise
 from benchtui.sessions.stats.quantiles import student_t_quantile
@@ -30,7 +31,7 @@ from benchtui.sessions.stats.ratios import (
     widened_for_machine_speed,
 )
 from benchtui.sessions.stats.results import measured
-from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic, sample
+from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic
 from benchtui.sessions.stats.verdicts import FIRST_ROUNDS, MIN_EFFECT, Doubt, Ratio, Verdict
 from benchtui.sessions.sweep import Config
 

@@ -11,7 +11,8 @@ from benchtui.sessions.events import CaseFinished, CasePrepared, CaseStarted, Pe
 from benchtui.sessions.payloads import Compiling, Effective, Environment, Host, Memory, Model, StepCost
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.case_metrics import distribution, metrics
+from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.sessions.stats.distribution import distribution
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.case.summary import case_markdown, detail_lines, machine_lines

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
+from benchtui.sessions.stats.distribution import distribution
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
-from benchtui.tui.live.running_stats import RunningStats
 from benchtui.tui.panels.signs import Grid, Signs
 from benchtui.tui.panels.step_axis import Axis, Scale, Spread
 from benchtui.tui.panels.step_band import Band, Frame, StepColumn, band_lines
@@ -13,14 +13,15 @@ HEAVY = [10.0 + (step % 10) ** 2 / 3 for step in range(120)]
 
 
 def axis_of(times_ms: list[float], before: Axis | None = None) -> Axis:
-    stats = RunningStats(times_ms)
-    assert stats.least is not None and stats.median is not None and stats.most is not None
+    stats = distribution(times_ms)
+    assert stats is not None and stats.least is not None and stats.median is not None and stats.most is not None
     spread = Spread(stats.n, stats.least, stats.median, stats.most, stats.p5_to_p95)
     return Axis.of(spread, before)
 
 
 def band(times_ms: list[float], warmup: tuple[float, ...] = (), planned: int = 0, **more: Any) -> Band:
-    stats = RunningStats(times_ms)
+    stats = distribution(times_ms)
+    assert stats is not None
     total = len(times_ms) + len(warmup)
     return Band(
         list(warmup),

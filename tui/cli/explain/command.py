@@ -16,6 +16,7 @@ from benchtui.sessions.files.output_file import check_output
 from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.permissions.needed import Consent
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import summarize
 from benchtui.tui.cli.consent.permissions import trust_option, with_consent
 from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED
 from benchtui.tui.cli.explain.text import case_lines, difference_lines
@@ -53,7 +54,7 @@ def explain(
     cases are also compared. Exit status 1 if a case has no profile.
     """
     path = resolve(session)
-    loaded = Session.load(path, keep_steps=False)
+    loaded = Session.load(path, summarize)
     wanted = _wanted(loaded, cases)
     if trace:
         if len(wanted) != 1:
@@ -73,7 +74,7 @@ def explain(
             _profile(loaded, process, len(new))
 
         with_consent(profile, trust)
-        loaded = Session.load(path, keep_steps=False)
+        loaded = Session.load(path, summarize)
     _print(loaded, wanted, as_json=as_json)
 
 

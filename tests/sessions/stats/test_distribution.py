@@ -3,13 +3,13 @@ from statistics import median
 
 import pytest
 
-from benchtui.sessions.stats.outliers import (
+from benchtui.sessions.stats.distribution import (
     LEAST_DEVIATION,
-    LEAST_FOR_OUTLIERS,
-    THRESHOLD,
+    OUTLIER_THRESHOLD,
     inlier_range,
     outliers,
 )
+from benchtui.sessions.stats.quantiles import LEAST_FOR_OUTLIERS
 
 
 def test_a_step_ten_deviations_off_is_flagged_by_its_place() -> None:
@@ -45,5 +45,5 @@ def test_the_bounds_are_by_the_median_of_all_distances(n: int) -> None:
         times_ms = sorted(draw.choice((draw.gauss(10, 3), round(draw.random(), 1), 7.0)) for _ in range(n))
         middle = median(times_ms)
         unit = max(median(abs(each - middle) for each in times_ms), LEAST_DEVIATION * abs(middle))
-        low, high = middle - THRESHOLD * unit, middle + THRESHOLD * unit
+        low, high = middle - OUTLIER_THRESHOLD * unit, middle + OUTLIER_THRESHOLD * unit
         assert inlier_range(times_ms) == (pytest.approx(low), pytest.approx(high))
