@@ -1,6 +1,6 @@
 """Rows of the catalogue about a case itself: its options, requested and applied, and how it ended."""
 
-from benchtui.sessions.metrics.quantity import Quantity, Text, amount, words
+from benchtui.sessions.metrics.quantity import NO_UNIT, Amount, CaseData, Quantity, Text, amount, words
 from benchtui.sessions.metrics.readings import (
     STEPS,
     actual,
@@ -33,6 +33,11 @@ def _applied(option: Option) -> Quantity:
     row = amount if option.numeric else words
     title, meaning = f"{_title(option)}, applied", f"{option.name} that was applied, read back."
     return row(f"{option.name}_used", title, meaning, actual(option.name))
+
+
+def _steps(data: CaseData) -> int | None:
+    reported = data.case.finished.reported if data.case.finished else None
+    return data.case.steps_measured or (reported.steps if reported else None)
 
 
 IDENTITY = (
@@ -69,7 +74,15 @@ OUTCOME = (
     ),
     words("reason", "Reason", "Reason why the case failed or was skipped.", finished("reason")),
     words("signal", "Signal", "Signal that killed the worker, such as SIGKILL.", finished("signal")),
-    amount("exit_code", "Exit code", "Exit status of the worker.", finished("exit_code")),
+    Quantity(
+        "exit_code",
+        "Exit code",
+        NO_UNIT,
+        "Exit status of the worker.",
+        finished("exit_code"),
+        Amount,
+        format="words",
+    ),
     words(
         "stderr_line",
         "Last line on stderr",
@@ -161,6 +174,20 @@ SAMPLE = (
         "Warm-up steps",
         "Number of warm-up steps; they are recorded but don't count.",
         measured("warmup_steps"),
+    ),
+    amount(
+        "steps",
+        "Steps",
+        "Number of measured steps, also of a case that failed; for an imported case, as its source reports it.",
+        computed(STEPS, _steps),
+        exported=False,
+    ),
+    amount(
+        "repeated",
+        "Repeated",
+        "Number of disturbed attempts, which don't count.",
+        computed("case_repeated", lambda data: len(data.case.repeated)),
+        exported=False,
     ),
     words("stop", "Ended by", "Reason why measuring stopped.", finished("stop")),
 )

@@ -73,20 +73,22 @@ ANSWER = (
         "Number of the case that its output was compared with.",
         answer("baseline"),
     ),
-    _figure("kl_mean", "KL, mean", "nats", "Mean KL(baseline || case) of the logits, in nats.", "lower"),
+    _figure("kl_mean", "Mean KL", "nats", "Mean KL(baseline || case) of the logits, in nats.", "lower", "nats"),
     _figure(
         "kl_p99",
         "KL, p99",
         "nats",
         "99th percentile of the KL over the positions, from 100 positions on.",
         "lower",
+        "nats",
     ),
     _figure(
         "top1_agreement",
-        "Top-1 agreement",
+        "Same top token",
         NO_UNIT,
         "Share of positions with the same most likely token or class.",
         "higher",
+        "share",
     ),
     _figure(
         "sqnr_db",
@@ -104,12 +106,15 @@ ANSWER = (
     ),
     _figure(
         "cosine",
-        "Cosine similarity",
+        "Cosine",
         NO_UNIT,
         "Cosine similarity of custom values, or mean cosine similarity of embeddings.",
         "higher",
+        "4 decimals",
     ),
-    _figure("equal_tokens", "Equal tokens", NO_UNIT, "Share of generated tokens that are equal.", "higher"),
+    _figure(
+        "equal_tokens", "Equal tokens", NO_UNIT, "Share of generated tokens that are equal.", "higher", "share"
+    ),
     amount(
         "answer_first_difference",
         "First difference",
@@ -117,7 +122,12 @@ ANSWER = (
         answer("first_difference"),
     ),
     _figure(
-        "loss_difference", "Difference of a loss", NO_UNIT, "Largest relative difference of a loss.", "lower"
+        "loss_difference",
+        "Largest difference of a loss",
+        NO_UNIT,
+        "Largest relative difference of a loss.",
+        "lower",
+        "share",
     ),
     words(
         "answer_digest",

@@ -13,7 +13,7 @@ from benchtui.sessions.metrics.readings import (
     reported,
     result,
 )
-from benchtui.sessions.payloads import FIELD_NAMES, GPU_ACTIVITY, HOST_ACTIVITY
+from benchtui.sessions.payloads import CLOCK_LIMITS, FIELD_NAMES, GPU_ACTIVITY, HOST_ACTIVITY
 
 
 def _lowest_peak(data: CaseData) -> float | None:
@@ -26,6 +26,22 @@ def _energy_per_1000_tokens(data: CaseData) -> float | None:
     if not known or not known.energy_per_sample_j or not known.tokens_per_s or not known.samples_per_s:
         return None
     return 1000 * known.energy_per_sample_j * known.samples_per_s / known.tokens_per_s
+
+
+def _memory_per_sample(data: CaseData) -> float | None:
+    memory_mb = data.case.device_memory_mb
+    return memory_mb / data.case.config.batch_size if memory_mb else None
+
+
+def _limits(data: CaseData) -> tuple[str, ...]:
+    around = data.case.finished.environment if data.case.finished else None
+    reasons = around.throttle if around else ()
+    return tuple(reason.replace("_", " ") for reason in reasons if reason in CLOCK_LIMITS)
+
+
+def _states(data: CaseData) -> tuple[str, ...]:
+    around = data.case.finished.environment if data.case.finished else None
+    return tuple(f"P{state}" for state in around.performance_states) if around else ()
 
 
 def _peak(field: str, title: str, short: str, meaning: str) -> Quantity:
@@ -77,7 +93,7 @@ MEMORY = (
         short="Peak",
         format="memory",
         better="lower",
-        charted=True,
+        charted="peak memory",
         exported=False,
     ),
     Quantity(
@@ -87,6 +103,15 @@ MEMORY = (
         "Peak memory of a GPU case; a CPU has no separate memory.",
         of_case("case_finished.memory", "device_memory_mb"),
         format="memory",
+        better="lower",
+        exported=False,
+    ),
+    Quantity(
+        "memory_per_sample_mb",
+        "Peak over batch",
+        "MB/sample",
+        "Peak memory of the device per sample of the batch; most of the RSS of a CPU case is torch itself.",
+        computed("case_finished.memory", _memory_per_sample),
         better="lower",
         exported=False,
     ),
@@ -135,7 +160,7 @@ ENERGY = (
         short="J/sample",
         better="lower",
         interval=("energy_per_sample_low_j", "energy_per_sample_high_j"),
-        charted=True,
+        charted="energy per sample",
     ),
     Quantity(
         "energy_per_sample_low_j",
@@ -214,6 +239,22 @@ MACHINE = (
     ),
     _condition("memory_clock_mhz", "Memory clock", "MHz", "Mean clock of the GPU's memory."),
     _condition("processor_mhz", "Processor clock", "MHz", "Mean clock of the busy processors."),
+    words(
+        "clock_limits",
+        "Clock limited by",
+        "What limits the clock of the GPU without throttling it.",
+        computed("case_finished.environment.throttle", _limits),
+        tuple[str, ...],
+        exported=False,
+    ),
+    words(
+        "performance_states",
+        "Performance state",
+        "P-states of the GPU, from P0 for the highest performance.",
+        computed("case_finished.environment.performance_states", _states),
+        tuple[str, ...],
+        exported=False,
+    ),
     _condition("temperature_c", "Highest temperature", "°C", "Highest temperature of the GPU."),
 )
 

@@ -17,11 +17,27 @@ if TYPE_CHECKING:  # importing numpy would delay the first frame
 Text = str | None
 Amount = int | None
 Figure = float | None
+WORDS = (str, bool, Text, bool | None, tuple[str, ...])
+"""Types of values that aren't numbers."""
 NO_UNIT = ""
 """Unit of counts, ratios and words."""
 
-Format = Literal["significant", "whole", "percent", "half width", "memory", "loss", "words"]
-"""How a value is shown; ``sessions/text/quantities.py`` has the function of each."""
+Format = Literal[
+    "significant",
+    "whole",
+    "nonzero",
+    "percent",
+    "half width",
+    "memory",
+    "memory with unit",
+    "loss",
+    "nats",
+    "share",
+    "4 decimals",
+    "span",
+    "words",
+]
+"""Format of a value; ``sessions/text/quantities.py`` has the function of each."""
 Better = Literal["higher", "lower"]
 
 
@@ -77,10 +93,15 @@ class Quantity(msgspec.Struct, frozen=True):
     """Group that it belongs to, a key of ``catalogue.SUBJECTS``; views select by it."""
     tasks: tuple[str, ...] = ()
     """Tasks that have it; empty for all tasks."""
-    charted: bool = False
-    """Whether charts and heatmaps offer it."""
+    charted: str = ""
+    """Name on charts and heatmaps; empty if they don't offer it."""
     exported: bool = True
     """Whether it is a column of exports; False for figures that follow from exported ones."""
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it has numbers, which are aligned right."""
+        return self.kind not in WORDS
 
     def read(self, data: CaseData) -> object:
         """Return the value for a case; None if it is unknown."""
@@ -93,16 +114,20 @@ class Quantity(msgspec.Struct, frozen=True):
 
     def heading(self, *, short: bool = False) -> str:
         """Return the title with the unit in parentheses, unless it ends in the unit, as ``Samples/s`` does."""
-        name = (self.short if short else "") or self.title
-        in_name = not self.unit or name.casefold().endswith(self.unit.casefold())
-        return name if in_name else f"{name} ({self.unit})"
+        title = (self.short if short else "") or self.title
+        in_title = not self.unit or f" {title}".casefold().endswith(f" {self.unit}".casefold())
+        return title if in_title else f"{title} ({self.unit})"
 
 
-def amount(key: str, title: str, meaning: str, reading: Reading, kind: object = Amount) -> Quantity:
+def amount(
+    key: str, title: str, meaning: str, reading: Reading, kind: object = Amount, *, exported: bool = True
+) -> Quantity:
     """Return the row of a count."""
-    return Quantity(key, title, NO_UNIT, meaning, reading, kind, format="whole")
+    return Quantity(key, title, NO_UNIT, meaning, reading, kind, format="whole", exported=exported)
 
 
-def words(key: str, title: str, meaning: str, reading: Reading, kind: object = Text) -> Quantity:
+def words(
+    key: str, title: str, meaning: str, reading: Reading, kind: object = Text, *, exported: bool = True
+) -> Quantity:
     """Return the row of a text."""
-    return Quantity(key, title, NO_UNIT, meaning, reading, kind, format="words")
+    return Quantity(key, title, NO_UNIT, meaning, reading, kind, format="words", exported=exported)

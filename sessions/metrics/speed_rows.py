@@ -22,6 +22,11 @@ def _tokens_per_sample(data: CaseData) -> float | None:
     return tokens / samples if tokens and samples else None
 
 
+def _tail(data: CaseData) -> float | None:
+    latency = data.metrics.latency_ms if data.metrics else None
+    return latency.p99 / latency.median if latency and latency.p99 and latency.median else None
+
+
 def _outliers(data: CaseData) -> int | None:
     return len(data.metrics.outliers) if data.metrics and data.case.steps_measured else None
 
@@ -45,7 +50,7 @@ LATENCY = (
         short="p50",
         better="lower",
         interval=("latency_interval_low_ms", "latency_interval_high_ms"),
-        charted=True,
+        charted="latency p50",
     ),
     Quantity(
         "latency_typical_ms",
@@ -82,7 +87,7 @@ LATENCY = (
         latency("p99"),
         short="p99",
         better="lower",
-        charted=True,
+        charted="latency p99",
     ),
     Quantity(
         "latency_std_ms",
@@ -132,6 +137,15 @@ LATENCY = (
         short="Std/mean",
         format="percent",
         better="lower",
+    ),
+    Quantity(
+        "latency_p99_over_p50",
+        "p99 over p50",
+        NO_UNIT,
+        "99th percentile of the step times relative to the median.",
+        computed(STEPS, _tail),
+        better="lower",
+        exported=False,
     ),
     Quantity(
         "between_rounds_percent",
@@ -189,7 +203,7 @@ THROUGHPUT = (
         short="Samples/s",
         better="higher",
         interval=("samples_per_s_low", "samples_per_s_high"),
-        charted=True,
+        charted="samples/s",
     ),
     Quantity(
         "samples_per_s_low",
@@ -213,7 +227,7 @@ THROUGHPUT = (
         measured("tokens_per_s", "steps.tokens"),
         short="Tokens/s",
         better="higher",
-        charted=True,
+        charted="tokens/s",
     ),
     Quantity(
         "padded_tokens_per_s",
@@ -231,7 +245,7 @@ THROUGHPUT = (
         measured("new_tokens_per_s"),
         better="higher",
         tasks=GENERATES,
-        charted=True,
+        charted="new tokens/s",
     ),
     Quantity(
         "prompt_tokens_per_s",
@@ -290,7 +304,7 @@ def _request_time(
             short=f"{short}, {percentile}",
             better="lower",
             tasks=GENERATES if middle and metric != "request" else SERVES,
-            charted=middle,
+            charted=title.lower() if middle else "",
         )
 
     tails = (row(percentile, f"{number} percentile of {of_tail}.") for percentile, number in TAILS)

@@ -22,7 +22,7 @@ def plans(compared: SessionComparison) -> list[Plan | SkippedPlot]:
 
 
 def _over_batch(
-    compared: SessionComparison, results: list[Result], to_point: curves.ToPoint, quantity: curves.Quantity
+    compared: SessionComparison, results: list[Result], to_point: curves.ToPoint, curve: curves.Curve
 ) -> Plan | SkippedPlot:
     """Plan the plot of a quantity, with the series of every session."""
     kinds, batch_lines = _varying(compared), []
@@ -30,9 +30,7 @@ def _over_batch(
         data = PlotData(side.session, side.results, kinds, {})
         lines = curves.lines(data, to_point)
         batch_lines += [replace(line, label=style.label(f"{letter}: {line.label}")) for line in lines]
-    return curves.plan_lines(
-        batch_lines, f"{_names(compared)} {step_counts(results)}", quantity, "Interpretation"
-    )
+    return curves.plan_lines(batch_lines, f"{_names(compared)} {step_counts(results)}", curve, "Interpretation")
 
 
 def _ratios(compared: SessionComparison, results: list[Result]) -> Plan | SkippedPlot:

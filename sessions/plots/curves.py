@@ -3,11 +3,14 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import inf, log2
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
+from benchtui.sessions.metrics.catalogue import quantity
+from benchtui.sessions.metrics.quantity import Better, CaseData, Quantity
+from benchtui.sessions.metrics.view import shown
 from benchtui.sessions.plots import style
 from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, step_counts
 from benchtui.sessions.plots.values import Value, value_text
@@ -51,21 +54,21 @@ class Line(msgspec.Struct, frozen=True):
     out_of_memory: tuple[int, ...]
 
 
+BEST = {"higher": "highest", "lower": "lowest", None: "first"}
+
 ToPoint = Callable[[Result], Point | None]
 
 
-class Quantity(msgspec.Struct, frozen=True):
-    """A metric to plot over batch size."""
+class Curve(msgspec.Struct, frozen=True):
+    """A quantity to plot over batch size."""
 
     name: str
     title: str
-    unit: str
-    """Label of the y axis."""
+    row: Quantity
+    """The quantity, whose heading labels the y axis, and whose better values are drawn of too many series."""
     caption: str
     missing_reason: str
     """Why the plot is skipped if no case has a value."""
-    best: Literal["highest", "lowest"]
-    """Direction of better values. If there are too many series, those with the best values are drawn."""
     bars: str = ""
     """Meaning of the bars, shown after the caption if there are any."""
 
@@ -75,10 +78,10 @@ def throughput(data: PlotData) -> Plan | SkippedPlot:
     return _plan(data, *throughput_of(data.results))
 
 
-def throughput_of(results: Sequence[Result]) -> tuple[ToPoint, Quantity]:
+def throughput_of(results: Sequence[Result]) -> tuple[ToPoint, Curve]:
     """Return the throughput to plot, in the unit of the first case."""
     unit = headline_rate(results[0])[1] if results else task_of(results).unit
-    return partial(_throughput, unit=unit), replace(_THROUGHPUT, unit=f"Throughput ({unit})")
+    return partial(_throughput, unit=unit), replace(_THROUGHPUT, row=shown("samples_per_s", unit=unit))
 
 
 def latency(data: PlotData) -> Plan | SkippedPlot:
@@ -86,7 +89,7 @@ def latency(data: PlotData) -> Plan | SkippedPlot:
     return _plan(data, *latency_of(data.results))
 
 
-def latency_of(results: Sequence[Result]) -> tuple[ToPoint, Quantity]:
+def latency_of(results: Sequence[Result]) -> tuple[ToPoint, Curve]:
     """Return the step time to plot: the median, or the mean if no case has a median."""
     medians = any(result.metrics.latency_ms.median is not None for result in results)
     return _latency, _LATENCY if medians else replace(_LATENCY, caption="Mean step.")
@@ -99,12 +102,12 @@ def memory(data: PlotData) -> Plan | SkippedPlot:
 
 def energy(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of energy per sample over batch size."""
-    return _plan(data, _energy, _ENERGY)
+    return _plan(data, partial(_figure, row=_ENERGY.row), _ENERGY)
 
 
 def jitter(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of jitter (standard deviation of the steps over their mean) over batch size."""
-    return _plan(data, lambda result: _point(result, result.metrics.latency_ms.jitter_percent), _JITTER)
+    return _plan(data, partial(_figure, row=_JITTER.row), _JITTER)
 
 
 def lines(data: PlotData, to_point: ToPoint) -> list[Line]:
@@ -129,39 +132,39 @@ def lines(data: PlotData, to_point: ToPoint) -> list[Line]:
     ]
 
 
-def _plan(data: PlotData, to_point: ToPoint, quantity: Quantity) -> Plan | SkippedPlot:
-    return plan_lines(lines(data, to_point), step_counts(data.results), quantity)
+def _plan(data: PlotData, to_point: ToPoint, curve: Curve) -> Plan | SkippedPlot:
+    return plan_lines(lines(data, to_point), step_counts(data.results), curve)
 
 
 def plan_lines(
-    candidates: list[Line], counts: str, quantity: Quantity, section: str = "Results"
+    candidates: list[Line], counts: str, curve: Curve, section: str = "Results"
 ) -> Plan | SkippedPlot:
     """Plan the plot of a quantity over batch size. ``counts`` describes the steps behind it."""
     if not any(line.points for line in candidates):
-        return SkippedPlot(quantity.name, quantity.missing_reason)
-    shown, more = _best(candidates, quantity.best), ""
+        return SkippedPlot(curve.name, curve.missing_reason)
+    shown, more = _best(candidates, curve.row.better), ""
     if len(candidates) > MOST_LINES:
-        more += f" The {MOST_LINES} of {len(candidates):,} series with the {quantity.best} values."
+        more += f" The {MOST_LINES} of {len(candidates):,} series with the {BEST[curve.row.better]} values."
     if any(len(line.points) > MOST_MARKS for line in shown):
         more += (
             f" Each line passes through all batch sizes; markers and bars are at up to {MOST_MARKS} of them."
         )
     points = [point for line in shown for point in line.points]
-    bars = quantity.bars if any(None not in (point.low, point.high) for point in points) else ""
-    said = (counts, quantity.caption, bars, more.strip())
+    bars = curve.bars if any(None not in (point.low, point.high) for point in points) else ""
+    said = (counts, curve.caption, bars, more.strip())
     return Plan(
-        name=quantity.name,
+        name=curve.name,
         section=section,
-        title=f"{quantity.title} by batch size",
+        title=f"{curve.title} by batch size",
         caption=" ".join(text for text in said if text),
-        draw=partial(_draw, drawn_lines=shown, unit=quantity.unit),
+        draw=partial(_draw, drawn_lines=shown, unit=curve.row.heading()),
         height_in=HEIGHT_IN + 0.09 * len(shown),
     )
 
 
-def _best(candidates: list[Line], best: Literal["highest", "lowest"]) -> list[Line]:
+def _best(candidates: list[Line], better: Better | None) -> list[Line]:
     """Return the ``MOST_LINES`` series with the best values, in their original order."""
-    choose, sign = (max, -1) if best == "highest" else (min, 1)
+    choose, sign = (max, -1) if better == "higher" else (min, 1)
     ranks = [
         sign * choose(point.value for point in line.points) if line.points else inf  # all out of memory
         for line in candidates
@@ -195,10 +198,11 @@ def _latency(result: Result) -> Point | None:
     )
 
 
-def _energy(result: Result) -> Point | None:
-    metrics = result.metrics
-    low, high = metrics.energy_per_sample_low_j, metrics.energy_per_sample_high_j
-    return _point(result, metrics.energy_per_sample_j, low, high)
+def _figure(result: Result, row: Quantity) -> Point | None:
+    """Return the point of a quantity, with its 95% interval if it has one."""
+    data = CaseData.of(result)
+    ends = (quantity(key).figure(data) for key in row.interval or ())
+    return _point(result, row.figure(data), *ends)
 
 
 def _memory(result: Result) -> Point | None:
@@ -341,47 +345,42 @@ def _ticks(sizes: Sequence[int]) -> list[int]:
     return wanted[:: -(-len(wanted) // MOST_TICKS)]
 
 
-_THROUGHPUT = Quantity(
+_THROUGHPUT = Curve(
     "throughput",
     "Throughput",
-    "Throughput (samples/s)",
+    quantity("samples_per_s"),
     "",
     "no case has a throughput",
-    "highest",
     bars="Bars: 95% interval, over the rounds if there are at least three, else within one process.",
 )
-_LATENCY = Quantity(
+_LATENCY = Curve(
     "latency",
     "Latency",
-    "Step (ms)",
+    shown("latency_typical_ms", title="Step"),
     "Median step.",
     "no case was measured",
-    "lowest",
     bars=f"Bars: from the fastest step to p95, or to the slowest with fewer than {LEAST_FOR_P95} steps.",
 )
-_MEMORY = Quantity(
+_MEMORY = Curve(
     "memory",
     "Peak memory",
-    "Peak memory (MB)",
+    quantity("peak_memory_mb"),
     "GPU: memory allocated by the framework (with CUDA graphs: reserved), else used on the device. CPU:"
     " resident memory of the worker. 1 MB is 1,000,000 bytes.",
     "no case has a peak memory",
-    "lowest",
 )
-_ENERGY = Quantity(
+_ENERGY = Curve(
     "energy",
     "Energy per sample",
-    "Energy (J/sample)",
+    quantity("energy_per_sample_j"),
     "Over all measured steps.",
     "no case has an energy reading",
-    "lowest",
     bars="Bars: 95% interval over the rounds, if there are at least three.",
 )
-_JITTER = Quantity(
+_JITTER = Curve(
     "jitter",
     "Jitter",
-    "Jitter (%)",
+    shown("jitter_percent", title="Jitter"),
     "Standard deviation of the steps over their mean.",
     "no case has a jitter",
-    "lowest",
 )

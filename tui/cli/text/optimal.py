@@ -20,6 +20,7 @@ from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import Tail, Verdict
 from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.formatting import memory, number, time_ms
+from benchtui.sessions.text.quantities import with_unit
 from benchtui.sessions.text.wording import costs, ratio_with_interval, unverified_note, verdict_cell, why_unsure
 
 MOST_LINES = 20
@@ -67,12 +68,12 @@ def metrics_text(result: Result, decision: Decision) -> str:
     metrics = result.metrics
     kind = "mean" if metrics.latency_ms.median is None else "median"
     parts = [
-        _with(metrics.samples_per_s, metrics.task.unit),
+        with_unit("samples_per_s", result),
         _with(*result.token_rate),
         f"{kind} step {time_ms(result.typical_ms)} ms",
         memory(result.case.peak_memory_mb),
         _with(*result.per_mb) if decision.objective.need == "memory" else None,
-        _with(metrics.energy_per_sample_j, f"J/{metrics.task.one_sample}"),
+        with_unit("energy_per_sample_j", result),
         _job_text(result, decision.objective.steps),
         f"n {metrics.latency_ms.n:,}" if metrics.latency_ms.n else None,
     ]
