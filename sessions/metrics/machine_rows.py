@@ -6,6 +6,7 @@ from benchtui.sessions.metrics.readings import (
     computed,
     energy,
     environment,
+    in_percent,
     inverse,
     measured,
     memory,
@@ -208,6 +209,107 @@ def _condition(field: str, title: str, unit: str, meaning: str, *, exported: boo
     return Quantity(field, title, unit, meaning, environment(field), format="whole", exported=exported)
 
 
+def _slowing(data: CaseData) -> tuple[str, ...] | None:
+    reasons = (
+        data.case.finished.environment.throttle if data.case.finished and data.case.finished.environment else ()
+    )
+    return tuple(reason.replace("_", " ") for reason in reasons if reason not in CLOCK_LIMITS) or None
+
+
+PROCESS = (
+    Quantity(
+        "worker_cpu_percent",
+        "Worker CPU",
+        "%",
+        "CPU time of the worker and the processes it started, relative to one full processor.",
+        in_percent(environment("worker_cpu")),
+        format="whole",
+        exported=False,
+    ),
+    amount(
+        "involuntary_switches",
+        "Involuntary context switches",
+        "Number of involuntary context switches of the worker.",
+        environment("involuntary_switches"),
+        exported=False,
+    ),
+    words(
+        "affinity",
+        "CPU affinity",
+        "Numbers of the CPUs that the worker may use.",
+        environment("affinity"),
+        exported=False,
+    ),
+    words("numa_nodes", "NUMA nodes", "NUMA nodes of these CPUs.", environment("numa_nodes"), exported=False),
+    _condition(
+        "steal_percent",
+        "Stolen CPU time",
+        "%",
+        "Time for which the hypervisor ran something else; 100 is one processor.",
+        exported=False,
+    ),
+    Quantity(
+        "load_average",
+        "Load average",
+        NO_UNIT,
+        "Load average of the last minute, at the end of measuring.",
+        environment("load_average"),
+        exported=False,
+    ),
+    amount(
+        "major_faults",
+        "Page faults that waited for a disk",
+        "Number of page faults while measuring that waited for a disk.",
+        environment("major_faults"),
+        exported=False,
+    ),
+    words(
+        "huge_page_mode",
+        "Huge pages",
+        "Mode of transparent huge pages.",
+        environment("huge_page_mode"),
+        exported=False,
+    ),
+    Quantity(
+        "huge_pages_mb",
+        "In huge pages",
+        "MB",
+        "Memory of the worker in transparent huge pages.",
+        environment("huge_pages_mb"),
+        format="memory",
+        exported=False,
+    ),
+    amount(
+        "processor_throttled",
+        "Processor throttled by heat",
+        "Number of times that heat throttled a core or package.",
+        environment("processor_throttled"),
+        exported=False,
+    ),
+    words(
+        "throttled_by",
+        "Throttled by",
+        "Reasons for which the GPU's clock was throttled.",
+        computed("case_finished.environment.throttle", _slowing),
+        tuple[str, ...],
+        exported=False,
+    ),
+    _condition(
+        "memory_clock_highest_mhz",
+        "Highest memory clock",
+        "MHz",
+        "Maximum clock of the GPU's memory.",
+        exported=False,
+    ),
+    _condition("power_limit_w", "Power limit", "W", "Power limit of the GPU.", exported=False),
+    amount(
+        "gpu_processes",
+        "Other GPU processes",
+        "Maximum number of other processes on the GPU at any time.",
+        environment("gpu_processes"),
+        exported=False,
+    ),
+)
 MACHINE = (
     Quantity(
         "user_ms",
@@ -256,6 +358,16 @@ MACHINE = (
         exported=False,
     ),
     _condition("temperature_c", "Highest temperature", "°C", "Highest temperature of the GPU."),
+    Quantity(
+        "minor_faults_per_step",
+        "Page faults per step",
+        NO_UNIT,
+        "Mean number of page faults per step that the kernel served without reading a disk.",
+        environment("minor_faults_per_step"),
+        format="whole",
+        charted="page faults per step",
+        better="lower",
+    ),
 )
 
 
