@@ -1,6 +1,6 @@
 """Rows of the catalogue about resources: memory, energy, the machine, its counters and the compiler."""
 
-from benchtui.sessions.metrics.quantity import NO_UNIT, CaseData, Quantity, amount, words
+from benchtui.sessions.metrics.quantity import NO_UNIT, CaseData, Quantity, amount, figure, words
 from benchtui.sessions.metrics.readings import (
     compiling,
     computed,
@@ -45,7 +45,7 @@ def _states(data: CaseData) -> tuple[str, ...]:
 
 
 def _peak(field: str, title: str, short: str, meaning: str) -> Quantity:
-    return Quantity(field, title, "MB", meaning, memory(field), short=short, format="memory", better="lower")
+    return figure(field, title, meaning, memory(field), short)
 
 
 MEMORY = (
@@ -68,15 +68,12 @@ MEMORY = (
         "Peak of the process's memory on the device, as the driver reports it.",
     ),
     _peak("peak_rss_mb", "CPU memory, peak RSS", "Peak RSS", "Peak of the worker's resident memory."),
-    Quantity(
+    figure(
         "peak_memory_low_mb",
         "Peak memory, lowest round",
-        "MB",
         "Lowest of the rounds' memory peaks: on the device, or resident on a CPU.",
         computed("round_finished.memory", _lowest_peak),
-        short="Lowest round",
-        format="memory",
-        better="lower",
+        "Lowest round",
     ),
     _peak(
         "kv_cache_mb",
@@ -84,95 +81,81 @@ MEMORY = (
         "",
         "Size of the KV cache after a batch is generated; the full size of a static cache.",
     ),
-    Quantity(
+    figure(
         "peak_memory_mb",
         "Peak memory",
-        "MB",
         "Highest peak that was read: of the device, or of the worker for a case on the CPU.",
         of_case("case_finished.memory", "peak_memory_mb"),
-        short="Peak",
-        format="memory",
-        better="lower",
+        "Peak",
         charted="peak memory",
         exported=False,
     ),
-    Quantity(
+    figure(
         "device_memory_mb",
         "Device memory",
-        "MB",
         "Peak memory of a GPU case; a CPU has no separate memory.",
         of_case("case_finished.memory", "device_memory_mb"),
-        format="memory",
-        better="lower",
         exported=False,
     ),
-    Quantity(
+    figure(
         "memory_per_sample_mb",
         "Peak over batch",
-        "MB/sample",
         "Peak memory of the device per sample of the batch; most of the RSS of a CPU case is torch itself.",
         computed("case_finished.memory", _memory_per_sample),
-        better="lower",
         exported=False,
     ),
-    Quantity(
+    figure(
         "samples_per_mb",
         "Samples/s per MB",
-        NO_UNIT,
         "Samples per second per MB of peak memory.",
         result("samples_per_mb", "case_finished.memory"),
         better="higher",
         exported=False,
+        unit=NO_UNIT,
     ),
-    Quantity(
+    figure(
         "tokens_per_mb",
         "Tokens/s per MB",
-        NO_UNIT,
         "Tokens per second per MB of peak memory.",
         result("tokens_per_mb", "case_finished.memory"),
         better="higher",
         exported=False,
+        unit=NO_UNIT,
     ),
 )
 ENERGY = (
-    Quantity(
+    figure(
         "energy_j",
         "Energy over the window",
-        "J",
         "Energy of the device over the measured steps.",
         energy("energy_j"),
-        short="Over the window",
+        "Over the window",
     ),
-    Quantity(
+    figure(
         "mean_power_w",
         "Mean power",
-        "W",
         "Mean power of the device.",
         measured("mean_power_w", "case_finished.energy.mean_power_w"),
-        short="Power",
+        "Power",
     ),
-    Quantity(
+    figure(
         "energy_per_sample_j",
         "Energy",
-        "J/sample",
         "Energy per sample.",
         measured("energy_per_sample_j", "case_finished.energy.energy_j"),
-        short="J/sample",
-        better="lower",
+        "J/sample",
         interval=("energy_per_sample_low_j", "energy_per_sample_high_j"),
         charted="energy per sample",
     ),
-    Quantity(
+    figure(
         "energy_per_sample_low_j",
         "Energy, lower end of the 95% interval",
-        "J/sample",
         "Lower end of its 95% interval over the rounds, from 3 rounds on.",
         measured("energy_per_sample_low_j", "round_finished.energy.energy_j"),
     ),
-    Quantity(
+    figure(
         "energy_per_sample_high_j",
         "Energy, upper end of the 95% interval",
-        "J/sample",
         "Upper end of that interval.",
         measured("energy_per_sample_high_j", "round_finished.energy.energy_j"),
     ),
@@ -183,62 +166,45 @@ ENERGY = (
         energy("source"),
     ),
     words("energy_absent", "No energy because", "Reason why there is no energy.", energy("absent")),
-    Quantity(
+    figure(
         "samples_per_j",
         "Samples/J",
-        NO_UNIT,
         "Samples per joule: the inverse of the energy per sample.",
         inverse(measured("energy_per_sample_j", "case_finished.energy.energy_j")),
         better="higher",
         exported=False,
+        unit=NO_UNIT,
     ),
-    Quantity(
+    figure(
         "energy_per_1000_tokens_j",
         "Energy",
-        "J per 1,000 tokens",
         "Energy of 1,000 tokens without padding.",
         computed("case_finished.energy.energy_j", _energy_per_1000_tokens),
         better="lower",
         exported=False,
+        unit="J per 1,000 tokens",
     ),
 )
 
 
-def _condition(field: str, title: str, unit: str, meaning: str, *, exported: bool = True) -> Quantity:
-    return Quantity(field, title, unit, meaning, environment(field), format="whole", exported=exported)
+def _condition(field: str, title: str, meaning: str, *, exported: bool = True) -> Quantity:
+    return figure(field, title, meaning, environment(field), exported=exported)
 
 
 MACHINE = (
-    Quantity(
-        "user_ms",
-        "User",
-        "ms",
-        "Mean CPU time of a step in user mode.",
-        environment("user_ms"),
-        better="lower",
-    ),
-    Quantity(
-        "system_ms",
-        "System",
-        "ms",
-        "Mean CPU time of a step in the kernel.",
-        environment("system_ms"),
-        better="lower",
-    ),
-    Quantity(
+    figure("user_ms", "User", "Mean CPU time of a step in user mode.", environment("user_ms")),
+    figure("system_ms", "System", "Mean CPU time of a step in the kernel.", environment("system_ms")),
+    figure(
         "others_cpu_percent",
         "CPU use of other processes",
-        "%",
         "CPU use of other processes in the worst round; 100 is one processor.",
         of_case("case_finished.environment.others_cpu_percent", "others_cpu_percent"),
         format="whole",
     ),
-    _condition("sm_clock_mhz", "SM clock", "MHz", "Mean clock of the GPU's SMs."),
-    _condition(
-        "sm_clock_least_mhz", "Lowest SM clock", "MHz", "Lowest clock of the GPU's SMs.", exported=False
-    ),
-    _condition("memory_clock_mhz", "Memory clock", "MHz", "Mean clock of the GPU's memory."),
-    _condition("processor_mhz", "Processor clock", "MHz", "Mean clock of the busy processors."),
+    _condition("sm_clock_mhz", "SM clock", "Mean clock of the GPU's SMs."),
+    _condition("sm_clock_least_mhz", "Lowest SM clock", "Lowest clock of the GPU's SMs.", exported=False),
+    _condition("memory_clock_mhz", "Memory clock", "Mean clock of the GPU's memory."),
+    _condition("processor_mhz", "Processor clock", "Mean clock of the busy processors."),
     words(
         "clock_limits",
         "Clock limited by",
@@ -255,13 +221,14 @@ MACHINE = (
         tuple[str, ...],
         exported=False,
     ),
-    _condition("temperature_c", "Highest temperature", "°C", "Highest temperature of the GPU."),
+    _condition("temperature_c", "Highest temperature", "Highest temperature of the GPU."),
 )
 
 
 def _counter(field: str, meaning: str) -> Quantity:
     label, unit = (GPU_ACTIVITY | HOST_ACTIVITY)[FIELD_NAMES.get(field, field)]
-    return Quantity(field, label[:1].upper() + label[1:], unit, meaning, environment(field))
+    title = label[:1].upper() + label[1:]
+    return figure(field, title, meaning, environment(field), unit=unit, format="significant")
 
 
 COUNTERS = (
@@ -277,17 +244,16 @@ COUNTERS = (
     _counter("memory_mb_per_s", "Transfer rate between all processors and their memory (perf counters)."),
 )
 IMPORTED = (
-    Quantity(
+    figure(
         "reported_gpu_utilization_percent",
         "GPU utilization, as imported",
-        "%",
         "Mean GPU utilization as an imported file reports it.",
         reported("gpu_utilization_percent"),
+        format="significant",
     ),
-    Quantity(
+    figure(
         "reported_compile_call_s",
         "Call of torch.compile, before it compiles",
-        "s",
         "Time of the call to torch.compile, which doesn't compile yet (imported cases only).",
         reported("compile_call_s"),
     ),
@@ -299,10 +265,6 @@ COMPILER = tuple(
         ("graph_breaks", "Graph breaks", "Number of graph breaks."),
         ("recompiles", "Recompiles", "Number of graphs compiled while measuring."),
         ("cuda_graphs", "CUDA graphs", "Number of CUDA graphs that were recorded."),
-        (
-            "cuda_graph_skips",
-            "Skipped CUDA graphs",
-            "Number of times that recording a CUDA graph was skipped.",
-        ),
+        ("cuda_graph_skips", "Skipped CUDA graphs", "Number of times that recording a CUDA graph was skipped."),
     )
 )
