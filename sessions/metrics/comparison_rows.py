@@ -1,6 +1,16 @@
 """Rows of the catalogue about comparisons: with the baseline's speed, and with its answer."""
 
-from benchtui.sessions.metrics.quantity import NO_UNIT, Better, Format, Quantity, Reading, amount, figure, words
+from benchtui.sessions.metrics.quantity import (
+    NO_UNIT,
+    Better,
+    Format,
+    Quantity,
+    Reading,
+    amount,
+    ends,
+    figure,
+    words,
+)
 from benchtui.sessions.metrics.readings import answer, as_text, computed, in_percent, of_case, ratio
 
 BASELINE = (
@@ -18,15 +28,7 @@ BASELINE = (
         better="higher",
         interval=("speedup_low", "speedup_high"),
     ),
-    figure(
-        "speedup_low",
-        "Speedup, lower end of the 95% interval",
-        "Lower end of the speedup's 95% confidence interval.",
-        ratio("low"),
-    ),
-    figure(
-        "speedup_high", "Speedup, upper end of the 95% interval", "Upper end of that interval.", ratio("high")
-    ),
+    *ends("speedup_{}", "Speedup", "Lower end of the speedup's 95% confidence interval.", ratio),
     words(
         "verdict",
         "Verdict",

@@ -1,16 +1,13 @@
 """Rows of the catalogue about resources: memory, energy, the machine, its counters and the compiler."""
 
-from benchtui.sessions.metrics.quantity import NO_UNIT, CaseData, Quantity, amount, figure, words
+from benchtui.sessions.metrics.quantity import NO_UNIT, CaseData, Quantity, amount, ends, figure, words
 from benchtui.sessions.metrics.readings import (
-    compiling,
+    at_end,
     computed,
-    energy,
     environment,
     inverse,
     measured,
-    memory,
     of_case,
-    reported,
     result,
 )
 from benchtui.sessions.payloads import CLOCK_LIMITS, FIELD_NAMES, GPU_ACTIVITY, HOST_ACTIVITY
@@ -45,7 +42,7 @@ def _states(data: CaseData) -> tuple[str, ...]:
 
 
 def _peak(field: str, title: str, short: str, meaning: str) -> Quantity:
-    return figure(field, title, meaning, memory(field), short)
+    return figure(field, title, meaning, at_end(f"memory.{field}"), short)
 
 
 MEMORY = (
@@ -128,7 +125,7 @@ ENERGY = (
         "energy_j",
         "Energy over the window",
         "Energy of the device over the measured steps.",
-        energy("energy_j"),
+        at_end("energy.energy_j"),
         "Over the window",
     ),
     figure(
@@ -147,25 +144,19 @@ ENERGY = (
         interval=("energy_per_sample_low_j", "energy_per_sample_high_j"),
         charted="energy per sample",
     ),
-    figure(
-        "energy_per_sample_low_j",
-        "Energy, lower end of the 95% interval",
+    *ends(
+        "energy_per_sample_{}_j",
+        "Energy",
         "Lower end of its 95% interval over the rounds, from 3 rounds on.",
-        measured("energy_per_sample_low_j", "round_finished.energy.energy_j"),
-    ),
-    figure(
-        "energy_per_sample_high_j",
-        "Energy, upper end of the 95% interval",
-        "Upper end of that interval.",
-        measured("energy_per_sample_high_j", "round_finished.energy.energy_j"),
+        lambda end: measured(f"energy_per_sample_{end}_j", "round_finished.energy.energy_j"),
     ),
     words(
         "energy_source",
         "Read from",
         "Source of the energy: counter, sampled power or averaged power.",
-        energy("source"),
+        at_end("energy.source"),
     ),
-    words("energy_absent", "No energy because", "Reason why there is no energy.", energy("absent")),
+    words("energy_absent", "No energy because", "Reason why there is no energy.", at_end("energy.absent")),
     figure(
         "samples_per_j",
         "Samples/J",
@@ -248,18 +239,18 @@ IMPORTED = (
         "reported_gpu_utilization_percent",
         "GPU utilization, as imported",
         "Mean GPU utilization as an imported file reports it.",
-        reported("gpu_utilization_percent"),
+        at_end("reported.gpu_utilization_percent"),
         format="significant",
     ),
     figure(
         "reported_compile_call_s",
         "Call of torch.compile, before it compiles",
         "Time of the call to torch.compile, which doesn't compile yet (imported cases only).",
-        reported("compile_call_s"),
+        at_end("reported.compile_call_s"),
     ),
 )
 COMPILER = tuple(
-    amount(field, title, meaning, compiling(field))
+    amount(field, title, meaning, at_end(f"compiling.{field}"))
     for field, title, meaning in (
         ("graphs", "Graphs", "Number of graphs that were compiled."),
         ("graph_breaks", "Graph breaks", "Number of graph breaks."),

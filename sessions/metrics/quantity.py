@@ -157,6 +157,15 @@ def figure(key: str, title: str, meaning: str, reading: Reading, short: str = ""
     return Quantity(key, title, unit, meaning, reading, short=short, **(usual | more))
 
 
+def ends(key: str, title: str, meaning: str, read: Callable[[str], Reading]) -> tuple[Quantity, Quantity]:
+    """Return the rows of both ends of a 95% interval. ``key`` has braces in place of low and high."""
+    title = f"{title}, {{}} end of the 95% interval"
+    return (
+        figure(key.format("low"), title.format("lower"), meaning, read("low")),
+        figure(key.format("high"), title.format("upper"), "Upper end of that interval.", read("high")),
+    )
+
+
 def amount(
     key: str, title: str, meaning: str, reading: Reading, kind: object = Amount, *, exported: bool = True
 ) -> Quantity:

@@ -1,6 +1,6 @@
 """Rows of the catalogue about speed: step times, throughput, times of requests, and the cost of a start."""
 
-from benchtui.sessions.metrics.quantity import CaseData, Quantity, amount, figure, words
+from benchtui.sessions.metrics.quantity import CaseData, Quantity, amount, ends, figure, words
 from benchtui.sessions.metrics.readings import (
     STEPS,
     computed,
@@ -80,17 +80,11 @@ LATENCY = (
     ),
     figure("latency_least_ms", "Fastest step", "Time of the fastest step.", latency("least")),
     figure("latency_most_ms", "Slowest step", "Time of the slowest step.", latency("most")),
-    figure(
-        "latency_interval_low_ms",
-        "Latency, p50, lower end of the 95% interval",
+    *ends(
+        "latency_interval_{}_ms",
+        "Latency, p50",
         "Lower end of the median's 95% confidence interval.",
-        latency("low"),
-    ),
-    figure(
-        "latency_interval_high_ms",
-        "Latency, p50, upper end of the 95% interval",
-        "Upper end of that interval.",
-        latency("high"),
+        latency,
     ),
     figure(
         "latency_interval_percent",
@@ -166,17 +160,11 @@ THROUGHPUT = (
         interval=("samples_per_s_low", "samples_per_s_high"),
         charted="samples/s",
     ),
-    figure(
-        "samples_per_s_low",
-        "Throughput, lower end of the 95% interval",
+    *ends(
+        "samples_per_s_{}",
+        "Throughput",
         "Lower end of its 95% interval, from the mean steps of the rounds.",
-        measured("samples_per_s_low"),
-    ),
-    figure(
-        "samples_per_s_high",
-        "Throughput, upper end of the 95% interval",
-        "Upper end of that interval.",
-        measured("samples_per_s_high"),
+        lambda end: measured(f"samples_per_s_{end}"),
     ),
     figure(
         "tokens_per_s",
