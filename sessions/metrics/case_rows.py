@@ -1,6 +1,6 @@
 """Rows of the catalogue about a case itself: its options, requested and applied, and how it ended."""
 
-from benchtui.sessions.metrics.quantity import NO_UNIT, Amount, CaseData, Quantity, Text, amount, words
+from benchtui.sessions.metrics.quantity import NO_UNIT, Amount, CaseData, Quantity, Text, amount, figure, words
 from benchtui.sessions.metrics.readings import (
     STEPS,
     actual,
@@ -116,23 +116,13 @@ APPLIED = (
         "Attention implementation, read back from the model.",
         applied("attention"),
     ),
-    Quantity(
-        "weights_mb",
-        "Weights",
-        "MB",
-        "Memory of all weights and buffers, read back.",
-        applied("weights_mb"),
-        format="memory",
-        better="lower",
-    ),
-    Quantity(
+    figure("weights_mb", "Weights", "Memory of all weights and buffers, read back.", applied("weights_mb")),
+    figure(
         "draft_acceptance_percent",
         "Drafted tokens accepted",
-        "%",
         "Share of drafted tokens that the model accepted.",
         in_percent(applied("draft_acceptance")),
-        short="Accepted",
-        format="percent",
+        "Accepted",
         better="higher",
     ),
     words(

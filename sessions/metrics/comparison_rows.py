@@ -1,6 +1,16 @@
 """Rows of the catalogue about comparisons: with the baseline's speed, and with its answer."""
 
-from benchtui.sessions.metrics.quantity import NO_UNIT, Better, Format, Quantity, Reading, amount, words
+from benchtui.sessions.metrics.quantity import (
+    NO_UNIT,
+    Better,
+    Format,
+    Quantity,
+    Reading,
+    amount,
+    ends,
+    figure,
+    words,
+)
 from benchtui.sessions.metrics.readings import answer, as_text, computed, in_percent, of_case, ratio
 
 BASELINE = (
@@ -10,29 +20,15 @@ BASELINE = (
         "Number of the case that this one is compared with.",
         computed("session_started.sweep", lambda data: data.baseline and data.baseline.case.index),
     ),
-    Quantity(
+    figure(
         "speedup",
         "Speedup",
-        NO_UNIT,
         "Throughput at the typical step, relative to the baseline's.",
         ratio("value"),
         better="higher",
         interval=("speedup_low", "speedup_high"),
     ),
-    Quantity(
-        "speedup_low",
-        "Speedup, lower end of the 95% interval",
-        NO_UNIT,
-        "Lower end of the speedup's 95% confidence interval.",
-        ratio("low"),
-    ),
-    Quantity(
-        "speedup_high",
-        "Speedup, upper end of the 95% interval",
-        NO_UNIT,
-        "Upper end of that interval.",
-        ratio("high"),
-    ),
+    *ends("speedup_{}", "Speedup", "Lower end of the speedup's 95% confidence interval.", ratio),
     words(
         "verdict",
         "Verdict",
@@ -45,22 +41,21 @@ BASELINE = (
         "Reason for unsure: no interval, wide, steps, totals or outside.",
         as_text(ratio("doubt")),
     ),
-    Quantity(
+    figure(
         "verdict_resolution_percent",
         "Smallest detectable difference",
-        "%",
         "Smallest difference that could have been detected.",
         in_percent(ratio("resolution")),
-        format="percent",
         better="lower",
     ),
 )
 
 
 def _figure(
-    field: str, title: str, unit: str, meaning: str, better: Better, format: Format = "significant"
+    field: str, title: str, meaning: str, better: Better, format: Format = "significant", unit: str = NO_UNIT
 ) -> Quantity:
-    return Quantity(f"answer_{field}", title, unit, meaning, answer(field), better=better, format=format)
+    key = f"answer_{field}"
+    return figure(key, title, meaning, answer(field), better=better, format=format, unit=unit)
 
 
 ANSWER = (
@@ -73,19 +68,20 @@ ANSWER = (
         "Number of the case that its output was compared with.",
         answer("baseline"),
     ),
-    _figure("kl_mean", "Mean KL", "nats", "Mean KL(baseline || case) of the logits, in nats.", "lower", "nats"),
+    _figure(
+        "kl_mean", "Mean KL", "Mean KL(baseline || case) of the logits, in nats.", "lower", "nats", unit="nats"
+    ),
     _figure(
         "kl_p99",
         "KL, p99",
-        "nats",
         "99th percentile of the KL over the positions, from 100 positions on.",
         "lower",
         "nats",
+        unit="nats",
     ),
     _figure(
         "top1_agreement",
         "Same top token",
-        NO_UNIT,
         "Share of positions with the same most likely token or class.",
         "higher",
         "share",
@@ -93,28 +89,21 @@ ANSWER = (
     _figure(
         "sqnr_db",
         "SQNR",
-        "dB",
         "Signal-to-noise ratio of logits, embeddings or custom values, in dB.",
         "higher",
+        unit="dB",
     ),
     _figure(
-        "largest_difference",
-        "Largest difference",
-        NO_UNIT,
-        "Largest absolute difference between two values.",
-        "lower",
+        "largest_difference", "Largest difference", "Largest absolute difference between two values.", "lower"
     ),
     _figure(
         "cosine",
         "Cosine",
-        NO_UNIT,
         "Cosine similarity of custom values, or mean cosine similarity of embeddings.",
         "higher",
         "4 decimals",
     ),
-    _figure(
-        "equal_tokens", "Equal tokens", NO_UNIT, "Share of generated tokens that are equal.", "higher", "share"
-    ),
+    _figure("equal_tokens", "Equal tokens", "Share of generated tokens that are equal.", "higher", "share"),
     amount(
         "answer_first_difference",
         "First difference",
@@ -124,7 +113,6 @@ ANSWER = (
     _figure(
         "loss_difference",
         "Largest difference of a loss",
-        NO_UNIT,
         "Largest relative difference of a loss.",
         "lower",
         "share",

@@ -1,17 +1,16 @@
 """Rows of the catalogue about resources: memory, energy, the machine, its counters and the compiler."""
 
-from benchtui.sessions.metrics.quantity import NO_UNIT, CaseData, Quantity, amount, words
+from collections.abc import Callable
+
+from benchtui.sessions.metrics.quantity import NO_UNIT, CaseData, Figure, Quantity, amount, ends, figure, words
 from benchtui.sessions.metrics.readings import (
-    compiling,
+    at_end,
     computed,
-    energy,
     environment,
     in_percent,
     inverse,
     measured,
-    memory,
     of_case,
-    reported,
     result,
 )
 from benchtui.sessions.payloads import CLOCK_LIMITS, FIELD_NAMES, GPU_ACTIVITY, HOST_ACTIVITY
@@ -46,7 +45,7 @@ def _states(data: CaseData) -> tuple[str, ...]:
 
 
 def _peak(field: str, title: str, short: str, meaning: str) -> Quantity:
-    return Quantity(field, title, "MB", meaning, memory(field), short=short, format="memory", better="lower")
+    return figure(field, title, meaning, at_end(f"memory.{field}"), short)
 
 
 MEMORY = (
@@ -69,15 +68,12 @@ MEMORY = (
         "Peak of the process's memory on the device, as the driver reports it.",
     ),
     _peak("peak_rss_mb", "CPU memory, peak RSS", "Peak RSS", "Peak of the worker's resident memory."),
-    Quantity(
+    figure(
         "peak_memory_low_mb",
         "Peak memory, lowest round",
-        "MB",
         "Lowest of the rounds' memory peaks: on the device, or resident on a CPU.",
         computed("round_finished.memory", _lowest_peak),
-        short="Lowest round",
-        format="memory",
-        better="lower",
+        "Lowest round",
     ),
     _peak(
         "kv_cache_mb",
@@ -85,206 +81,147 @@ MEMORY = (
         "",
         "Size of the KV cache after a batch is generated; the full size of a static cache.",
     ),
-    Quantity(
+    figure(
         "peak_memory_mb",
         "Peak memory",
-        "MB",
         "Highest peak that was read: of the device, or of the worker for a case on the CPU.",
         of_case("case_finished.memory", "peak_memory_mb"),
-        short="Peak",
-        format="memory",
-        better="lower",
+        "Peak",
         charted="peak memory",
         exported=False,
     ),
-    Quantity(
+    figure(
         "device_memory_mb",
         "Device memory",
-        "MB",
         "Peak memory of a GPU case; a CPU has no separate memory.",
         of_case("case_finished.memory", "device_memory_mb"),
-        format="memory",
-        better="lower",
         exported=False,
     ),
-    Quantity(
+    figure(
         "memory_per_sample_mb",
         "Peak over batch",
-        "MB/sample",
         "Peak memory of the device per sample of the batch; most of the RSS of a CPU case is torch itself.",
         computed("case_finished.memory", _memory_per_sample),
-        better="lower",
         exported=False,
     ),
-    Quantity(
+    figure(
         "samples_per_mb",
         "Samples/s per MB",
-        NO_UNIT,
         "Samples per second per MB of peak memory.",
         result("samples_per_mb", "case_finished.memory"),
         better="higher",
         exported=False,
+        unit=NO_UNIT,
     ),
-    Quantity(
+    figure(
         "tokens_per_mb",
         "Tokens/s per MB",
-        NO_UNIT,
         "Tokens per second per MB of peak memory.",
         result("tokens_per_mb", "case_finished.memory"),
         better="higher",
         exported=False,
+        unit=NO_UNIT,
     ),
 )
 ENERGY = (
-    Quantity(
+    figure(
         "energy_j",
         "Energy over the window",
-        "J",
         "Energy of the device over the measured steps.",
-        energy("energy_j"),
-        short="Over the window",
+        at_end("energy.energy_j"),
+        "Over the window",
     ),
-    Quantity(
+    figure(
         "mean_power_w",
         "Mean power",
-        "W",
         "Mean power of the device.",
         measured("mean_power_w", "case_finished.energy.mean_power_w"),
-        short="Power",
+        "Power",
     ),
-    Quantity(
+    figure(
         "energy_per_sample_j",
         "Energy",
-        "J/sample",
         "Energy per sample.",
         measured("energy_per_sample_j", "case_finished.energy.energy_j"),
-        short="J/sample",
-        better="lower",
+        "J/sample",
         interval=("energy_per_sample_low_j", "energy_per_sample_high_j"),
         charted="energy per sample",
     ),
-    Quantity(
-        "energy_per_sample_low_j",
-        "Energy, lower end of the 95% interval",
-        "J/sample",
+    *ends(
+        "energy_per_sample_{}_j",
+        "Energy",
         "Lower end of its 95% interval over the rounds, from 3 rounds on.",
-        measured("energy_per_sample_low_j", "round_finished.energy.energy_j"),
-    ),
-    Quantity(
-        "energy_per_sample_high_j",
-        "Energy, upper end of the 95% interval",
-        "J/sample",
-        "Upper end of that interval.",
-        measured("energy_per_sample_high_j", "round_finished.energy.energy_j"),
+        lambda end: measured(f"energy_per_sample_{end}_j", "round_finished.energy.energy_j"),
     ),
     words(
         "energy_source",
         "Read from",
         "Source of the energy: counter, sampled power or averaged power.",
-        energy("source"),
+        at_end("energy.source"),
     ),
-    words("energy_absent", "No energy because", "Reason why there is no energy.", energy("absent")),
-    Quantity(
+    words("energy_absent", "No energy because", "Reason why there is no energy.", at_end("energy.absent")),
+    figure(
         "samples_per_j",
         "Samples/J",
-        NO_UNIT,
         "Samples per joule: the inverse of the energy per sample.",
         inverse(measured("energy_per_sample_j", "case_finished.energy.energy_j")),
         better="higher",
         exported=False,
+        unit=NO_UNIT,
     ),
-    Quantity(
+    figure(
         "energy_per_1000_tokens_j",
         "Energy",
-        "J per 1,000 tokens",
         "Energy of 1,000 tokens without padding.",
         computed("case_finished.energy.energy_j", _energy_per_1000_tokens),
         better="lower",
         exported=False,
+        unit="J per 1,000 tokens",
     ),
 )
 
 
-def _condition(field: str, title: str, unit: str, meaning: str, *, exported: bool = True) -> Quantity:
-    return Quantity(field, title, unit, meaning, environment(field), format="whole", exported=exported)
+def _condition(field: str, title: str, meaning: str, *, exported: bool = True) -> Quantity:
+    return figure(field, title, meaning, environment(field), exported=exported)
 
 
 def _slowing(data: CaseData) -> tuple[str, ...] | None:
-    reasons = (
-        data.case.finished.environment.throttle if data.case.finished and data.case.finished.environment else ()
-    )
+    around = data.case.finished.environment if data.case.finished else None
+    reasons = around.throttle if around else ()
     return tuple(reason.replace("_", " ") for reason in reasons if reason not in CLOCK_LIMITS) or None
 
 
+def _process(key: str, title: str, meaning: str, row: Callable[..., Quantity]) -> Quantity:
+    return row(key, title, meaning, environment(key), exported=False)
+
+
 PROCESS = (
-    Quantity(
+    figure(
         "worker_cpu_percent",
         "Worker CPU",
-        "%",
         "CPU time of the worker and the processes it started, relative to one full processor.",
         in_percent(environment("worker_cpu")),
         format="whole",
         exported=False,
     ),
-    amount(
+    _process(
         "involuntary_switches",
         "Involuntary context switches",
-        "Number of involuntary context switches of the worker.",
-        environment("involuntary_switches"),
-        exported=False,
+        "Number of these switches of the worker.",
+        amount,
     ),
-    words(
-        "affinity",
-        "CPU affinity",
-        "Numbers of the CPUs that the worker may use.",
-        environment("affinity"),
-        exported=False,
-    ),
-    words("numa_nodes", "NUMA nodes", "NUMA nodes of these CPUs.", environment("numa_nodes"), exported=False),
-    _condition(
-        "steal_percent",
-        "Stolen CPU time",
-        "%",
-        "Time for which the hypervisor ran something else; 100 is one processor.",
-        exported=False,
-    ),
-    Quantity(
-        "load_average",
-        "Load average",
-        NO_UNIT,
-        "Load average of the last minute, at the end of measuring.",
-        environment("load_average"),
-        exported=False,
-    ),
-    amount(
-        "major_faults",
-        "Page faults that waited for a disk",
-        "Number of page faults while measuring that waited for a disk.",
-        environment("major_faults"),
-        exported=False,
-    ),
-    words(
-        "huge_page_mode",
-        "Huge pages",
-        "Mode of transparent huge pages.",
-        environment("huge_page_mode"),
-        exported=False,
-    ),
-    Quantity(
-        "huge_pages_mb",
-        "In huge pages",
-        "MB",
-        "Memory of the worker in transparent huge pages.",
-        environment("huge_pages_mb"),
-        format="memory",
-        exported=False,
-    ),
-    amount(
+    _process("affinity", "CPU affinity", "Numbers of the CPUs that the worker may use.", words),
+    _process("numa_nodes", "NUMA nodes", "NUMA nodes of these CPUs.", words),
+    _process("steal_percent", "Stolen CPU time", "CPU time that the hypervisor gave to others.", figure),
+    _process("load_average", "Load average", "Load average of the last minute.", figure),
+    _process("major_faults", "Page faults from disk", "Number of page faults that waited for a disk.", amount),
+    _process("huge_page_mode", "Huge pages", "Mode of transparent huge pages.", words),
+    _process("huge_pages_mb", "In huge pages", "Memory of the worker in transparent huge pages.", figure),
+    _process(
         "processor_throttled",
         "Processor throttled by heat",
         "Number of times that heat throttled a core or package.",
-        environment("processor_throttled"),
-        exported=False,
+        amount,
     ),
     words(
         "throttled_by",
@@ -294,53 +231,24 @@ PROCESS = (
         tuple[str, ...],
         exported=False,
     ),
-    _condition(
-        "memory_clock_highest_mhz",
-        "Highest memory clock",
-        "MHz",
-        "Maximum clock of the GPU's memory.",
-        exported=False,
-    ),
-    _condition("power_limit_w", "Power limit", "W", "Power limit of the GPU.", exported=False),
-    amount(
-        "gpu_processes",
-        "Other GPU processes",
-        "Maximum number of other processes on the GPU at any time.",
-        environment("gpu_processes"),
-        exported=False,
-    ),
+    _process("memory_clock_highest_mhz", "Highest memory clock", "Maximum clock of the GPU's memory.", figure),
+    _process("power_limit_w", "Power limit", "Power limit of the GPU.", figure),
+    _process("gpu_processes", "Other GPU processes", "Maximum number of other processes on the GPU.", amount),
 )
 MACHINE = (
-    Quantity(
-        "user_ms",
-        "User",
-        "ms",
-        "Mean CPU time of a step in user mode.",
-        environment("user_ms"),
-        better="lower",
-    ),
-    Quantity(
-        "system_ms",
-        "System",
-        "ms",
-        "Mean CPU time of a step in the kernel.",
-        environment("system_ms"),
-        better="lower",
-    ),
-    Quantity(
+    figure("user_ms", "User", "Mean CPU time of a step in user mode.", environment("user_ms")),
+    figure("system_ms", "System", "Mean CPU time of a step in the kernel.", environment("system_ms")),
+    figure(
         "others_cpu_percent",
         "CPU use of other processes",
-        "%",
         "CPU use of other processes in the worst round; 100 is one processor.",
         of_case("case_finished.environment.others_cpu_percent", "others_cpu_percent"),
         format="whole",
     ),
-    _condition("sm_clock_mhz", "SM clock", "MHz", "Mean clock of the GPU's SMs."),
-    _condition(
-        "sm_clock_least_mhz", "Lowest SM clock", "MHz", "Lowest clock of the GPU's SMs.", exported=False
-    ),
-    _condition("memory_clock_mhz", "Memory clock", "MHz", "Mean clock of the GPU's memory."),
-    _condition("processor_mhz", "Processor clock", "MHz", "Mean clock of the busy processors."),
+    _condition("sm_clock_mhz", "SM clock", "Mean clock of the GPU's SMs."),
+    _condition("sm_clock_least_mhz", "Lowest SM clock", "Lowest clock of the GPU's SMs.", exported=False),
+    _condition("memory_clock_mhz", "Memory clock", "Mean clock of the GPU's memory."),
+    _condition("processor_mhz", "Processor clock", "Mean clock of the busy processors."),
     words(
         "clock_limits",
         "Clock limited by",
@@ -357,23 +265,22 @@ MACHINE = (
         tuple[str, ...],
         exported=False,
     ),
-    _condition("temperature_c", "Highest temperature", "°C", "Highest temperature of the GPU."),
-    Quantity(
+    _condition("temperature_c", "Highest temperature", "Highest temperature of the GPU."),
+    amount(
         "minor_faults_per_step",
         "Page faults per step",
-        NO_UNIT,
         "Mean number of page faults per step that the kernel served without reading a disk.",
         environment("minor_faults_per_step"),
-        format="whole",
+        Figure,
         charted="page faults per step",
-        better="lower",
     ),
 )
 
 
 def _counter(field: str, meaning: str) -> Quantity:
     label, unit = (GPU_ACTIVITY | HOST_ACTIVITY)[FIELD_NAMES.get(field, field)]
-    return Quantity(field, label[:1].upper() + label[1:], unit, meaning, environment(field))
+    title = label[:1].upper() + label[1:]
+    return figure(field, title, meaning, environment(field), unit=unit, format="significant")
 
 
 COUNTERS = (
@@ -389,32 +296,27 @@ COUNTERS = (
     _counter("memory_mb_per_s", "Transfer rate between all processors and their memory (perf counters)."),
 )
 IMPORTED = (
-    Quantity(
+    figure(
         "reported_gpu_utilization_percent",
         "GPU utilization, as imported",
-        "%",
         "Mean GPU utilization as an imported file reports it.",
-        reported("gpu_utilization_percent"),
+        at_end("reported.gpu_utilization_percent"),
+        format="significant",
     ),
-    Quantity(
+    figure(
         "reported_compile_call_s",
         "Call of torch.compile, before it compiles",
-        "s",
         "Time of the call to torch.compile, which doesn't compile yet (imported cases only).",
-        reported("compile_call_s"),
+        at_end("reported.compile_call_s"),
     ),
 )
 COMPILER = tuple(
-    amount(field, title, meaning, compiling(field))
+    amount(field, title, meaning, at_end(f"compiling.{field}"))
     for field, title, meaning in (
         ("graphs", "Graphs", "Number of graphs that were compiled."),
         ("graph_breaks", "Graph breaks", "Number of graph breaks."),
         ("recompiles", "Recompiles", "Number of graphs compiled while measuring."),
         ("cuda_graphs", "CUDA graphs", "Number of CUDA graphs that were recorded."),
-        (
-            "cuda_graph_skips",
-            "Skipped CUDA graphs",
-            "Number of times that recording a CUDA graph was skipped.",
-        ),
+        ("cuda_graph_skips", "Skipped CUDA graphs", "Number of times that recording a CUDA graph was skipped."),
     )
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -22,6 +22,24 @@ WORDS = (str, bool, Text, bool | None, tuple[str, ...])
 NO_UNIT = ""
 """Unit of counts, ratios and words."""
 
+UNITS = {
+    "samples_per_s": "samples/s",
+    "tokens_per_s": "tokens/s",
+    "mb_per_s": "MB/s",
+    "per_sample_j": "J/sample",
+    "per_sample_mb": "MB/sample",
+    "ms": "ms",
+    "s": "s",
+    "mb": "MB",
+    "mhz": "MHz",
+    "percent": "%",
+    "w": "W",
+    "j": "J",
+    "c": "°C",
+    "db": "dB",
+}
+"""Units by the end of a key, the longest ends first."""
+
 Format = Literal[
     "significant",
     "whole",
@@ -38,7 +56,14 @@ Format = Literal[
     "words",
 ]
 """Format of a value; ``sessions/text/quantities.py`` has the function of each."""
+FORMATS: dict[str, Format] = {"MB": "memory", "%": "percent", "MHz": "whole", "°C": "whole"}
+"""Format of most figures with this unit; of any other, ``significant``."""
 Better = Literal["higher", "lower"]
+BETTER: dict[str, Better] = {
+    **dict.fromkeys(("ms", "MB", "MB/sample", "J/sample"), "lower"),
+    **dict.fromkeys(("samples/s", "tokens/s"), "higher"),
+}
+"""Better direction of most figures with this unit."""
 
 
 class CaseData(msgspec.Struct, frozen=True):
@@ -119,11 +144,38 @@ class Quantity(msgspec.Struct, frozen=True):
         return title if in_title else f"{title} ({self.unit})"
 
 
+def unit_of(key: str) -> str:
+    """Return the unit at the end of a key, or before ``_low`` and ``_high``; none for a count or ratio."""
+    name = f"_{key}".replace("_low", "").replace("_high", "")
+    return next((unit for end, unit in UNITS.items() if name.endswith(f"_{end}")), NO_UNIT)
+
+
+def figure(key: str, title: str, meaning: str, reading: Reading, short: str = "", **more: Any) -> Quantity:  # noqa: ANN401
+    """Return the row of a measured figure. Unit, format and the better direction follow from its key."""
+    unit = more.pop("unit", unit_of(key))
+    usual = {"format": FORMATS.get(unit, "significant"), "better": BETTER.get(unit)}
+    return Quantity(key, title, unit, meaning, reading, short=short, **(usual | more))
+
+
+def ends(key: str, title: str, meaning: str, read: Callable[[str], Reading]) -> tuple[Quantity, Quantity]:
+    """Return the rows of both ends of a 95% interval. ``key`` has braces in place of low and high."""
+    title = f"{title}, {{}} end of the 95% interval"
+    return (
+        figure(key.format("low"), title.format("lower"), meaning, read("low")),
+        figure(key.format("high"), title.format("upper"), "Upper end of that interval.", read("high")),
+    )
+
+
 def amount(
-    key: str, title: str, meaning: str, reading: Reading, kind: object = Amount, *, exported: bool = True
+    key: str,
+    title: str,
+    meaning: str,
+    reading: Reading,
+    kind: object = Amount,
+    **more: Any,  # noqa: ANN401
 ) -> Quantity:
     """Return the row of a count."""
-    return Quantity(key, title, NO_UNIT, meaning, reading, kind, format="whole", exported=exported)
+    return Quantity(key, title, NO_UNIT, meaning, reading, kind, format="whole", **more)
 
 
 def words(

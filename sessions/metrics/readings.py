@@ -31,22 +31,12 @@ def finished(field: str) -> Reading:
     return Reading(f"case_finished.{field}", lambda data: getattr(data.case.finished, field, None))
 
 
-def at_end(record: str, field: str) -> Reading:
-    """Read a field of a record at the end of the case, such as ``memory``."""
+def at_end(path: str) -> Reading:
+    """Read a field of a record at the end of the case, such as ``memory.peak_rss_mb``."""
+    record, field = path.split(".")
     return Reading(
-        f"case_finished.{record}.{field}",
-        lambda data: getattr(getattr(data.case.finished, record, None), field, None),
+        f"case_finished.{path}", lambda data: getattr(getattr(data.case.finished, record, None), field, None)
     )
-
-
-def memory(field: str) -> Reading:
-    """Read a peak of the memory."""
-    return at_end("memory", field)
-
-
-def energy(field: str) -> Reading:
-    """Read the energy over the measured window."""
-    return at_end("energy", field)
 
 
 def environment(field: str) -> Reading:
@@ -57,16 +47,6 @@ def environment(field: str) -> Reading:
             getattr(data.case.finished, "environment", None), FIELD_NAMES.get(field, field), None
         ),
     )
-
-
-def compiling(field: str) -> Reading:
-    """Read a counter of torch's compiler."""
-    return at_end("compiling", field)
-
-
-def reported(field: str) -> Reading:
-    """Read a metric of an imported source."""
-    return at_end("reported", field)
 
 
 def applied(field: str) -> Reading:

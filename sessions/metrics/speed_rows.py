@@ -1,6 +1,6 @@
 """Rows of the catalogue about speed: step times, throughput, times of requests, and the cost of a start."""
 
-from benchtui.sessions.metrics.quantity import NO_UNIT, CaseData, Quantity, amount, words
+from benchtui.sessions.metrics.quantity import CaseData, Quantity, amount, ends, figure, words
 from benchtui.sessions.metrics.readings import (
     STEPS,
     computed,
@@ -32,128 +32,90 @@ def _outliers(data: CaseData) -> int | None:
 
 
 LATENCY = (
-    Quantity(
+    figure(
         "latency_mean_ms",
         "Latency, mean",
-        "ms",
         "Mean time of a whole step, including tokenizing.",
         latency("mean"),
-        short="Mean",
-        better="lower",
+        "Mean",
     ),
-    Quantity(
+    figure(
         "latency_p50_ms",
         "Latency, p50",
-        "ms",
         "Median time of a step.",
         latency("median"),
-        short="p50",
-        better="lower",
+        "p50",
         interval=("latency_interval_low_ms", "latency_interval_high_ms"),
         charted="latency p50",
     ),
-    Quantity(
+    figure(
         "latency_typical_ms",
         "Typical step",
-        "ms",
         "Geometric mean of the rounds' medians; speedups are based on it.",
         result("typical_ms"),
-        short="Step",
-        better="lower",
+        "Step",
     ),
-    Quantity(
+    figure(
         "latency_p90_ms",
         "Latency, p90",
-        "ms",
         "90th percentile of the step times, from 20 steps on.",
         latency("p90"),
-        short="p90",
-        better="lower",
+        "p90",
     ),
-    Quantity(
-        "latency_p95_ms",
-        "Latency, p95",
-        "ms",
-        "95th percentile, from 40 steps on.",
-        latency("p95"),
-        short="p95",
-        better="lower",
-    ),
-    Quantity(
+    figure("latency_p95_ms", "Latency, p95", "95th percentile, from 40 steps on.", latency("p95"), "p95"),
+    figure(
         "latency_p99_ms",
         "Latency, p99",
-        "ms",
         "99th percentile, from 100 steps on.",
         latency("p99"),
-        short="p99",
-        better="lower",
+        "p99",
         charted="latency p99",
     ),
-    Quantity(
+    figure(
         "latency_std_ms",
         "Latency, standard deviation",
-        "ms",
         "Sample standard deviation of the step times (n - 1).",
         latency("std"),
-        short="Std",
-        better="lower",
+        "Std",
     ),
-    Quantity(
-        "latency_least_ms", "Fastest step", "ms", "Time of the fastest step.", latency("least"), better="lower"
-    ),
-    Quantity(
-        "latency_most_ms", "Slowest step", "ms", "Time of the slowest step.", latency("most"), better="lower"
-    ),
-    Quantity(
-        "latency_interval_low_ms",
-        "Latency, p50, lower end of the 95% interval",
-        "ms",
+    figure("latency_least_ms", "Fastest step", "Time of the fastest step.", latency("least")),
+    figure("latency_most_ms", "Slowest step", "Time of the slowest step.", latency("most")),
+    *ends(
+        "latency_interval_{}_ms",
+        "Latency, p50",
         "Lower end of the median's 95% confidence interval.",
-        latency("low"),
+        latency,
     ),
-    Quantity(
-        "latency_interval_high_ms",
-        "Latency, p50, upper end of the 95% interval",
-        "ms",
-        "Upper end of that interval.",
-        latency("high"),
-    ),
-    Quantity(
+    figure(
         "latency_interval_percent",
         "± 95% interval",
-        "%",
         "Half-width of that interval, relative to the median.",
         latency("interval_percent"),
-        short="± 95%",
+        "± 95%",
         format="half width",
         better="lower",
     ),
-    Quantity(
+    figure(
         "jitter_percent",
         "Jitter, std/mean",
-        "%",
         "Standard deviation relative to the mean.",
         latency("jitter_percent"),
-        short="Std/mean",
-        format="percent",
+        "Std/mean",
         better="lower",
     ),
-    Quantity(
+    figure(
         "latency_p99_over_p50",
         "p99 over p50",
-        NO_UNIT,
         "99th percentile of the step times relative to the median.",
         computed(STEPS, _tail),
         better="lower",
         exported=False,
     ),
-    Quantity(
+    figure(
         "between_rounds_percent",
         "Between rounds",
-        "%",
         "Range of the rounds' medians, relative to the median.",
         measured("between_rounds_percent"),
-        format="percent",
         better="lower",
     ),
     amount(
@@ -162,29 +124,24 @@ LATENCY = (
         "Number of outlying steps; they stay in all metrics.",
         computed(STEPS, _outliers),
     ),
-    Quantity(
+    figure(
         "device_p50_ms",
         "Device, p50",
-        "ms",
         "Median time between device events around the step.",
         spread("device_ms", "median", "steps.device_ms"),
-        better="lower",
     ),
-    Quantity(
+    figure(
         "host_p50_ms",
         "Host, p50",
-        "ms",
         "Median time until the step's call returned, including waits inside it.",
         spread("host_ms", "median", "steps.host_ms"),
-        better="lower",
     ),
-    Quantity(
+    figure(
         "wait_mean_ms",
         "Wait for the device, mean",
-        "ms",
         "Mean time that the host then waited for the device.",
         measured("wait_mean_ms", "steps.host_ms"),
-        short="Wait",
+        "Wait",
     ),
 )
 THROUGHPUT = (
@@ -194,92 +151,70 @@ THROUGHPUT = (
         "Unit of a sample: sample, image, embedding, request, or audio-s.",
         computed("case_prepared.task", lambda data: data.metrics and data.metrics.task.one_sample),
     ),
-    Quantity(
+    figure(
         "samples_per_s",
         "Throughput",
-        "samples/s",
         "Throughput: all samples over the time of all steps.",
         measured("samples_per_s"),
-        short="Samples/s",
-        better="higher",
+        "Samples/s",
         interval=("samples_per_s_low", "samples_per_s_high"),
         charted="samples/s",
     ),
-    Quantity(
-        "samples_per_s_low",
-        "Throughput, lower end of the 95% interval",
-        "samples/s",
+    *ends(
+        "samples_per_s_{}",
+        "Throughput",
         "Lower end of its 95% interval, from the mean steps of the rounds.",
-        measured("samples_per_s_low"),
+        lambda end: measured(f"samples_per_s_{end}"),
     ),
-    Quantity(
-        "samples_per_s_high",
-        "Throughput, upper end of the 95% interval",
-        "samples/s",
-        "Upper end of that interval.",
-        measured("samples_per_s_high"),
-    ),
-    Quantity(
+    figure(
         "tokens_per_s",
         "Real tokens/s",
-        "tokens/s",
         "Tokens per second without padding, counted by the attention mask.",
         measured("tokens_per_s", "steps.tokens"),
-        short="Tokens/s",
-        better="higher",
+        "Tokens/s",
         charted="tokens/s",
     ),
-    Quantity(
+    figure(
         "padded_tokens_per_s",
         "With padding",
-        "tokens/s",
         "Tokens per second with padding.",
         measured("padded_tokens_per_s", "steps.padded_tokens"),
-        better="higher",
     ),
-    Quantity(
+    figure(
         "new_tokens_per_s",
         "New tokens/s",
-        "tokens/s",
         "Generated tokens over the time of whole steps.",
         measured("new_tokens_per_s"),
-        better="higher",
         tasks=GENERATES,
         charted="new tokens/s",
     ),
-    Quantity(
+    figure(
         "prompt_tokens_per_s",
         "Prompt tokens/s",
-        "tokens/s",
         "Tokens of the prompts, without padding, over the time of the prefills.",
         measured("prompt_tokens_per_s", "steps.tokens"),
-        better="higher",
         tasks=("generate",),
         exported=False,
     ),
-    Quantity(
+    figure(
         "time_per_sample_ms",
         "Time per sample",
-        "ms",
         "Time of all steps over all samples.",
         inverse(measured("samples_per_s"), 1000),
-        better="lower",
         exported=False,
     ),
-    Quantity(
+    figure(
         "real_time_factor",
         "Real-time factor",
-        NO_UNIT,
         "Time to process a second of audio, in seconds.",
         inverse(measured("samples_per_s")),
         better="lower",
         tasks=("speech",),
         exported=False,
     ),
-    Quantity(
+    figure(
         "tokens_per_sample",
         "Tokens per sample",
-        NO_UNIT,
         "Mean number of tokens of a sample, without padding.",
         computed("steps.tokens", _tokens_per_sample),
         exported=False,
@@ -295,14 +230,12 @@ def _request_time(
 
     def row(percentile: str, meaning: str) -> Quantity:
         middle = percentile == "p50"
-        return Quantity(
+        return figure(
             f"{metric}_{percentile}_ms",
             f"{title}, {percentile}",
-            "ms",
             meaning,
             spread(f"{metric}_ms", "median", source) if middle else of_requests(f"{metric}_ms", percentile),
-            short=f"{short}, {percentile}",
-            better="lower",
+            f"{short}, {percentile}",
             tasks=GENERATES if middle and metric != "request" else SERVES,
             charted=title.lower() if middle else "",
         )
@@ -317,10 +250,7 @@ REQUESTS = (
         "Time to first token",
         "First token",
         "steps.parts_ms",
-        (
-            "Median time to first token, of steps or (serve-batch) requests.",
-            "the time to first token",
-        ),
+        ("Median time to first token, of steps or (serve-batch) requests.", "the time to first token"),
     ),
     *_request_time(
         "time_per_output_token",
@@ -337,37 +267,29 @@ REQUESTS = (
         "Time of a request",
         "Request",
         "steps.requests",
-        (
-            "Median time from submitting a request to its last token (task serve-batch).",
-            "that time",
-        ),
+        ("Median time from submitting a request to its last token (task serve-batch).", "that time"),
     ),
 )
 START = (
-    Quantity(
+    figure(
         "loss",
         "Loss of the last step",
-        NO_UNIT,
         "Loss of the last measured training step.",
         measured("loss", "steps.loss"),
-        short="Loss",
+        "Loss",
         format="loss",
         tasks=("lm-train",),
     ),
-    Quantity(
+    figure(
         "first_step_ms",
         "First step",
-        "ms",
         "Time of the worker's first step, which is part of the warm-up.",
         measured("first_step_ms"),
-        better="lower",
     ),
-    Quantity(
+    figure(
         "cold_cost_ms",
         "Cold cost",
-        "ms",
         "Extra time of first step and warm-up over steady steps, including compiling.",
         measured("cold_cost_ms"),
-        better="lower",
     ),
 )

@@ -1,45 +1,15 @@
 """The catalogue: each row is complete, and names a source that the session file documents."""
 
 from collections import Counter
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 import msgspec
 
 from benchtui.sessions import events
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.metrics.catalogue import BY_KEY, CATALOGUE, EXPORTED
-from benchtui.sessions.payloads import GPU_ACTIVITY, HOST_ACTIVITY
+from benchtui.sessions.payloads import FIELD_NAMES, GPU_ACTIVITY, HOST_ACTIVITY
 
-UNITS = {
-    "samples_per_s": "samples/s",
-    "samples_per_s_low": "samples/s",
-    "samples_per_s_high": "samples/s",
-    "tokens_per_s": "tokens/s",
-    "mb_per_s": "MB/s",
-    "per_sample_j": "J/sample",
-    "per_sample_mb": "MB/sample",
-    "per_sample_low_j": "J/sample",
-    "per_sample_high_j": "J/sample",
-    "ms": "ms",
-    "s": "s",
-    "mb": "MB",
-    "mhz": "MHz",
-    "percent": "%",
-    "w": "W",
-    "j": "J",
-    "c": "°C",
-    "db": "dB",
-}
-"""Unit by the end of a key, the longest ends first."""
-UNITS_ONLY_HERE = {
-    "answer_kl_mean": "nats",
-    "answer_kl_p99": "nats",
-    "samples_per_mb": "",
-    "tokens_per_mb": "",
-    "samples_per_j": "",
-    "energy_per_1000_tokens_j": "J per 1,000 tokens",
-}
-"""Units that aren't the end of the key, or are part of the title."""
 EVENTS = {event.__struct_config__.tag: event for event in events.Event.__subclasses__()}
 
 
@@ -50,18 +20,16 @@ def structs(kind: object) -> list[type[msgspec.Struct]]:
 
 
 def is_recorded(source: str) -> bool:
-    event, *fields = source.split(".")
+    """Whether an event has the field, by the names that the file has."""
+    event, *names = source.split(".")
     records: list[Any] = [EVENTS[event]] if event in EVENTS else []
-    for field in fields:
-        hints = [get_type_hints(record).get(field) for record in records]
-        if not any(hint is not None for hint in hints):
+    for name in names:
+        fields = [field for record in records for field in msgspec.structs.fields(record)]
+        kinds = [field.type for field in fields if field.encode_name == name]
+        if not kinds:
             return False
-        records = [record for hint in hints for record in structs(hint)]
-    return bool(EVENTS.get(event))
-
-
-def unit_of_key(key: str) -> str:
-    return next((unit for end, unit in UNITS.items() if f"_{key}".endswith(f"_{end}")), "")
+        records = [record for kind in kinds for record in structs(kind)]
+    return event in EVENTS
 
 
 def test_every_quantity_has_a_title_a_help_and_a_subject() -> None:
@@ -83,8 +51,22 @@ def test_a_source_that_is_not_in_the_session_file_is_noticed() -> None:
 
 
 def test_the_unit_is_at_the_end_of_the_key() -> None:
-    units = {row.key: UNITS_ONLY_HERE.get(row.key, unit_of_key(row.key)) for row in CATALOGUE}
-    assert {row.key: row.unit for row in CATALOGUE} == units
+    keys = {
+        "samples_per_s": "samples/s",
+        "samples_per_s_low": "samples/s",
+        "energy_per_sample_high_j": "J/sample",
+        "peak_memory_low_mb": "MB",
+        "temperature_c": "°C",
+        "nvlink_rx_mb_per_s": "MB/s",
+        "graphs": "",
+        "speedup_low": "",
+    }
+    assert {key: BY_KEY[key].unit for key in keys} == keys
+
+
+def test_the_better_direction_and_the_format_follow_from_the_unit() -> None:
+    assert (BY_KEY["tokens_per_s"].better, BY_KEY["kv_cache_mb"].better) == ("higher", "lower")
+    assert (BY_KEY["mean_power_w"].better, BY_KEY["kv_cache_mb"].format) == (None, "memory")
 
 
 def test_keys_are_unique_and_intervals_name_two_of_them() -> None:
@@ -116,4 +98,4 @@ def test_exports_have_every_exported_quantity_in_order() -> None:
 
 def test_every_hardware_counter_is_in_the_catalogue() -> None:
     counters = [row.key for row in CATALOGUE if row.subject == "counters"]
-    assert counters == [*GPU_ACTIVITY, *HOST_ACTIVITY]
+    assert [FIELD_NAMES.get(key, key) for key in counters] == [*GPU_ACTIVITY, *HOST_ACTIVITY]

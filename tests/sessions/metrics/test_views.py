@@ -80,7 +80,7 @@ from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.tui.cli.schema.records import MeasuredCaseJson
 
-session = Session.load(demo_path("demo-cpu"), keep_steps=False)
+session = Session.load(demo_path("demo-cpu"))
 header, first, *_ = case_export.as_csv(session).splitlines()
 schema = case_export.json_schema()["$defs"]["Case"]["properties"]
 tables = [line for line in markdown(session, full=True).splitlines() if "Page faults" in line]
