@@ -47,15 +47,19 @@ def parse_sweep(text: str, where: str, overrides: Sequence[str] = (), default_na
     try:
         return sweep_of(table, where)
     except BenchtuiError as error:
-        raise BenchtuiError(
-            f"{error}{_line_hint(str(error).removeprefix(f'{where}: '), text, table)}"
-        ) from error
+        message = str(error)
+        hint = (
+            ""
+            if Path(where).suffix in SUFFIXES
+            else _line_hint(message.removeprefix(f"{where}: "), text, table)
+        )
+        raise BenchtuiError(f"{message}{hint}") from error
 
 
 def _line_hint(message: str, text: str, table: Table) -> str:
     """Return the line of the entry that a message begins with; empty if an override has set it."""
     entry = _ENTRY.match(message)
-    path = [int(word) - 1 if word.isdigit() else word for word in _WORD.findall(entry[1])] if entry else []
+    path = [int(word) - 1 if word.isdecimal() else word for word in _WORD.findall(entry[1])] if entry else []
     value = value_at(table, path) if path else None
     line = None if value is None else line_of(text, path, value)
     return f" (line {line})" if line else ""

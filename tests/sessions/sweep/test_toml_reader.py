@@ -273,10 +273,12 @@ def test_broken_toml_names_the_line() -> None:
         (("measure = { warmup = 1, rounds = 0 }",), (), 2),
         (("[[exclude]]", "batch_size = 1", "[[exclude]]", "batch_size = 0"), (), 5),
         (("measure.warmup = -1",), ("warmup=-2",), None),
+        (('"9" = 1',), (), None),
+        (('env."²" = 1',), (), 2),
         (("name = 'n'",), ("rounds=0",), None),
         ((f"name = '{'n' * 300_000}'", "", "", "measure.rounds = 0"), (), None),
     ],
-    ids=range(7),
+    ids=range(9),
 )
 def test_wrong_entry_is_named_with_its_line_unless_an_override_set_it(
     lines: tuple[str, ...], overrides: tuple[str, ...], line: int | None
