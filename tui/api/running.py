@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.stats.evidence import summarize
 from benchtui.tui.api.session import Session, load
 
 if TYPE_CHECKING:
@@ -83,6 +82,7 @@ def _finish(engine: Engine, *, progress: bool) -> Session:
     """Wait for the end of a sweep, and return its session. An interrupt stops the sweep first."""
     from benchtui.sessions.journal.backup import current_path  # as above
     from benchtui.sessions.state.session import Session as SessionState
+    from benchtui.sessions.stats.evidence import summarize
     from benchtui.tui.cli.text.progress import follow, summary_line
 
     state = SessionState(summarize)

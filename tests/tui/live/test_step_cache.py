@@ -1,6 +1,7 @@
 """Step cache: which steps and readings of a session stay in memory."""
 
 from collections.abc import Callable
+from threading import Event
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.live import step_cache
+from benchtui.tui.live import step_cache, step_statistics
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.model.case_rows import CaseRows
 from benchtui.tui.replay.feed import Replay
@@ -146,6 +147,21 @@ async def test_a_very_long_case_shows_metrics_once_computed(
     assert case_rows.row(4).cells["p50"][0] == "–" and case_rows.metrics(last) is None
     await all_done(feed)
     assert case_rows.row(4).cells["p50"][0] == "14.0" and last.steps_in_memory
+    feed.close()
+
+
+def test_figures_are_left_out_until_statistics_are_loaded(
+    story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(step_statistics, "_loaded", Event())
+    five(story)
+    feed = read()
+    case_rows = CaseRows(feed.session, UNICODE)
+    case_rows.refresh(feed.session.cases)
+    assert [case_rows.row(4).cells[key][0] for key in ("p50", "p99", "base")] == ["", "", ""]
+    step_statistics.load()
+    case_rows.refresh(())
+    assert case_rows.row(4).cells["p50"][0] == "14.0" and case_rows.row(4).cells["base"][0]
     feed.close()
 
 
