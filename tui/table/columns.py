@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from benchtui.sessions.metrics.catalogue import CATALOGUE
+from benchtui.sessions.metrics.quantity import CaseData, Quantity
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.evidence import computed_metrics
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P99, per_second
@@ -91,6 +93,24 @@ def accepted_percent(case: CaseState) -> float | None:
     return None if accepted is None else 100 * accepted
 
 
+def _ended(row: Quantity) -> Value:
+    """Return the value of a quantity of the catalogue, which a case has once it has ended."""
+    return lambda case, stats: row.figure(CaseData(case, computed_metrics(case)))
+
+
+_LIVE = frozenset(
+    (
+        "latency_p50_ms",
+        "latency_p99_ms",
+        "samples_per_s",
+        "tokens_per_s",
+        "peak_memory_mb",
+        "energy_per_sample_j",
+    )
+)
+"""Quantities with a column of their own, whose value changes while a case is measured."""
+CATALOGUED = {row.key: row for row in CATALOGUE if row.charted and row.key not in _LIVE}
+"""Further columns: the other quantities that charts offer."""
 VALUES: dict[str, Value] = {
     "p50": p50_ms,
     "p99": lambda case, stats: stats.p99 if stats else None,
@@ -103,6 +123,7 @@ VALUES: dict[str, Value] = {
     "tokens": tokens_per_s,
     "energy": joules_per_1000,
     "accepted": lambda case, stats: accepted_percent(case),
+    **{key: _ended(row) for key, row in CATALOGUED.items()},
 }
 FORMATS: dict[str, Format] = {
     "p50": format.significant,
@@ -116,6 +137,7 @@ FORMATS: dict[str, Format] = {
     "tokens": format.significant,
     "energy": format.significant,
     "accepted": format.percent,
+    **{key: format.whole if row.format == "whole" else format.significant for key, row in CATALOGUED.items()},
 }
 """Formatter of each numeric column."""
 
@@ -155,6 +177,7 @@ COLUMNS = (
     Column("tokens", "tokens/s", 10, 9),
     Column("energy", "J/1k", 8, 9),
     Column("node", "node", 12, 9, words=True),
+    *(Column(key, row.charted, max(8, len(row.charted)), 9) for key, row in CATALOGUED.items()),
 )
 """All columns. The user chooses which are shown, and in what order."""
 UNSORTED = ("notes", "trace")

@@ -107,6 +107,7 @@ def test_a_row_shows_all_metrics(story: Any) -> None:
         "tokens": "–",
         "energy": "1,250",
         "node": "",
+        **dict.fromkeys(CATALOGUED, "–"),
     }
     assert made.row(0).cells["p99"][0] == "10.0"
 
