@@ -17,6 +17,7 @@ from benchtui.sessions.text.formatting import ratio_text
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.model.case_rows import CaseRows
 from benchtui.tui.model.row_cells import state_text
+from benchtui.tui.table.columns import CATALOGUED
 
 
 def case_rows(path: Path) -> tuple[Session, CaseRows]:
