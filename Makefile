@@ -7,7 +7,10 @@ UV := $(shell command -v uv)
 # the oldest version that pyproject.toml allows, and one whose continuous batching has other names than the newest
 COMPAT := 4.45.0 5.17.0
 
-.PHONY: help run test check long compat lowest quantized gpu played-gpu gpu-first mutants bench docs man cast screenshots page-pictures clean
+# what is quick: the record, the screen without its app, and the words
+QUICK := sessions themes tui/drawing tui/live tui/model tui/panels tui/table docs/test_words.py docs/test_architecture.py docs/test_commits.py
+
+.PHONY: help run test quick check long compat lowest quantized gpu played-gpu gpu-first mutants bench docs man cast screenshots page-pictures clean
 
 help:  ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,13 +24,18 @@ run: $(READY)  ## benchmark DistilBERT and watch it live; without a terminal, pr
 
 test: check  ## everything that CI looks at
 
+quick: $(READY)  ## ruff, and the tests that open no app and start no engine, in under 2 minutes
+	$(BIN)/ruff check .
+	$(BIN)/pytest -q -n 4 -m "not long" $(QUICK:%=tests/%)
+
+# long tests come first in the second part, and those of a group, which share a sweep, stay in one process
 check: $(READY)  ## ruff, mypy, import-linter and the tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q -n 4 -m "not long" tests/sessions tests/themes tests/tui tests/simulated tests/test_*.py
-	$(BIN)/pytest -q -n 4 --dist worksteal -m "not long" tests/engine tests/end_to_end tests/faults tests/docs
+	$(BIN)/pytest -q -n 4 --dist loadgroup -m "not long" tests/docs tests/end_to_end tests/faults tests/engine
 
 long: $(READY) .venv-ray/ready lowest  ## tests that CI has no time for, those with Ray and the oldest versions among them
 	$(BIN)/pytest -q -n 3 --dist worksteal -m long tests --ignore tests/on_gpu
