@@ -43,7 +43,9 @@ _FLASH = re.compile(
 """Operators of flash-attn and of its builds on the hub, whose namespaces end in a hash."""
 
 _UNSUPPORTED = re.compile(
-    r"(\w+) does not support (?:an attention implementation through|Flash ?Attention)", re.IGNORECASE
+    r"(\w+) does not support (?:an attention implementation through|Flash ?Attention)"
+    r"|`attn_implementation=\S+` is not supported",  # transformers 4, of a name that it doesn't know
+    re.IGNORECASE,
 )
 
 
@@ -104,7 +106,9 @@ def no_kernel_reason(requested: str, error: BaseException) -> str | None:
 def unsupported_reason(requested: str, error: BaseException) -> str | None:
     """Return why transformers can't load a model with this implementation; None for any other error."""
     match = _UNSUPPORTED.search(text_of(error))
-    return f"attention {requested}: transformers doesn't support it for {match[1]}" if match else None
+    if not match:
+        return None
+    return f"attention {requested}: transformers doesn't support it for {match[1] or 'this model'}"
 
 
 def kernels(names: Iterable[str]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ SUBJECTS = {
     "start": speed_rows.START,
     "memory": machine_rows.MEMORY,
     "energy": machine_rows.ENERGY,
+    "process": machine_rows.PROCESS,
     "machine": machine_rows.MACHINE,
     "counters": machine_rows.COUNTERS,
     "imported": machine_rows.IMPORTED,

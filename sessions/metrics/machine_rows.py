@@ -1,10 +1,13 @@
 """Rows of the catalogue about resources: memory, energy, the machine, its counters and the compiler."""
 
-from benchtui.sessions.metrics.quantity import NO_UNIT, CaseData, Quantity, amount, ends, figure, words
+from collections.abc import Callable
+
+from benchtui.sessions.metrics.quantity import NO_UNIT, CaseData, Figure, Quantity, amount, ends, figure, words
 from benchtui.sessions.metrics.readings import (
     at_end,
     computed,
     environment,
+    in_percent,
     inverse,
     measured,
     of_case,
@@ -182,6 +185,56 @@ def _condition(field: str, title: str, meaning: str, *, exported: bool = True) -
     return figure(field, title, meaning, environment(field), exported=exported)
 
 
+def _slowing(data: CaseData) -> tuple[str, ...] | None:
+    around = data.case.finished.environment if data.case.finished else None
+    reasons = around.throttle if around else ()
+    return tuple(reason.replace("_", " ") for reason in reasons if reason not in CLOCK_LIMITS) or None
+
+
+def _process(key: str, title: str, meaning: str, row: Callable[..., Quantity]) -> Quantity:
+    return row(key, title, meaning, environment(key), exported=False)
+
+
+PROCESS = (
+    figure(
+        "worker_cpu_percent",
+        "Worker CPU",
+        "CPU time of the worker and the processes it started, relative to one full processor.",
+        in_percent(environment("worker_cpu")),
+        format="whole",
+        exported=False,
+    ),
+    _process(
+        "involuntary_switches",
+        "Involuntary context switches",
+        "Number of these switches of the worker.",
+        amount,
+    ),
+    _process("affinity", "CPU affinity", "Numbers of the CPUs that the worker may use.", words),
+    _process("numa_nodes", "NUMA nodes", "NUMA nodes of these CPUs.", words),
+    _process("steal_percent", "Stolen CPU time", "CPU time that the hypervisor gave to others.", figure),
+    _process("load_average", "Load average", "Load average of the last minute.", figure),
+    _process("major_faults", "Page faults from disk", "Number of page faults that waited for a disk.", amount),
+    _process("huge_page_mode", "Huge pages", "Mode of transparent huge pages.", words),
+    _process("huge_pages_mb", "In huge pages", "Memory of the worker in transparent huge pages.", figure),
+    _process(
+        "processor_throttled",
+        "Processor throttled by heat",
+        "Number of times that heat throttled a core or package.",
+        amount,
+    ),
+    words(
+        "throttled_by",
+        "Throttled by",
+        "Reasons for which the GPU's clock was throttled.",
+        computed("case_finished.environment.throttle", _slowing),
+        tuple[str, ...],
+        exported=False,
+    ),
+    _process("memory_clock_highest_mhz", "Highest memory clock", "Maximum clock of the GPU's memory.", figure),
+    _process("power_limit_w", "Power limit", "Power limit of the GPU.", figure),
+    _process("gpu_processes", "Other GPU processes", "Maximum number of other processes on the GPU.", amount),
+)
 MACHINE = (
     figure("user_ms", "User", "Mean CPU time of a step in user mode.", environment("user_ms")),
     figure("system_ms", "System", "Mean CPU time of a step in the kernel.", environment("system_ms")),
@@ -213,6 +266,14 @@ MACHINE = (
         exported=False,
     ),
     _condition("temperature_c", "Highest temperature", "Highest temperature of the GPU."),
+    amount(
+        "minor_faults_per_step",
+        "Page faults per step",
+        "Mean number of page faults per step that the kernel served without reading a disk.",
+        environment("minor_faults_per_step"),
+        Figure,
+        charted="page faults per step",
+    ),
 )
 
 

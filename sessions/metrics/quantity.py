@@ -167,10 +167,15 @@ def ends(key: str, title: str, meaning: str, read: Callable[[str], Reading]) -> 
 
 
 def amount(
-    key: str, title: str, meaning: str, reading: Reading, kind: object = Amount, *, exported: bool = True
+    key: str,
+    title: str,
+    meaning: str,
+    reading: Reading,
+    kind: object = Amount,
+    **more: Any,  # noqa: ANN401
 ) -> Quantity:
     """Return the row of a count."""
-    return Quantity(key, title, NO_UNIT, meaning, reading, kind, format="whole", exported=exported)
+    return Quantity(key, title, NO_UNIT, meaning, reading, kind, format="whole", **more)
 
 
 def words(

@@ -124,7 +124,7 @@ def _measured(case: CaseState, whole: Distribution) -> Metrics:
 def _with_times(case: CaseState, whole: Distribution) -> Metrics:
     """Compute the metrics that depend only on the recorded steps."""
     steps, rounds = case.measured, rounds_of(case)
-    latency = with_round_interval(whole, rounds)
+    latency = whole.with_rounds([each.median for each in rounds])
     new_tokens = case.prepared.new_tokens if case.prepared else None
     parts = {part: spread for part, times in steps.parts_ms.items() if (spread := distribution(times))}
     rounds_ms = tuple(each.median.ms for each in rounds) if len(rounds) > 1 else ()
@@ -333,14 +333,6 @@ def _reported_distribution(times: ReportedTimes, mean_ms: float) -> Distribution
         p99=times.p99_ms if n >= LEAST_FOR_P99 else None,
         std=times.std_ms,
     )
-
-
-def with_round_interval(found: Distribution, rounds: Sequence[Sample]) -> Distribution:
-    """Return the distribution with its interval extended to the variation between rounds."""
-    bounds = interval([each.median for each in rounds]) if len(rounds) > 1 else None
-    if bounds is None or found.median is None:
-        return found
-    return replace(found, low=min(bounds.low, found.median), high=max(bounds.high, found.median))
 
 
 def _rate_interval(

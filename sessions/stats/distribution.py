@@ -10,6 +10,7 @@ from math import ceil, floor, log, sqrt
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from benchtui.sessions.stats.quantiles import (
     LEAST_FOR_INTERVAL,
@@ -17,12 +18,10 @@ from benchtui.sessions.stats.quantiles import (
     LEAST_FOR_P90,
     LEAST_FOR_P95,
     LEAST_FOR_P99,
-    half_width_percent,
-    median_interval,
     percentile,
     value_at,
 )
-from benchtui.sessions.stats.sampling import FAST_QUANTILE, Sample, Statistic
+from benchtui.sessions.stats.sampling import FAST_QUANTILE, Sample, Statistic, interval
 
 Array = np.ndarray
 
@@ -35,8 +34,6 @@ How to Detect and Handle Outliers). Outliers are reported, never removed.
 LEAST_DEVIATION = 0.001
 """Minimum deviation, as a share of the median. Times that agree to the clock's tick have a deviation of 0."""
 
-LEAST_STEPS = 6
-"""Minimum number of steps for a standard error."""
 WIDE = 2.0
 """Distance, in standard deviations of the rank, at which an error is read off. At a smaller distance, it would
 depend on only a few steps and vary."""
@@ -58,8 +55,9 @@ class Distribution(msgspec.Struct, frozen=True, gc=False):
     """Sample standard deviation (n - 1)."""
     low: float | None = None
     high: float | None = None
-    """95% interval of the median. One round: from the order statistics of its steps, so it covers that process
-    only. Two rounds: spans both of their intervals. Three or more: the interval of their medians."""
+    """95% interval of the median, the one behind verdicts. One round: from the order statistics of its steps,
+    widened for autocorrelation, so it covers that process only. Two rounds: spans both of their intervals.
+    Three or more: the interval of their medians."""
     least: float | None = None
     q3: float | None = None
     """Third quartile; None if there is no interval either."""
@@ -77,8 +75,9 @@ class Distribution(msgspec.Struct, frozen=True, gc=False):
     @property
     def interval_percent(self) -> float | None:
         """Half-width of the 95% interval over the median, in percent."""
-        known = None if self.low is None or self.high is None else (self.low, self.high)
-        return half_width_percent(known, self.median)
+        if self.low is None or self.high is None or not self.median:
+            return None
+        return 50 * (self.high - self.low) / self.median
 
     @property
     def jitter_percent(self) -> float | None:
@@ -90,13 +89,20 @@ class Distribution(msgspec.Struct, frozen=True, gc=False):
         """5th and 95th percentile."""
         return None if self.p5 is None or self.p95 is None else (self.p5, self.p95)
 
+    def with_rounds(self, medians: Sequence[Statistic]) -> "Distribution":
+        """Return the distribution with the interval of the rounds' medians, extended to that of all steps."""
+        bounds = interval(medians)
+        if bounds is None or self.median is None:
+            return replace(self, low=None, high=None)
+        return replace(self, low=min(bounds.low, self.median), high=max(bounds.high, self.median))
 
-def distribution(times_ms: Sequence[float]) -> Distribution | None:
+
+def distribution(times_ms: Sequence[float] | Array) -> Distribution | None:
     """Compute the distribution of a sample of times; None if it is empty."""
-    ordered, n = _sorted(times_ms), len(times_ms)
+    values, ordered, n = _array(times_ms), _sorted(times_ms), len(times_ms)
     if not n:
         return None
-    low, high = median_interval(ordered) or (None, None)
+    bounds = interval([_quantile(values, ordered, 0.5)])
     mean = float(np.add.reduce(ordered) / n)
     usual = inlier_range(ordered) if n >= LEAST_FOR_OUTLIERS else None
     return Distribution(
@@ -108,14 +114,22 @@ def distribution(times_ms: Sequence[float]) -> Distribution | None:
         p95=percentile(ordered, 95, LEAST_FOR_P95),
         p99=percentile(ordered, 99, LEAST_FOR_P99),
         std=_deviation(ordered, mean) if n > 1 else None,
-        low=low,
-        high=high,
+        low=bounds.low if bounds else None,
+        high=bounds.high if bounds else None,
         least=float(ordered[0]),
         q3=percentile(ordered, 75, LEAST_FOR_INTERVAL),
         most=float(ordered[-1]),
         usual=usual,
         outliers=_count_outside(ordered, *usual) if usual else 0,
     )
+
+
+def distribution_of_rounds(rounds: Sequence[Sequence[float]]) -> Distribution | None:
+    """Compute the distribution of the steps of all rounds, none of which is empty; None if there are none."""
+    if not rounds:
+        return None
+    whole = distribution(np.concatenate(rounds))
+    return whole and whole.with_rounds([found for times_ms in rounds if (found := median(times_ms))])
 
 
 def sample(times_ms: Sequence[float]) -> Sample | None:
@@ -174,11 +188,11 @@ def _count_outside(ordered: Array, low: float, high: float) -> int:
     return int(np.searchsorted(ordered, low) + len(ordered) - np.searchsorted(ordered, high, side="right"))
 
 
-def _array(times_ms: Sequence[float]) -> Array:
+def _array(times_ms: Sequence[float] | Array) -> Array:
     return np.asarray(times_ms, dtype=float)
 
 
-def _sorted(times_ms: Sequence[float]) -> Array:
+def _sorted(times_ms: Sequence[float] | Array) -> Array:
     return np.sort(_array(times_ms))
 
 
@@ -192,7 +206,7 @@ def _quantile(values: Array, ordered: Array, share: float) -> Statistic:
     """Return a quantile with its error from order statistics (David and Nagaraja, Order Statistics, 7.1)."""
     place = share * (len(ordered) - 1)
     value = value_at(ordered, place)
-    if len(ordered) < LEAST_STEPS or ordered[0] <= 0:
+    if len(ordered) < LEAST_FOR_INTERVAL or ordered[0] <= 0:
         return Statistic(value)
     one = sqrt(len(ordered) * share * (1 - share) * _inflation_of_share(values, value, share))
     below = ordered[max(floor(place - WIDE * one), 0)]
@@ -214,7 +228,7 @@ def _error_of_mean(values: Array, mean: float, jitter: float | None) -> float | 
 
     Batch means: Law and Kelton, Simulation Modeling and Analysis, section 9.5.3.
     """
-    if len(values) < LEAST_STEPS or jitter is None:
+    if len(values) < LEAST_FOR_INTERVAL or jitter is None:
         return None
     alone, batches = jitter / sqrt(len(values)), _batches(values)
     if batches is None:

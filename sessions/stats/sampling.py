@@ -110,7 +110,7 @@ def interval(figures: Sequence[Statistic]) -> Bounds | None:
         return Bounds.around(center, sqrt(variance), freedom)
     if any(each.error is None for each in figures):
         return None
-    each = [Bounds.around(log(one.ms), one.error or 0.0, float("inf")) for one in figures]
+    each = [Bounds.around(0.0, one.error or 0.0, float("inf")).times(one.ms) for one in figures]
     return Bounds(
         value=exp(fmean(log(one.ms) for one in figures)),
         low=min(one.low for one in each),

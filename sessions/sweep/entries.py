@@ -25,6 +25,7 @@ from benchtui.sessions.sweep.model import (
     Weights,
     custom_task,
 )
+from benchtui.sessions.sweep.ranges import AT_MOST, AUTO
 from benchtui.sessions.sweep.tasks import TASKS
 
 Schema = dict[str, Any]
@@ -32,10 +33,6 @@ Table = dict[str, Any]
 Parser = Callable[[Any, str], Any]
 Check = Callable[[str, str], str]
 
-AUTO = "auto"
-AT_MOST = "<="
-MOST_NAMES = 1_000
-"""Maximum number of environment variables, or of parameters of a step."""
 FIELDS = {
     "until": "until_percent",
     "margin": "margin_percent",
@@ -49,7 +46,6 @@ _NAMES = {field: name for name, field in FIELDS.items()}
 _AUTOMATIC = {"warmup": "warmup_auto", "until_percent": "until_auto"}
 _COUNTS = {"min_warmup_s": "warmup", "min_time_s": "iterations"}
 """Count of steps that belongs to each minimum time."""
-_DURATION_UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0}
 
 Text = Annotated[str, Meta(min_length=1)]
 Scalar = str | int | float | bool
@@ -206,32 +202,16 @@ def _or_auto(entry: Entry, auto: object = AUTO) -> Entry:
     return Entry(entry.kind, lambda value, where: auto if value == AUTO else entry.parse(value, where))
 
 
-def _seconds(value: object) -> object:
-    """Return a time in seconds; anything else as it is."""
-    if value in ("0", "0.0"):
-        return 0.0
-    seconds = ranges.parse_quantity(value, _DURATION_UNITS_S) if isinstance(value, str) else value
-    return value if seconds is None else seconds
-
-
-def _percent(value: object) -> object:
-    """Return a share in percent; anything else as it is."""
-    try:
-        return float(value.strip().removesuffix("%")) if isinstance(value, str) else value
-    except ValueError:
-        return value
-
-
 def _duration(least: Meta, form: str = "") -> Entry:
     problem = 'is not a time; write seconds, or text such as "90s", "10m", "1h30m"'
-    number = typed_entry(Annotated[float, least, Meta(le=options.LARGEST)], _seconds, problem)
+    number = typed_entry(Annotated[float, least, Meta(le=options.LARGEST)], ranges.seconds, problem)
     return number._replace(
         kind=number.kind | _text_of({"pattern": rf"^ *({form}([\d.]+ *[hms] *)+|[\d.]+) *$"})
     )
 
 
 def _share(least: Meta, what: str, form: str = "") -> Entry:
-    number = typed_entry(Annotated[float, least, Meta(lt=100)], _percent, f"is not a {what}")
+    number = typed_entry(Annotated[float, least, Meta(lt=100)], ranges.percent, f"is not a {what}")
     return number._replace(kind=number.kind | _text_of({"pattern": rf"^ *({form}[\d.eE+-]+ *%?) *$"}))
 
 
@@ -240,97 +220,6 @@ def _explain(value: object, where: str) -> tuple[Explain, ...]:
     if isinstance(value, bool):
         return ("all",) if value else ()
     return _EXPLAINED(value, where) if value != [] else ()
-
-
-def _env(value: object, where: str) -> dict[str, str]:
-    """Parse a table of environment variables; an integer becomes its digits."""
-    if not isinstance(value, dict):
-        raise BenchtuiError(f"{where}: {quoted(value)} is not a table of entries")
-    _require_few_names(value, where)
-    return {name: _variable(name, text, _within(where, name)) for name, text in value.items()}
-
-
-def _variable(name: str, value: object, where: str) -> str:
-    _require_name(name, where)
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if not isinstance(text, str) or "\0" in text:
-        raise BenchtuiError(f"{where}: {quoted(value)} is not text; write it in quotes")
-    return text
-
-
-def _within(where: str, name: str) -> str:
-    return f"{where}.{visible(name, LONGEST_VALUE)}"
-
-
-def _require_name(name: str, where: str) -> None:
-    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name):
-        raise BenchtuiError(f"{where}: not a name: letters, digits and _")
-
-
-def _require_few_names(value: Table, where: str) -> None:
-    if len(value) > MOST_NAMES:
-        raise BenchtuiError(f"{where}: {len(value):,} names; at most {MOST_NAMES:,} are allowed")
-
-
-def _named_values(value: object, where: str) -> tuple[str, ...]:
-    """Parse a table of names with their values into all combinations, or the text of a single one."""
-    axes: dict[str, tuple[str, ...]]
-    if isinstance(value, str):
-        try:
-            axes = {name: (text,) for name, text in named_values.texts(value).items()}
-        except ValueError as error:
-            raise BenchtuiError(f"{where}: {quoted(value)}: {error}") from error
-    elif isinstance(value, dict):
-        axes = _values_by_name(value, where)
-    else:
-        raise BenchtuiError(f"{where}: {quoted(value)} is not a table of names with their values")
-    for name in axes:
-        _require_name(name, _within(where, name))
-    return named_values.combinations(axes)
-
-
-def _values_by_name(table: Table, where: str) -> dict[str, tuple[str, ...]]:
-    """Parse the values of each name, as long as the number of their combinations is allowed."""
-    _require_few_names(table, where)
-    axes: dict[str, tuple[str, ...]] = {}
-    combinations = 1
-    for name, value in table.items():
-        axes[name] = ranges.values(value, _within(where, name))
-        combinations *= len(axes[name])
-        if combinations > ranges.MOST_VALUES:
-            more = " or more" if len(axes) < len(table) else ""
-            raise BenchtuiError(
-                f"{where}: {combinations:,} combinations{more}; at most {ranges.MOST_VALUES:,} are allowed"
-            )
-    return axes
-
-
-def _case_variables(value: object, where: str) -> tuple[str, ...]:
-    """Parse environment variables of cases. The set of visible GPUs isn't a property of a case."""
-    lines = _named_values(value, where)
-    if any("CUDA_VISIBLE_DEVICES" in named_values.texts(line) for line in lines):
-        raise BenchtuiError(f"{where}.CUDA_VISIBLE_DEVICES: can't be an axis; use axes.device, or env")
-    return lines
-
-
-def _batch_sizes(value: object, where: str) -> object:
-    """Parse the batch sizes, or a single ``auto`` or ``auto<=N``."""
-    items = value.split(",") if isinstance(value, str) else value
-    words = (
-        ["".join(item.split()) for item in items if isinstance(item, str)] if isinstance(items, list) else []
-    )
-    searches = [word for word in words if word.startswith(AUTO)]
-    if not searches:
-        return ranges.whole_numbers(value, where)
-    if isinstance(items, list) and len(items) > 1:
-        raise BenchtuiError(
-            f"{where}: {quoted(value)}: 'auto' searches for the batch size and must be the only value"
-        )
-    (word,) = searches
-    if word != AUTO:
-        _, sign, most = word.partition(AT_MOST)
-        ranges.whole_numbers(most if sign else word, where)
-    return word
 
 
 def _switch(words: Parser) -> Parser:
@@ -434,9 +323,9 @@ _AXIS_PARSERS: dict[str, Parser] = {
 } | {
     "machine": _words(_machines(f", {ALL_KINDS} for every kind", ALL_KINDS)),
     "device": _words(_devices(f"cpu, cuda, cuda:N, {ALL_GPUS} for all GPUs", ALL_GPUS)),
-    "batch_size": _batch_sizes,
-    "env": _case_variables,
-    "parameters": _named_values,
+    "batch_size": ranges.batch_sizes,
+    "env": named_values.axis_of_variables,
+    "parameters": named_values.axis,
 }
 """Parsers of the entries of ``axes``. Models are listed in the sweep's entry ``model``."""
 _CASE_PARSERS = _AXIS_PARSERS | {
@@ -487,7 +376,7 @@ ENTRIES: Entries = {
     "axes": table_entry("axes", TABLES["axes"], _axes),
     "measure": table_entry("measure", TABLES["measure"], _measure),
     "run": table_entry("run", TABLES["run"], Run),
-    "env": Entry(dict[str, str | int], _env),
+    "env": Entry(dict[str, str | int], named_values.variables),
     "exclude": Entry(list[_EXCLUSION.kind], _exclusions),  # type: ignore[name-defined]  # from a table
     "train": table_entry("train", TABLES["train"], Train),
     "generate": table_entry("generate", TABLES["generate"], Generate),

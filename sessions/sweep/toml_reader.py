@@ -1,5 +1,6 @@
 """Sweep parser: TOML or YAML files, presets and ``--set`` overrides, with errors that name the entry."""
 
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError, os_error_text
-from benchtui.sessions.files.bounded_toml import MOST_LEVELS, parse_toml
+from benchtui.sessions.files.bounded_toml import MOST_LEVELS, line_of, parse_toml, value_at
 from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, visible
 from benchtui.sessions.sweep import options, ranges
@@ -22,6 +23,8 @@ MOST_KINDS = 10
 """Maximum number of different sets of options that exclusions name, for a sweep of any size."""
 MOST_COMPARISONS = 500_000
 """Maximum number of such sets times cases, if there are more."""
+_ENTRY = re.compile(r"([\w.-]+(?:\[\d+\][\w.-]*)?): ")
+_WORD = re.compile(r"[\w-]+")
 _PRESETS = Path(__file__).with_name("presets")
 
 
@@ -41,7 +44,25 @@ def parse_sweep(text: str, where: str, overrides: Sequence[str] = (), default_na
     for override in overrides:
         _override(table, override)
     table.setdefault("name", default_name)
-    return sweep_of(table, where)
+    try:
+        return sweep_of(table, where)
+    except BenchtuiError as error:
+        message = str(error)
+        hint = (
+            ""
+            if Path(where).suffix in SUFFIXES
+            else _line_hint(message.removeprefix(f"{where}: "), text, table)
+        )
+        raise BenchtuiError(f"{message}{hint}") from error
+
+
+def _line_hint(message: str, text: str, table: Table) -> str:
+    """Return the line of the entry that a message begins with; empty if an override has set it."""
+    entry = _ENTRY.match(message)
+    path = [int(word) - 1 if word.isdecimal() else word for word in _WORD.findall(entry[1])] if entry else []
+    value = value_at(table, path) if path else None
+    line = None if value is None else line_of(text, path, value)
+    return f" (line {line})" if line else ""
 
 
 def read_table(text: str, where: str) -> Table:

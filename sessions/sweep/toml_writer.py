@@ -10,9 +10,10 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import escape_unprintable, quoted
 from benchtui.sessions.secrets import MASK, masked, masked_variable
 from benchtui.sessions.sweep import named_values, ranges, toml_reader
-from benchtui.sessions.sweep.entries import AT_MOST, AUTO, FIELDS, Table
+from benchtui.sessions.sweep.entries import FIELDS, Table
 from benchtui.sessions.sweep.model import Sweep, custom_task
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Axes, Exclusion, Record
+from benchtui.sessions.sweep.ranges import AT_MOST, AUTO
 
 Texts = Mapping[str, str]
 """Text of each entry by dotted name; a missing entry has its default."""

@@ -16,7 +16,7 @@ QUICK = Path(__file__).parents[1] / "fixtures" / "quick-cpu.json"
 
 
 def test_run_export_and_sessions_work_on_one_sweep(benchtui: Run, sweep_file: Path, home: Path) -> None:
-    ran = benchtui("run", str(sweep_file), "--set", "batch_size=1..2", "--json")
+    ran = benchtui("run", str(sweep_file), "--set", "batch_size=1..2", "--set", "peaks=true", "--json")
     assert ran.returncode == 0, ran.stderr
     rows = [json.loads(line) for line in ran.stdout.splitlines()]
     assert [row["batch_size"] for row in rows] == [1, 2]

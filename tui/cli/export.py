@@ -31,7 +31,6 @@ from benchtui.tui.cli.options import (
 )
 from benchtui.tui.cli.schema.records import AnonymizedJson
 from benchtui.tui.cli.text.output import print_json, write_document
-from benchtui.tui.shell import gc_control
 
 if TYPE_CHECKING:
     from benchtui.sessions.plots.render import RenderedPlot
@@ -169,8 +168,7 @@ def export_one(path: Path, wanted: ExportOptions) -> None:
     elif wanted.form == "trace":
         _export_trace(path, wanted)
     else:
-        with gc_control.gc_disabled():
-            _export_results(path, wanted)
+        _export_results(path, wanted)
 
 
 def _export_steps(path: Path, wanted: ExportOptions) -> None:

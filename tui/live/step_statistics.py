@@ -8,9 +8,12 @@ from __future__ import annotations  # array[float] can't be evaluated before Pyt
 
 import asyncio
 from array import array
-from collections.abc import Hashable
 from threading import Event
 from typing import TYPE_CHECKING
+
+from benchtui.sessions.events import Phase
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.columns import Columns
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.distribution import Distribution
@@ -35,34 +38,38 @@ def loaded() -> bool:
     return _loaded.is_set()
 
 
+Key = tuple[int, int, Phase, int | None]
+"""Case, its disturbed attempts, whose steps were dropped, phase, and round or None for all."""
+
+
 class StepStatistics:
-    """Distributions of columns of times that steps are appended to."""
+    """Distributions of the steps of cases, in milliseconds."""
 
     def __init__(self) -> None:
-        self._computed: dict[Hashable, Distribution] = {}
-        self._due: dict[Hashable, array[float]] = {}
-        """Copies of the columns to compute in a thread. An array can't grow while numpy reads it."""
+        self._computed: dict[Key, Distribution] = {}
+        self._due: dict[Key, list[array[float]]] = {}
+        """Copies of rounds to compute in a thread. An array can't grow while numpy reads it."""
         self._busy = False
 
-    def of(self, key: Hashable, times_ms: array[float], first: int = 0) -> Distribution | None:
-        """Return the distribution of a column from its ``first`` step on; None if there is none, or not yet.
+    def of(
+        self, case: CaseState, phase: Phase = "measure", round_index: int | None = None
+    ) -> Distribution | None:
+        """Return the distribution of a case's steps, or of one round; None if there are none, or not yet.
 
-        That of many steps may lack the newest ones. A column that lost steps needs another key.
+        That of many steps may lack the newest ones.
         """
-        n = len(times_ms) - first
+        steps = case.columns(phase)
+        n = len(steps) if round_index is None else steps.of_round(round_index)
         if not n or not loaded():
             return None
+        key = (case.index, len(case.repeated), phase, None if n == len(steps) else round_index)
         known = self._computed.get(key)
         if known is None or known.n != n:
             if n <= THREAD_STEPS:
-                from benchtui.sessions.stats.distribution import distribution  # loaded by now
-
-                known = distribution(times_ms[first:])
-                if known is not None:
-                    self._computed[key] = known
+                self._compute(key, _rounds(steps, key[3]))
             elif key not in self._due and (known is None or n >= RECOMPUTE_GROWTH * known.n):
-                self._due[key] = times_ms[first:]
-        return known
+                self._due[key] = _rounds(steps, key[3])
+        return self._computed.get(key)
 
     @property
     def has_pending_work(self) -> bool:
@@ -71,14 +78,21 @@ class StepStatistics:
 
     async def compute_pending(self) -> None:
         """Compute in a thread what has to be computed there."""
-        from benchtui.sessions.stats.distribution import distribution  # loaded by now
-
         self._busy = True
         try:
-            for key, times_ms in list(self._due.items()):
-                spread = await asyncio.to_thread(distribution, times_ms)
+            for key, rounds in list(self._due.items()):
+                await asyncio.to_thread(self._compute, key, rounds)
                 del self._due[key]
-                if spread is not None:
-                    self._computed[key] = spread
         finally:
             self._busy = False
+
+    def _compute(self, key: Key, rounds: list[array[float]]) -> None:
+        from benchtui.sessions.stats.distribution import distribution_of_rounds  # loaded by now
+
+        if (spread := distribution_of_rounds(rounds)) is not None:
+            self._computed[key] = spread
+
+
+def _rounds(steps: Columns, wanted: int | None) -> list[array[float]]:
+    """Return copies of the step times of each round, or of one of them."""
+    return [steps.wall_ms[first:end] for index, first, end in steps.spans() if wanted in (None, index)]

@@ -14,8 +14,6 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import computed_metrics
-from benchtui.sessions.stats.quantiles import half_width_percent
-from benchtui.sessions.stats.sampling import interval
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Measure
 from benchtui.sessions.text.answers import distance
@@ -28,7 +26,7 @@ from benchtui.tui.live.best_cases import BestCases
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.step_statistics import StepStatistics, loaded
 from benchtui.tui.model.row_cells import answer_span, note, ratio_cell, ratio_graph, state_text, steps_trace
-from benchtui.tui.model.step_annotations import round_of, round_starts, signs_of
+from benchtui.tui.model.step_annotations import round_of, signs_of
 from benchtui.tui.panels.case_panel import PanelMetrics, Part
 from benchtui.tui.panels.histogram import Histogram
 from benchtui.tui.panels.signs import Signs
@@ -122,7 +120,7 @@ class CaseRows:
         """Return statistics of a case's measured steps so far; None if there are none, or not yet."""
         if metrics := computed_metrics(case):
             return metrics.latency_ms
-        return self.statistics.of(_key(case), case.measured.wall_ms)
+        return self.statistics.of(case)
 
     def metrics(self, case: CaseState) -> PanelMetrics | None:
         """Return latency and throughput of a case, or None before anything was measured."""
@@ -133,30 +131,17 @@ class CaseRows:
             n=stats.n,
             p50_ms=stats.median,
             p99_ms=stats.p99,
-            interval_percent=self._interval_percent(case, stats),
+            interval_percent=stats.interval_percent,
             samples_per_s=samples_per_s(case, stats),
             unit=case.task.unit,
         )
-
-    def _interval_percent(self, case: CaseState, stats: Distribution) -> float | None:
-        """Return the half-width of the median's interval in percent. With several rounds, use their medians."""
-        if case.state != "ok" or len(case.measured.rounds) < 2 or not stats.median:
-            return stats.interval_percent
-        bounds = interval([each.median for each in self.verdicts.rounds(case)])
-        if bounds is None:
-            return stats.interval_percent
-        low, high = min(bounds.low, stats.median), max(bounds.high, stats.median)
-        return half_width_percent((low, high), stats.median)
 
     def steps_needed(self, case: CaseState) -> StepsLeft | None:
         """Return what a case's round still needs. None for a fixed number of steps, or once ended."""
         measure = self._session.start.sweep.measure.for_device(case.config.device)
         if measure.by_count or case.finished is not None:
             return None
-        round_index, on_host = round_of(case), not case.measured.device_ms
-        first = round_starts(case).get(round_index, len(case.measured))
-        key = (*_key(case), round_index) if first else _key(case)
-        stats = self.statistics.of(key, case.measured.wall_ms, first)
+        stats, on_host = self.statistics.of(case, round_index=round_of(case)), not case.measured.device_ms
         if stats is None:
             return steps_left(RoundSoFar(0, 0.0, None, on_host), measure)
         return steps_left(RoundSoFar(stats.n, stats.total / 1000, stats.interval_percent, on_host), measure)
@@ -177,7 +162,7 @@ class CaseRows:
 
     def _sum(self, case: CaseState, name: str, values: array[float]) -> float:
         """Return the sum of a column, adding only the new values."""
-        key = (*_key(case), name)
+        key = (case.index, len(case.repeated), name)
         n, total = self._sums.get(key, (0, 0.0))
         if n < len(values):
             total += sum(values[n:])
@@ -212,7 +197,7 @@ class CaseRows:
         """Return the axis of a case's steps so far, grown from the one shown before."""
         spread = _spread(stats)
         if stats is None or spread is None:
-            warmup = self.statistics.of((*_key(case), None), case.warmup.wall_ms)
+            warmup = self.statistics.of(case, "warmup")
             spread = _spread(warmup)
             return Axis.of(replace(spread, p5_to_p95=None)) if spread else None
         n, before = self._axes.get(case.index, (0, None))
@@ -365,8 +350,7 @@ class CaseRows:
         """Return a case's metric by column; None before anything was measured."""
         if key not in VALUES or (case.finished is None and not len(case.measured)):
             return None
-        stats = self.stats(case)
-        return self._interval_percent(case, stats) if key == "interval" and stats else VALUES[key](case, stats)
+        return VALUES[key](case, self.stats(case))
 
     def _note(self, case: CaseState) -> str:
         known = (self.verdicts.missing_base_reason(case, case_name), note(case, self.shared_marks))
@@ -419,11 +403,6 @@ def _parts(figures: Metrics) -> tuple[Part, ...]:
         for name, part in figures.parts_ms.items()
         if total
     )
-
-
-def _key(case: CaseState) -> tuple[int, int]:
-    """Return what identifies the steps of a case: repeating a round drops some."""
-    return case.index, len(case.repeated)
 
 
 def _spread(stats: Distribution | None) -> Spread | None:

@@ -1,6 +1,7 @@
 """Monitor screen: a sweep while it is running, or as recorded."""
 
 import asyncio
+import gc
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -261,7 +262,7 @@ class Monitor(PanelScreen[None]):
         if self.feed.closed:  # a timer that fired just before may still call
             return
         self.feed.poll()
-        gc_control.disable() if self.feed.reading else gc_control.freeze_and_enable()
+        gc.disable() if self.feed.reading else gc_control.freeze_and_enable()
         if self.feed.cache.has_pending_work:
             self.run_worker(self._run_cache())
         self._update_view()

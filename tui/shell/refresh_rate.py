@@ -136,24 +136,14 @@ class RefreshRate:
         self._mode: Quiet = quiet
 
     def change(self, what: str, processors: int | None) -> None:
-        """Apply ``faster``, ``slower`` or ``quiet``."""
+        """Draw ``faster``, which turns quiet mode off, or ``slower``, or toggle ``quiet`` mode."""
         if what == "quiet":
-            self.quiet(processors)
+            self._mode = "off" if self._quiet(True, processors) else "on"
+        elif what == "faster":
+            self._mode = "off"
+            self._hz = next((hz for hz in RATES_HZ if hz > self._hz), self._hz)
         else:
-            (self.faster if what == "faster" else self.slower)()
-
-    def faster(self) -> None:
-        """Draw more often, and turn quiet mode off."""
-        self._mode = "off"
-        self._hz = next((hz for hz in RATES_HZ if hz > self._hz), self._hz)
-
-    def slower(self) -> None:
-        """Draw less often."""
-        self._hz = next((hz for hz in reversed(RATES_HZ) if hz < self._hz), self._hz)
-
-    def quiet(self, processors: int | None) -> None:
-        """Toggle quiet mode, which applies while a case is measured."""
-        self._mode = "off" if self._quiet(True, processors) else "on"
+            self._hz = next((hz for hz in reversed(RATES_HZ) if hz < self._hz), self._hz)
 
     def hz(self, measuring: bool, processors: int | None) -> float:
         """Return the rate in Hz, given whether a case is measured and the number of processors."""

@@ -153,21 +153,27 @@ class Breakdown(NamedTuple):
     launching_ms: float | None = None
 
 
+class _Key(NamedTuple):
+    name: str
+    family: FamilyName
+    shape: str | None
+    operator: str | None
+    """Operator that launched the kernel; None on the host."""
+
+
 class _Kernels:
     """Time of operators or kernels by name and shape."""
 
     def __init__(self, steps: int) -> None:
         self._steps = steps
-        self._ns: Counter[tuple[str, FamilyName, str | None, str | None]] = Counter()
-        self._counts: Counter[tuple[str, FamilyName, str | None, str | None]] = Counter()
-        self._costs: dict[
-            tuple[str, FamilyName, str | None, str | None], tuple[float | None, float | None]
-        ] = {}
+        self._ns: Counter[_Key] = Counter()
+        self._counts: Counter[_Key] = Counter()
+        self._costs: dict[_Key, tuple[float | None, float | None]] = {}
 
-    def add(self, name: str, family: FamilyName, operator: ProfiledEvent | None, of_gpu: bool) -> "_Key":
+    def add(self, name: str, family: FamilyName, operator: ProfiledEvent | None, of_gpu: bool) -> _Key:
         """Count one call and return its key."""
         shape = operator and costs.shape_text(operator.shapes, operator.dtypes)
-        key = (name, family, shape, operator.name if of_gpu and operator else None)
+        key = _Key(name, family, shape, operator.name if of_gpu and operator else None)
         self._counts[key] += 1
         if operator and key not in self._costs:
             flops = costs.flops(operator.name, operator.shapes)
@@ -176,7 +182,7 @@ class _Kernels:
             self._costs[key] = (flops, moved)
         return key
 
-    def spend(self, key: "_Key", time_ns: int) -> None:
+    def spend(self, key: _Key, time_ns: int) -> None:
         """Add time to a key."""
         self._ns[key] += time_ns
 
@@ -184,23 +190,16 @@ class _Kernels:
         """Return the most expensive operators or kernels."""
         return tuple(self._time(key, ns) for key, ns in self._ns.most_common(MOST_KERNELS))
 
-    def _time(self, key: "_Key", time_ns: int) -> KernelTime:
-        name, family, shape, operator = key
+    def _time(self, key: _Key, time_ns: int) -> KernelTime:
         count = self._counts[key] / self._steps
         flops, moved = self._costs.get(key, (None, None))
         return KernelTime(
-            name=name,
-            family=family,
+            **key._asdict(),
             count=round(count, 3),
             ms=_ms(time_ns, self._steps),
-            shape=shape,
-            operator=operator,
             flops=None if flops is None else flops * count,
             bytes=None if moved is None else moved * count,
         )
-
-
-_Key = tuple[str, FamilyName, str | None, str | None]
 
 
 def break_down(

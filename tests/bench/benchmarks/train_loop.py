@@ -27,7 +27,7 @@ from turns import PlainLoop, alternate, alternate_with_sweep, print_ratios, rati
 from benchtui.engine.devices.cpu import Cpu
 from benchtui.engine.worker.timed_loop import Recorder
 from benchtui.engine.workloads.lm_train import LmTrain
-from benchtui.sessions.stats.quantiles import median_interval
+from benchtui.sessions.stats.distribution import distribution
 from benchtui.sessions.sweep import Config, Sweep
 
 TURNS = 10
@@ -105,7 +105,8 @@ def in_one_process(model: Path, batch: int, length: int, turns: int) -> None:
         "plain, later": [before / after for before, _, after in rows],
     }
     for name, ratios in found.items():
-        low, high = median_interval(sorted(ratios)) or (min(ratios), max(ratios))
+        spread = distribution(ratios)
+        low, high = (spread.low or min(ratios), spread.high or max(ratios)) if spread else (0.0, 0.0)
         print(
             f"one process  throughput of {name}, over plain: median {statistics.median(ratios):.4f},"
             f" 95% interval {low:.4f} to {high:.4f}, {len(ratios)} steps",

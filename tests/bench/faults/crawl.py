@@ -25,13 +25,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
 import corpus
+import forked
 import mutations
 import psutil
 
@@ -59,23 +59,6 @@ TALKATIVE = ("run", "import", "keys", "themes")
 _SUBREAPER, _DROP_FROM_BOUNDS = 36, 24  # PR_SET_CHILD_SUBREAPER and PR_CAPBSET_DROP of prctl(2)
 _OVERRIDES = (1, 2, 3)  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH and CAP_FOWNER of capabilities(7)
 _CAPABILITIES_3 = 0x20080522  # _LINUX_CAPABILITY_VERSION_3 of capget(2)
-_LOADED = (
-    "benchtui.tui.cli",
-    "benchtui.tui.app",
-    "benchtui.engine.client",
-    "benchtui.sessions.export.dataframe",
-    "benchtui.sessions.importers.registry",
-    "benchtui.sessions.plots.render",
-    "benchtui.sessions.export.case_export",
-    "benchtui.sessions.export.step_export",
-    "benchtui.sessions.report.html",
-    "benchtui.tui.cli.text.progress",
-    "matplotlib.backends.backend_agg",
-    "matplotlib.backends.backend_svg",
-    "matplotlib.font_manager",
-)
-"""What calls need; loaded once, so that a call costs a fork."""
-
 SWEEP = b'model = "no/such-model"\nweights = "random"\n[measure]\npeaks = false\niterations = 1\nwarmup = 0\n'
 ODD_NAMES = (b"latin\xff.json", b"new\nline.json", b"esc\x1b[2J.json", b"-dash.json", "üñ中.json".encode())
 SESSIONS = (b"s.json", b"t.json", b"x" * 250 + b".json", b"cut.json", *ODD_NAMES)
@@ -529,7 +512,7 @@ def _become(call: Call, place: Path, out: int, err: int) -> None:
     sys.stderr = _stream(2, call.stderr, encoding, "backslashreplace")
     sys.argv = ["benchtui", *(os.fsdecode(word) for word in call.words)]
     _limit(call)
-    os._exit(_status_of_main())
+    os._exit(forked.status_of_main())
 
 
 def _stream(descriptor: int, kind: str, encoding: str, errors: str) -> Any:
@@ -537,36 +520,6 @@ def _stream(descriptor: int, kind: str, encoding: str, errors: str) -> Any:
     if kind == "closed":
         return None
     return open(descriptor, "w", encoding=encoding, errors=errors, closefd=False)
-
-
-def _status_of_main() -> int:
-    """Run the command as the interpreter does; gives its exit status."""
-    from benchtui.tui import cli  # loaded before the fork
-
-    status = 0
-    try:
-        cli.main()
-    except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:  # noqa: BLE001  (whatever comes out here is a fault)
-        status = 1
-        if sys.stderr is not None:
-            with suppress(OSError):
-                traceback.print_exc()
-                sys.stderr.flush()
-    return status or _flushed()
-
-
-def _flushed() -> int:
-    """What the interpreter makes of standard output that can't be written at its end: status 120."""
-    try:
-        if sys.stdout is not None and not sys.stdout.closed:
-            sys.stdout.flush()
-    except OSError as error:
-        with suppress(OSError):
-            os.write(2, f"Exception ignored in stdout: {error}".encode())
-        return 120
-    return 0
 
 
 def _environment(call: Call, place: Path) -> dict[str, str]:
@@ -646,15 +599,6 @@ def run(seed: int, numbers: Iterable[int]) -> Found:
     return found
 
 
-def load() -> None:
-    """Load the program once, and have processes whose parents end become children of this one."""
-    os.environ["MPLCONFIGDIR"] = tempfile.mkdtemp(prefix="cr-mpl-")
-    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
-    for name in _LOADED:
-        import_module(name)
-    shutil.rmtree(os.environ["MPLCONFIGDIR"])
-
-
 def main() -> int:
     """Make many calls and print the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -662,7 +606,8 @@ def main() -> int:
     parser.add_argument("--start", type=int, default=0, help="number of the first call")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    load()
+    forked.load()
+    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)  # processes whose parents end become children of this one
     found = run(options.seed, range(options.start, options.start + options.count))
     for kind, told in sorted(found.faults.items()):
         print(f"\n== {kind}\n{told}")

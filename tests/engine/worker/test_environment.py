@@ -135,13 +135,14 @@ def test_unreadable_readings_have_their_reason(monkeypatch: pytest.MonkeyPatch) 
     module = "benchtui.engine.worker.environment"
     for name in ("huge_page_mode", "huge_pages_mb"):
         monkeypatch.setattr(f"{module}.{name}", lambda: None)
+    monkeypatch.setattr(f"{module}.monotonic", iter((0.0, 0.1)).__next__)
     seen = EnvironmentProbe().since(1)
     assert seen.absent["huge_page_mode"] == "the kernel has no /sys/kernel/mm/transparent_hugepage/enabled"
     assert seen.absent["huge_pages_mb"] == "/proc/self/smaps_rollup can't be read"
     assert "too short" in seen.absent["steal_percent"] and seen.steal_percent is None
 
 
-def test_stolen_time_is_a_share_of_the_span(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stolen_time_is_a_share_of_the_span(monkeypatch: pytest.MonkeyPatch) -> None:
     module, stolen = "benchtui.engine.worker.environment", [1.0, 1.5]
     monkeypatch.setattr(f"{module}.stolen_s", lambda processors: stolen.pop(0))
     monkeypatch.setattr(f"{module}.monotonic", iter((0.0, 10.0)).__next__)

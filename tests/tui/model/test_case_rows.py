@@ -165,6 +165,7 @@ def test_the_axis_of_a_running_case_is_chosen_after_the_warm_up_and_then_only_gr
     warming = made.band(case, measure).axis
     assert warming is not None and warming.narrow is None
     axes = []
+    case.measured.rounds.append((0, 0))
     for step in range(100):
         case.measured.wall_ms.append(900.0 if step == 0 else 100.0 + step % 7 + (12 if step > 60 else 0))
         axes.append(made.band(case, measure).axis)
