@@ -229,27 +229,30 @@ _GENERATION = View(
         "draft_acceptance_percent",
     )
 )
-_TIMES_OF_REQUESTS = short(
-    "time_to_first_token_p50_ms",
-    "time_to_first_token_p90_ms",
-    "time_to_first_token_p99_ms",
-    "time_per_output_token_p50_ms",
-    "time_per_output_token_p90_ms",
-    "time_per_output_token_p99_ms",
-    "request_p50_ms",
-    "request_p90_ms",
-    "request_p99_ms",
-)
-_RATES_OF_REQUESTS = (
-    *short("samples_per_s"),
-    shown("new_tokens_per_s"),
-    shown("tokens_per_s", title="Prompt and new tokens/s"),
-    shown("kv_cache_mb"),
+_SERVING = View(
+    (
+        "label",
+        *short(
+            "time_to_first_token_p50_ms",
+            "time_to_first_token_p90_ms",
+            "time_to_first_token_p99_ms",
+            "time_per_output_token_p50_ms",
+            "time_per_output_token_p90_ms",
+            "time_per_output_token_p99_ms",
+            "request_p50_ms",
+            "request_p90_ms",
+            "request_p99_ms",
+            "samples_per_s",
+        ),
+        "new_tokens_per_s",
+        shown("tokens_per_s", title="Prompt and new tokens/s"),
+        "kv_cache_mb",
+    )
 )
 TASKS = {
     "generate": _GENERATION,
-    "serve-batch": View(("label", *_TIMES_OF_REQUESTS, *_RATES_OF_REQUESTS)),
-    "serve": View(("label", *_TIMES_OF_REQUESTS[1:], *_RATES_OF_REQUESTS)),
+    "serve-batch": _SERVING,
+    "serve": _SERVING,
     "embed": View(
         (
             "label",

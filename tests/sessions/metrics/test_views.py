@@ -70,7 +70,7 @@ from benchtui.sessions.metrics.quantity import Quantity, Reading
 
 reading = Reading("case_finished.environment", lambda data: 7.25)
 machine_rows.MACHINE += (
-    Quantity("faults_per_step", "Page faults", "", "Page faults per step.", reading, charted="page faults"),
+    Quantity("stalls_per_step", "Stalls", "", "Stalls per step.", reading, charted="stalls"),
 )
 
 from benchtui.sessions.analysis.chart_series import PLOT_METRICS
@@ -78,27 +78,30 @@ from benchtui.sessions.export import case_export, dataframe
 from benchtui.sessions.library.paths import demo_path
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
+from benchtui.themes.symbols import UNICODE
+from benchtui.tui.case.summary import case_markdown
 from benchtui.tui.cli.schema.records import MeasuredCaseJson
 
 session = Session.load(demo_path("demo-cpu"))
 header, first, *_ = case_export.as_csv(session).splitlines()
 schema = case_export.json_schema()["$defs"]["Case"]["properties"]
-tables = [line for line in markdown(session, full=True).splitlines() if "Page faults" in line]
+tables = [line for line in markdown(session, full=True).splitlines() if "Stalls" in line]
 appearances = {
-    "csv": "faults_per_step" in header and ",7.25," in first,
-    "json": json.loads(case_export.as_json(session))["cases"][0]["faults_per_step"] == 7.25,
-    "schema and docs": schema["faults_per_step"]["description"] == "Page faults per step.",
-    "pandas": list(dataframe.frame(session)["faults_per_step"])[0] == 7.25,
-    "lines of run --json": "faults_per_step" in MeasuredCaseJson.__struct_fields__,
+    "csv": "stalls_per_step" in header and ",7.25," in first,
+    "json": json.loads(case_export.as_json(session))["cases"][0]["stalls_per_step"] == 7.25,
+    "schema and docs": schema["stalls_per_step"]["description"] == "Stalls per step.",
+    "pandas": list(dataframe.frame(session)["stalls_per_step"])[0] == 7.25,
+    "lines of run --json": "stalls_per_step" in MeasuredCaseJson.__struct_fields__,
     "report": len(tables) == 1 and "Outcome" in tables[0],
-    "charts": "page faults" in [metric.name for metric in PLOT_METRICS],
+    "case page": "stalls" in case_markdown(session.cases[0], None, None, UNICODE).casefold(),
+    "charts": "stalls" in [metric.name for metric in PLOT_METRICS],
 }
 print(*(place for place, appears in appearances.items() if not appears))
 """
 """Program that adds one row to the catalogue, and names the places where it doesn't appear."""
 
 
-def test_one_row_of_the_catalogue_appears_in_exports_report_and_charts() -> None:
+def test_one_row_of_the_catalogue_appears_in_exports_report_charts_and_case_page() -> None:
     done = subprocess.run(
         [sys.executable, "-c", ONE_ROW], capture_output=True, text=True, check=False, timeout=120
     )
