@@ -52,7 +52,7 @@ class RatioJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     """99% interval, on which ``FASTER`` and ``SLOWER`` are based."""
     verdict: str
     doubt: str | None
-    """Why it is ``UNSURE``: ``no interval``, ``wide``, ``steps``, ``totals`` or ``outside``."""
+    """Why it is ``UNSURE``: ``no interval``, ``wide``, ``steps``, ``totals``, ``files`` or ``outside``."""
     contested: bool
     """Whether the interval alone would give a verdict, but other evidence contradicts it."""
     resolution: float | None
@@ -73,7 +73,7 @@ class RowJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     throughput_ratio: RatioJson | None
     """Same as ``ratio``, kept for programs that read it."""
     verdict: str | None
-    """``FASTER``, ``SLOWER``, ``SAME`` or ``UNSURE``."""
+    """``FASTER``, ``SLOWER``, ``SAME``, ``UNSURE`` or ``REPORTED``."""
     machine_pace: tuple[float, float] | None
     """Smallest and largest ratio of peaks, new over base. Null unless machine and software are the same."""
     same_answer: bool | None

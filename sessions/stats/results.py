@@ -14,7 +14,7 @@ from benchtui.sessions.state.case import CaseState, peak_mb
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats import evidence
 from benchtui.sessions.stats.disturbance import undisturbed
-from benchtui.sessions.stats.evidence import Evidence, mean_bounds_ms, with_noise
+from benchtui.sessions.stats.evidence import Evidence, mean_bounds_ms, summarize, with_noise
 from benchtui.sessions.stats.noise import Noise
 from benchtui.sessions.stats.sampling import Sample
 from benchtui.sessions.sweep import Config, Task, Work, distinct_works, task_named
@@ -137,12 +137,8 @@ def aa_pair(session: Session) -> tuple[Result, Result] | None:
 
 def _all(session: Session) -> list[Result]:
     """Return every successful case with the noise of the session."""
-    from benchtui.sessions.stats.case_metrics import (
-        metrics,  # imports numpy, which takes 0.1 s and would delay screens
-    )
-
     ended = (case for case in session.cases if case.state == "ok")
-    figures = {case.index: found for case in ended if (found := metrics(case))}
+    figures = {case.index: found for case in ended if (found := summarize(case))}
     plain = (Evidence(session.cases[index], found.rounds) for index, found in figures.items())
     return [
         Result(each.case, _with_rate_bounds(figures[each.case.index], each), each.noise, session)

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from benchtui.sessions.stats.distribution import median, sample
 from benchtui.sessions.stats.noise import Spread
-from benchtui.sessions.stats.sampling import Sample, Statistic, median, sample
+from benchtui.sessions.stats.sampling import Sample, Statistic
 
 TYPICAL_MS = 10.0
 PACE = log(1.33)

@@ -7,8 +7,9 @@ import pytest
 from benchtui.sessions.payloads import ProcessSpread, Reported
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.sessions.stats.distribution import sample
 from benchtui.sessions.stats.evidence import Evidence, aa_pair, medians_of, repeats, rounds_of, with_noise
-from benchtui.sessions.stats.sampling import Sample, Statistic, sample
+from benchtui.sessions.stats.sampling import Sample, Statistic
 
 
 def evidence(session: Session) -> list[Evidence]:
@@ -24,7 +25,8 @@ def test_each_round_is_summed_up_by_its_own_steps(bench: Any) -> None:
 def test_rounds_that_were_summed_up_before_are_those(bench: Any) -> None:
     (case,) = bench.session(bench.case(rounds=[[10.0, 10.2, 10.4], [9.0] * 6])).cases
     before = rounds_of(case)
-    case.replace_steps_with_metrics(metrics(case))
+    case.metrics = metrics(case)
+    case.drop_steps()
     assert not len(case.measured)
     assert rounds_of(case) == before
 
@@ -98,5 +100,6 @@ def test_medians_alone_are_those_of_the_whole_summary(bench: Any, amount: int) -
     rounds = [[chance.lognormvariate(2, 0.1) for _ in range(amount)] for _ in range(3)]
     (case,) = bench.session(bench.case(1, rounds=rounds)).cases
     assert medians_of(case) == tuple(each.median for each in rounds_of(case))
-    case.replace_steps_with_metrics(metrics(case))
+    case.metrics = metrics(case)
+    case.drop_steps()
     assert medians_of(case) == tuple(each.median for each in rounds_of(case))

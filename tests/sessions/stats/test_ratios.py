@@ -13,6 +13,7 @@ from benchtui.sessions.library.paths import CPU_DEMO, demo_path
 from benchtui.sessions.payloads import Energy, Environment, Memory, ProcessSpread, Reported
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.distribution import sample
 from benchtui.sessions.stats.evidence import Evidence, bounds_ms
 from benchtui.sessions.stats.noise import ASSUMED, SHARE, Noise, Spread
 from benchtui.sessions.stats.quantiles import student_t_quantile
@@ -29,7 +30,7 @@ from benchtui.sessions.stats.ratios import (
     widened_for_machine_speed,
 )
 from benchtui.sessions.stats.results import measured
-from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic, sample
+from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic
 from benchtui.sessions.stats.verdicts import FIRST_ROUNDS, MIN_EFFECT, Doubt, Ratio, Verdict
 from benchtui.sessions.sweep import Config
 
@@ -682,7 +683,7 @@ def test_disturbed_rounds_do_not_count_while_there_are_others() -> None:
 
 
 def clocked(*clocks_mhz: float | None, **options: Any) -> Evidence:
-    around = [Environment(sm_clock_mhz=each) for each in clocks_mhz]
+    around = [Environment(graphics_clock_mhz=each) for each in clocks_mhz]
     return case(*[10.0] * len(clocks_mhz), error=0.001, around=around, device="cuda:0", **options)
 
 
@@ -700,7 +701,7 @@ def test_clocks_that_differ_may_account_for_a_difference() -> None:
 
 def test_memory_clocks_may_account_for_a_difference_that_equal_clocks_do_not_explain() -> None:
     slow, fast = (
-        case(10.0, error=0.001, around=[Environment(sm_clock_mhz=1000.0, memory_clock_mhz=each)])
+        case(10.0, error=0.001, around=[Environment(graphics_clock_mhz=1000.0, memory_clock_mhz=each)])
         for each in (2000.0, 2500.0)
     )
     assert latency(slow, fast).outside == ("the GPU's memory clock was 2,000 and 2,500 MHz",)

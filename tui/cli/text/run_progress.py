@@ -79,16 +79,16 @@ class RunProgress:
         self._estimated_s = time.monotonic()
         self._show(self._left)
 
-    def _show(self, left: RemainingTime) -> None:
+    def _show(self, remaining: RemainingTime) -> None:
         session = self._session
-        estimate = left.sweep_left(session.now_s)
+        estimate = remaining.sweep_left(session.now_s)
         skipped = sum(case.state == "skipped" for case in session.cases)
         done, total = session.done - skipped, len(session.cases) - skipped
         more = f", {skipped} skipped" if skipped else ""
         self._bar.update(
             self._task,
             total=1.0,
-            completed=left.progress(session.now_s, estimate),
+            completed=remaining.progress(session.now_s, estimate),
             counts=f"{done}/{total}{more}",
             case=printable(", ".join(case.name for case in session.running)),
             due_s=time.monotonic() + estimate.seconds if estimate else None,
