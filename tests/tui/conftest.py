@@ -117,9 +117,7 @@ class Story:
         facts = {"id": "story", "created": "2026-11-21T10:00:00Z", "simulated": simulated}
         recorded = ProcessSpread(between=0.001 if rounds > 1 else 0.022, freedom=12.0)
         earlier = {"cpu": recorded, "cuda": recorded}
-        self._add(
-            SessionStarted(t=0, sweep=sweep, plan=self._plan, host=host, process_spread=earlier, **facts)
-        )
+        self._add(SessionStarted(t=0, sweep=sweep, plan=self._plan, host=host, process_spread=earlier, **facts))
         return self
 
     @property

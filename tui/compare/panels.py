@@ -127,6 +127,8 @@ def summary_lines(summary: Summary, width: int, height: int, symbols: Symbols) -
     pieces: list[Span] = []
     for against in summary.compared.against:
         pieces += [(f"{against.new_letter} against A  ", "muted"), *_counts(against)]
+    if len(summary.compared.against) == 1:  # there is no room for several
+        pieces += _together(summary.compared.against[0])
     shown = f'{summary.shown} of {summary.all} with "{clean(summary.words)}"   ' if summary.words else ""
     right = [(f"{shown}by {summary.order}", "accent" if summary.words else "muted")]
     fits = summary.words or width_of(pieces) + width_of(right) < width
@@ -253,13 +255,16 @@ def _counts(against: PairwiseComparison) -> Iterator[Span]:
     for verdict, (word, role) in VERDICTS.items():
         if amount := against.count(verdict):
             yield (f"{amount} {word[2:]}  ", role)
-    if (whole := against.overall) and whole.cases > 1:
-        word, role = VERDICTS[whole.ratio.verdict]
-        yield (f"all {ratio_text(whole.ratio.value)}x {word[2:]}  ", role)
     if lost := sum(row.lost for row in against.rows):
         yield (f"{lost} lost  ", "bad")
     if not against.compared:
         yield ("no case was measured in both sessions  ", "warning")
+
+
+def _together(against: PairwiseComparison) -> Iterator[Span]:
+    if (whole := against.overall) and whole.cases > 1:
+        word, role = VERDICTS[whole.ratio.verdict]
+        yield (f"all {ratio_text(whole.ratio.value)}x {word[2:]}  ", role)
 
 
 def _sessions(compared: SessionComparison) -> list[Session]:
