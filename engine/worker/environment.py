@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from benchtui.engine.telemetry.cgroup import QuotaUse, group_folders, most_stopping, quota_uses
 from benchtui.engine.telemetry.host import none_on_error
+from benchtui.engine.telemetry.neighbors import run_delay
 from benchtui.engine.telemetry.processor_clock import ThrottleCounts
 from benchtui.engine.telemetry.processors import busy_s, ranges, usable_processors
 from benchtui.sessions.payloads import Environment
@@ -24,6 +25,7 @@ class _Moment(msgspec.Struct, frozen=True):
     at_s: float
     own_s: float
     switches: int
+    threads: run_delay.ThreadTimes
     processors_s: float | None
     """CPU time of all processes on the processors that the worker may use."""
     quotas: Mapping[Path, QuotaUse]
@@ -41,6 +43,7 @@ class _Moment(msgspec.Struct, frozen=True):
             at_s=monotonic(),
             own_s=own_s,
             switches=own.ru_nivcsw,
+            threads=run_delay.thread_times(),
             processors_s=processors_s,
             quotas=quota_uses(groups),
             throttled=throttles.total(),
@@ -60,9 +63,11 @@ class EnvironmentProbe:
         """Return the changes since creation. ``others_cpu_percent`` still includes the engine."""
         begin, end = self._begin, self._now()
         span_s, own_s = end.at_s - begin.at_s, end.own_s - begin.own_s
+        threads = run_delay.since(begin.threads, end.threads)
         environment = Environment(
             worker_cpu=round(own_s / span_s, 3) if span_s > 0 else None,
             involuntary_switches=end.switches - begin.switches,
+            run_delay_s=None if threads is None else round(threads.waited_s, 4),
             others_cpu_percent=_others_percent(begin, end, own_s, span_s),
             processors=psutil.cpu_count() if self._processors is None else len(self._processors),
             affinity=None if self._processors is None else ranges(self._processors),

@@ -128,7 +128,9 @@ def _choices(session: Session, results: Sequence[Result]) -> Iterator[_Pair]:
 
 def _may_be_better(ratio: Ratio) -> bool:
     """Return whether the first case of an unsure ratio may be the better one."""
-    return (ratio.value / (1 + NEAR) if ratio.low is None else ratio.low) < 1
+    if ratio.low is None:
+        return ratio.doubt is Doubt.OUTSIDE or ratio.value / (1 + NEAR) < 1
+    return ratio.low < 1
 
 
 def _fronts(results: Sequence[Result]) -> Iterator[_Pair]:

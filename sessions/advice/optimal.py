@@ -31,7 +31,7 @@ from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.stats.sampling import Bounds
-from benchtui.sessions.stats.verdicts import Ratio, Tail, Verdict, compare_tails
+from benchtui.sessions.stats.verdicts import Doubt, Ratio, Tail, Verdict, compare_tails
 from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep, Work
 from benchtui.sessions.sweep.options import AXES, CHOICES
 
@@ -186,7 +186,7 @@ def _near(cost: float, row: Result, least: float, leader: Result, metrics: Seque
     if cost >= (1 + NEAR) * least:
         return False
     ahead = ahead_by(row, leader, metrics)
-    most = 1 + (SAME_WITHIN if ahead.bounds is None else NEAR)
+    most = 1 + (SAME_WITHIN if ahead.doubt is Doubt.NO_INTERVAL else NEAR)
     return ahead.verdict is not Verdict.FASTER and cost < most * least and ahead.value < most
 
 

@@ -34,6 +34,7 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
     Telemetry,
+    Waiting,
 )
 from benchtui.sessions.journal import reader
 from benchtui.sessions.payloads import Host
@@ -46,7 +47,7 @@ from benchtui.sessions.sweep import MOST_CASES
 from benchtui.sessions.sweep.case_order import Order
 
 MachineEvent = Runtime | Idle | Telemetry | Peaks | NodeJoined | NodeLost
-CaseEvent = CaseStarted | CasePrepared | RoundFinished | CaseRepeated | CaseFinished
+CaseEvent = CaseStarted | CasePrepared | RoundFinished | Waiting | CaseRepeated | CaseFinished
 QueueEvent = CaseAdded | OrderChanged | Paused | Continued
 
 MMAP_THRESHOLD_BYTES = 2**25 - 2**13
@@ -69,6 +70,8 @@ class Session:
         """Cases that have a worker, or pause before a repeat, in start order."""
         self.paused = False
         """Whether no further case starts."""
+        self.waiting: tuple[Waiting, ...] = ()
+        """What cases wait for before they are measured, or measured again."""
         self.resumed: list[Resumed] = []
         """Each resume of the session by another engine."""
         self.done = 0
@@ -244,7 +247,7 @@ class Session:
                 self._steps(event)
             case Telemetry() | Runtime() | Idle() | Peaks() | NodeJoined() | NodeLost():
                 self._machine_event(event)
-            case CaseStarted() | CasePrepared() | RoundFinished() | CaseRepeated() | CaseFinished():
+            case CaseStarted() | CasePrepared() | RoundFinished() | Waiting() | CaseRepeated() | CaseFinished():
                 self._case_event(event)
             case Answered() | Explained():
                 self._late_event(event)
@@ -257,7 +260,7 @@ class Session:
             case Resumed():
                 self._resumed(event)
             case SessionFinished():
-                self.finished, self.running = event, []
+                self.finished, self.running, self.waiting = event, [], ()
 
     def _session_started(self, event: SessionStarted) -> None:
         reader.require_known_schema(event.schema)
@@ -274,7 +277,7 @@ class Session:
             case = self._case(index)
             self.done -= case.finished is not None
             self.cases[index] = case.reset_for_resume()
-        self.finished, self.running, self.paused = None, [], False
+        self.finished, self.running, self.waiting, self.paused = None, [], (), False
 
     def _machine_event(self, event: MachineEvent) -> None:
         match event:
@@ -344,7 +347,10 @@ class Session:
 
     def _case_event(self, event: CaseEvent) -> None:
         case = self._case(event.case)
+        self.waiting = tuple(each for each in self.waiting if each.case != event.case)
         match event:
+            case Waiting():
+                self.waiting += (event,)
             case CaseStarted():
                 case.started = event
                 case.between_rounds = case.lost = False

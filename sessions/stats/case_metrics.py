@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from benchtui.sessions.payloads import ReportedTimes
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
-from benchtui.sessions.stats.evidence import repeats, rounds_of
+from benchtui.sessions.stats.evidence import counted, repeats, rounds_of
 from benchtui.sessions.stats.outliers import SHORT, outliers
 from benchtui.sessions.stats.quantiles import (
     LEAST_FOR_INTERVAL,
@@ -180,7 +180,7 @@ def metrics(case: CaseState) -> Metrics | None:
     """
     if case.metrics:
         return case.metrics
-    return _measured(case) if len(case.measured) else _reported(case)
+    return _measured(counted(case)) if len(case.measured) else _reported(case)
 
 
 def _measured(case: CaseState) -> Metrics:

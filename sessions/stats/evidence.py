@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.payloads import Reported
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.disturbance import left_out_rounds
 from benchtui.sessions.stats.noise import Noise, kind_of, noise_of
 from benchtui.sessions.stats.sampling import Sample, Statistic, median, sample
 from benchtui.sessions.sweep import Config
@@ -57,12 +58,19 @@ class Evidence(msgspec.Struct, frozen=True):
         return self.case.config
 
 
+def counted(case: CaseState) -> CaseState:
+    """Return a case without the rounds that don't count: those next to a neighbor, if it has others."""
+    left_out = frozenset() if case.metrics else left_out_rounds(case)
+    others = case.without_rounds(left_out) if left_out else case
+    return others if len(others.measured) else case
+
+
 def rounds_of(case: CaseState) -> tuple[Sample, ...]:
     """Return the rounds of a case from its steps, or the repeats of a source that kept none."""
     if case.metrics:
         return case.metrics.rounds
     if len(case.measured):
-        return tuple(found for times in case.measured.by_round() if (found := sample(times)))
+        return tuple(found for times in counted(case).measured.by_round() if (found := sample(times)))
     reported = case.finished.reported if case.finished else None
     return repeats(reported) if reported else ()
 
@@ -71,7 +79,7 @@ def medians_of(case: CaseState) -> tuple[Statistic, ...]:
     """Return only the medians of ``rounds_of``, in a fifth of the time."""
     if case.metrics or not len(case.measured):
         return tuple(each.median for each in rounds_of(case))
-    return tuple(found for times in case.measured.by_round() if (found := median(times)))
+    return tuple(found for times in counted(case).measured.by_round() if (found := median(times)))
 
 
 def repeats(reported: Reported) -> tuple[Sample, ...]:

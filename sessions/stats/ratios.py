@@ -341,6 +341,8 @@ def _disturbed(ratio: Ratio, base: Slowdown, new: Slowdown, few: bool) -> Ratio:
     """Widen a ratio if either case may have been slowed down."""
     if not base.by > 1 and not new.by > 1:
         return ratio
+    if base.unbounded or new.unbounded:
+        return ratio.widened(inf, inf, *base.why, *new.why)
     rest = BOTH_DISTURBED if few and base.by > 1 and new.by > 1 else 1.0
     down, up = rest * max(base.by / new.by, 1.0), rest * max(new.by / base.by, 1.0)
     return ratio.widened(down, up, *base.why, *new.why)

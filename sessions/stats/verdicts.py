@@ -1,7 +1,7 @@
 """Verdicts: the conclusion that the bounds of a ratio allow, and the reason for a doubt."""
 
 from enum import StrEnum
-from math import log, sqrt
+from math import inf, log, sqrt
 from typing import Literal, Protocol
 
 import msgspec
@@ -57,7 +57,8 @@ class Ratio(msgspec.Struct, frozen=True):
 
     value: float
     bounds: Bounds | None = None
-    """Ratio of typical steps with its intervals, widened by the effects in ``outside``."""
+    """Ratio of typical steps with its intervals, widened by the effects in ``outside``; None if nothing bounds
+    them."""
     fast: Bounds | None = None
     """Ratio of first quartiles; None if no steps were kept."""
     totals: Bounds | None = None
@@ -100,7 +101,7 @@ class Ratio(msgspec.Struct, frozen=True):
         if self.unlike_files:
             return Doubt.FILES
         if self.bounds is None:
-            return Doubt.NO_INTERVAL
+            return Doubt.OUTSIDE if self.outside else Doubt.NO_INTERVAL
         own, margin = _word(self.bounds, self.same_within), self.same_within
         if own is Verdict.UNSURE:
             widened = self.inner is not None and _word(self.inner, margin) is not Verdict.UNSURE
@@ -178,8 +179,12 @@ class Ratio(msgspec.Struct, frozen=True):
     def widened(self, down: float, up: float, *why: str) -> "Ratio":
         """Return the ratio with its bounds widened for a cause outside the cases.
 
-        ``down`` and ``up`` are the most by which that cause may have changed the ratio in either direction.
+        ``down`` and ``up`` are the most by which that cause may have changed the ratio in either direction. If
+        nothing limits that, the ratio has no bounds.
         """
+        if max(down, up) == inf:
+            outside = tuple(dict.fromkeys((*self.outside, *why)))
+            return replace(self, bounds=None, fast=None, totals=None, outside=outside)
         if self.bounds is None or max(down, up) <= 1:
             return self
 

@@ -16,10 +16,12 @@ from benchtui.sessions.sweep.model import (
     ALL_GPUS,
     ALL_KINDS,
     MOST_CASES,
+    MOST_CELSIUS,
     MOST_RETRIES,
     MOST_ROUNDS,
     SAMPLE,
     SYNTHETIC,
+    WAIT_FOR_QUIET_S,
     Caches,
     ExecutorKind,
     Explain,
@@ -184,7 +186,7 @@ def sweep_of(table: Table, where: str) -> Sweep:
         table = {"model": table["task"], **table}
     if "model" not in table:
         raise BenchtuiError(f"{where}: model is missing; name a hub id, a folder or a bundled architecture")
-    sweep = _of_task(_sweep(**_entries({"measure": {}} | table, _TOP, f"{where}: ")), where)
+    sweep = _of_task(_sweep(**_entries({"measure": {}, "run": {}} | table, _TOP, f"{where}: ")), where)
     if custom_task(sweep.task):
         sweep = replace(sweep, axes=replace(sweep.axes, unset=_unset(table.get("axes", ()))))
     if sweep.planned > MOST_CASES:
@@ -527,6 +529,28 @@ def _duration_s(value: object, where: str) -> float:
     return float(seconds)
 
 
+def _wait_s(value: object, where: str) -> float:
+    if value in ("off", 0):  # also false
+        return 0.0
+    try:
+        return _duration_s(value, where)
+    except BenchtuiError as error:
+        raise BenchtuiError(f'{error}, or "off"') from error
+
+
+def _celsius(value: object, where: str) -> float:
+    degrees = parse_quantity(value.replace("°", ""), {"C": 1.0}) if isinstance(value, str) else value
+    if isinstance(degrees, bool) or not isinstance(degrees, (int, float)) or not 0 < degrees <= MOST_CELSIUS:
+        raise BenchtuiError(
+            f'{where}: {quoted(value)} is not a temperature up to {MOST_CELSIUS:g} °C; write text such as "60C"'
+        )
+    return float(degrees)
+
+
+def _run(**entries: Any) -> Run:  # noqa: ANN401  (each entry was validated before)
+    return Run(**{"wait_for_quiet_s": WAIT_FOR_QUIET_S} | entries)
+
+
 def _min_time_s(value: object, where: str) -> float | None:
     """Parse a minimum time, which may be 0; None for ``auto``."""
     if value == AUTO:
@@ -643,6 +667,8 @@ _RUN: dict[str, Parser] = {
     "place": _place,
     "lost": _choice(*get_args(WhenLost)),
     "repeat_on_each": _flag,
+    "wait_for_quiet": _wait_s,
+    "wait_below": _celsius,
 }
 _TABLES = {"axes": _AXES, "measure": _MEASURE, "run": _RUN, "train": _TRAIN, "generate": _GENERATE}
 _TOP: dict[str, Parser] = {
@@ -653,7 +679,7 @@ _TOP: dict[str, Parser] = {
     "dataset": _text,
     "axes": _table(_axes, _AXES),
     "measure": _table(_measure, _MEASURE),
-    "run": _table(Run, _RUN),
+    "run": _table(_run, _RUN),
     "env": _env,
     "exclude": _exclusions,
     "train": _table(Train, _TRAIN),
@@ -666,5 +692,7 @@ FIELDS = {
     "min_time": "min_time_s",
     "max_time": "max_time_s",
     "timeout": "timeout_s",
+    "wait_for_quiet": "wait_for_quiet_s",
+    "wait_below": "wait_below_c",
 }
 """Fields by the names of entries without a unit."""

@@ -10,7 +10,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import escape_unprintable, quoted
 from benchtui.sessions.secrets import MASK, masked, masked_variable
 from benchtui.sessions.sweep import named_values, ranges, toml_reader
-from benchtui.sessions.sweep.model import Sweep, custom_task
+from benchtui.sessions.sweep.model import WAIT_FOR_QUIET_S, Run, Sweep, custom_task
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Axes, Exclusion, Record
 from benchtui.sessions.sweep.toml_reader import Table
 
@@ -116,7 +116,7 @@ def table_of(sweep: Sweep) -> Table:
 
 def default_table() -> Table:
     """Return the entries of a sweep that states none. Minimum times have no fixed default and are omitted."""
-    table = table_of(Sweep(name="", model=""))
+    table = table_of(Sweep(name="", model="", run=Run(wait_for_quiet_s=WAIT_FOR_QUIET_S)))
     return table | {"measure": {name: item for name, item in table["measure"].items() if name not in _IMPLIED}}
 
 
@@ -287,8 +287,12 @@ def _said(field: str, value: object) -> object:
         return value[0] if len(value) == 1 else _range(value) or list(value)
     if field.endswith("_percent"):
         return f"{str(value).removesuffix('.0')}%"  # all digits: rounding would change the sweep
+    if field == "wait_for_quiet_s" and not value:
+        return "off"
     if field.endswith("_s") and isinstance(value, float):
         return _time(value)
+    if field.endswith("_c"):
+        return f"{value:g}C"
     return value
 
 

@@ -98,7 +98,8 @@ def sweep_file(home: Path, tiny_model: Path) -> Path:
     path = home / "tiny.toml"
     path.write_text(
         f'model = "{tiny_model}"\nweights = "random"\n'
-        "[axes]\nbatch_size = [1, 2]\nsequence_length = 16\n[measure]\nwarmup = 1\niterations = 20\n"
+        "[axes]\nbatch_size = [1, 2]\nsequence_length = 16\n"
+        "[run]\nwait_for_quiet = 'off'\n[measure]\nwarmup = 1\niterations = 20\n"
     )
     return path
 

@@ -75,7 +75,10 @@ _LOADED = (
 )
 """What calls need; loaded once, so that a call costs a fork."""
 
-SWEEP = b'model = "no/such-model"\nweights = "random"\n[measure]\npeaks = false\niterations = 1\nwarmup = 0\n'
+SWEEP = (
+    b'model = "no/such-model"\nweights = "random"\n[run]\nwait_for_quiet = "off"\n'
+    b"[measure]\npeaks = false\niterations = 1\nwarmup = 0\n"
+)
 ODD_NAMES = (b"latin\xff.json", b"new\nline.json", b"esc\x1b[2J.json", b"-dash.json", "üñ中.json".encode())
 SESSIONS = (b"s.json", b"t.json", b"x" * 250 + b".json", b"cut.json", *ODD_NAMES)
 SPECIAL = tuple(b"fifo socket zero null full folder dangling loop closed sparse".split())

@@ -14,6 +14,7 @@ from benchtui.sessions.payloads import (
     Environment,
 )
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.disturbance import names_of
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.answers import answer_facts
 from benchtui.sessions.text.formatting import clock_limits, loss, memory, number, performance_states
@@ -302,6 +303,7 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
         ("user time of a step", _unit(around.user_ms, "ms")),
         ("system time of a step", _unit(around.system_ms, "ms")),
         ("involuntary context switches", _unit(around.involuntary_switches, "", 0)),
+        ("waited for a processor", _unit(around.run_delay_s, "s, summed over threads")),
         ("CPU affinity", around.affinity),
         ("other processes", _unit(around.others_cpu_percent, f"% CPU{of_all}", 0)),
         ("stopped by the CPU quota", _stopped(around)),
@@ -316,6 +318,7 @@ def _environment(case: CaseState, symbols: Symbols) -> Facts:
         ("temperature, highest", _unit(around.temperature_c, symbols.degree, 0)),
         ("power limit", _unit(around.power_limit_w, "W", 0)),
         ("other GPU processes", _unit(around.gpu_processes, "", 0)),
+        ("neighbors", format.clean(names_of(around.neighbors)) or None),
         *_counters(around),
     )
 

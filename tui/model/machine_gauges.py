@@ -13,7 +13,6 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Trace
 from benchtui.sessions.state.machine import MachineState, NodeState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.disturbance import is_noisy
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
@@ -21,7 +20,7 @@ from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import buckets, severity
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.model.gpu_use import GpuUse, gpu_use
-from benchtui.tui.model.noise_light import others_cpu_percent
+from benchtui.tui.model.noise_light import is_noisy_now, others_cpu_percent
 from benchtui.tui.panels.gauge_rows import Gauge, Machine, Past
 from benchtui.tui.panels.gauges import Machines
 
@@ -119,7 +118,7 @@ def _one_machine(
     return Machines(
         len(gpus),
         cache(lambda place: _gpu(machine, gpus[place], use, symbols)),
-        _host(machine.trace, host, symbols, title),
+        _host(machine, host, symbols, title),
         "" if gpus else reason if reason.startswith("no ") else f"{prefix}: {reason}",
         own=frozenset(place for place, gpu in enumerate(gpus) if gpu.index in use.own),
         as_of=as_of,
@@ -142,7 +141,7 @@ def _node(
     remarks = ((gpu.index, *_remark(_readings(node, gpu.index))) for gpu in gpus)
     alarms = _alarm_notes({index: notes for index, notes, alarming in remarks if alarming}, len(gpus))
     working = "; ".join((*alarms[:1], *running_cases[node.joined.node])) or "idle"
-    cpu, _, _, rss = _host(node.trace, node.host, symbols, "").gauges
+    cpu, _, _, rss = _host(node, node.host, symbols, "").gauges
     return Machine(
         title=format.clean(node.joined.node),
         name=f"{len(gpus)} x {_model(node.joined.kind)}" if len(gpus) > 1 else _model(node.joined.kind),
@@ -284,7 +283,8 @@ def _activity(traces: Sequence[Trace], symbols: Symbols) -> Iterator[Gauge]:
             yield replace(gauge, barred=False, optional=True)
 
 
-def _host(trace: Trace, host: Host, symbols: Symbols, title: str) -> Machine:
+def _host(machine: MachineState, host: Host, symbols: Symbols, title: str) -> Machine:
+    trace = machine.trace
     percent = 100.0 * host.cpu_count if host.cpu_count else None
     make = partial(_gauge, traces=[trace], absent={}, symbols=symbols)
     return Machine(
@@ -296,16 +296,16 @@ def _host(trace: Trace, host: Host, symbols: Symbols, title: str) -> Machine:
             make("worker CPU", "worker_cpu_percent", limit=percent, write=_percent),
             make("worker RSS", "worker_rss_mb", limit=host.memory_mb, write=_megabytes, judge=_memory_role),
         ),
-        readings=_cpu_readings(trace, host, symbols),
+        readings=_cpu_readings(machine, host, symbols),
     )
 
 
-def _cpu_readings(trace: Trace, host: Host, symbols: Symbols) -> tuple[Span, ...]:
+def _cpu_readings(machine: MachineState, host: Host, symbols: Symbols) -> tuple[Span, ...]:
     """Format the CPU time of the engine and of other processes. 100% is one logical CPU."""
-    others, engine = others_cpu_percent(trace), trace.latest("engine_cpu_percent")
+    others, engine = others_cpu_percent(machine.trace), machine.trace.latest("engine_cpu_percent")
     if others is None:
         return ()
-    disturbing = is_noisy(others, host.cpu_count)
+    disturbing = is_noisy_now(others, machine, host)
     flag = f"{symbols.flag} " if disturbing else ""
     return (
         (f"{flag}other processes {others:,.0f}% CPU", "warning" if disturbing else "muted"),

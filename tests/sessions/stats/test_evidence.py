@@ -3,11 +3,22 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
-from benchtui.sessions.payloads import ProcessSpread, Reported
+from benchtui.sessions.events import CaseFinished, RoundFinished
+from benchtui.sessions.payloads import Energy, Environment, ProcessSpread, Reported
+from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.sessions.stats.evidence import Evidence, aa_pair, medians_of, repeats, rounds_of, with_noise
+from benchtui.sessions.stats.evidence import (
+    Evidence,
+    aa_pair,
+    counted,
+    medians_of,
+    repeats,
+    rounds_of,
+    with_noise,
+)
 from benchtui.sessions.stats.noise import Noise
 from benchtui.sessions.stats.sampling import Sample, Statistic, sample
 
@@ -101,3 +112,66 @@ def test_medians_alone_are_those_of_the_whole_summary(bench: Any, amount: int) -
     assert medians_of(case) == tuple(each.median for each in rounds_of(case))
     case.replace_steps_with_metrics(metrics(case))
     assert medians_of(case) == tuple(each.median for each in rounds_of(case))
+
+
+QUIET, BUSY = Environment(processors=2), Environment(processors=2, others_cpu_percent=98.0)
+
+
+def beside_neighbors(bench: Any, *rounds: Environment, keep_steps: bool = True) -> CaseState:
+    """A case of these rounds: steps of 10, 20, 30 ms and so on, and 1, 2, 3 J and so on."""
+    *before, last = rounds
+    energy_j = [float(place + 1) for place, _ in enumerate(rounds)]
+    ends = [
+        RoundFinished(t=0.5, case=0, round=place, environment=each, energy=Energy(energy_j=energy_j[place]))
+        for place, each in enumerate(before)
+    ]
+    end = CaseFinished(
+        t=1.0, case=0, outcome="ok", environment=last, energy=Energy(energy_j=sum(energy_j), mean_power_w=5.0)
+    )
+    times_ms = [[10.0 * (place + 1)] * 6 for place, _ in enumerate(rounds)]
+    made = bench.case(rounds=times_ms, outcome=None, warmup_ms=[99.0])
+    session = Session(keep_steps)
+    session.apply_all([*bench.events(made, finished=None), *ends, end])
+    return session.cases[0]
+
+
+@pytest.mark.parametrize("keep_steps", [True, False])
+@pytest.mark.parametrize(
+    ("rounds", "counting"),
+    [
+        ((QUIET, QUIET, QUIET), (0, 1, 2)),
+        ((BUSY, QUIET, QUIET), (1, 2)),
+        ((QUIET, BUSY, QUIET), (0, 2)),
+        ((QUIET, QUIET, BUSY), (0, 1)),
+        ((QUIET, BUSY, BUSY), (0,)),
+        ((BUSY, BUSY, QUIET), (2,)),
+        ((BUSY, BUSY, BUSY), (0, 1, 2)),
+        ((BUSY,), (0,)),
+    ],
+)
+def test_rounds_beside_neighbors_enter_no_figure_if_there_are_others(
+    bench: Any, rounds: tuple[Environment, ...], counting: tuple[int, ...], keep_steps: bool
+) -> None:
+    case = beside_neighbors(bench, *rounds, keep_steps=keep_steps)
+    times_ms = [10.0 * (place + 1) for place in counting]
+    figures = metrics(case)
+    assert figures is not None
+    assert [each.median.ms for each in rounds_of(case)] == [each.ms for each in medians_of(case)] == times_ms
+    assert (figures.latency_ms.n, figures.latency_ms.most) == (6 * len(times_ms), max(times_ms))
+    assert figures.latency_ms.mean == pytest.approx(sum(times_ms) / len(times_ms))
+    assert figures.samples_per_s == pytest.approx(1000 * len(times_ms) / sum(times_ms))
+    assert figures.tokens_per_s == pytest.approx(100 * 1000 * len(times_ms) / sum(times_ms))
+    joules = [place + 1.0 for place in counting]
+    assert figures.energy_per_sample_j == pytest.approx(sum(joules) / (6 * len(joules)))
+    if len(joules) > 1:
+        assert figures.rounds_energy_j == pytest.approx([each / 6 for each in joules])
+    assert len(case.ends) == len(rounds), "the case itself keeps every round"
+    if keep_steps:
+        assert len(case.measured) == 6 * len(rounds) and len(case.warmup) == 1
+
+
+def test_energy_stays_that_of_all_rounds_if_one_is_unknown(bench: Any) -> None:
+    case = beside_neighbors(bench, QUIET, BUSY, QUIET)
+    case.rounds = (replace(case.rounds[0], energy=None), *case.rounds[1:])
+    without = counted(case).finished
+    assert without is not None and without.energy == Energy(energy_j=6.0, mean_power_w=5.0)

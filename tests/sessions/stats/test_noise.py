@@ -12,6 +12,7 @@ from benchtui.sessions.stats.sampling import Sample, Statistic
 from benchtui.sessions.sweep import Config
 
 QUIET, BUSY = Environment(processors=2), Environment(processors=2, gpu_processes=1)
+HOT = Environment(processors=2, throttle=("hw_thermal",))
 
 
 def case(
@@ -91,9 +92,9 @@ def test_pooled_variance_goes_by_degrees_of_freedom() -> None:
 
 def test_a_case_that_was_disturbed_in_any_round_does_not_count() -> None:
     quiet = case(10.0, 10.1, 10.2, ends=(QUIET, QUIET, QUIET))
-    disturbed = case(10.0, 15.0, 10.2, ends=(QUIET, BUSY, QUIET))
-    assert cpu(quiet, disturbed) == cpu(quiet) != cpu(quiet, case(10.0, 15.0, 10.2))
-    assert cpu(disturbed) == Noise()
+    throttled = case(10.0, 15.0, 10.2, ends=(QUIET, HOT, QUIET))
+    assert cpu(quiet, throttled) == cpu(quiet) != cpu(quiet, case(10.0, 15.0, 10.2))
+    assert cpu(throttled) == cpu(case(10.0, 15.0, ends=(BUSY, BUSY))) == Noise()
 
 
 def test_earlier_sessions_of_the_machine_count_for_their_kind() -> None:

@@ -130,6 +130,7 @@ def test_every_entry_has_a_text(tmp_path: Path) -> None:
         "measure.max_time",
         "measure.retries",
         "measure.baseline",
+        "run.wait_below",
         "axes.env",
         "axes.parameters",
     }

@@ -5,7 +5,7 @@ from typing import Any, get_args
 import msgspec
 
 from benchtui.sessions.sweep import toml_reader
-from benchtui.sessions.sweep.model import Explain, Sweep
+from benchtui.sessions.sweep.model import MOST_CELSIUS, Explain, Sweep
 from benchtui.sessions.sweep.options import LARGEST, OPTIONS, SWITCH, Option
 from benchtui.sessions.sweep.tasks import TASKS
 
@@ -27,6 +27,16 @@ _PERCENT: Schema = {
         {"type": "string", "pattern": r"^ *[\d.eE+-]+ *%?$"},
     ]
 }
+_RUN: Schema = {
+    "wait_for_quiet": {"anyOf": [*_DURATION["anyOf"], {"const": "off"}, {"const": False}]},
+    "wait_below": {
+        "anyOf": [
+            {"type": "number", "exclusiveMinimum": 0, "maximum": MOST_CELSIUS},
+            {"type": "string", "pattern": r"^ *[\d.]+ *(°?C)? *$"},
+        ]
+    },
+}
+"""Entries of ``run`` whose text has a syntax of its own."""
 _AUTO: Schema = {"const": toml_reader.AUTO}
 _SCALAR: Schema = {"type": ["string", "number", "boolean"]}
 _NAMED_VALUES: Schema = {
@@ -51,7 +61,8 @@ def sweep_schema() -> Schema:
         "exclude": {"type": "array", "items": _table(single)},
         "axes": _table({option.name: _option(option) for option in OPTIONS if option.name != "model"}),
         "measure": _table({**_fields("Measure"), **_measure(), "baseline": _table(single)}),
-        **{name: _table(_fields(name.capitalize())) for name in ("run", "train", "generate")},
+        "run": _table(_fields("Run") | _RUN),
+        **{name: _table(_fields(name.capitalize())) for name in ("train", "generate")},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
