@@ -7,7 +7,10 @@ UV := $(shell command -v uv)
 # the oldest version that pyproject.toml allows, and one whose continuous batching has other names than the newest
 COMPAT := 4.45.0 5.17.0
 
-.PHONY: help run test check long compat lowest quantized gpu played-gpu gpu-first mutants bench docs man cast screenshots page-pictures clean
+# what is quick: the record, the screen without its app, and the words
+QUICK := sessions themes tui/drawing tui/live tui/model tui/panels tui/table docs/test_words.py docs/test_architecture.py docs/test_commits.py
+
+.PHONY: help run test quick check long compat lowest quantized gpu played-gpu gpu-first mutants bench docs man cast screenshots page-pictures clean
 
 help:  ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,13 +24,18 @@ run: $(READY)  ## benchmark DistilBERT and watch it live; without a terminal, pr
 
 test: check  ## everything that CI looks at
 
+quick: $(READY)  ## ruff, and the tests that open no app and start no engine, in under 2 minutes
+	$(BIN)/ruff check .
+	$(BIN)/pytest -q -n 4 -m "not long" $(QUICK:%=tests/%)
+
+# long tests come first in the second part, and those of a group, which share a sweep, stay in one process
 check: $(READY)  ## ruff, mypy, import-linter and the tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -n 4 -m "not long" tests/sessions tests/themes tests/tui tests/mutation tests/simulated tests/test_house.py
-	$(BIN)/pytest -q -n 4 --dist worksteal -m "not long" tests/engine tests/end_to_end tests/faults tests/docs
+	$(BIN)/pytest -q -n 4 -m "not long" tests/sessions tests/themes tests/tui tests/simulated tests/test_*.py
+	$(BIN)/pytest -q -n 4 --dist loadgroup -m "not long" tests/docs tests/end_to_end tests/faults tests/engine
 
 long: $(READY) .venv-ray/ready lowest  ## tests that CI has no time for, those with Ray and the oldest versions among them
 	$(BIN)/pytest -q -n 3 --dist worksteal -m long tests --ignore tests/on_gpu
@@ -55,10 +63,10 @@ gpu-first:  ## first checks on a new GPU, PART=1 to 6, at most 9 minutes each; P
 	PYTHONPATH=$(abspath .types)$(if $(PYTHONPATH),:$(PYTHONPATH)) $(PYTHON) tests/bench/on_gpu/run.py $(if $(PART),--part $(PART)) --out $(or $(OUT),.gpu-first)
 
 mutants: $(READY)  ## mutation testing: list small changes of the code that its unit tests do not notice
-	$(BIN)/python tests/mutation/mutants.py
+	$(BIN)/python tests/bench/mutation/mutants.py
 
 bench: $(READY) .venv-optimum/ready .venv-nvitop/ready .venv-ray/ready .venv-install/ready  ## measure benchtui itself and write BENCHMARKS.md; an hour on an idle machine
-	$(BIN)/python tests/benchmarks/all.py $(ONLY)
+	$(BIN)/python tests/bench/benchmarks/all.py $(ONLY)
 
 docs: $(READY)  ## build the documentation site in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
@@ -67,14 +75,14 @@ man: $(READY)  ## write the manual pages of the commands
 	$(BIN)/python packaging/man.py
 
 cast: $(READY)  ## record the tour of the demo that the documentation plays
-	$(BIN)/python tests/screenshots/cast.py docs/assets/demo.cast
+	$(BIN)/python tests/bench/screenshots/cast.py docs/assets/demo.cast
 
 screenshots: $(READY)  ## make the pictures of README and docs
-	PYTHONPATH=tests $(BIN)/python tests/screenshots/make.py
+	PYTHONPATH=tests $(BIN)/python tests/bench/screenshots/make.py
 
 page-pictures: $(READY)  ## rebuild the pictures of the HTML report; QT_PYTHON= a Python with PySide6 and its QtWebEngine
 	$(BIN)/benchtui export sessions/library/demo/demo-cpu.json --format html -o build/report.html
-	$(QT_PYTHON) tests/screenshots/page.py build/report.html docs/pictures
+	$(QT_PYTHON) tests/bench/screenshots/page.py build/report.html docs/pictures
 
 clean:  ## remove .venv and what tools left
 	rm -rf .venv .venv-compat-* .venv-lowest .venv-quantized .venv-optimum .venv-nvitop .venv-ray .venv-install .venv-cuda build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

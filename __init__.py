@@ -7,14 +7,17 @@
     session.steps()                                   # pandas: one row per recorded step
     benchtui.compare("before.json", session).cases()  # pandas: ratio and verdict of each case
 
-A step of your own takes a ``Case``. The command line is ``benchtui`` or ``python -m benchtui``.
+``run`` and ``load`` return a ``Session``, ``compare`` a ``Comparison``. What you can correct raises
+``BenchtuiError``, whose text is one line. A step of your own takes a ``Case``: see ``help(benchtui.Case)``.
+The command line is ``benchtui`` or ``python -m benchtui``.
 """
 
-from benchtui.engine.workloads.own.case import OwnCase as Case
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.engine.workloads.own.case import Case as Case
+from benchtui.sessions.errors import BenchtuiError as BenchtuiError
 from benchtui.sessions.version import VERSION as __version__
 from benchtui.tui.api.comparison import Comparison, compare
 from benchtui.tui.api.running import run
 from benchtui.tui.api.session import Session, load
 
-__all__ = ["BenchtuiError", "Case", "Comparison", "Session", "__version__", "compare", "load", "run"]
+# what help(benchtui) prints in full: Case and BenchtuiError are public as well, but would double its length
+__all__ = ["Comparison", "Session", "__version__", "compare", "load", "run"]

@@ -24,14 +24,13 @@ ROOT_PAGES = {
     "README.md": "index.md",
 }
 """Files of the repository's root, and the pages of the site that show them or stand for them."""
-PICTURES = "tests/screenshots"
 _LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)]*)?\))")
-_PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*pictures/\w+)\.svg\)")
+_PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*pictures/[\w-]+)\.svg\)")
 """Picture of the app, which the site shows in the reader's scheme."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the generated pages, the pages of the root and the pictures to the site."""
+    """Add the generated pages and the pages of the root to the site."""
     pages = {
         "reference/commands.md": commands(),
         "reference/fields.md": fields(),
@@ -42,8 +41,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             pages[target] = (ROOT / source).read_text("utf-8")
     for target, text in pages.items():
         files.append(File.generated(config, target, content=text))
-    for picture in sorted((ROOT / PICTURES).glob("*.svg")):
-        files.append(File.generated(config, f"pictures/{picture.name}", abs_src_path=str(picture)))
     return files
 
 
@@ -60,8 +57,6 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         path = os.path.normpath(base / target)
         if path in ROOT_PAGES:
             path = ROOT_PAGES[path]
-        elif path.startswith(PICTURES):
-            path = path.replace(PICTURES, "pictures", 1)
         elif path.startswith("docs/"):
             path = path.removeprefix("docs/")
         return f"{match[1]}{os.path.relpath(path, folder)}{match[3]}"

@@ -51,7 +51,7 @@ on a shared folder the modification time may be half a minute old."""
 _HEAD_BYTES = 2**20
 
 if TYPE_CHECKING:
-    from benchtui.engine.doctor import Finding
+    from benchtui.engine.doctor import Check
     from benchtui.engine.telemetry.gpu.cuda_presence import CudaPresence
 
 
@@ -313,7 +313,7 @@ def running() -> list[Engine]:
     return [engine for path in sockets() if (engine := _responding_engine(path)) is not None]
 
 
-def check_machine() -> "list[Finding]":
+def check_machine() -> "list[Check]":
     """Check what this machine can measure. Takes as long as importing torch, in another process."""
     from benchtui.engine import doctor  # imports the readers of all devices; only needed here
 
@@ -322,7 +322,7 @@ def check_machine() -> "list[Finding]":
 
 def find_cuda() -> "CudaPresence":
     """Count this machine's CUDA devices without importing torch. Takes a few milliseconds."""
-    from benchtui.engine.telemetry.gpu import cuda_presence  # imports NVML; only needed here
+    from benchtui.engine.telemetry.gpu import cuda_presence  # imports the drivers' libraries; only needed here
 
     return cuda_presence.find_cuda()
 

@@ -171,13 +171,13 @@ def socket_path(session_id: str) -> Path:
 
 def sockets() -> list[Path]:
     """Return the sockets of this user's engines, including dead ones, newest first."""
-    found = []
+    dated = []
     for path in runtime_folder().glob("*.sock"):
         with suppress(OSError):  # the engine has just ended
             status = path.lstat()
             if _OURS.fullmatch(path.name) and stat.S_ISSOCK(status.st_mode):
-                found.append((status.st_mtime, path))
-    return [path for _, path in sorted(found, reverse=True)]
+                dated.append((status.st_mtime, path))
+    return [path for _, path in sorted(dated, reverse=True)]
 
 
 def remove_stale(path: Path) -> None:

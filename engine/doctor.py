@@ -26,7 +26,7 @@ _TORCH_S = 300.0
 State = Literal["ok", "missing", "broken"]
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Check(msgspec.Struct, frozen=True):
     """Result of one check."""
 
     what: str
@@ -35,50 +35,50 @@ class Finding(msgspec.Struct, frozen=True):
     text: str
 
 
-def run_checks() -> list[Finding]:
+def run_checks() -> list[Check]:
     """Run all checks. Takes as long as importing torch."""
     gpus = open_gpus()
     host = describe_host(gpus)
     runtime = _query_torch()
-    found = [_unread_gpus(host)] if isinstance(gpus, GpusUnavailable) else _gpus(gpus)
+    gpu_findings = [_unread_gpus(host)] if isinstance(gpus, GpusUnavailable) else _gpus(gpus)
     read = [_processor_energy(host), *_processor_counters(host)]
-    return [_processor(host), *found, *read, *_torch(runtime), *_compilers(), *_folders()]
+    return [_processor(host), *gpu_findings, *read, *_torch(runtime), *_compilers(), *_folders()]
 
 
-def _processor(host: Host) -> Finding:
+def _processor(host: Host) -> Check:
     memory_gb = (host.memory_mb or 0) / 1000
-    return Finding("processor", "ok", f"{host.processor}, {host.cpu_count} usable, {memory_gb:.1f} GB memory")
+    return Check("processor", "ok", f"{host.processor}, {host.cpu_count} usable, {memory_gb:.1f} GB memory")
 
 
-def _unread_gpus(host: Host) -> Finding:
-    return Finding("GPU readings", "missing", host.absent["gpu"])
+def _unread_gpus(host: Host) -> Check:
+    return Check("GPU readings", "missing", host.absent["gpu"])
 
 
-def _gpus(reader: GpuReader) -> list[Finding]:
+def _gpus(reader: GpuReader) -> list[Check]:
     """Return one finding per GPU, listing missing readings, and one per GPU that can't be read."""
-    found = []
+    findings = []
     for gpu, sample in zip(reader.gpus(), reader.sample(), strict=True):
         missing = "".join(f"; no {name}: {reason}" for name, reason in sample.absent.items())
-        counters = "" if "activity" in sample.absent else "; activity of its units is read (GPM)"
+        counters = "" if "activity" in sample.absent else "; activity of its units is read"
         mig = "; partitioned by MIG: its instances can't be read" if gpu.mig else ""
         text = (
             f"{gpu.name}, {(gpu.memory_mb or 0) / 1000:.1f} GB, driver {reader.driver}{mig}{counters}{missing}"
         )
-        found.append(Finding(f"GPU {gpu.index}", "ok", text))
-    return found + [Finding(name, "missing", reason) for name, reason in reader.absent.items()]
+        findings.append(Check(f"GPU {gpu.index}", "ok", text))
+    return findings + [Check(name, "missing", reason) for name, reason in reader.absent.items()]
 
 
-def _processor_energy(host: Host) -> Finding:
+def _processor_energy(host: Host) -> Check:
     if reason := host.absent.get("rapl"):
-        return Finding("processor energy", "missing", reason)
-    return Finding("processor energy", "ok", "RAPL, all processor packages together")
+        return Check("processor energy", "missing", reason)
+    return Check("processor energy", "ok", "RAPL, all processor packages together")
 
 
-def _processor_counters(host: Host) -> Iterator[Finding]:
-    found = {INSTRUCTIONS_KEY: "of the workers, in user mode", TRAFFIC_KEY: "of all memory controllers"}
-    for name, text in found.items():
+def _processor_counters(host: Host) -> Iterator[Check]:
+    described = {INSTRUCTIONS_KEY: "of the workers, in user mode", TRAFFIC_KEY: "of all memory controllers"}
+    for name, text in described.items():
         reason = host.absent.get(name)
-        yield Finding(name, "missing" if reason else "ok", reason or text)
+        yield Check(name, "missing" if reason else "ok", reason or text)
 
 
 def _query_torch() -> Runtime | str:
@@ -91,40 +91,40 @@ def _query_torch() -> Runtime | str:
     context.set_forkserver_preload(["benchtui.engine.worker.preload"])
     probe = TorchQuery(context)
     wait([probe.source], timeout=_TORCH_S)
-    found = probe.result(0.0)
-    return f"{found}; reinstall with `pip install torch`" if isinstance(found, str) else found
+    answer = probe.result(0.0)
+    return f"{answer}; reinstall with `pip install torch`" if isinstance(answer, str) else answer
 
 
-def _torch(runtime: Runtime | str) -> list[Finding]:
+def _torch(runtime: Runtime | str) -> list[Check]:
     if isinstance(runtime, str):
-        return [Finding("torch", "broken", runtime)]
+        return [Check("torch", "broken", runtime)]
     return [_versions(runtime), _cuda(runtime)]
 
 
-def _versions(runtime: Runtime) -> Finding:
+def _versions(runtime: Runtime) -> Check:
     transformers = runtime.transformers or "not installed, so only steps of your own can run"
     text = f"torch {runtime.torch}, transformers {transformers}, {runtime.threads} threads"
     words = untested(runtime)
-    return Finding("torch", "missing" if words else "ok", "; ".join((text, *words)))
+    return Check("torch", "missing" if words else "ok", "; ".join((text, *words)))
 
 
-def _cuda(runtime: Runtime) -> Finding:
+def _cuda(runtime: Runtime) -> Check:
     names = ", ".join(runtime.cuda_devices)
     if runtime.hip:
-        found = names or "torch sees no device; cases on cuda are skipped"
-        return Finding("ROCm", "ok" if names else "missing", f"HIP {runtime.hip}: {found}")
+        devices = names or "torch sees no device; cases on cuda are skipped"
+        return Check("ROCm", "ok" if names else "missing", f"HIP {runtime.hip}: {devices}")
     if runtime.cuda_devices:
-        return Finding("CUDA", "ok", f"CUDA {runtime.cuda}: {names}")
+        return Check("CUDA", "ok", f"CUDA {runtime.cuda}: {names}")
     if runtime.cuda is None:
-        return Finding("CUDA", "missing", "torch was built without CUDA; cases on cuda are skipped")
-    return Finding(
+        return Check("CUDA", "missing", "torch was built without CUDA; cases on cuda are skipped")
+    return Check(
         "CUDA",
         "missing",
         f"torch was built with CUDA {runtime.cuda} but sees no device; cases on cuda are skipped",
     )
 
 
-def _compilers() -> list[Finding]:
+def _compilers() -> list[Check]:
     """Find the compilers that torch.compile needs: for Inductor on cpu, for Triton's launcher on cuda."""
     return [
         _compiler("C++", "CXX", ("g++", "clang++"), "cpu"),
@@ -132,27 +132,25 @@ def _compilers() -> list[Finding]:
     ]
 
 
-def _compiler(language: str, variable: str, names: tuple[str, ...], device: str) -> Finding:
+def _compiler(language: str, variable: str, names: tuple[str, ...], device: str) -> Check:
     what = f"torch.compile on {device}"
     chosen = os.environ.get(variable)
-    found = next(filter(None, map(shutil.which, (chosen,) if chosen else names)), None)
-    if found:
-        return Finding(what, "ok", f"{language} compiler {found}")
+    compiler = next(filter(None, map(shutil.which, (chosen,) if chosen else names)), None)
+    if compiler:
+        return Check(what, "ok", f"{language} compiler {compiler}")
     tried = f"{variable}={chosen}" if chosen else " or ".join(names)
-    return Finding(
-        what, "missing", f"no {language} compiler found ({tried}); compile modes on {device} need one"
-    )
+    return Check(what, "missing", f"no {language} compiler found ({tried}); compile modes on {device} need one")
 
 
-def _folders() -> list[Finding]:
-    found = []
+def _folders() -> list[Check]:
+    findings = []
     for what, folder in (("sessions folder", paths.folder), ("runtime folder", runtime_folder)):
         try:
             path = folder()
         except BenchtuiError as error:
-            found.append(Finding(what, "broken", str(error)))
+            findings.append(Check(what, "broken", str(error)))
             continue
         free_gb = shutil.disk_usage(path).free / 1e9
         state: State = "ok" if os.access(path, os.W_OK) else "broken"
-        found.append(Finding(what, state, f"{path}, {free_gb:.1f} GB free"))
-    return found
+        findings.append(Check(what, state, f"{path}, {free_gb:.1f} GB free"))
+    return findings

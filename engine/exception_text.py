@@ -55,8 +55,8 @@ def described(error: BaseException) -> str:
 
 def child_error(error: BaseException) -> ChildError | None:
     """Return the exception of a child process whose traceback is in the text of this one, or of its cause."""
-    for each in (error, error.__cause__):
-        text = text_of(each) if each else ""
+    for raised in (error, error.__cause__):
+        text = text_of(raised) if raised else ""
         if line := last_raised(text):
             return ChildError(line, _process_in_words(text), _frames(text))
     return None
@@ -64,9 +64,9 @@ def child_error(error: BaseException) -> ChildError | None:
 
 def last_raised(text: str) -> str | None:
     """Return the class and first line of the exception that the last traceback in a text ends with."""
-    _, found, trace = text.rpartition(_TRACEBACK)
+    _, heading, trace = text.rpartition(_TRACEBACK)
     lines = (line.rstrip() for line in trace.splitlines() if line.strip() and not line[0].isspace())
-    return next(lines, None) if found else None
+    return next(lines, None) if heading else None
 
 
 def blames_child(reason: str) -> bool:

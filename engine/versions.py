@@ -44,12 +44,12 @@ def commit(root: Path = ROOT) -> str | None:
 
 def _described(root: Path) -> str | None:
     try:
-        found = subprocess.run(
+        git = subprocess.run(
             ("git", "-C", root, *_DESCRIBE), capture_output=True, text=True, timeout=_GIT_S, check=True
         )
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return None  # no git, or a repository that belongs to another user
-    return found.stdout.strip() or None
+    return git.stdout.strip() or None
 
 
 def _installed() -> str | None:
@@ -98,12 +98,12 @@ def _is_installed(package: str) -> bool:
 
 def untested(runtime: Runtime) -> list[str]:
     """Return a sentence for each library whose major version isn't in ``TESTED``."""
-    found = []
+    warnings = []
     for library, versions in TESTED.items():
         version = getattr(runtime, library)
         if version is None:  # not installed
             continue
         major = version.split(".")[0]
         if not (major.isdigit() and int(major) in versions):
-            found.append(f"{library} {version} is untested; tested: {', '.join(versions.values())}")
-    return found
+            warnings.append(f"{library} {version} is untested; tested: {', '.join(versions.values())}")
+    return warnings

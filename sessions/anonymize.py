@@ -279,14 +279,14 @@ class Anonymizer:
 
     def _compile(self) -> None:
         """Combine names and shapes. One pass replaces both, so that no stand-in is replaced again."""
-        known, words = _alternatives(self._paths), _alternatives(self._words)
-        self._pattern = re.compile(f"(?P<known>{known})|{_SHAPES}|(?P<word>{words})", re.VERBOSE)
+        paths, words = _alternatives(self._paths), _alternatives(self._words)
+        self._pattern = re.compile(f"(?P<known>{paths})|{_SHAPES}|(?P<word>{words})", re.VERBOSE)
 
 
 def _as_list(columns: Any) -> list[Any]:  # noqa: ANN401  (an array, whose type needs an import of numpy)
     """Return a column of a long ``steps`` line, which was decoded into an array."""
-    found: list[Any] = columns.tolist()
-    return found
+    values: list[Any] = columns.tolist()
+    return values
 
 
 def _events(path: Path) -> Iterator[AnyEvent]:
@@ -295,8 +295,8 @@ def _events(path: Path) -> Iterator[AnyEvent]:
 
 
 def _alternatives(names: Iterable[str]) -> str:
-    found = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    return rf"(?<![A-Za-z0-9])(?:{found})(?![A-Za-z0-9])" if found else r"(?!)"
+    pattern = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return rf"(?<![A-Za-z0-9])(?:{pattern})(?![A-Za-z0-9])" if pattern else r"(?!)"
 
 
 def _short(host: str) -> str:

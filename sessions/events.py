@@ -34,9 +34,10 @@ from benchtui.sessions.payloads import (
 from benchtui.sessions.profiles import StepProfile
 from benchtui.sessions.sweep import MOST_CASES, Config, Record, Seconds, Sweep
 
-SCHEMA = 2
+SCHEMA = 3
 # 1  2026-11: initial version.
 # 2  2026-11: sessions can be resumed; an older reader would also count the steps that a resume discards.
+# 3  2026-11: ``utilization_percent`` has American spelling; an older reader would show no utilization of GPUs.
 
 Phase = Literal["warmup", "measure"]
 Outcome = Literal["ok", "oom", "skipped", "failed", "timeout", "interrupted"]

@@ -21,7 +21,7 @@ class Gpu(Record, frozen=True, kw_only=True):
     """GPU as described by its driver."""
 
     index: Count
-    """NVML index, which ``CUDA_VISIBLE_DEVICES`` doesn't change."""
+    """Index in the driver's order, which ``CUDA_VISIBLE_DEVICES`` doesn't change."""
     name: str
     uuid: str | None = None
     memory_mb: Amount | None = None
@@ -37,16 +37,16 @@ class Gpu(Record, frozen=True, kw_only=True):
     numa_node: Count | None = None
     """NUMA node of the host that the GPU is attached to; null if the kernel doesn't know it. Older sessions:
     the node of the GPU's own memory, on the few GPUs that have one."""
-    sm_clock_mhz: Amount | None = None
+    graphics_clock_mhz: Amount | None = msgspec.field(default=None, name="sm_clock_mhz")
     """Default application clock, or the maximum clock if the driver reports no default."""
-    sm_clock_is_highest: bool = False
-    """Whether ``sm_clock_mhz`` is the maximum clock; false also in sessions that didn't record it."""
+    graphics_clock_is_highest: bool = msgspec.field(default=False, name="sm_clock_is_highest")
+    """Whether that clock is the maximum; false also in sessions that didn't record it."""
     slowdown_c: Amount | None = None
     """Temperature at which the driver slows the GPU down; null also in sessions that didn't record it."""
     memory_clock_mhz: Amount | None = None
     """Maximum clock of the memory."""
     application_clock_mhz: Amount | None = None
-    """Requested SM clock of applications; the driver doesn't report locked clocks, another setting."""
+    """Requested graphics clock of applications; the driver doesn't report locked clocks, another setting."""
     application_memory_clock_mhz: Amount | None = None
     """Requested memory clock of applications."""
 
@@ -218,9 +218,19 @@ class Environment(Record, frozen=True, kw_only=True):
     worker_cpu: Amount | None = None
     """CPU time of the worker and the processes it started, over wall time; 2 is two full CPUs."""
     user_ms: Milliseconds | None = None
-    """Mean CPU time of a step in user mode, as an imported tool reports it; null for measured cases."""
+    """Mean CPU time of a measured step in user mode, without processes that the worker started. Older sessions:
+    null, except for imported cases."""
     system_ms: Milliseconds | None = None
-    """Mean CPU time of a step in the kernel, as an imported tool reports it; null for measured cases."""
+    """The same in the kernel."""
+    minor_faults_per_step: Amount | None = None
+    """Mean number of page faults of the worker per measured step that the kernel served without reading a disk.
+    Memory that an allocator returns to the kernel causes one per page (4 kB) when it is used again."""
+    major_faults: Count | None = None
+    """Page faults of the worker that waited for a disk, while measured."""
+    huge_page_mode: str | None = None
+    """Mode of transparent huge pages: ``always``, ``madvise`` or ``never``."""
+    huge_pages_mb: Amount | None = None
+    """Anonymous memory of the worker in transparent huge pages, after the last step."""
     involuntary_switches: Count | None = None
     """Number of involuntary context switches of the worker, most of them between its own threads."""
     run_delay_s: Amount | None = None
@@ -233,15 +243,19 @@ class Environment(Record, frozen=True, kw_only=True):
     """Logical CPUs that the worker may use. Older sessions: all CPUs of the machine."""
     affinity: str | None = None
     """Numbers of these CPUs, such as ``0-7,16``; null if unknown, or not recorded."""
+    numa_nodes: str | None = None
+    """NUMA nodes of these CPUs, such as ``0-1``."""
+    steal_percent: Amount | None = None
+    """Time for which the hypervisor ran something else on these CPUs; 100 is one full CPU."""
     load_average: Amount | None = None
     """Load average of the last minute, at the end of measuring."""
-    sm_clock_mhz: Amount | None = None
+    graphics_clock_mhz: Amount | None = msgspec.field(default=None, name="sm_clock_mhz")
     """Mean GPU clock."""
-    sm_clock_least_mhz: Amount | None = None
-    sm_clock_default_mhz: Amount | None = None
-    sm_clock_default_is_highest: bool = False
-    """Whether the driver reports no default, and ``sm_clock_default_mhz`` is the maximum clock."""
-    sm_clock_best_mhz: Amount | None = None
+    graphics_clock_least_mhz: Amount | None = msgspec.field(default=None, name="sm_clock_least_mhz")
+    graphics_clock_default_mhz: Amount | None = msgspec.field(default=None, name="sm_clock_default_mhz")
+    graphics_clock_default_is_highest: bool = msgspec.field(default=False, name="sm_clock_default_is_highest")
+    """Whether the driver reports no default, and the default clock here is the maximum."""
+    graphics_clock_best_mhz: Amount | None = msgspec.field(default=None, name="sm_clock_best_mhz")
     """Highest mean GPU clock in this session so far, or since its last resume: of the case itself, of earlier
     ones on this GPU, and while its peaks were measured; null in sessions that didn't record it."""
     memory_clock_mhz: Amount | None = None
@@ -249,7 +263,7 @@ class Environment(Record, frozen=True, kw_only=True):
     memory_clock_highest_mhz: Amount | None = None
     """Maximum clock of the GPU's memory."""
     performance_states: tuple[Count, ...] = ()
-    """Numbers of the GPU's P-states, from 0 for the highest performance to 15; empty if unknown."""
+    """Numbers of the GPU's performance states, from 0 for the highest performance to 15; empty if unknown."""
     throttle: tuple[str, ...] = ()
     """Every reason for which the GPU's clock was throttled at any time."""
     temperature_c: Amount | None = None
@@ -282,19 +296,21 @@ class Environment(Record, frozen=True, kw_only=True):
     """The engine's own wait for a CPU in those seconds, in percent of the time in which it wanted to run."""
     idle_gpu_processes: Count = 0
     """Processes on the GPU in those seconds, if they left it idle."""
-    sm_active_percent: Amount | None = None
+    compute_active_percent: Amount | None = msgspec.field(default=None, name="sm_active_percent")
     """Mean of the reading, as for the following ones of the GPU; null if its counters can't be read."""
-    sm_occupancy_percent: Amount | None = None
+    occupancy_percent: Amount | None = msgspec.field(default=None, name="sm_occupancy_percent")
     tensor_active_percent: Amount | None = None
     dram_active_percent: Amount | None = None
     pcie_rx_mb_per_s: Amount | None = None
     pcie_tx_mb_per_s: Amount | None = None
-    nvlink_rx_mb_per_s: Amount | None = None
-    nvlink_tx_mb_per_s: Amount | None = None
+    link_rx_mb_per_s: Amount | None = msgspec.field(default=None, name="nvlink_rx_mb_per_s")
+    link_tx_mb_per_s: Amount | None = msgspec.field(default=None, name="nvlink_tx_mb_per_s")
     instructions_per_cycle: Amount | None = None
     """Mean instructions per CPU cycle of the workers; null if they can't be counted."""
     memory_mb_per_s: Amount | None = None
     """Mean traffic between the processors and their memory; null if it can't be counted."""
+    absent: dict[str, str] = {}
+    """Why single readings of the worker are missing, by field."""
 
 
 class Compiling(Record, frozen=True, kw_only=True):
@@ -440,21 +456,23 @@ class GpuReadings(Record, frozen=True, kw_only=True):
     power_limit_w: Amount | None = None
     memory_used_mb: list[Amount | None] = []
     memory_total_mb: Amount | None = None
+    utilization_percent: list[Amount | None] = []
     utilisation_percent: list[Amount | None] = []
+    """The same in files of schema 2 and older; empty once it has been read."""
     temperature_c: list[Amount | None] = []
-    sm_clock_mhz: list[Amount | None] = []
+    graphics_clock_mhz: list[Amount | None] = msgspec.field(default_factory=list, name="sm_clock_mhz")
     memory_clock_mhz: list[Amount | None] = []
     performance_state: list[Count | None] = []
-    """Number of the P-state, from 0 for the highest performance to 15."""
+    """Number of the performance state, from 0 for the highest performance to 15."""
     throttle: list[str | None] = []
     """Reasons that limit the clock, joined by ``+``; empty if there are none."""
     energy_j: list[Amount | None] = []
     """Cumulative counter of the driver; only differences are meaningful."""
-    sm_active_percent: list[Amount | None] = []
-    """SMs that had work since the previous reading, in percent of all SMs. This and the following readings come
-    from counters of Hopper and newer GPUs; empty on other GPUs."""
-    sm_occupancy_percent: list[Amount | None] = []
-    """Active warps, in percent of the maximum of the SMs."""
+    compute_active_percent: list[Amount | None] = msgspec.field(default_factory=list, name="sm_active_percent")
+    """Compute units (SMs) that had work since the previous reading, in percent of all. This and the following
+    readings come from hardware counters; empty on a GPU without them."""
+    occupancy_percent: list[Amount | None] = msgspec.field(default_factory=list, name="sm_occupancy_percent")
+    """Active warps, in percent of the maximum of the compute units."""
     tensor_active_percent: list[Amount | None] = []
     """Percentage of time in which the tensor cores computed."""
     dram_active_percent: list[Amount | None] = []
@@ -462,11 +480,22 @@ class GpuReadings(Record, frozen=True, kw_only=True):
     pcie_rx_mb_per_s: list[Amount | None] = []
     """Traffic over PCIe to the GPU (``rx``) and from it (``tx``), in 10**6 bytes per second."""
     pcie_tx_mb_per_s: list[Amount | None] = []
-    nvlink_rx_mb_per_s: list[Amount | None] = []
-    """The same over all NVLinks."""
-    nvlink_tx_mb_per_s: list[Amount | None] = []
+    link_rx_mb_per_s: list[Amount | None] = msgspec.field(default_factory=list, name="nvlink_rx_mb_per_s")
+    """The same over all links to other GPUs (NVLink)."""
+    link_tx_mb_per_s: list[Amount | None] = msgspec.field(default_factory=list, name="nvlink_tx_mb_per_s")
     absent: dict[str, str] = {}
     """Readings that this GPU doesn't provide, with the reason; ``activity`` covers all of ``GPU_ACTIVITY``."""
+
+    def __post_init__(self) -> None:
+        """Read the older spelling."""
+        if self.utilisation_percent:
+            msgspec.structs.force_setattr(self, "utilization_percent", self.utilisation_percent)
+            msgspec.structs.force_setattr(self, "utilisation_percent", [])
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """``absent``, by the names that the readings have here instead of those in the file."""
+        return {FIELD_NAMES.get(name, name): reason for name, reason in self.absent.items()}
 
 
 class HostReadings(Record, frozen=True, kw_only=True):
@@ -494,23 +523,27 @@ class HostReadings(Record, frozen=True, kw_only=True):
     """Traffic between all processors and their memory, in 10**6 bytes per second; empty if not counted."""
 
 
-UNREAD_ROCM = "torch was built for ROCm; power, clocks and temperature are read from NVIDIA GPUs only"
-"""Reason why no GPU can be read on a machine whose torch uses AMD GPUs."""
-HARDWARE_THROTTLE_REASONS = ("sw_thermal", "hw_thermal", "hw_power_brake")
-"""Reasons caused by heat or the power supply. A power cap isn't one of them, because it is normal operation.
-Nor is ``hw_slowdown``: drivers since 390 report heat and the power brake in addition to it, and by itself it
-also occurs at a peak of the power draw and at a change of clock or P-state (nvml.h)."""
+def is_hardware_throttle(reason: str) -> bool:
+    """Return whether a reason for a lower clock is heat or the power supply, as the end of its name says.
+
+    A power cap isn't one of them, because it is normal operation. Nor is ``hw_slowdown``: drivers of NVIDIA
+    since 390 report heat and the power brake in addition to it, and by itself it also occurs at a peak of the
+    power draw and at a change of clock or performance state (nvml.h).
+    """
+    return reason.endswith(("thermal", "power_brake"))
+
+
 CLOCK_LIMITS = ("app_clocks", "sw_power_cap", "sync_boost", "display_clocks", "board_limit", "reliability")
 """Reasons that limit the clock as configured or designed: power cap, locked clocks, limits of the board."""
 GPU_ACTIVITY = {
-    "sm_active_percent": ("SM active", "%"),
-    "sm_occupancy_percent": ("SM occupancy", "%"),
+    "compute_active_percent": ("SM active", "%"),
+    "occupancy_percent": ("SM occupancy", "%"),
     "tensor_active_percent": ("tensor cores active", "%"),
     "dram_active_percent": ("DRAM bandwidth", "%"),
     "pcie_rx_mb_per_s": ("PCIe received", "MB/s"),
     "pcie_tx_mb_per_s": ("PCIe sent", "MB/s"),
-    "nvlink_rx_mb_per_s": ("NVLink received", "MB/s"),
-    "nvlink_tx_mb_per_s": ("NVLink sent", "MB/s"),
+    "link_rx_mb_per_s": ("NVLink received", "MB/s"),
+    "link_tx_mb_per_s": ("NVLink sent", "MB/s"),
 }
 """Label and unit of the readings that come from a GPU's hardware counters."""
 HOST_ACTIVITY = {
@@ -518,3 +551,13 @@ HOST_ACTIVITY = {
     "memory_mb_per_s": ("memory traffic", "MB/s"),
 }
 """Label and unit of the readings that come from the CPUs' hardware counters."""
+FILE_NAMES = {
+    field.name: field.encode_name
+    for record in (Environment, GpuReadings)
+    for field in msgspec.structs.fields(record)
+}
+"""Names of readings in session files and exports, by their names here."""
+FIELD_NAMES = {written: name for name, written in FILE_NAMES.items()} | {
+    "utilisation_percent": "utilization_percent"
+}
+"""Names of readings here, by their names in session files and exports."""

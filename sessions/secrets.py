@@ -178,8 +178,8 @@ class KnownSecrets:
     def __init__(self, variables: Mapping[str, str], values: Iterable[str] = ()) -> None:
         """Collect the values of variables with secret names, and further values."""
         named = (value for name, value in variables.items() if masked_variable(name, value) != value)
-        found = {piece for value in (*named, *values) for piece in _pieces(value)}
-        pattern = "|".join(map(re.escape, sorted(found, key=len, reverse=True)))
+        pieces = {piece for value in (*named, *values) for piece in _pieces(value)}
+        pattern = "|".join(map(re.escape, sorted(pieces, key=len, reverse=True)))
         self._pattern = re.compile(pattern) if pattern else None
 
     def masked(self, text: str) -> str:

@@ -130,7 +130,9 @@ class Secrets:
             values = named_values.texts(text)
         except ValueError:  # a line of another source
             return masked(text)
-        return named_values.text_of({each: self._mask_value(each, value) for each, value in values.items()})
+        return named_values.text_of(
+            {variable: self._mask_value(variable, value) for variable, value in values.items()}
+        )
 
     def _mask_value(self, name: str, value: str) -> str:
         mask = masked_variable(name, value)
@@ -158,7 +160,7 @@ class Secrets:
         except ValueError:
             return text
         return named_values.text_of(
-            {each: self.values.get(f"{each}={value}", value) for each, value in values.items()}
+            {variable: self.values.get(f"{variable}={value}", value) for variable, value in values.items()}
         )
 
 

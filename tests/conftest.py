@@ -29,6 +29,9 @@ for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, lambda *_: None)
 
+# OpenMP's threads otherwise spin while they wait; with more of them than cores that takes most of the time
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 ARCHITECTURES = Path(__file__).parents[1] / "engine" / "models" / "architectures"
 
 

@@ -1,6 +1,7 @@
 """Rules for the whole package: what imports what, and what is installed."""
 
 import ast
+import graphlib
 import importlib
 import importlib.util
 import re
@@ -40,6 +41,29 @@ def loaded(script: str) -> set[str]:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
     )
     return set(done.stdout.rpartition("loaded:\n")[2].split())
+
+
+def imported_by(path: Path) -> set[str]:
+    """Names that a module imports, deferred imports and those for types included."""
+    return {
+        name
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module
+        for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+    }
+
+
+def test_folders_of_the_record_import_in_no_circle() -> None:
+    rooms = {path.parent.name for path in (ROOT / "sessions").glob("*/__init__.py")}
+    graph: dict[str, set[str]] = {room: set() for room in rooms}
+    for path in (ROOT / "sessions").rglob("*.py"):
+        room = path.relative_to(ROOT / "sessions").parts[0]
+        if room in graph:
+            names = (name.split(".") for name in imported_by(path) if name.startswith("benchtui.sessions."))
+            graph[room] |= {parts[2] for parts in names if parts[2] in rooms} - {room}
+    assert {"state", "sweep"} <= graph["stats"]
+    order = list(graphlib.TopologicalSorter(graph).static_order())  # raises CycleError
+    assert order.index("state") < order.index("stats")
 
 
 def test_headless_modules_load_no_torch_or_terminal_library() -> None:
@@ -86,7 +110,7 @@ def test_help_loads_little_more_than_click() -> None:
     assert not names & {"torch", "textual", "rich", "msgspec", "numpy", "psutil", "pandas"}
 
 
-def test_commands_that_show_a_session_load_no_numpy() -> None:
+def test_commands_that_show_a_session_load_no_numpy_before_the_first_paint() -> None:
     names = loaded("import benchtui.tui.cli.watch, benchtui.tui.app")
     assert "textual" in names
     assert not names & {"numpy", "pandas", "torch"}

@@ -24,6 +24,7 @@ from benchtui.sessions.sanitize import terminal_text
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.themes import symbols, user_themes
 from benchtui.tui.drawing.format import clean
+from benchtui.tui.live import step_statistics
 from benchtui.tui.live.feed import Clock, Feed
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.shell import gc_control, keymap
@@ -147,6 +148,7 @@ class BenchtuiApp(App[ExitReason]):
         self.app_resume_signal.subscribe(self, lambda app: app.screen.refresh())  # after ctrl+z and fg
         self.call_after_refresh(gc_control.freeze_and_enable)
         self.call_after_refresh(self._report_setting_problems)
+        self.call_after_refresh(self.run_worker, step_statistics.load, thread=True)
         for problem in self._theme_set.problems.values():
             self.notify(clean(problem), markup=False)
         if self._link.terminal is not None:
@@ -208,16 +210,16 @@ class BenchtuiApp(App[ExitReason]):
     async def on_back_requested(self, event: BackRequested) -> None:
         """Show the previous view, if there is one."""
         if self._visited:
-            left = self._place
+            current = self._place
             await self.action_go(self._visited[-1])
-            self._visited = [each for each in self._visited if each != left]
+            self._visited = [place for place in self._visited if place != current]
 
     async def action_go(self, place: Place) -> None:
         """Switch to a view, keeping its state. Without a session, the monitor opens the newest running one."""
         if place == "monitor" and self._feed is None and (engines := await self._engines()):
             await self.on_opened(Opened(engines[0].path, engines[0]))
             return
-        self._visited = [each for each in (*self._visited, self._place) if each != place]
+        self._visited = [visited for visited in (*self._visited, self._place) if visited != place]
         self._place = place
         await self.switch_mode(self._mode(place))
 
@@ -242,7 +244,10 @@ class BenchtuiApp(App[ExitReason]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Return the palette's commands that need no file."""
-        return [SystemCommand(each.title, each.about, each.run) for each in self._palette_commands.of(screen)]
+        return [
+            SystemCommand(command.title, command.about, command.run)
+            for command in self._palette_commands.of(screen)
+        ]
 
     def action_command_palette(self) -> None:
         """Open the palette."""
@@ -319,15 +324,15 @@ class BenchtuiApp(App[ExitReason]):
         self, path: Path, engine: Engine | None, *, replay: bool, start: "Start | None" = None
     ) -> Feed:
         """Return a live or replayed feed of a session. Raises BenchtuiError if it can't be read."""
-        found: Feed
+        feed: Feed
         if replay:
             from benchtui.tui.replay.feed import Replay  # needed only for replays
 
-            found = Replay(path, engine, self._clock, start)
+            feed = Replay(path, engine, self._clock, start)
         else:
-            found = Feed(path, engine, self._clock, self._app_context.find)
-        found.judging = self._app_context.judging
-        return found
+            feed = Feed(path, engine, self._clock, self._app_context.find)
+        feed.judging = self._app_context.judging
+        return feed
 
     def _screen_of(self, place: Place) -> Screen[None]:
         """Create the screen of a view, importing it on first use so that it doesn't delay the others."""

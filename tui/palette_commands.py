@@ -54,13 +54,13 @@ class PaletteCommands(msgspec.Struct, frozen=True):
 
     def _actions(self, screen: Screen[Any]) -> Iterable[Command]:
         """Yield the key-bound actions of a screen, except cursor moves and the palette itself."""
-        known = {each.id: each for each in active(screen)}
-        bound = {each.binding.action: each for each in screen.active_bindings.values()}
-        for action, each in bound.items():
-            named = known.get(each.binding.id or "")
-            if named and each.enabled and "move" not in action and action != "command_palette":
-                run = partial(self.app.call_later, self.app.run_action, action, each.node)
-                yield Command("Commands", each.binding.description, run, shown(named.keys), named.about)
+        listed = {binding.id: binding for binding in active(screen)}
+        bound = {binding.binding.action: binding for binding in screen.active_bindings.values()}
+        for action, binding in bound.items():
+            named = listed.get(binding.binding.id or "")
+            if named and binding.enabled and "move" not in action and action != "command_palette":
+                run = partial(self.app.call_later, self.app.run_action, action, binding.node)
+                yield Command("Commands", binding.binding.description, run, shown(named.keys), named.about)
 
     def _cases(self) -> Iterable[Command]:
         session = self.feed.session if self.feed else None

@@ -12,7 +12,7 @@ from torch.profiler import ProfilerActivity, profile, schedule
 from benchtui.engine.devices import process_memory
 from benchtui.engine.devices.base import Lap, ProfiledSteps, StepTime, no_lap, sum_parts
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.payloads import UNREAD_ROCM, Memory
+from benchtui.sessions.payloads import Memory
 from benchtui.sessions.sweep.plan import missing_device_reason
 
 _WAITED = "called a synchronizing CUDA operation"
@@ -87,9 +87,9 @@ class Cuda:
         torch.cuda.synchronize(self.torch_device)
         begin_ns = perf_counter_ns()
         marks_ns = [begin_ns]
-        for each in laps:
-            each.mark()
-            done.append(step(each))
+        for step_laps in laps:
+            step_laps.mark()
+            done.append(step(step_laps))
             marks_ns.append(perf_counter_ns())
         torch.cuda.synchronize(self.torch_device)
         whole_ms = (perf_counter_ns() - begin_ns) / 1e6
@@ -97,7 +97,7 @@ class Cuda:
         walls_ms.append(max(0.0, whole_ms - sum(walls_ms)))
         hosts_ms = [(after - before) / 1e6 for before, after in pairwise(marks_ns)]
         rows = zip(laps, walls_ms, hosts_ms, done, strict=True)
-        return [(each.time(wall_ms, host_ms), what) for each, wall_ms, host_ms, what in rows]
+        return [(step_laps.time(wall_ms, host_ms), what) for step_laps, wall_ms, host_ms, what in rows]
 
     def reset_memory_peaks(self) -> None:
         """Reset the peaks of the allocator and of resident memory."""
@@ -151,17 +151,13 @@ class Cuda:
             done += 1
 
     def _uuid(self) -> str | None:
-        if torch.version.hip:
-            return None  # an AMD GPU has no UUID that NVML knows
-        # torch returns the bare UUID, NVML adds this prefix
+        # torch returns the bare UUID, drivers add this prefix
         uuid = getattr(torch.cuda.get_device_properties(self.torch_device), "uuid", None)
         return f"GPU-{uuid}" if uuid else None
 
 
 def _uuid_absence() -> str:
     """Return why the readings of torch's GPU can't be found."""
-    if torch.version.hip:
-        return UNREAD_ROCM
     return f"torch {torch.__version__} doesn't report the GPU's UUID"
 
 

@@ -36,7 +36,9 @@ def reason(device: str, error: BaseException) -> str | None:
 
     ``device`` is ``cpu`` or ``cuda:N`` and needn't be open. Wrapped errors, as raised by compilers, count too.
     """
-    return next((found for each in _causes(error) if (found := _reason(device, each))), None)
+    return next(
+        (reason_of_cause for cause in _causes(error) if (reason_of_cause := _reason(device, cause))), None
+    )
 
 
 def _reason(device: str, error: BaseException) -> str | None:

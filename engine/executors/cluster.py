@@ -133,7 +133,7 @@ def software_differences(hosts: Mapping[str, Host]) -> list[str]:
     """Return a line for each piece of software whose version differs between nodes."""
     facts = {name: _software(host) for name, host in hosts.items()}
     lines = []
-    for what in dict.fromkeys(what for each in facts.values() for what in each):
+    for what in dict.fromkeys(what for differences in facts.values() for what in differences):
         there: dict[str, list[str]] = {}
         for name, versions in facts.items():
             there.setdefault(versions.get(what) or "none", []).append(name)

@@ -66,9 +66,9 @@ def join(run: Run) -> ClusterExecutor:
     with _stdout_to_stderr():
         _connect(run.address)
         try:
-            found = _nodes(run)
-            transports = {member.name: _start_agent(node) for member, node in found}
-            members = [member for member, _ in found]
+            members_with_nodes = _nodes(run)
+            transports = {member.name: _start_agent(node) for member, node in members_with_nodes}
+            members = [member for member, _ in members_with_nodes]
             return ClusterExecutor(transports, members, lambda: _leave_cluster(transports.values()))
         except (RayError, RuntimeError, ValueError) as error:
             ray.shutdown()

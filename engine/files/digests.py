@@ -52,8 +52,8 @@ def used_files(sweep: Sweep, config: Config, data: Data | None) -> dict[str, str
     """Return the digest of each file that a loaded case depends on, by name. Unreadable files are left out."""
     try:
         own = custom_task(sweep.task)
-        found = _step(Path(own[0]), tuple(sys.modules.values())) if own else _files(sweep, config, data)
-        return {name: digest for name, digest in found if digest}
+        digests = _step(Path(own[0]), tuple(sys.modules.values())) if own else _files(sweep, config, data)
+        return {name: digest for name, digest in digests if digest}
     except OSError:  # such as a working directory that the step has removed
         return {}
 
@@ -81,18 +81,18 @@ def current_files(sweep: Sweep, config: Config, names: Collection[str]) -> dict[
     Files of a model that isn't in the cache of the hub are left out: loading it downloads the newest one.
     """
     config = sweep.resolve(config)
-    found: dict[str, str | None] = {}
+    digests: dict[str, str | None] = {}
     for name in names:
         inside = name.removeprefix(DRAFT_PREFIX)
         try:
             folder = None if name == DATASET else _folder(name, sweep, config)
             if name == DATASET:
-                found[name] = _dataset(sweep.dataset)
+                digests[name] = _dataset(sweep.dataset)
             elif folder is not None and _is_inside(inside):
-                found[name] = _weights(folder) if inside == WEIGHTS else file_digest(folder / inside)
+                digests[name] = _weights(folder) if inside == WEIGHTS else file_digest(folder / inside)
         except OSError:  # such as a working directory that was removed
-            found[name] = None
-    return found
+            digests[name] = None
+    return digests
 
 
 def _folder(name: str, sweep: Sweep, config: Config) -> Path | None:
@@ -143,8 +143,8 @@ def _neighbors(folder: Path, loaded: Iterable[object]) -> Iterator[Path]:
     """Yield the files of loaded modules below a folder that don't belong to an installed library."""
     for module in loaded:
         # anything may be loaded as a module, and lazy ones import on access to an attribute
-        known = vars(module) if isinstance(module, ModuleType) else {}
-        file, ours = known.get("__file__"), str(known.get("__name__")).partition(".")[0] == "benchtui"
+        attributes = vars(module) if isinstance(module, ModuleType) else {}
+        file, ours = attributes.get("__file__"), str(attributes.get("__name__")).partition(".")[0] == "benchtui"
         # compared as text, because resolving the paths of 3,000 modules takes a tenth of a second
         if isinstance(file, str) and file.startswith(f"{folder}{os.sep}") and not ours:
             path = Path(file)
@@ -182,8 +182,8 @@ def _dataset(dataset: str) -> str | None:
 
 def _matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
     """Return the files of a folder that match one of the patterns, sorted by name."""
-    found = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
-    return sorted(found)[:MOST_FILES]
+    paths = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
+    return sorted(paths)[:MOST_FILES]
 
 
 def _combined(paths: Iterable[Path]) -> str | None:

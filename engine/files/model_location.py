@@ -54,7 +54,7 @@ def _snapshot(model: str) -> Path | None:
     try:
         from huggingface_hub import try_to_load_from_cache  # takes 0.4 s, and only models of the hub need it
 
-        found = try_to_load_from_cache(model, "config.json")
+        cached = try_to_load_from_cache(model, "config.json")
     except (ImportError, OSError, ValueError):
         return None
-    return Path(found).parent if isinstance(found, str) else None
+    return Path(cached).parent if isinstance(cached, str) else None

@@ -34,8 +34,8 @@ class FileVersions:
         for case in cases:
             measured = [end for end in case.ends if not isinstance(end, CaseFinished) or end.outcome == "ok"]
             # a round that was cut short may have used other files
-            known = case.prepared and measured and case.prepared.t <= measured[-1].t
-            if case.prepared and known and not case.file_changes:
+            measured_with_it = case.prepared and measured and case.prepared.t <= measured[-1].t
+            if case.prepared and measured_with_it and not case.file_changes:
                 self._note(case.index, case.config, case.prepared.files)
 
     def prepare(self, event: CasePrepared, config: Config) -> str | None:
@@ -66,11 +66,11 @@ class FileVersions:
         """
         if self._sweep.run.executor != "local":
             return ()
-        found: dict[str, None] = {}
+        changed: dict[str, None] = {}
         for config in _one_for_each_model(self._sweep, configs):
-            known = {first.name: first.digest for first in self._of(config).values()}
-            found |= dict.fromkeys(file_changes(self._sweep, config, known))
-        return tuple(found)
+            digests = {first.name: first.digest for first in self._of(config).values()}
+            changed |= dict.fromkeys(file_changes(self._sweep, config, digests))
+        return tuple(changed)
 
     def _note(self, case: int, config: Config, files: Mapping[str, str]) -> None:
         for name, digest in files.items():
@@ -87,8 +87,12 @@ class FileVersions:
 
     def _changed(self, config: Config, files: Mapping[str, str]) -> dict[str, _Version]:
         """Return the earlier versions of those files that are other ones now, by label."""
-        known = self._of(config).items()
-        return {label: first for label, first in known if files.get(first.name, first.digest) != first.digest}
+        first_versions = self._of(config).items()
+        return {
+            label: first
+            for label, first in first_versions
+            if files.get(first.name, first.digest) != first.digest
+        }
 
 
 def file_changes(sweep: Sweep, config: Config, recorded: Mapping[str, str]) -> tuple[str, ...]:

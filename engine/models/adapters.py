@@ -38,8 +38,8 @@ def lora_rank(network: Any) -> str:  # noqa: ANN401
 def trained_share(network: Any) -> float:  # noqa: ANN401
     """Return the share of trained weights, 0 to 1."""
     parameters = list(network.parameters())
-    trained = sum(int(each.numel()) for each in parameters if each.requires_grad)
-    return trained / sum(int(each.numel()) for each in parameters)
+    trained = sum(int(parameter.numel()) for parameter in parameters if parameter.requires_grad)
+    return trained / sum(int(parameter.numel()) for parameter in parameters)
 
 
 def apply_liger(network: Any) -> None:  # noqa: ANN401
@@ -56,4 +56,4 @@ def apply_liger(network: Any) -> None:  # noqa: ANN401
 def uses_liger(network: Any) -> bool:  # noqa: ANN401
     """Return whether any layer of the network runs Liger code."""
     forwards = (getattr(module, "forward", None) for module in network.modules())
-    return any("liger_kernel" in (getattr(each, "__module__", None) or "") for each in forwards)
+    return any("liger_kernel" in (getattr(forward, "__module__", None) or "") for forward in forwards)

@@ -43,7 +43,9 @@ _FLASH = re.compile(
 """Operators of flash-attn and of its builds on the hub, whose namespaces end in a hash."""
 
 _UNSUPPORTED = re.compile(
-    r"(\w+) does not support (?:an attention implementation through|Flash ?Attention)", re.IGNORECASE
+    r"(\w+) does not support (?:an attention implementation through|Flash ?Attention)"
+    r"|`attn_implementation=\S+` is not supported",  # transformers 4, of a name that it doesn't know
+    re.IGNORECASE,
 )
 
 
@@ -103,14 +105,16 @@ def no_kernel_reason(requested: str, error: BaseException) -> str | None:
 
 def unsupported_reason(requested: str, error: BaseException) -> str | None:
     """Return why transformers can't load a model with this implementation; None for any other error."""
-    found = _UNSUPPORTED.search(text_of(error))
-    return f"attention {requested}: transformers doesn't support it for {found[1]}" if found else None
+    match = _UNSUPPORTED.search(text_of(error))
+    if not match:
+        return None
+    return f"attention {requested}: transformers doesn't support it for {match[1] or 'this model'}"
 
 
 def kernels(names: Iterable[str]) -> tuple[str, ...]:
     """Return the attention kernels found among names of operators or GPU functions."""
-    found = {kernel for name in names if (kernel := _kernel(name))}
-    return tuple(kernel for kernel in _KERNELS if kernel in found)
+    used = {kernel for name in names if (kernel := _kernel(name))}
+    return tuple(kernel for kernel in _KERNELS if kernel in used)
 
 
 @cache
@@ -121,8 +125,8 @@ def _kernel(name: str) -> str | None:
 def flop_formulas() -> dict[Any, "FlopFormula"]:
     """Return a formula for every operator of fused attention that is registered in this process."""
     names = {name.split(".")[0] for name in torch._C._dispatch_get_all_op_names()}
-    found = sorted(name for name in names if _SDPA.match(name) or _FLASH.match(name))
-    packets = [_packet(name) for name in found]
+    operators = sorted(name for name in names if _SDPA.match(name) or _FLASH.match(name))
+    packets = [_packet(name) for name in operators]
     return {packet: FlopFormula(packet) for packet in packets if hasattr(packet, "default")}
 
 

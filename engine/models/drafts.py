@@ -3,6 +3,7 @@
 from typing import Any
 
 import torch
+import transformers
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from benchtui.engine.models import attention, loading, precision
@@ -53,7 +54,7 @@ class Drafting:
             max_new_tokens=new_tokens,
             min_new_tokens=new_tokens,
             do_sample=False,
-            eos_token_id=None,
+            eos_token_id=_end_token(self._network),
             pad_token_id=0,
             **self._options,
         )
@@ -64,9 +65,14 @@ class Drafting:
     def _count_pass(self, _module: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         ids = kwargs.get("input_ids", args[0] if args else None)
         if self._prompt and ids is not None:
-            known = self._prompt if self._passes == 0 else 1
-            self.drafted += max(0, ids.shape[1] - known)
+            already_there = self._prompt if self._passes == 0 else 1
+            self.drafted += max(0, ids.shape[1] - already_there)
             self._passes += 1
+
+
+def _end_token(network: Any) -> int | None:  # noqa: ANN401
+    """Return no token, or one beyond the vocabulary for transformers 4, which needs one to look tokens up."""
+    return network.config.vocab_size if int(transformers.__version__.partition(".")[0]) < 5 else None
 
 
 def _options(config: Config, weights: Weights, network: Any) -> dict[str, Any]:  # noqa: ANN401

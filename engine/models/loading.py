@@ -52,10 +52,10 @@ def optional_file(location: ModelLocation, name: str) -> Path | None:
     """Return the path of a file of the model; None if the model has none."""
     offline = location.source != "hub" or not hub.reachable()
     try:
-        found = cached_file(location.path, name, local_files_only=offline)
+        cached = cached_file(location.path, name, local_files_only=offline)
     except OSError:
         return None
-    return Path(found) if found else None
+    return Path(cached) if cached else None
 
 
 def _remedy(what: str, location: ModelLocation) -> str:

@@ -51,7 +51,7 @@ class UpdateCounter:
 
         An optimizer without a count isn't called in skipped steps.
         """
-        counted = [int(each["step"]) for each in self._optimizer.state.values() if "step" in each]
+        counted = [int(state["step"]) for state in self._optimizer.state.values() if "step" in state]
         return max(counted, default=self._runs)
 
     def _ran(self, *_: object) -> None:

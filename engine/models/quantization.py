@@ -53,11 +53,11 @@ def read_back(network: torch.nn.Module) -> str:
 
     A checkpoint that declares a quantization but has floating-point weights is ``dequantized``.
     """
-    found = Counter(filter(None, map(_kind_of, network.modules())))
+    kinds = Counter(filter(None, map(_kind_of, network.modules())))
     stated = getattr(getattr(network, "config", None), "quantization_config", None)
     if stated is not None:
-        return CHECKPOINT if found or _has_small_weights(network) else DEQUANTIZED
-    return found.most_common(1)[0][0] if found else "off"
+        return CHECKPOINT if kinds or _has_small_weights(network) else DEQUANTIZED
+    return kinds.most_common(1)[0][0] if kinds else "off"
 
 
 def stated_method(network: Any) -> str | None:  # noqa: ANN401  (a model of transformers)
@@ -70,7 +70,9 @@ def stated_method(network: Any) -> str | None:  # noqa: ANN401  (a model of tran
 def weights_mb(network: torch.nn.Module) -> float:
     """Return the memory of all weights and buffers, including their scales, in units of 10**6 bytes."""
     tensors = {id(tensor): tensor for tensor in (*network.parameters(), *network.buffers())}
-    inner = {piece.untyped_storage().data_ptr(): piece for each in tensors.values() for piece in _pieces(each)}
+    inner = {
+        piece.untyped_storage().data_ptr(): piece for whole in tensors.values() for piece in _pieces(whole)
+    }
     return sum(piece.numel() * piece.element_size() for piece in inner.values()) / 1e6
 
 

@@ -87,8 +87,8 @@ class NodeAgent:
                 self._collect()
                 waiting: list[CaseRun | PreflightTask] = list(self._runs.values())
                 waiting += [self._task] if self._task else []
-                sources = [source for each in waiting for source in each.sources]
-                self._loop.wait(sources, min((each.left_s for each in waiting), default=None))
+                sources = [source for wait in waiting for source in wait.sources]
+                self._loop.wait(sources, min((wait.left_s for wait in waiting), default=None))
         finally:
             for run in self._runs.values():
                 run.end("interrupted", "the engine disconnected", self._runner.now_s())

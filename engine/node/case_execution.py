@@ -226,15 +226,15 @@ class CaseRun:
         idle = self._readings.idle
         clocks, memory_clocks, temperatures = (
             [value for _, value in self._readings.gpu(gpu.index, name, begin_s, end_s)]
-            for name in ("sm_clock_mhz", "memory_clock_mhz", "temperature_c")
+            for name in ("graphics_clock_mhz", "memory_clock_mhz", "temperature_c")
         )
         return replace(
             seen,
-            sm_clock_mhz=_mean(clocks),
-            sm_clock_least_mhz=min(clocks, default=None),
-            sm_clock_default_mhz=gpu.sm_clock_mhz,
-            sm_clock_default_is_highest=gpu.sm_clock_is_highest,
-            sm_clock_best_mhz=self._readings.best_clock_mhz(gpu.index, begin_s, end_s),
+            graphics_clock_mhz=_mean(clocks),
+            graphics_clock_least_mhz=min(clocks, default=None),
+            graphics_clock_default_mhz=gpu.graphics_clock_mhz,
+            graphics_clock_default_is_highest=gpu.graphics_clock_is_highest,
+            graphics_clock_best_mhz=self._readings.best_clock_mhz(gpu.index, begin_s, end_s),
             memory_clock_mhz=_mean(memory_clocks),
             memory_clock_highest_mhz=gpu.memory_clock_mhz,
             performance_states=self._readings.performance_states(gpu.index, begin_s, end_s),
@@ -256,15 +256,15 @@ class CaseRun:
     def _gpu_absent(self) -> str:
         """Return why the driver's readings can't be matched to the case's GPU."""
         unlisted = "the driver doesn't list the device that torch uses"
-        known = self._uuid_absent or self._host.absent.get("gpu")
-        return known or (_MIG if any(gpu.mig for gpu in self._host.gpus) else unlisted)
+        reason = self._uuid_absent or self._host.absent.get("gpu")
+        return reason or (_MIG if any(gpu.mig for gpu in self._host.gpus) else unlisted)
 
     @property
     def gpu(self) -> Gpu | None:
         """GPU of the case. None if it is unknown, or if its readings are those of a whole MIG device."""
         gpus = (gpu for gpu in self._host.gpus if gpu.uuid is not None and not gpu.mig)
-        known = (gpu for gpu in gpus if gpu.uuid == self._gpu_uuid)
-        return next(known, None)
+        own = (gpu for gpu in gpus if gpu.uuid == self._gpu_uuid)
+        return next(own, None)
 
 
 def _mean(readings: Sequence[float], digits: int = 1) -> float | None:

@@ -68,25 +68,29 @@ def idle_power_w(
     readings: TelemetryWindow, gpus: Iterable[Gpu], begin_s: float, end_s: float
 ) -> dict[str, float]:
     """Mean power in watts by device over a span of session time. Devices without readings are left out."""
-    found = {}
+    power_w = {}
     for gpu in gpus:
         powers = [power for _, power in readings.gpu(gpu.index, "power_w", begin_s, end_s)]
         if powers:
-            found[f"gpu {gpu.index}"] = round(sum(powers) / len(powers), 2)
+            power_w[f"gpu {gpu.index}"] = round(sum(powers) / len(powers), 2)
     processor_w = _rate(readings.host("package_energy_j", begin_s, end_s), MIN_RAPL_SPAN_S)
-    return found if processor_w is None else found | {"processor": round(processor_w, 2)}
+    return power_w if processor_w is None else power_w | {"processor": round(processor_w, 2)}
 
 
 def sum_energy(parts: Iterable[Energy]) -> Energy:
     """Sum the energy of several rounds. If one round has none, return that round's record, with its reason."""
     rounds = list(parts)
-    known = [(each.energy_j, each.mean_power_w) for each in rounds if each.energy_j is not None]
-    spans_s = [energy_j / power_w for energy_j, power_w in known if power_w]
+    readings = [
+        (one_round.energy_j, one_round.mean_power_w) for one_round in rounds if one_round.energy_j is not None
+    ]
+    spans_s = [energy_j / power_w for energy_j, power_w in readings if power_w]
     if len(spans_s) < len(rounds):
-        return next(each for each in rounds if each.energy_j is None or not each.mean_power_w)
-    energy_j = sum(energy_j for energy_j, _ in known)
-    drams = [each.dram_j for each in rounds if each.dram_j is not None]
-    sources = [each.source for each in rounds if each.source]
+        return next(
+            one_round for one_round in rounds if one_round.energy_j is None or not one_round.mean_power_w
+        )
+    energy_j = sum(energy_j for energy_j, _ in readings)
+    drams = [one_round.dram_j for one_round in rounds if one_round.dram_j is not None]
+    sources = [one_round.source for one_round in rounds if one_round.source]
     return Energy(
         energy_j=energy_j,
         mean_power_w=energy_j / sum(spans_s),

@@ -143,7 +143,7 @@ class NodeRunner:
             self._scratch.remove()
 
     def _ended(self, run: CaseRun) -> None:
-        self._runs = [each for each in self._runs if each is not run]
+        self._runs = [other for other in self._runs if other is not run]
         self._telemetry.stops.forget(run.pid)
         self._update_workers()
 

@@ -20,8 +20,8 @@ class Scratch:
     def __init__(self) -> None:
         """Remove directories left by killed engines, then create a new one."""
         parent = Path(tempfile.gettempdir())
-        for left in parent.glob(f"{PREFIX}*"):
-            _remove(left)
+        for abandoned in parent.glob(f"{PREFIX}*"):
+            _remove(abandoned)
         self.path, self._fd = _create(parent)
 
     def remove(self) -> None:
@@ -39,14 +39,14 @@ def _create(parent: Path) -> tuple[Path, int]:
     return new.rename(parent / new.name[1:]), fd
 
 
-def _remove(left: Path) -> None:
+def _remove(abandoned: Path) -> None:
     """Remove a directory if it is this user's and not locked."""
     with suppress(OSError), ExitStack() as stack:  # a link, a file, locked, or already removed
-        fd = _open_dir(left)
+        fd = _open_dir(abandoned)
         stack.callback(os.close, fd)
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.fstat(fd).st_uid == os.geteuid():
-            shutil.rmtree(left, ignore_errors=True)
+            shutil.rmtree(abandoned, ignore_errors=True)
 
 
 def _open_dir(folder: Path) -> int:

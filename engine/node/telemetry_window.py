@@ -10,7 +10,7 @@ from benchtui.sessions.payloads import GpuReadings
 
 MIN_STOP_S = 1.0
 """Shortest stop of a worker that is reported, in seconds."""
-WATCHED_COLUMNS = {"clock": "sm_clock_mhz", "power": "power_w"}
+WATCHED_COLUMNS = {"clock": "graphics_clock_mhz", "power": "power_w"}
 """GPU readings that the measured span of a case should contain: columns by the words for them."""
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ class TelemetryWindow:
         self._workers: list[tuple[float, int]] = [(0.0, 0)]
         """Pairs of session time and the number of running workers from then on."""
         self._best_clocks: dict[int, float] = {}
-        """Highest mean SM clock of each GPU among its load spans so far, in MHz."""
+        """Highest mean graphics clock of each GPU among its load spans so far, in MHz."""
         self._absent: dict[int, dict[str, str]] = {}
         """Reasons for missing readings by GPU index and name."""
         self._read: set[tuple[int, str]] = set()
@@ -62,7 +62,7 @@ class TelemetryWindow:
         """Append an event. Called from the sampler's thread."""
         self._events.append(event)
         for gpu in event.gpus:
-            self._absent[gpu.index] = self._absent.get(gpu.index, {}) | gpu.absent
+            self._absent[gpu.index] = self._absent.get(gpu.index, {}) | gpu.reasons
             self._read |= {
                 (gpu.index, name)
                 for name in WATCHED_COLUMNS.values()
@@ -71,21 +71,21 @@ class TelemetryWindow:
 
     def host(self, name: str, begin_s: float, end_s: float) -> Points[float]:
         """Return a column of host readings over a span of session time."""
-        found: Points[float] = []
+        points: Points[float] = []
         for event in self._events:
-            found += _within(event.at_s, getattr(event.host, name), begin_s, end_s)
-        return found
+            points += _within(event.at_s, getattr(event.host, name), begin_s, end_s)
+        return points
 
     def gpu(self, index: int, name: str, begin_s: float, end_s: float) -> Points[float]:
         """Return a numeric column of GPU readings over a span of session time."""
-        found: Points[float] = []
+        points: Points[float] = []
         for event, gpu in self._of(index):
-            found += _within(event.at_s, getattr(gpu, name), begin_s, end_s)
-        return found
+            points += _within(event.at_s, getattr(gpu, name), begin_s, end_s)
+        return points
 
     def best_clock_mhz(self, index: int, begin_s: float, end_s: float) -> float | None:
-        """Return the highest mean SM clock of a GPU under load, in this span and those of earlier calls."""
-        clocks = [mhz for _, mhz in self.gpu(index, "sm_clock_mhz", begin_s, end_s)]
+        """Return the highest mean graphics clock of a GPU under load, in this span and earlier ones."""
+        clocks = [mhz for _, mhz in self.gpu(index, "graphics_clock_mhz", begin_s, end_s)]
         if clocks:
             self._best_clocks[index] = max(round(fmean(clocks), 1), self._best_clocks.get(index, 0.0))
         return self._best_clocks.get(index)
@@ -105,8 +105,8 @@ class TelemetryWindow:
 
     def stood_still_s(self, begin_s: float, end_s: float) -> float | None:
         """Seconds the engine could not run within a span of session time. None if it always could."""
-        known = [(event.t, event.stood_still_s) for event in self._events if event.stood_still_s]
-        return sum(for_s for until_s, for_s in known if until_s - for_s <= end_s and until_s >= begin_s) or None
+        stops = [(event.t, event.stood_still_s) for event in self._events if event.stood_still_s]
+        return sum(for_s for until_s, for_s in stops if until_s - for_s <= end_s and until_s >= begin_s) or None
 
     def worker_stopped_s(self, pid: int, begin_s: float, end_s: float) -> float | None:
         """Seconds only this worker was stopped within a span of session time. None if less than 1 s."""
@@ -121,7 +121,7 @@ class TelemetryWindow:
         return tuple(dict.fromkeys(name for _, reasons in points for name in reasons.split("+") if name))
 
     def performance_states(self, index: int, begin_s: float, end_s: float) -> tuple[int, ...]:
-        """Return all P-states of a GPU over a span of session time, the fastest first."""
+        """Return all performance states of a GPU over a span of session time, the fastest first."""
         points: Points[int] = []
         for event, gpu in self._of(index):
             points += _within(event.at_s, gpu.performance_state, begin_s, end_s)

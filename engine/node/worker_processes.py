@@ -119,7 +119,7 @@ class WorkerProcesses:
     def _ended(self, case: "CaseProcess") -> None:
         """Kill the orphans of a dead worker."""
         self._cases.remove(case)
-        living = {each.pid for each in [*self._cases, *self._queries]}
+        living = {process.pid for process in [*self._cases, *self._queries]}
         if None not in living:  # None: a child of the fork server whose pid isn't known yet
             self._kill_orphans(case.server, frozenset(pid for pid in living if pid is not None))
 

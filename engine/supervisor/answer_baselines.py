@@ -24,8 +24,8 @@ class AnswerBaselines:
     def add(self, index: int, config: Config) -> None:
         """Add a measured case, unless another one is its baseline."""
         case = AnsweredCase(index=index, config=config)
-        known = self._ordered([*self._cases.values(), case])
-        if answer_baseline(config, known, self._named, self._task) is case:
+        answered = self._ordered([*self._cases.values(), case])
+        if answer_baseline(config, answered, self._named, self._task) is case:
             self._cases[index] = case
 
     def of(self, config: Config) -> AnsweredCase | None:

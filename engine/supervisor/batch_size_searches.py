@@ -93,12 +93,12 @@ class BatchSizeSearches:
     def replay_record(self, record: Iterable[AnyRecord]) -> list[PendingSearchStep]:
         """Apply all recorded events; return the search steps that the session file doesn't contain yet."""
         pending: dict[str, PendingSearchStep] = {}
-        known: set[int] = set()
+        ended: set[int] = set()
         """Cases whose first round has succeeded; later rounds don't affect a search."""
         for event in record if self._members else ():
             match event:
                 case RoundFinished():
-                    known.add(event.case)
+                    ended.add(event.case)
                     pending |= self._step_after(as_end(event))
                 case CaseFinished():
                     pending |= self._step_after(event)
@@ -106,12 +106,12 @@ class BatchSizeSearches:
                     pending.pop(event.config.family, None)
                     self.add(Case(event.case, event.config))
                 case Resumed():
-                    for case in (self._members[each] for each in event.cases if each in self._members):
+                    for case in (self._members[item] for item in event.cases if item in self._members):
                         pending.pop(case.config.family, None)
-                        if case.index not in known:
+                        if case.index not in ended:
                             self._restart(case)
                 case Message():
-                    pending = {family: each for family, each in pending.items() if not _is_about(event, family)}
+                    pending = {family: item for family, item in pending.items() if not _is_about(event, family)}
                 case Steps() | CaseRepeated() | CasePrepared():
                     self.apply(event)
         return list(pending.values())
@@ -198,14 +198,14 @@ class BatchSizeSearches:
         if case.config.device != "cpu":
             gpus = (gpu for host in self._hosts for gpu in host.gpus)
             return next((gpu.memory_mb for gpu in gpus if gpu.uuid and gpu.uuid == case.gpu_uuid), None)
-        known = [_memory_mb(host) for host in self._hosts]
-        return None if None in known else max((mb for mb in known if mb is not None), default=None)
+        capacities = [_memory_mb(host) for host in self._hosts]
+        return None if None in capacities else max((mb for mb in capacities if mb is not None), default=None)
 
 
 def _memory_mb(host: Host) -> float | None:
     """Return the memory in MB that processes on a machine may use."""
-    known = (host.memory_mb, host.container_memory_mb)
-    return min((mb for mb in known if mb is not None), default=None)
+    limits_mb = (host.memory_mb, host.container_memory_mb)
+    return min((mb for mb in limits_mb if mb is not None), default=None)
 
 
 def _is_about(message: Message, family: str) -> bool:

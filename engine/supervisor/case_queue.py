@@ -167,7 +167,7 @@ class Queue:
         families: dict[Config, list[Case]] = {}
         for case in self._oom_cases:
             families.setdefault(_without_sizes(case.config), []).append(case)
-        for case in (each for each in self.pending if not self._done(each.index)):
+        for case in (pending for pending in self.pending if not self._done(pending.index)):
             for smaller in families.get(_without_sizes(case.config), ()):
                 if _is_no_larger(smaller.config, case.config):
                     yield case, smaller

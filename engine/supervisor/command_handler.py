@@ -24,7 +24,7 @@ def execute(command: Command, scheduler: Scheduler) -> tuple[int, ...]:
             scheduler.end_pending(cases, "skipped", "dropped by the user")
         case "order":
             scheduler.queue.rearrange(_require_cases(command))
-            order = tuple(each.index for each in scheduler.queue.pending)
+            order = tuple(pending.index for pending in scheduler.queue.pending)
             scheduler.log.write(OrderChanged(t=scheduler.log.now_s(), cases=order))
         case "add":
             return _add(scheduler, command)

@@ -151,7 +151,7 @@ class ControlServer:
         self._clients.append(client)
         self._read(client)  # most have sent everything by now
         if len(self._clients) > MAX_CLIENTS:
-            self._drop(min(self._clients, key=lambda each: (bool(each.line), each.due_s)))
+            self._drop(min(self._clients, key=lambda connection: (bool(connection.line), connection.due_s)))
 
     def _read(self, client: _Client) -> None:
         try:

@@ -18,6 +18,7 @@ from benchtui.sessions.permissions import approved
 from benchtui.sessions.permissions.needed import Consent, needed_permissions
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.timestamps import utc_now
 from benchtui.sessions.version import VERSION
 
@@ -55,7 +56,7 @@ class ResumableSession:
             BenchtuiError: if the machine, the software or files have changed and ``anyway`` isn't set.
         """
         named = ((node.name, node.host) for node in nodes if node.name)
-        of_nodes = (each for name, there in named for each in node_changes(self.session, name, there))
+        of_nodes = (change for name, there in named for change in node_changes(self.session, name, there))
         changed = (*changes(self.session, host, VERSION), *of_nodes)
         files = self._changed_files()
         if (changed or files) and not self._options.anyway:
@@ -97,8 +98,8 @@ class ResumableSession:
         session = self.session
         versions = FileVersions(session.start.sweep)
         versions.restore(session.cases)
-        left = [case for case in session.cases if case.index in self._to_rerun or case.state == "queued"]
-        return versions.changes(case.config for case in left or session.cases)  # a search may add any
+        to_run = [case for case in session.cases if case.index in self._to_rerun or case.state == "queued"]
+        return versions.changes(case.config for case in to_run or session.cases)  # a search may add any
 
     def _must_rerun(self, case: CaseState) -> bool:
         return case.cut_short or (self._options.retry_failed and case.state in FAILED)
@@ -137,7 +138,7 @@ def read_for(purpose: Literal["resume", "explain"], path: Path) -> Session:
         BenchtuiError: if it can't be read. The message names the purpose.
     """
     try:
-        return Session.by_line(path, keep_steps=False)
+        return Session.by_line(path, summarize)
     except BenchtuiError as error:
         reason = str(error).removeprefix(f"{path}").lstrip(",: ")
         raise BenchtuiError(f"{path}: can't {purpose}: {reason}") from error

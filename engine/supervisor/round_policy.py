@@ -44,7 +44,7 @@ class Rounds:
     def restore(self, session: Session) -> None:
         """Restore the finished rounds of a recorded session."""
         for case in session.cases:
-            self._ends[case.index] = [as_end(each) for each in case.rounds]
+            self._ends[case.index] = [as_end(one_round) for one_round in case.rounds]
 
     def scratch(self, case: int) -> str:
         """Return the folder name for a process's compiler caches: a new one, unless the sweep shares one."""
@@ -116,6 +116,6 @@ def _peaks(memories: list[Memory]) -> Memory | None:
         return None
     peaks = {}
     for field in Memory.__struct_fields__:
-        known = [value for memory in memories if (value := getattr(memory, field)) is not None]
-        peaks[field] = max(known, default=None)
+        values = [value for memory in memories if (value := getattr(memory, field)) is not None]
+        peaks[field] = max(values, default=None)
     return Memory(**peaks)

@@ -48,6 +48,7 @@ from benchtui.sessions.permissions import approved
 from benchtui.sessions.permissions.needed import keys, needed_permissions
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Config, Sweep, custom_task, expand_gpus, expand_node_kinds
 from benchtui.sessions.sweep_secrets import Secrets
 from benchtui.sessions.text.formatting import listed
@@ -192,8 +193,10 @@ class Supervisor:
 
     @property
     def _left_s(self) -> float | None:
-        known = (each for each in (self._scheduler.left_s, self._explanations.left_s) if each is not None)
-        return min(known, default=None)
+        deadlines = (
+            left_s for left_s in (self._scheduler.left_s, self._explanations.left_s) if left_s is not None
+        )
+        return min(deadlines, default=None)
 
     def _queue_explanations(self) -> None:
         """Queue the cases listed in the sweep, once all are measured, and those requested by the user."""
@@ -203,7 +206,7 @@ class Supervisor:
             return
         from benchtui.sessions.explain.selection import selected  # imports statistics, unneeded elsewhere
 
-        session = Session.load(self._log.path, keep_steps=False)
+        session = Session.load(self._log.path, summarize)
         indices = dict.fromkeys((*selected(session, named), *self._to_explain))
         self._to_explain.clear()
         self._explanations.add(session.cases[index] for index in indices)
@@ -295,17 +298,17 @@ class Supervisor:
 
     def _run_preflight(self, task: PreflightTask, kind: type[E]) -> list[E]:
         """Run a preflight task while serving commands. Record its events and return those of one type."""
-        found = []
+        events = []
         while not self._scheduler.stopping:
             for event in task.collect(self._log.now_s()):
                 self._log.write(event)
                 if isinstance(event, kind):
-                    found.append(event)
+                    events.append(event)
             if task.ended:
-                return found
+                return events
             self._loop.wait(task.sources, task.left_s)
         task.end()
-        return found
+        return events
 
     def _launch(self, scheduled: ScheduledRound) -> Execution:
         """Start one round of a case in its own process."""
@@ -331,7 +334,7 @@ class Supervisor:
             return
         own = keys(needed_permissions(self._sweep, (case.config for case in self._scheduler.queue.cases)))
         new = needed_permissions(self._sweep, command.configs)
-        approved.require((each for each in new if each.key not in own), command.consent)
+        approved.require((permission for permission in new if permission.key not in own), command.consent)
 
     def _with_known_secrets(self, command: Command) -> Command:
         """Mask the secrets of new cases. Raises BenchtuiError if the value behind a mask is unknown."""
@@ -346,7 +349,7 @@ class Supervisor:
         self._scheduler.require_not_stopping()
         from benchtui.sessions.explain.selection import require_explainable  # as above
 
-        session = Session.load(self._log.path, keep_steps=False)
+        session = Session.load(self._log.path, summarize)
         self._to_explain += [require_explainable(session, index).index for index in cases]
 
     def _on_event(self, event: RunnerEvent) -> None:

@@ -126,7 +126,7 @@ class _Mount(msgspec.Struct, frozen=True):
         inside = Path(path)
         visible = ".." not in inside.parts and inside.is_relative_to(self.root)
         nested = self.at / inside.relative_to(self.root) if visible else self.at
-        return (nested, *(each for each in nested.parents if each.is_relative_to(self.at)))
+        return (nested, *(parent for parent in nested.parents if parent.is_relative_to(self.at)))
 
 
 def _quota(folder: Path) -> float | None:

@@ -99,8 +99,8 @@ class HostReader:
 
 def _sum(values: Iterable[float | None]) -> float | None:
     """Return the sum of the values that could be read, or None if none could."""
-    known = [value for value in values if value is not None]
-    return round(sum(known), 1) if known else None
+    numbers = [value for value in values if value is not None]
+    return round(sum(numbers), 1) if numbers else None
 
 
 def none_on_error(read: Callable[[], T]) -> T | None:

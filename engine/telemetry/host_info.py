@@ -9,15 +9,14 @@ import psutil
 
 from benchtui.engine.telemetry.cgroup import cpu_limit, group_folders, memory_limit_mb
 from benchtui.engine.telemetry.environment_variables import recorded_variables
-from benchtui.engine.telemetry.gpu.cuda_presence import torch_build
 from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
 from benchtui.engine.telemetry.kernel_files import kernel_lines, kernel_text
 from benchtui.engine.telemetry.neighbors.run_delay import run_delay_absence
-from benchtui.engine.telemetry.processor_clock import CPUS, clock_absences, core_types
+from benchtui.engine.telemetry.processor_clock import clock_absences, core_types
 from benchtui.engine.telemetry.processor_counters import counter_absences
-from benchtui.engine.telemetry.processors import numa_nodes, usable_processors
+from benchtui.engine.telemetry.processors import CPUS, numa_nodes, usable_processors
 from benchtui.engine.telemetry.rapl import rapl_absence
-from benchtui.sessions.payloads import UNREAD_ROCM, Host
+from benchtui.sessions.payloads import Host
 
 PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "nvidia-ml-py")
 """Packages whose version affects a measurement."""
@@ -27,7 +26,7 @@ CPUINFO = Path("/proc/cpuinfo")
 
 def describe_host(gpus: GpuReader | GpusUnavailable) -> Host:
     """Describe this machine, including what can't be read and why."""
-    gpu = {"gpu": _gpu_absence(gpus)} if isinstance(gpus, GpusUnavailable) else gpus.absent
+    gpu = {"gpu": gpus.reason} if isinstance(gpus, GpusUnavailable) else gpus.absent
     rapl = rapl_absence()
     return Host(
         hostname=platform.node() or None,
@@ -52,11 +51,6 @@ def describe_host(gpus: GpuReader | GpusUnavailable) -> Host:
         | counter_absences()
         | run_delay_absence(),
     )
-
-
-def _gpu_absence(gpus: GpusUnavailable) -> str:
-    """Return why no GPU can be read: under ROCm the absence of NVIDIA's driver is no reason to install it."""
-    return UNREAD_ROCM if (torch_build() or {}).get("hip") else gpus.reason
 
 
 def is_virtual(cpuinfo: Path) -> bool | None:

@@ -9,9 +9,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from benchtui.engine.telemetry.kernel_files import kernel_text
-from benchtui.engine.telemetry.processors import STAT, busy_ticks, ranges, usable_processors
+from benchtui.engine.telemetry.processors import BUSY, CPUS, STAT, ranges, ticks_in, usable_processors
 
-CPUS = Path("/sys/devices/system/cpu")
 DEVICES = Path("/sys/devices")
 MAX_READ = 8
 """Maximum number of processors whose frequency is read at a time, the busiest first."""
@@ -45,9 +44,9 @@ class BusyClock:
         worked = {number: ticks[number] - last[number] for number in usable}
         busiest = sorted(worked, key=lambda number: worked[number], reverse=True)[:MAX_READ]
         readings = [(_count(self._files[number]), worked[number]) for number in busiest if worked[number] > 0]
-        known = [(khz, weight) for khz, weight in readings if khz]
-        weights = sum(weight for _, weight in known)
-        return round(sum(khz * weight for khz, weight in known) / weights / 1000, 1) if known else None
+        weighted = [(khz, weight) for khz, weight in readings if khz]
+        weights = sum(weight for _, weight in weighted)
+        return round(sum(khz * weight for khz, weight in weighted) / weights / 1000, 1) if weighted else None
 
 
 class ThrottleCounts:
@@ -69,9 +68,9 @@ class ThrottleCounts:
     def total(self) -> int | None:
         """Return the sum over cores and packages since boot. None if the kernel doesn't count."""
         # each processor of a core or package has its own counter of the same events
-        found = ([_count(file) for file in files] for files in self._files.values())
-        known = ([count for count in counts if count is not None] for counts in found)
-        highest = [max(counts) for counts in known if counts]
+        counts_by_core = ([_count(file) for file in files] for files in self._files.values())
+        readable = ([count for count in counts if count is not None] for counts in counts_by_core)
+        highest = [max(counts) for counts in readable if counts]
         return sum(highest) if highest else None
 
 
@@ -109,7 +108,7 @@ def _numbers(cpus: Path) -> list[int]:
 
 def _ticks(stat: Path) -> dict[int, int]:
     try:
-        return busy_ticks(stat)
+        return ticks_in(BUSY, stat)
     except OSError:
         return {}
 

@@ -64,15 +64,15 @@ class WorkerInstructions:
         if pid not in self._counters:
             self._counters[pid] = list(self._open_all(pid))
         pairs = [(cycles.value(), instructions.value()) for cycles, instructions in self._counters[pid]]
-        known = [(each, other) for each, other in pairs if each is not None and other is not None]
-        if not known or len(known) < len(pairs):
+        readable = [(first, other) for first, other in pairs if first is not None and other is not None]
+        if not readable or len(readable) < len(pairs):
             return None
-        return sum(each for each, _ in known), sum(other for _, other in known)
+        return sum(first for first, _ in readable), sum(other for _, other in readable)
 
     def _open_all(self, pid: int) -> Iterator[tuple[Counter, Counter]]:
         """Open the counters of all threads. Threads that they start later are included."""
         try:
-            threads = [int(each.name) for each in (self._processes / str(pid) / "task").iterdir()]
+            threads = [int(task.name) for task in (self._processes / str(pid) / "task").iterdir()]
         except OSError:  # it has ended
             return
         for thread in threads:
@@ -136,22 +136,22 @@ def counter_absences(
     sources: Path = SOURCES,
 ) -> dict[str, str]:
     """Return which activity of the processors can't be counted on this machine, with the reason."""
-    found = {}
+    reasons = {}
     try:
         for event in WORKER_EVENTS:
             open_thread(event, 0).close()
     except CounterUnavailable as error:
-        found[INSTRUCTIONS_KEY] = str(error)
+        reasons[INSTRUCTIONS_KEY] = str(error)
     try:
         MemoryTraffic(open_processor, sources).close()
     except CounterUnavailable as error:
-        found[TRAFFIC_KEY] = str(error)
-    return found
+        reasons[TRAFFIC_KEY] = str(error)
+    return reasons
 
 
 def _wanted(sources: Path) -> Iterator[tuple[Event, int, float]]:
     """Yield each event to count, its processor, and the megabytes of one count."""
-    for source in sorted(each for name in _CONTROLLERS for each in sources.glob(name)):
+    for source in sorted(folder for name in _CONTROLLERS for folder in sources.glob(name)):
         for event, megabytes in _events(source):
             for processor in _processors(source):
                 yield event, processor, megabytes
@@ -187,9 +187,9 @@ def _config(source: Path, terms: str) -> int | None:
 
 def _processors(source: Path) -> list[int]:
     """Return the processors on which the kernel lets this source be opened, such as ``0,28`` or ``0-1``."""
-    found: list[int] = []
+    numbers: list[int] = []
     for run in kernel_text(source / "cpumask").split(","):
         first, _, last = run.partition("-")
         if first.isdecimal():
-            found += range(int(first), int(last or first) + 1)
-    return found
+            numbers += range(int(first), int(last or first) + 1)
+    return numbers

@@ -1,4 +1,4 @@
-"""Processors: which ones this process may use, their NUMA nodes, and the CPU time spent on them."""
+"""Processors: which ones this process may use, their NUMA nodes, and the CPU time spent on them or stolen."""
 
 import os
 from collections.abc import Collection, Iterable
@@ -16,6 +16,7 @@ _COLUMNS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal
 STAT = Path("/proc/stat")
 THREADS = Path("/proc/self/task")
 NUMA_NODES = Path("/sys/devices/system/node")
+CPUS = Path("/sys/devices/system/cpu")
 
 
 def usable_processors() -> frozenset[int] | None:
@@ -51,9 +52,18 @@ def numa_nodes(nodes: Path = NUMA_NODES) -> dict[str, str]:
     """
     folders = [folder for folder in nodes.glob("node[0-9]*") if folder.name.removeprefix("node").isdecimal()]
     numbers = sorted(int(folder.name.removeprefix("node")) for folder in folders)
-    found = {str(number): kernel_text(nodes / f"node{number}" / "cpulist") for number in numbers}
-    with_processors = {number: processors for number, processors in found.items() if processors}
+    processors_of = {str(number): kernel_text(nodes / f"node{number}" / "cpulist") for number in numbers}
+    with_processors = {number: processors for number, processors in processors_of.items() if processors}
     return with_processors if len(with_processors) > 1 else {}
+
+
+def numa_nodes_of(processors: Iterable[int], folders: Path = CPUS) -> str | None:
+    """Return the NUMA nodes of processors, such as ``0-1``. None if the kernel names none.
+
+    A processor's folder has a link to its node (Documentation/ABI/stable/sysfs-devices-system-cpu).
+    """
+    links = (link.name for number in processors for link in (folders / f"cpu{number}").glob("node[0-9]*"))
+    return ranges({int(name.removeprefix("node")) for name in links}) or None
 
 
 def busy_s(processors: Collection[int] | None, stat: Path = STAT) -> float:
@@ -61,27 +71,36 @@ def busy_s(processors: Collection[int] | None, stat: Path = STAT) -> float:
 
     Raises OSError if the system doesn't list one of them.
     """
+    return _time_s(BUSY, processors, stat)
+
+
+def stolen_s(processors: Collection[int] | None, stat: Path = STAT) -> float:
+    """Time since boot for which the hypervisor ran something else on these processors; see ``busy_s``."""
+    return _time_s(("steal",), processors, stat)
+
+
+def _time_s(states: Collection[str], processors: Collection[int] | None, stat: Path) -> float:
     if processors is None:
         times = psutil.cpu_times()
-        return sum(getattr(times, field, 0.0) for field in BUSY)
-    ticks = busy_ticks(stat)
+        return sum(getattr(times, field, 0.0) for field in states)
+    ticks = ticks_in(states, stat)
     # lxcfs lists only a container's processors, numbered from 0
     own = ticks if len(ticks) <= len(processors) else {number: ticks.get(number) for number in processors}
-    known = [each for each in own.values() if each is not None]
-    if not known or len(known) < len(own):
+    counts = [count for count in own.values() if count is not None]
+    if not counts or len(counts) < len(own):
         raise OSError(f"{stat} doesn't list every processor that this process may use")
-    return sum(known) / os.sysconf("SC_CLK_TCK")
+    return sum(counts) / os.sysconf("SC_CLK_TCK")
 
 
-def busy_ticks(stat: Path) -> dict[int, int]:
-    """Busy time in clock ticks by processor.
+def ticks_in(states: Collection[str], stat: Path) -> dict[int, int]:
+    """Time in these states in clock ticks by processor.
 
     Psutil omits the numbers of the processors, so that offline processors would shift the others.
     """
-    found = {}
+    by_processor = {}
     for line in stat.read_text("ascii", "replace").splitlines():
         name, *ticks = line.split()
         if name.startswith("cpu") and name[3:].isdecimal():
             columns = dict(zip(_COLUMNS, map(int, ticks), strict=False))
-            found[int(name[3:])] = sum(columns.get(state, 0) for state in BUSY)
-    return found
+            by_processor[int(name[3:])] = sum(columns.get(state, 0) for state in states)
+    return by_processor

@@ -86,5 +86,5 @@ def _folders(powercap: Path, kind: str) -> list[Path]:
 
 def _sum_j(counters: list[_Counter]) -> float | None:
     totals = [counter.total_j() for counter in counters]
-    known = [total for total in totals if total is not None]
-    return round(sum(known), 6) if known and len(known) == len(totals) else None
+    readable = [total for total in totals if total is not None]
+    return round(sum(readable), 6) if readable and len(readable) == len(totals) else None

@@ -12,7 +12,7 @@ from benchtui.engine.telemetry.gpu.reader import GpuReader, GpuSample
 from benchtui.engine.telemetry.host import HostReader, HostSample
 from benchtui.engine.telemetry.stopped_workers import StoppedWorkers
 from benchtui.sessions.events import Telemetry
-from benchtui.sessions.payloads import GPU_ACTIVITY, HOST_ACTIVITY, GpuReadings, HostReadings
+from benchtui.sessions.payloads import FILE_NAMES, GPU_ACTIVITY, HOST_ACTIVITY, GpuReadings, HostReadings
 
 PERIOD_S, BATCH = 0.25, 2
 """Seconds between two samples, and number of samples per event."""
@@ -21,9 +21,9 @@ REST_TICKS = 8
 _COLUMNS = (
     "power_w",
     "memory_used_mb",
-    "utilisation_percent",
+    "utilization_percent",
     "temperature_c",
-    "sm_clock_mhz",
+    "graphics_clock_mhz",
     "throttle",
     "energy_j",
 )
@@ -193,9 +193,11 @@ class Sampler:
         )
 
     def _new_reasons(self, index: int, column: Sequence[GpuSample]) -> dict[str, str]:
-        """Return the reasons for missing readings that haven't been emitted. Each is emitted once."""
+        """Return the reasons for missing readings, by their names in the file. Each is emitted once."""
         reported = self._reported.setdefault(index, {})
-        reasons = {name: reason for sample in column for name, reason in sample.absent.items()}
+        reasons = {
+            FILE_NAMES.get(name, name): reason for sample in column for name, reason in sample.absent.items()
+        }
         new = {name: reason for name, reason in reasons.items() if reported.get(name) != reason}
         reported |= new
         return new

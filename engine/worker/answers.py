@@ -57,9 +57,9 @@ def answer(job: Job, workload: Workload, step_s: float, clock: Callable[[], floa
             raise BenchtuiError(f"the answer has {values.size:,} values; 1 to {MOST_VALUES:,} can be compared")
         own = msgspec.structs.replace(own, kind=output.kind)
         _keep(folder, own, values)
-        found = Answer(kind=output.kind, amount=_amount(output.kind, values), digest=_digest(values))
+        own_answer = Answer(kind=output.kind, amount=_amount(output.kind, values), digest=_digest(values))
         comparisons = tuple(_comparisons(folder, job, own, values))
-        return Answered(t=clock(), case=job.case, answer=found, comparisons=comparisons)
+        return Answered(t=clock(), case=job.case, answer=own_answer, comparisons=comparisons)
     except Exception as error:  # noqa: BLE001  (the workload is model or user code, and its case has succeeded)
         with suppress(OSError):  # perhaps the disk is full
             _note(folder, msgspec.structs.replace(own, kind=None))
@@ -78,10 +78,10 @@ def _digest(values: Values) -> str:
 def _comparisons(folder: Path, job: Job, own: KeptAnswer, values: Values) -> Iterator[AnswerComparison]:
     """Compare the case with its baseline; if it is the baseline, compare the cases that waited for it."""
     entries = {entry.index: entry for entry in _entries(folder)}
-    known = dict[int, AnsweredCase](entries)
+    answered = dict[int, AnsweredCase](entries)
     if job.baseline:
-        known.setdefault(job.baseline.index, job.baseline)
-    ordered = [known[index] for index in sorted(known)]
+        answered.setdefault(job.baseline.index, job.baseline)
+    ordered = [answered[index] for index in sorted(answered)]
     named, task = job.sweep.measure.baseline, job.sweep.task
     baseline = answer_baseline(own.config, ordered, named, task)
     if baseline is None:
@@ -91,7 +91,7 @@ def _comparisons(folder: Path, job: Job, own: KeptAnswer, values: Values) -> Ite
         _values(folder, own.index).unlink(missing_ok=True)
         return
     for other in entries.values():
-        if other is not known[own.index] and answer_baseline(other.config, ordered, named, task) is baseline:
+        if other is not answered[own.index] and answer_baseline(other.config, ordered, named, task) is baseline:
             yield from _compare_waiting(folder, other, own, values)
 
 

@@ -1,5 +1,6 @@
 """Environment probe: kernel counters of the worker and of its processors over the measured span."""
 
+import ctypes
 import os
 import resource
 from collections.abc import Mapping, Sequence
@@ -12,13 +13,23 @@ from msgspec.structs import replace
 
 from benchtui.engine.telemetry.cgroup import QuotaUse, group_folders, most_stopping, quota_uses
 from benchtui.engine.telemetry.host import none_on_error
+from benchtui.engine.telemetry.kernel_files import kernel_lines, kernel_text
 from benchtui.engine.telemetry.neighbors import run_delay
 from benchtui.engine.telemetry.processor_clock import ThrottleCounts
-from benchtui.engine.telemetry.processors import busy_s, ranges, usable_processors
+from benchtui.engine.telemetry.processors import (
+    busy_s,
+    numa_nodes_of,
+    ranges,
+    stolen_s,
+    usable_processors,
+)
 from benchtui.sessions.payloads import Environment
 
 MIN_SPAN_S = 0.2
 """Shortest span for the processors' CPU time, which the kernel counts in ticks of 10 ms."""
+HUGE_PAGE_MODE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+"""Modes, with the active one in brackets (Documentation/admin-guide/mm/transhuge.rst)."""
+OWN_MEMORY = Path("/proc/self/smaps_rollup")
 
 
 class _Moment(msgspec.Struct, frozen=True):
@@ -28,6 +39,8 @@ class _Moment(msgspec.Struct, frozen=True):
     threads: run_delay.ThreadTimes
     processors_s: float | None
     """CPU time of all processes on the processors that the worker may use."""
+    stolen_s: float | None
+    """Time for which the hypervisor ran something else on these processors."""
     quotas: Mapping[Path, QuotaUse]
     throttled: int | None
     """Number of times that these processors were thermally throttled."""
@@ -45,6 +58,7 @@ class _Moment(msgspec.Struct, frozen=True):
             switches=own.ru_nivcsw,
             threads=run_delay.thread_times(),
             processors_s=processors_s,
+            stolen_s=none_on_error(lambda: stolen_s(processors)),
             quotas=quota_uses(groups),
             throttled=throttles.total(),
         )
@@ -58,9 +72,14 @@ class EnvironmentProbe:
         self._groups = group_folders("cpu")
         self._throttles = ThrottleCounts(self._processors)
         self._begin = self._now()
+        self._usage = resource.getrusage(resource.RUSAGE_SELF)  # last, without the probe's own page faults
 
-    def since(self) -> Environment:
-        """Return the changes since creation. ``others_cpu_percent`` still includes the engine."""
+    def since(self, steps: int) -> Environment:
+        """Return the changes since creation, in which so many steps ran.
+
+        ``others_cpu_percent`` still includes the engine.
+        """
+        usage = resource.getrusage(resource.RUSAGE_SELF)  # first, for the same reason
         begin, end = self._begin, self._now()
         span_s, own_s = end.at_s - begin.at_s, end.own_s - begin.own_s
         threads = run_delay.since(begin.threads, end.threads)
@@ -68,17 +87,77 @@ class EnvironmentProbe:
             worker_cpu=round(own_s / span_s, 3) if span_s > 0 else None,
             involuntary_switches=end.switches - begin.switches,
             run_delay_s=None if threads is None else round(threads.waited_s, 4),
-            others_cpu_percent=_others_percent(begin, end, own_s, span_s),
+            others_cpu_percent=_percent(begin.processors_s, end.processors_s, span_s, own_s),
             processors=psutil.cpu_count() if self._processors is None else len(self._processors),
             affinity=None if self._processors is None else ranges(self._processors),
             load_average=_load(),
             processor_throttled=_increase(begin.throttled, end.throttled),
+            steal_percent=_percent(begin.stolen_s, end.stolen_s, span_s),
+            numa_nodes=None if self._processors is None else numa_nodes_of(self._processors),
+            huge_page_mode=huge_page_mode(),
+            huge_pages_mb=huge_pages_mb(),
         )
+        environment = _with_absences(_with_usage(environment, self._usage, usage, steps), span_s)
         quota = most_stopping(begin.quotas, end.quotas)
         return environment if quota is None else _with_quota(environment, quota)
 
     def _now(self) -> _Moment:
         return _Moment.now(self._processors, self._groups, self._throttles)
+
+
+def _with_usage(
+    environment: Environment, begin: resource.struct_rusage, end: resource.struct_rusage, steps: int
+) -> Environment:
+    """Add the worker's own CPU time and page faults, per step where a mean makes sense."""
+    per_step = 1 / max(steps, 1)
+    return replace(
+        environment,
+        user_ms=round(1000 * (end.ru_utime - begin.ru_utime) * per_step, 4),
+        system_ms=round(1000 * (end.ru_stime - begin.ru_stime) * per_step, 4),
+        minor_faults_per_step=round((end.ru_minflt - begin.ru_minflt) * per_step, 1),
+        major_faults=end.ru_majflt - begin.ru_majflt,
+    )
+
+
+def _with_absences(environment: Environment, span_s: float) -> Environment:
+    """Add the reasons for the readings that are missing."""
+    short = f"the measured span of {span_s:.2g} s is too short" if span_s < MIN_SPAN_S else None
+    reasons = {
+        "steal_percent": short or "the kernel doesn't list the stolen time of these CPUs in /proc/stat",
+        "numa_nodes": "the kernel names no NUMA node of these CPUs",
+        "huge_page_mode": f"the kernel has no {HUGE_PAGE_MODE}",
+        "huge_pages_mb": f"{OWN_MEMORY} can't be read",
+    }
+    missing = {name: reason for name, reason in reasons.items() if getattr(environment, name) is None}
+    return replace(environment, absent=missing)
+
+
+def huge_page_mode(file: Path = HUGE_PAGE_MODE) -> str | None:
+    """Return the active mode of transparent huge pages: ``always``, ``madvise`` or ``never``."""
+    return next((word[1:-1] for word in kernel_text(file).split() if word.startswith("[")), None)
+
+
+def huge_pages_mb(file: Path = OWN_MEMORY) -> float | None:
+    """Return the worker's anonymous memory in transparent huge pages, in units of 10**6 bytes."""
+    lines = (line.split() for line in kernel_lines(file) if line.startswith("AnonHugePages:"))
+    return next((round(int(words[1]) * 1024 / 1e6, 1) for words in lines), None)
+
+
+def missing_preloads(variables: Mapping[str, str]) -> list[str]:
+    """Return the libraries of ``LD_PRELOAD`` that this process hasn't loaded.
+
+    The loader only warns about a library that it can't find (ld.so(8)), and the case would measure another one.
+    """
+    libraries = variables.get("LD_PRELOAD", "").replace(":", " ").split()
+    return [library for library in libraries if not _is_loaded(library)]
+
+
+def _is_loaded(library: str) -> bool:
+    try:
+        ctypes.CDLL(library, mode=os.RTLD_NOLOAD)
+    except OSError:
+        return False
+    return True
 
 
 def _with_quota(environment: Environment, quota: QuotaUse) -> Environment:
@@ -98,10 +177,11 @@ def _descendants_s() -> float:
     return sum(each.user + each.system for each in times if each)
 
 
-def _others_percent(begin: _Moment, end: _Moment, own_s: float, span_s: float) -> float | None:
-    if begin.processors_s is None or end.processors_s is None or span_s < MIN_SPAN_S:
+def _percent(begin_s: float | None, end_s: float | None, span_s: float, own_s: float = 0.0) -> float | None:
+    """Return the increase of a time over a span without the worker's own, in percent of one CPU."""
+    if begin_s is None or end_s is None or span_s < MIN_SPAN_S:
         return None
-    return round(100 * max(0.0, end.processors_s - begin.processors_s - own_s) / span_s, 1)
+    return round(100 * max(0.0, end_s - begin_s - own_s) / span_s, 1)
 
 
 def _increase(begin: int | None, end: int | None) -> int | None:

@@ -55,7 +55,9 @@ def become_main_process() -> None:
     forked process inherits. Spawned children run the module ``__main__`` again, so it is an empty one here.
     """
     multiprocessing.set_start_method(None, force=True)  # the platform's default
-    (main,) = (each for each in process.BaseProcess.__subclasses__() if each.__name__ == "_MainProcess")
+    (main,) = (
+        subclass for subclass in process.BaseProcess.__subclasses__() if subclass.__name__ == "_MainProcess"
+    )
     state: Any = process  # there is no public API
     state._current_process, state._parent_process = main(), None
     sys.modules["__main__"] = ModuleType("__main__")

@@ -26,10 +26,11 @@ from benchtui.engine.models import attention, precision
 from benchtui.engine.models.compilation import CompileWatch, applied_cuda_graphs
 from benchtui.engine.process_tree import kill_descendants
 from benchtui.engine.worker import answers, isolation
+from benchtui.engine.worker.environment import missing_preloads
 from benchtui.engine.worker.explain.compiler_log import CompilerLog, show_fused_kernels
 from benchtui.engine.worker.explain.profiling import profile_step
 from benchtui.engine.worker.step_cost import TypicalStep, count_waits, measure_step_cost
-from benchtui.engine.worker.timed_loop import Measured, Recorder, measure, warm_up
+from benchtui.engine.worker.timed_loop import MeasuredPhase, Recorder, measure, warm_up
 from benchtui.engine.workloads.base import Workload
 from benchtui.engine.workloads.own import task as own
 from benchtui.sessions.analysis.applied_options import unapplied_options
@@ -115,8 +116,8 @@ class _Case:
         rules = self._job.sweep.measure.for_device(self._job.config.device)
         warm_up(workload, device, rules, msgspec.structs.replace(self._recorder("warmup"), emit=_discard))
         throughput = rules.mode == "throughput"
-        found = profile_step(workload, device, log, throughput=throughput, trace=self._job.trace)
-        self._emit(Explained(t=self._now_s(), case=self._job.case, created=utc_now(), profile=found))
+        profile = profile_step(workload, device, log, throughput=throughput, trace=self._job.trace)
+        self._emit(Explained(t=self._now_s(), case=self._job.case, created=utc_now(), profile=profile))
         self._emit(CaseFinished(t=self._now_s(), case=self._job.case, outcome="ok"))
 
     def _prepare(self) -> tuple[Device, Workload]:
@@ -156,7 +157,13 @@ class _Case:
         return make_workload(sweep, config, device)
 
     def _apply_options(self) -> None:
-        """Set process-wide options: compiler caches, TF32 and threads."""
+        """Set process-wide options: compiler caches, TF32 and threads.
+
+        Raises CaseSkippedError if a library that the case preloads isn't installed.
+        """
+        variables = self._job.sweep.env | named_values.texts(self._job.config.env)
+        if missing := missing_preloads(variables):
+            raise CaseSkippedError(f"LD_PRELOAD: {', '.join(missing)} can't be loaded; is it installed?")
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{self._job.scratch}/inductor"
         os.environ["TRITON_CACHE_DIR"] = f"{self._job.scratch}/triton"
         precision.set_tf32(self._job.config.precision)
@@ -189,7 +196,7 @@ class _Case:
         return self._ended_well(device, workload, measured, warmup_stop), TypicalStep(step_s, padded_tokens)
 
     def _ended_well(
-        self, device: Device, workload: Workload, measured: Measured, warmup_stop: str
+        self, device: Device, workload: Workload, measured: MeasuredPhase, warmup_stop: str
     ) -> CaseFinished:
         job, memory = self._job, self._memory(device, workload, measured.compiling)
         workload.end_measuring()

@@ -31,7 +31,7 @@ COPIED = {"cpu": 256_000_000, "cuda": 1_000_000_000}
 """Bytes per copy: more than caches hold, except those of the largest processors."""
 
 
-class Measured(NamedTuple):
+class PeakRate(NamedTuple):
     """Peak rate."""
 
     sustained: float
@@ -79,13 +79,13 @@ def measure(name: str, kind: str, threads: int) -> Peaks:
     precision.set_tf32(kind)
     if threads:
         torch.set_num_threads(threads)
-    measurements: dict[str, Callable[[], Measured]] = {
+    measurements: dict[str, Callable[[], PeakRate]] = {
         "flops": lambda: product(open_device(name), precision.weights_dtype(kind)),
         "bytes": lambda: copy(open_device(name)),
     }
-    found = {what: result_or_reason(name, measure_rate) for what, measure_rate in measurements.items()}
-    known = {what: each for what, each in found.items() if not isinstance(each, str)}
-    flops, moved = known.get("flops"), known.get("bytes")
+    results = {what: result_or_reason(name, measure_rate) for what, measure_rate in measurements.items()}
+    rates = {what: result for what, result in results.items() if not isinstance(result, str)}
+    flops, moved = rates.get("flops"), rates.get("bytes")
     return Peaks(
         t=0.0,
         device=name,
@@ -95,12 +95,12 @@ def measure(name: str, kind: str, threads: int) -> Peaks:
         bytes_per_s=moved and moved.sustained,
         flops_burst_per_s=flops and flops.burst,
         bytes_burst_per_s=moved and moved.burst,
-        how={what: each.how for what, each in known.items()},
-        absent={what: each for what, each in found.items() if isinstance(each, str)},
+        how={what: result.how for what, result in rates.items()},
+        absent={what: result for what, result in results.items() if isinstance(result, str)},
     )
 
 
-def product(device: Device, dtype: torch.dtype) -> Measured:
+def product(device: Device, dtype: torch.dtype) -> PeakRate:
     """Operations per second in products of two large random square matrices."""
     size = SMALLEST
     while True:
@@ -114,7 +114,7 @@ def product(device: Device, dtype: torch.dtype) -> Measured:
     return _rate(device, multiply, 2 * size**3, f"product of two {size:,} x {size:,} matrices")
 
 
-def copy(device: Device) -> Measured:
+def copy(device: Device) -> PeakRate:
     """Bytes read and written per second by copies of a large tensor."""
     size = COPIED[device.torch_device.type]
     source = torch.ones(size // 4, device=device.torch_device)
@@ -128,7 +128,7 @@ def _multiply(device: torch.device, dtype: torch.dtype, size: int) -> Callable[[
     return lambda: torch.mm(left, right, out=result)
 
 
-def _rate(device: Device, run: Callable[[], object], amount: float, what: str) -> Measured:
+def _rate(device: Device, run: Callable[[], object], amount: float, what: str) -> PeakRate:
     """Return the rate of ``amount`` per run, and how it was measured."""
     kind = device.torch_device.type
     steps = max(1, int(BLOCK_MS / max(_once_ms(device, run), BLOCK_MS / 1000)))
@@ -136,7 +136,7 @@ def _rate(device: Device, run: Callable[[], object], amount: float, what: str) -
     times_ms = _times_ms(device, run, steps, MEASURED_MS[kind])
     after = f" after {WARMUP_MS[kind] / 1000:g} s" if WARMUP_MS[kind] else ""
     sustained, burst = (amount / each_ms * 1000 for each_ms in (median(times_ms), min(times_ms)))
-    return Measured(sustained, burst, f"{what}, median of {len(times_ms)}{after}")
+    return PeakRate(sustained, burst, f"{what}, median of {len(times_ms)}{after}")
 
 
 def _times_ms(device: Device, run: Callable[[], object], steps: int, least_ms: float) -> list[float]:

@@ -119,11 +119,11 @@ def _whole_cost(costs: Sequence[StepCost], batches: int) -> StepCost:
 
 
 def _whole_profile(profiles: Sequence[ProfiledSteps | None], batches: int) -> ProfiledSteps | None:
-    known = [profile for profile in profiles if profile]
-    if len(known) < len(profiles):
+    profiled = [profile for profile in profiles if profile]
+    if len(profiled) < len(profiles):
         return None
-    busy_ms = _whole([profile.busy_ms for profile in known], batches)
-    return None if busy_ms is None else ProfiledSteps(busy_ms, known[-1].functions)
+    busy_ms = _whole([profile.busy_ms for profile in profiled], batches)
+    return None if busy_ms is None else ProfiledSteps(busy_ms, profiled[-1].functions)
 
 
 def _repeat_step(workload: Workload, padded_tokens: int | None, one_batch: bool) -> int | None:
@@ -144,9 +144,9 @@ def _with_profile(cost: StepCost, profiled: ProfiledSteps | str | None) -> StepC
         cost = replace(cost, absent=cost.absent | {"busy": profiled})
     if not compilation.graphs() and cost.attention:
         return cost
-    found = attention.kernels(profiled.functions) if isinstance(profiled, ProfiledSteps) else ()
+    kernels = attention.kernels(profiled.functions) if isinstance(profiled, ProfiledSteps) else ()
     reason = profiled if isinstance(profiled, str) else _NO_KERNEL if profiled else _NOT_PROFILED
-    return replace(cost, attention=found, absent=cost.absent | ({} if found else {"attention": reason}))
+    return replace(cost, attention=kernels, absent=cost.absent | ({} if kernels else {"attention": reason}))
 
 
 def count(step: Step, step_s: float, effective: Effective) -> StepCost:
@@ -259,8 +259,8 @@ def _tensors(value: object) -> Iterator[torch.Tensor]:
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _tensors(each)
+        for item in value:
+            yield from _tensors(item)
     elif isinstance(value, dict):
         yield from _tensors(list(value.values()))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
 
 from array import array
-from bisect import insort
 from collections import deque
 from math import sqrt
 
@@ -11,7 +10,7 @@ import msgspec
 
 from benchtui.engine.devices.base import StepTime
 from benchtui.engine.worker.warmup import steps_reason
-from benchtui.sessions.estimates.stop_rules import (
+from benchtui.sessions.estimates.stop_limits import (
     AUTO_DEVICE_PERCENT,
     AUTO_HOST_PERCENT,
     AUTO_MOST_STEPS,
@@ -20,18 +19,21 @@ from benchtui.sessions.estimates.stop_rules import (
     least_steps,
     longest_s,
 )
-from benchtui.sessions.stats.quantiles import half_width_percent, median_interval, percentile
+from benchtui.sessions.stats.distribution import distribution
 from benchtui.sessions.sweep import Measure
 
 SETTLED_VALUES = 64
 SETTLED_WITHIN = 0.05
 """Noise has settled once this many estimates are this close to the newest (NVBench, stdrel_criterion.cxx)."""
 
+CHECK_GROWTH = 1.02
+"""Growth factor in steps after which the interval is computed again: it sorts all steps so far."""
+
 
 class RunningSpread(msgspec.Struct):
     """Spread of a growing sample, updated cheaply per value."""
 
-    ordered: array[float] = msgspec.field(default_factory=lambda: array("d"))
+    times_ms: array[float] = msgspec.field(default_factory=lambda: array("d"))
     noise: deque[float] = msgspec.field(default_factory=lambda: deque(maxlen=SETTLED_VALUES))
     """Latest estimates of the relative standard deviation."""
     mean: float = 0.0
@@ -40,9 +42,9 @@ class RunningSpread(msgspec.Struct):
 
     def add(self, value: float) -> None:
         """Add a value."""
-        insort(self.ordered, value)
+        self.times_ms.append(value)
         before = value - self.mean
-        self.mean += before / len(self.ordered)
+        self.mean += before / len(self.times_ms)
         self._squares += before * (value - self.mean)
         if self.relative_std is not None:
             self.noise.append(self.relative_std)
@@ -50,13 +52,14 @@ class RunningSpread(msgspec.Struct):
     @property
     def relative_std(self) -> float | None:
         """Standard deviation divided by the mean. None for fewer than two values."""
-        n = len(self.ordered)
+        n = len(self.times_ms)
         return sqrt(self._squares / (n - 1)) / self.mean if n > 1 and self.mean > 0 else None
 
     @property
     def interval_percent(self) -> float | None:
         """Half-width of the median's 95% interval, in percent of the median. None below 6 values."""
-        return half_width_percent(median_interval(self.ordered), percentile(self.ordered, 50))
+        spread = distribution(self.times_ms)
+        return spread.interval_percent if spread else None
 
     @property
     def settled(self) -> bool:
@@ -64,7 +67,7 @@ class RunningSpread(msgspec.Struct):
         if len(self.noise) < SETTLED_VALUES:
             return False
         newest = self.noise[-1]
-        return all(abs(each - newest) <= SETTLED_WITHIN * newest for each in self.noise)
+        return all(abs(noise - newest) <= SETTLED_WITHIN * newest for noise in self.noise)
 
 
 class StopRule:
@@ -75,7 +78,7 @@ class StopRule:
         self._min_steps = least_steps(rules)
         self._max_s = longest_s(rules)
         self._measured_ms = self._checked_ms = self._device_ms = 0.0
-        self._steps = 0
+        self._steps = self._checked_steps = 0
         self._host, self._device = RunningSpread(), RunningSpread()
 
     def reason(self, time: StepTime, elapsed_s: float) -> str | None:
@@ -112,7 +115,7 @@ class StopRule:
         return None
 
     def _auto_reason(self) -> str | None:
-        timed = self._device if len(self._device.ordered) == self._steps else self._host
+        timed = self._device if len(self._device.times_ms) == self._steps else self._host
         if timed.mean * self._steps < CHECK_MS:
             return None
         if enough := self._narrow_reason(AUTO_HOST_PERCENT) if timed is self._host else self._steady_reason():
@@ -129,6 +132,9 @@ class StopRule:
         return f"standard deviation below {AUTO_DEVICE_PERCENT:g}% after {self._steps} steps"
 
     def _narrow_reason(self, until_percent: float) -> str | None:
+        if self._steps < CHECK_GROWTH * self._checked_steps:
+            return None
+        self._checked_steps = self._steps
         width = self._host.interval_percent
         if width is None or width > until_percent:
             return None

@@ -26,7 +26,7 @@ Emit = Callable[[Steps], None]
 Value = TypeVar("Value")
 
 
-class Measured(msgspec.Struct, frozen=True):
+class MeasuredPhase(msgspec.Struct, frozen=True):
     """Result of the measured phase, with its environment."""
 
     begin_s: float
@@ -84,14 +84,14 @@ class Recorder(msgspec.Struct):
             device_ms=_column(time.device_ms for time in self.times),
             host_ms=_column(time.host_ms for time in self.times),
             parts_ms={part: [time.parts_ms[part] for time in self.times] for part in self.times[0].parts_ms},
-            tokens=_column(each.tokens for each in self.counted),
-            padded_tokens=_column(each.padded_tokens for each in self.counted),
+            tokens=_column(counts.tokens for counts in self.counted),
+            padded_tokens=_column(counts.padded_tokens for counts in self.counted),
             loss=self._losses(),
-            requests=_column(each.requests for each in self.counted),
+            requests=_column(counts.requests for counts in self.counted),
         )
 
     def _losses(self) -> list[float | None] | None:
-        losses = _column(each.loss for each in self.counted)
+        losses = _column(counts.loss for counts in self.counted)
         return None if losses is None else [loss if isfinite(loss) else None for loss in losses]
 
 
@@ -117,7 +117,7 @@ def warm_up(
 
 def measure(
     workload: Workload, device: Device, rules: Measure, record: Recorder, watch: CompileWatch | None = None
-) -> Measured:
+) -> MeasuredPhase:
     """Run measured steps until the stop rule ends them."""
     workload.begin_measuring()
     gc.collect()
@@ -132,17 +132,17 @@ def measure(
         if watch:
             watch.check(record.added)
     end_s = monotonic()
-    environment = probe.since()
+    environment = probe.since(record.added)
     record.flush()
-    return Measured(begin_s, end_s, stop, environment, watch.result() if watch else None)
+    return MeasuredPhase(begin_s, end_s, stop, environment, watch.result() if watch else None)
 
 
 def _block(rules: Measure, done: int) -> int:
     """Number of steps to run without synchronizing between them."""
     if rules.mode == "latency":
         return 1
-    left = rules.iterations - done
-    return min(THROUGHPUT_BLOCK, left) if left > 0 else THROUGHPUT_BLOCK
+    remaining = rules.iterations - done
+    return min(THROUGHPUT_BLOCK, remaining) if remaining > 0 else THROUGHPUT_BLOCK
 
 
 def _steps(workload: Workload, device: Device, record: Recorder, amount: int) -> list[StepTime]:

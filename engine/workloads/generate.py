@@ -172,8 +172,8 @@ class Generate(NetworkTask):
     def _make_static_cache(self) -> Any:  # noqa: ANN401
         """Return the only static cache of the case, because a recorded CUDA graph uses fixed addresses."""
         if int(transformers.__version__.partition(".")[0]) < 5:
-            found = transformers.__version__
-            raise CaseSkippedError(f"cache=static needs transformers 5 or later; {found} is installed")
+            version = transformers.__version__
+            raise CaseSkippedError(f"cache=static needs transformers 5 or later; {version} is installed")
         if not getattr(self._network, "_can_compile_fullgraph", False):
             name = type(self._network).__name__
             raise CaseSkippedError(f"cache=static: transformers doesn't support a static cache for {name}")

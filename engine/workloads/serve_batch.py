@@ -90,8 +90,8 @@ class ServeBatch(NetworkTask):
 
     def read_back(self) -> Effective:
         """Read the applied options back. Paged attention is reported by the name of its implementation."""
-        found = super().read_back()
-        return replace(found, attention=found.attention and found.attention.removeprefix(PAGED))
+        effective = super().read_back()
+        return replace(effective, attention=effective.attention and effective.attention.removeprefix(PAGED))
 
     def _prompts(self, lap: Lap) -> list[list[int]]:
         """Return the next prompts without padding: texts unchanged, synthetic ones cut to mixed lengths."""

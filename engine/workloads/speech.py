@@ -58,16 +58,16 @@ class Speech(NetworkTask):
 
     def answer(self, step_s: float) -> Output:
         """Return the tokens of the first clips, or the logits of evenly spaced frames (frames, vocabulary)."""
-        found = []
+        answers = []
         for batch in self._probe(step_s):
             with torch.inference_mode(), self._autocast():
                 if self._decodes:
-                    found.append(self._generate(batch.inputs, no_lap)[: batch.rows].cpu())
+                    answers.append(self._generate(batch.inputs, no_lap)[: batch.rows].cpu())
                 else:
                     logits = self._forward(**batch.inputs).logits[: batch.rows]
                     frames = spaced(torch.ones(logits.shape[1]), POSITIONS // self.probe_rows)
-                    found.append(logits[:, frames].flatten(0, 1).float().cpu())
-        return Output("tokens" if self._decodes else "logits", torch.cat(found))
+                    answers.append(logits[:, frames].flatten(0, 1).float().cpu())
+        return Output("tokens" if self._decodes else "logits", torch.cat(answers))
 
     def _generate(self, inputs: Inputs, lap: Lap) -> torch.Tensor:
         """Return the likeliest tokens of each clip, with shape (batch, new_tokens)."""

@@ -150,10 +150,10 @@ class NetworkTask:
         wanted = padded_tokens - self._generated
         self._batches.rewind()
         copies = self.accumulated if one_batch else 1
-        batches, found = find_step(self._batches, self.accumulated // copies, wanted // copies)
+        batches, step = find_step(self._batches, self.accumulated // copies, wanted // copies)
         repeated = cycle(batches)
         self._draw = lambda lap: next(repeated)
-        return copies * found + self._generated
+        return copies * step + self._generated
 
     def answer(self, step_s: float) -> Output:
         """Raise BenchtuiError. Only subclasses that define an answer have one."""

@@ -7,6 +7,8 @@ from typing import get_args
 import msgspec
 from msgspec.structs import replace
 
+from benchtui.sessions.metrics.catalogue import quantity
+from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.payloads import AnswerVerdict
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P99
 from benchtui.sessions.stats.results import Result
@@ -150,13 +152,22 @@ def _no_p99(result: Result) -> str:
     return f"no p99: {result.metrics.latency_ms.n:,} steps, {LEAST_FOR_P99} needed"
 
 
+def _kind(key: str, what: str, missing_reason: Callable[[Result], str] | None = None) -> _Kind:
+    """Return the constraint on a quantity."""
+    row = quantity(key)
+    return _Kind(
+        what,
+        row.unit,
+        lambda result: row.figure(CaseData.of(result)),
+        missing_reason or (lambda _: f"{what} not measured"),
+    )
+
+
 KINDS = {
-    "vram_mb": _Kind("VRAM", "MB", lambda result: result.case.device_memory_mb, _no_vram),
-    "p99_ms": _Kind("p99", "ms", lambda result: result.metrics.latency_ms.p99, _no_p99),
-    "latency_ms": _Kind(
-        "step time", "ms", lambda result: result.typical_ms, lambda _: "step time not measured"
-    ),
-    "power_w": _Kind("power", "W", lambda result: result.metrics.mean_power_w, lambda _: "power not measured"),
+    "vram_mb": _kind("device_memory_mb", "VRAM", _no_vram),
+    "p99_ms": _kind("latency_p99_ms", "p99", _no_p99),
+    "latency_ms": _kind("latency_typical_ms", "step time"),
+    "power_w": _kind("mean_power_w", "power"),
     "kl": _Kind("KL", "nats", _kl, _no_kl),
     "answer": _Kind("answer", "", _answer, _no_answer, lambda place: VERDICTS[int(place)].upper(), "not"),
 }

@@ -7,6 +7,8 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.advice.constraints import NONE, Constraints
+from benchtui.sessions.metrics.catalogue import quantity
+from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.stats.ratios import (
     bounds_ms,
     energy_ratio,
@@ -90,27 +92,10 @@ def shared_metrics(metrics: Sequence[CostMetric], results: Sequence[Result]) -> 
     return tuple(each for each in metrics if all(each.cost(row) is not None for row in results))
 
 
-def _sample_ms(result: Result) -> float | None:
-    rate = result.metrics.samples_per_s
-    return 1000 / rate if rate else None
-
-
-def step_ms(result: Result) -> float | None:
-    """Return the typical step in milliseconds; None if unknown."""
-    return result.typical_ms or None
-
-
-def _energy_j(result: Result) -> float | None:
-    return result.metrics.energy_per_sample_j or None
-
-
-def _jitter(result: Result) -> float | None:
-    return result.metrics.latency_ms.jitter_percent or None
-
-
-def memory_mb(result: Result) -> float | None:
-    """Return the peak memory in MB; None if it wasn't read."""
-    return result.case.peak_memory_mb or None
+def _cost(key: str) -> Callable[[Result], float | None]:
+    """Return the function that reads a quantity. A value of 0 counts as unknown: ratios divide by it."""
+    row = quantity(key)
+    return lambda result: row.figure(CaseData.of(result)) or None
 
 
 def _job_step(steps: int) -> CostMetric:
@@ -155,8 +140,8 @@ def _job_bounds(result: Result, step: Bounds, steps: int) -> Bounds:
     return Bounds(*(cold_ms + steps * end for end in ends))
 
 
-SAMPLE_TIME = CostMetric(_sample_ms, throughput_ratio, "throughput not measured")
-STEP_TIME = CostMetric(step_ms, latency_ratio, "step time not measured")
-PEAK_MEMORY = CostMetric(memory_mb, memory_ratio, "peak memory not measured")
-ENERGY = CostMetric(_energy_j, energy_ratio, "energy not measured")
-JITTER = CostMetric(_jitter, steadiness_ratio, "jitter unknown")
+SAMPLE_TIME = CostMetric(_cost("time_per_sample_ms"), throughput_ratio, "throughput not measured")
+STEP_TIME = CostMetric(_cost("latency_typical_ms"), latency_ratio, "step time not measured")
+PEAK_MEMORY = CostMetric(_cost("peak_memory_mb"), memory_ratio, "peak memory not measured")
+ENERGY = CostMetric(_cost("energy_per_sample_j"), energy_ratio, "energy not measured")
+JITTER = CostMetric(_cost("jitter_percent"), steadiness_ratio, "jitter unknown")

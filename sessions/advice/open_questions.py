@@ -19,7 +19,7 @@ from benchtui.sessions.advice.objectives import (
 )
 from benchtui.sessions.advice.optimal import NEAR, ahead_by, decide, front
 from benchtui.sessions.estimates.eta import RoundSoFar, StepTimeModel, case_left, steps_left
-from benchtui.sessions.estimates.stop_rules import TIME_LIMIT, longest_s, wanted_percent
+from benchtui.sessions.estimates.stop_limits import TIME_LIMIT, longest_s, wanted_percent
 from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines

@@ -20,9 +20,7 @@ from benchtui.sessions.advice.objectives import (
     Objective,
     cost_metrics,
     job_ms,
-    memory_mb,
     shared_metrics,
-    step_ms,
 )
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import LONGEST_VALUE, visible
@@ -167,7 +165,7 @@ def simplest(rows: Sequence[Result]) -> Result:
     Values within the margin of equivalence count as equal.
     """
     left = list(rows)
-    for cost in (_compiled, memory_mb, step_ms, _options):
+    for cost in (_compiled, PEAK_MEMORY.cost, STEP_TIME.cost, _options):
         values = [cost(row) for row in left]
         known = [value for value in values if value is not None]
         if len(known) == len(left):

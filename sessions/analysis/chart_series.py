@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
+from benchtui.sessions.metrics.catalogue import CATALOGUE
+from benchtui.sessions.metrics.quantity import CaseData, Quantity
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config, task_named
 from benchtui.sessions.sweep.options import NUMERIC, SHOWN
 
 if TYPE_CHECKING:  # importing numpy would delay the first frame
-    from benchtui.sessions.stats.case_metrics import Distribution, Metrics
+    from benchtui.sessions.stats.case_metrics import Metrics
+    from benchtui.sessions.stats.distribution import Distribution
 
 AXES = tuple(reversed(NUMERIC))
 """Numeric options, the batch size first."""
@@ -46,17 +50,26 @@ class PlotMetric(msgspec.Struct, frozen=True):
         return self.unit == "1/s"
 
 
-def _rate(name: Literal["samples_per_s", "tokens_per_s", "new_tokens_per_s"]) -> PlotMetric:
-    """Build the metric for a rate, total over total, with the interval of the throughput."""
+def _plot_metric(row: Quantity) -> PlotMetric:
+    unit = "1/s" if row.unit.endswith("/s") else row.unit.partition("/")[0]
+    return PlotMetric(row.charted, unit, partial(_value, row))
 
-    def of(_case: CaseState, metrics: Metrics) -> Value | None:
-        rate, samples = getattr(metrics, name), metrics.samples_per_s
-        low, high = metrics.samples_per_s_low, metrics.samples_per_s_high
-        if rate is None or not samples or low is None or high is None:
-            return None if rate is None else Value(rate)
-        return Value(rate, rate * low / samples, rate * high / samples)
 
-    return PlotMetric(name.removesuffix("_per_s").replace("_", " ") + "/s", "1/s", of)
+def _value(row: Quantity, case: CaseState, metrics: Metrics) -> Value | None:
+    if row.key.endswith("_p50_ms"):
+        return _median(getattr(metrics, row.key.replace("_p50_ms", "_ms")))
+    middle = row.figure(CaseData(case, metrics))
+    if middle is None:
+        return None
+    return _rate(middle, metrics) if row.unit.endswith("/s") else Value(middle)
+
+
+def _rate(rate: float, metrics: Metrics) -> Value:
+    """Return a rate, total over total, with the interval of the throughput."""
+    samples, low, high = metrics.samples_per_s, metrics.samples_per_s_low, metrics.samples_per_s_high
+    if not samples or low is None or high is None:
+        return Value(rate)
+    return Value(rate, rate * low / samples, rate * high / samples)
 
 
 def _median(spread: Distribution | None) -> Value | None:
@@ -65,26 +78,14 @@ def _median(spread: Distribution | None) -> Value | None:
     return Value(spread.mean if spread.median is None else spread.median, spread.low, spread.high)
 
 
-def _known(value: float | None) -> Value | None:
-    return None if value is None else Value(value)
-
-
-SAMPLES = _rate("samples_per_s")
-LATENCY = PlotMetric("latency p50", "ms", lambda case, metrics: _median(metrics.latency_ms))
-MEMORY = PlotMetric("peak memory", "MB", lambda case, metrics: _known(case.peak_memory_mb))
-ENERGY = PlotMetric("energy per sample", "J", lambda case, metrics: _known(metrics.energy_per_sample_j))
-PLOT_METRICS = (
-    SAMPLES,
-    _rate("tokens_per_s"),
-    _rate("new_tokens_per_s"),
-    LATENCY,
-    PlotMetric("latency p99", "ms", lambda case, metrics: _known(metrics.latency_ms.p99)),
-    PlotMetric("time to first token", "ms", lambda case, metrics: _median(metrics.time_to_first_token_ms)),
-    PlotMetric("time per output token", "ms", lambda case, metrics: _median(metrics.time_per_output_token_ms)),
-    PlotMetric("time of a request", "ms", lambda case, metrics: _median(metrics.request_ms)),
-    MEMORY,
-    ENERGY,
-)
+BY_QUANTITY = {
+    row.key: _plot_metric(row)
+    for row in sorted((row for row in CATALOGUE if row.charted), key=lambda row: row.better != "higher")
+}
+"""Metrics by the key of their quantity, rates first."""
+PLOT_METRICS = tuple(BY_QUANTITY.values())
+SAMPLES = BY_QUANTITY["samples_per_s"]
+LATENCY = BY_QUANTITY["latency_p50_ms"]
 
 COUNTED_STATES = ("ok", "running", "queued")
 """States in which a case's steps count; the others are marked. Between two rounds a case is queued again."""
@@ -151,7 +152,7 @@ def chart(cases: Iterable[CaseState], known: MetricsLookup, metric: PlotMetric, 
     groups: dict[tuple[object, ...], list[CaseState]] = {}
     for case in cases:
         if not case.config.repeat:
-            groups.setdefault(_others(case.config, axis), []).append(case)
+            groups.setdefault(_other_options(case.config, axis), []).append(case)
     lines = (
         Line(key, members[0].config, _points([_point(case, known, metric, axis) for case in members]))
         for key, members in groups.items()
@@ -159,7 +160,7 @@ def chart(cases: Iterable[CaseState], known: MetricsLookup, metric: PlotMetric, 
     return Chart(metric, axis, tuple(lines))
 
 
-def _others(config: Config, axis: str) -> tuple[object, ...]:
+def _other_options(config: Config, axis: str) -> tuple[object, ...]:
     return tuple(getattr(config, name) for name in SHOWN if name != axis)
 
 

@@ -6,18 +6,17 @@ import msgspec
 
 from benchtui.sessions.analysis.answer_distance import answer_distance
 from benchtui.sessions.analysis.chart_series import (
-    ENERGY,
-    LATENCY,
-    MEMORY,
+    BY_QUANTITY,
     SAMPLES,
     MetricsLookup,
     PlotMetric,
     Value,
 )
+from benchtui.sessions.metrics.views import COSTS_OF_THROUGHPUT
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Work, distinct_works
 
-COSTS: tuple[PlotMetric, ...] = (LATENCY, ENERGY, MEMORY)
+COSTS: tuple[PlotMetric, ...] = tuple(BY_QUANTITY[key] for key in COSTS_OF_THROUGHPUT)
 """Metrics that throughput is traded off against in every session."""
 
 

@@ -15,6 +15,7 @@ from benchtui.sessions.analysis.data_sheet import data_sheet
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.payloads import Effective, StepCost
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.evidence import computed_metrics
 from benchtui.sessions.stats.quantiles import per_second
 from benchtui.sessions.sweep import Config
 
@@ -143,8 +144,8 @@ def _sound(peaks: Peaks, shares: dict[str, float]) -> Peaks:
 
 
 def _step_ms(case: CaseState) -> float | None:
-    if case.metrics:
-        return (case.metrics.device_ms or case.metrics.latency_ms).median
+    if metrics := computed_metrics(case):
+        return (metrics.device_ms or metrics.latency_ms).median
     times_ms = case.measured.device_ms or case.measured.wall_ms
     return median(times_ms) if times_ms else None
 
@@ -156,7 +157,8 @@ def _launch_bound(case: CaseState, work: StepCost, step_ms: float) -> bool:
     """
     if work.busy_ms is not None or work.waits != 0 or step_ms > LONGEST_LAUNCH_MS:
         return False
-    host_ms = case.metrics.host_ms if case.metrics else None
+    metrics = computed_metrics(case)
+    host_ms = metrics.host_ms if metrics else None
     least_ms = host_ms.least if host_ms else min(case.measured.host_ms, default=None)
     return least_ms is not None and least_ms >= LEAST_HOST * step_ms
 

@@ -66,10 +66,10 @@ class AlignedCase(msgspec.Struct, frozen=True):
     @property
     def case(self) -> CaseState:
         """The base's case, or the new one if the base has none."""
-        found = self.base or self.new
-        if found is None:
+        present = self.base or self.new
+        if present is None:
             raise AssertionError("an aligned case needs a base or a new case")
-        return found
+        return present
 
     @property
     def ratio(self) -> Ratio | None:
@@ -151,7 +151,7 @@ class SessionComparison(msgspec.Struct, frozen=True):
     @property
     def comparable(self) -> bool:
         """Whether any case was measured in both sessions of a pair."""
-        return any(each.compared for each in self.against)
+        return any(pair.compared for pair in self.against)
 
 
 def load_sessions(
@@ -164,11 +164,11 @@ def load_sessions(
     Raises:
         BenchtuiError: if a file can't be read.
     """
-    found = [load(path) for path in paths]
-    for session in found:
+    loaded = [load(path) for path in paths]
+    for session in loaded:
         session.judge_by(judging)
     return tuple(
-        ComparedSession.of(visible(path.stem), session) for path, session in zip(paths, found, strict=True)
+        ComparedSession.of(visible(path.stem), session) for path, session in zip(paths, loaded, strict=True)
     )
 
 
@@ -196,12 +196,15 @@ def compare_sessions(sides: Sequence[ComparedSession]) -> SessionComparison:
     against = tuple(
         _compare_with_base(base, new, letter) for letter, new in zip(LETTERS[1:], others, strict=False)
     )
-    ignored = dict.fromkeys(option for each in against for option in each.ignored)
-    found = differences([side.session for side in sides])
-    known = {each.what.casefold() for each in found}
+    ignored = dict.fromkeys(option for item in against for option in item.ignored)
+    environment = differences([side.session for side in sides])
+    listed = {item.what.casefold() for item in environment}
     return SessionComparison(
         sides=tuple(sides),
-        differences=(*found, *(_ignored_option(option, sides) for option in ignored if option not in known)),
+        differences=(
+            *environment,
+            *(_ignored_option(option, sides) for option in ignored if option not in listed),
+        ),
         against=against,
     )
 
@@ -209,7 +212,7 @@ def compare_sessions(sides: Sequence[ComparedSession]) -> SessionComparison:
 def _ignored_option(option: str, sides: Sequence[ComparedSession]) -> Difference:
     """Return an option that was ignored to match cases as a difference."""
     values = (sorted(map(value_text, _values(side, option))) for side in sides)
-    return Difference("settings", option, tuple(", ".join(each) for each in values))
+    return Difference("settings", option, tuple(", ".join(value) for value in values))
 
 
 def _compare_with_base(base: ComparedSession, new: ComparedSession, letter: str) -> PairwiseComparison:
@@ -229,8 +232,10 @@ def _any_aligned(rows: Iterable[AlignedCase]) -> bool:
 
 def _same_environment(base: Session, new: Session) -> bool:
     """Return whether machine and software are the same, so that different peaks reflect the machine's state."""
-    apart = (each for each in differences([base, new]) if each.group in ("machine", "software"))
-    return all(each.what == "benchtui" for each in apart)
+    apart = (
+        difference for difference in differences([base, new]) if difference.group in ("machine", "software")
+    )
+    return all(difference.what == "benchtui" for difference in apart)
 
 
 def _rows(
@@ -276,12 +281,12 @@ def _machine_speedup(base: Result, new: Result) -> tuple[float, float] | None:
     if before is None or after is None:
         return None
     rates = [(_like(after, before, name), _like(before, after, name)) for name in ("flops", "bytes")]
-    found = [
+    speedups = [
         now / was
         for now, was in rates
         if now and was and 1 / MOST_MACHINE_SPEEDUP < now / was < MOST_MACHINE_SPEEDUP
     ]
-    return (min(found), max(found)) if found else None
+    return (min(speedups), max(speedups)) if speedups else None
 
 
 def _like(peaks: Peaks, other: Peaks, name: str) -> float | None:
@@ -296,12 +301,12 @@ def _planned(side: ComparedSession, options: Iterable[str]) -> dict[Key, CaseSta
 
     If a case was rerun, the newest successful run is returned.
     """
-    found: dict[Key, CaseState] = {}
+    planned: dict[Key, CaseState] = {}
     for case in side.session.cases:
         key = tuple(_value_of(side, case, option) for option in options)
-        if not case.config.repeat and (key not in found or case.state == "ok"):
-            found[key] = case
-    return found
+        if not case.config.repeat and (key not in planned or case.state == "ok"):
+            planned[key] = case
+    return planned
 
 
 def _measured(side: ComparedSession) -> dict[int, Result]:

@@ -53,7 +53,7 @@ GPU_READABLE = (
     "ecc",
     "pcie",
     "numa_node",
-    "sm_clock_mhz",
+    "graphics_clock_mhz",
     "memory_clock_mhz",
     "application_clock_mhz",
     "application_memory_clock_mhz",
@@ -81,18 +81,21 @@ def differences(sessions: Sequence[Session]) -> tuple[Difference, ...]:
     Raises:
         BenchtuiError: if a session has no start event.
     """
-    known = [_facts(session) for session in sessions]
-    keys = dict.fromkeys(key for facts in known for key in facts)
-    rows = (Difference(group, what, tuple(facts.get((group, what)) for facts in known)) for group, what in keys)
+    facts_by_session = [_facts(session) for session in sessions]
+    keys = dict.fromkeys(key for facts in facts_by_session for key in facts)
+    rows = (
+        Difference(group, what, tuple(facts.get((group, what)) for facts in facts_by_session))
+        for group, what in keys
+    )
     differing = [row for row in (*rows, *_files(sessions)) if len(set(row.values)) > 1]
     return tuple(sorted(differing, key=lambda row: GROUPS.index(row.group)))
 
 
 def _files(sessions: Sequence[Session]) -> Iterator[Difference]:
     """Yield the versions of each file that all sessions recorded. Older sessions recorded none."""
-    known = [file_versions(session) for session in sessions]
-    for label in known[0]:
-        values = tuple(" or ".join(versions[label]) for versions in known if label in versions)
+    versions_by_session = [file_versions(session) for session in sessions]
+    for label in versions_by_session[0]:
+        values = tuple(" or ".join(versions[label]) for versions in versions_by_session if label in versions)
         if len(values) == len(sessions):
             yield Difference("work", label, values)
 
@@ -118,7 +121,7 @@ def changes(session: Session, host: Host, version: str | None) -> tuple[str, ...
     memory size below ``MEMORY_SHARE`` isn't a change, either.
     """
     newest = session.resumed[-1] if session.resumed else session.start
-    earlier = (*(each.host for each in reversed(session.resumed)), session.start.host)
+    earlier = (*(resumption.host for resumption in reversed(session.resumed)), session.start.host)
     return _changed((reduce(_with_readable, earlier), newest.version), (host, version), session.start)
 
 
@@ -126,7 +129,7 @@ def node_changes(session: Session, name: str, host: Host) -> tuple[str, ...]:
     """Return the changes since a node last joined; empty if it never joined."""
     node = session.nodes.get(name)
     changed = _changed((node.host, None), (host, None), session.start) if node else ()
-    return tuple(f"{name}: {each}" for each in changed)
+    return tuple(f"{name}: {change}" for change in changed)
 
 
 def _changed(
@@ -137,8 +140,11 @@ def _changed(
     if old.memory_mb and new.memory_mb and abs(new.memory_mb / old.memory_mb - 1) < MEMORY_SHARE:
         new = structs.replace(new, memory_mb=old.memory_mb)
     old, new = _with_readable(old, new), _with_readable(new, old)
-    found = differences([_started_on(old, old_version, start), _started_on(new, version, start)])
-    return tuple(f"{each.what}: {each.values[0] or 'none'} → {each.values[1] or 'none'}" for each in found)
+    changed_facts = differences([_started_on(old, old_version, start), _started_on(new, version, start)])
+    return tuple(
+        f"{difference.what}: {difference.values[0] or 'none'} → {difference.values[1] or 'none'}"
+        for difference in changed_facts
+    )
 
 
 def _with_readable(host: Host, other: Host) -> Host:
@@ -175,7 +181,7 @@ def _facts(session: Session) -> Facts:
 def _clocks(session: Session) -> Iterator[Fact]:
     for gpu in session.start.host.gpus:
         clocks = {
-            "clock": gpu.sm_clock_mhz,
+            "clock": gpu.graphics_clock_mhz,
             "memory clock": gpu.memory_clock_mhz,
         }
         for name, mhz in clocks.items():
@@ -207,18 +213,18 @@ def _work(session: Session) -> Iterator[Fact]:
 
 def _model_facts(session: Session) -> Iterator[Fact]:
     """Yield the facts of the first model; each with all of its values if the model was replaced."""
-    known = [dict(each) for each in models(session)]
-    same = [each for each in known if each.get("Model") == known[0].get("Model")]
-    for label in dict.fromkeys(label for each in same for label in each):
+    described = [dict(model) for model in models(session)]
+    same = [model for model in described if model.get("Model") == described[0].get("Model")]
+    for label in dict.fromkeys(label for model in same for label in model):
         if label not in ("Model", "Weights"):
-            yield label, " or ".join(dict.fromkeys(each[label] for each in same if label in each))
+            yield label, " or ".join(dict.fromkeys(model[label] for model in same if label in model))
 
 
 def _settings(session: Session) -> Iterator[Fact]:
     sweep = session.start.sweep
     if session.start.source:
         return  # the settings of another tool aren't recorded
-    device = next((each for each in sweep.axes.device if each != "cpu"), "cpu")
+    device = next((device_name for device_name in sweep.axes.device if device_name != "cpu"), "cpu")
     yield from _options("", sweep.measure.for_device(device), excluded=("baseline", "explain"))
     yield from _options("run ", sweep.run)
     if entries := task_named(sweep.task).entries:

@@ -30,19 +30,19 @@ def models(session: Session) -> list[tuple[Fact, ...]]:
 
     Models without known facts, as in some imported sessions, are left out.
     """
-    found = dict.fromkeys(case.prepared.model for case in session.cases if case.prepared)
-    return [known for model in found if (known := _model(model))]
+    loaded = dict.fromkeys(case.prepared.model for case in session.cases if case.prepared)
+    return [model_facts for model in loaded if (model_facts := _model(model))]
 
 
 def file_versions(session: Session) -> dict[str, tuple[str, ...]]:
     """Return the versions of each file that measured cases used, as shortened digests, by the file's label."""
-    sweep, found = session.start.sweep, dict[str, dict[str, None]]()
+    sweep, by_label = session.start.sweep, dict[str, dict[str, None]]()
     for case in session.cases:
         if case.state == "ok" and case.prepared:
             for name, digest in case.prepared.files.items():
-                versions = found.setdefault(file_label(name, sweep, case.config), {})
+                versions = by_label.setdefault(file_label(name, sweep, case.config), {})
                 versions[digest[:SHOWN_DIGITS]] = None
-    return {label: tuple(versions) for label, versions in found.items()}
+    return {label: tuple(versions) for label, versions in by_label.items()}
 
 
 def system(session: Session) -> tuple[Fact, ...]:
@@ -59,8 +59,10 @@ def machine_facts(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
 def affinity_facts(cases: Iterable[CaseState]) -> tuple[Fact, ...]:
     """Return the CPUs that the workers of these cases could use. Empty if no case recorded them."""
     around = (case.finished.environment for case in cases if case.finished)
-    found = dict.fromkeys(each.affinity for each in around if each and each.affinity)
-    return facts(("CPU affinity", " or ".join(found) or None))
+    affinities = dict.fromkeys(
+        environment.affinity for environment in around if environment and environment.affinity
+    )
+    return facts(("CPU affinity", " or ".join(affinities) or None))
 
 
 def _model(model: Model) -> tuple[Fact, ...]:

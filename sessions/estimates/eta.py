@@ -11,9 +11,10 @@ from operator import attrgetter
 import msgspec
 from msgspec.structs import replace
 
-from benchtui.sessions.estimates.stop_rules import CHECK_MS, least_steps, longest_s, wanted_percent
+from benchtui.sessions.estimates.stop_limits import CHECK_MS, least_steps, longest_s, wanted_percent
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
+from benchtui.sessions.stats.evidence import computed_metrics
 from benchtui.sessions.sweep import Config, Measure, unsupported_reason
 from benchtui.sessions.sweep.options import AXES
 
@@ -74,8 +75,8 @@ class StepTimeModel:
         own, *wider = _groups(config)
         if own in self._pools:
             return Estimate(_scaled(self._pools[own], work(config)))
-        known = next((self._pools[key] for key in wider if key in self._pools), None)
-        return Estimate(_scaled(known, work(config)), rough=True) if known else None
+        pool = next((self._pools[key] for key in wider if key in self._pools), None)
+        return Estimate(_scaled(pool, work(config)), rough=True) if pool else None
 
     def case(self, config: Config, measure: Measure) -> Estimate | None:
         """Return the time of one whole round of a case, including preparation; None if unknown."""
@@ -210,12 +211,12 @@ def queue_left(cases: Sequence[CaseState], measure: Measure, step_times: StepTim
     stride = len(queued) // MOST_ESTIMATED + 1
     sample = queued[::stride]
     rounds = [max(0, measure.rounds - len(case.rounds)) for case in sample]
-    known = [each for case in sample if (each := step_times.case(case.config, measure)) is not None]
-    if len(known) < len(sample):
+    estimates = [estimate for case in sample if (estimate := step_times.case(case.config, measure)) is not None]
+    if len(estimates) < len(sample):
         return None
-    scale = len(queued) / len(known) if known else 0.0
-    seconds = sum(each.seconds * times for each, times in zip(known, rounds, strict=True))
-    return Estimate(seconds * scale, any(each.rough for each in known))
+    scale = len(queued) / len(estimates) if estimates else 0.0
+    seconds = sum(estimate.seconds * times for estimate, times in zip(estimates, rounds, strict=True))
+    return Estimate(seconds * scale, any(estimate.rough for estimate in estimates))
 
 
 def _waits(case: CaseState) -> bool:
@@ -225,26 +226,27 @@ def _waits(case: CaseState) -> bool:
 
 def remaining_time(running: Sequence[Estimate | None], queue: Estimate | None) -> Estimate | None:
     """Estimate the time until the sweep ends at the current parallelism; None if a part is unknown."""
-    known = [each for each in running if each is not None]
-    if len(known) < len(running) or queue is None:
+    estimates = [estimate for estimate in running if estimate is not None]
+    if len(estimates) < len(running) or queue is None:
         return None
-    side_by_side = (sum(each.seconds for each in known) + queue.seconds) / max(len(known), 1)
-    longest = max((each.seconds for each in known), default=0.0)
-    return Estimate(max(side_by_side, longest), queue.rough or any(each.rough for each in known))
+    side_by_side = (sum(estimate.seconds for estimate in estimates) + queue.seconds) / max(len(estimates), 1)
+    longest = max((estimate.seconds for estimate in estimates), default=0.0)
+    return Estimate(max(side_by_side, longest), queue.rough or any(estimate.rough for estimate in estimates))
 
 
 def _mean_step_s(case: CaseState, newest: int = 0) -> float | None:
     """Return the mean of all steps, or of the newest ones, because summing millions per frame is too slow."""
-    if case.metrics:
-        return case.metrics.latency_ms.mean / 1000
+    if metrics := computed_metrics(case):
+        return metrics.latency_ms.mean / 1000
     steps = (case.measured.wall_ms or case.warmup.wall_ms[1:])[-newest:]
     return sum(steps) / len(steps) / 1000 if steps else None
 
 
 def _last_round_s(case: CaseState, step_s: float) -> float:
     """Return the time of the last round's steps, estimated from their number if they were evicted."""
-    if case.metrics and not case.steps_in_memory:
-        steps = case.metrics.latency_ms.n + (case.metrics.warmup_steps or 0)
+    metrics = computed_metrics(case)
+    if metrics and not case.steps_in_memory:
+        steps = metrics.steps + (metrics.warmup_steps or 0)
         return steps / (len(case.rounds) + 1) * step_s
     return sum(sum(_last_round(columns)) for columns in (case.measured, case.warmup)) / 1000
 
@@ -284,7 +286,7 @@ def same_options(config: Config) -> Group:
     return options
 
 
-def _scaled(known: Sequence[tuple[int, float]], wanted: int) -> float:
-    place = bisect(known, (wanted, 0.0))
-    nearest, step_s = min(known[max(place - 1, 0) : place + 1], key=lambda pair: abs(pair[0] - wanted))
+def _scaled(step_times: Sequence[tuple[int, float]], wanted: int) -> float:
+    place = bisect(step_times, (wanted, 0.0))
+    nearest, step_s = min(step_times[max(place - 1, 0) : place + 1], key=lambda pair: abs(pair[0] - wanted))
     return step_s * wanted / nearest

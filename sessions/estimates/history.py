@@ -130,11 +130,11 @@ class HistoryEstimator:
 
     def _memory_mb(self, config: Config, sweep: Sweep) -> tuple[float | None, Basis]:
         own = self._peaks_mb.get(_group(config))
-        known = own or self._peaks_mb.get(_device(config))
-        if not known:
+        peaks_mb = own or self._peaks_mb.get(_device(config))
+        if not peaks_mb:
             return _guess_mb(config, sweep, self.parameters or ASSUMED_PARAMETERS), "guess"
         exact = own is not None and any(size == work(config) for size, _ in own)
-        return _interpolated_mb(known, work(config)), "measured" if exact else "near"
+        return _interpolated_mb(peaks_mb, work(config)), "measured" if exact else "near"
 
 
 def load_history(entries: Iterable[SessionFile], sweep: Sweep, hostname: str) -> HistoryEstimator:
@@ -194,7 +194,7 @@ def _read(path: Path, only_model: bool = False) -> Session | None:
 
 def _parameters(session: Session | None) -> int | None:
     prepared = (case.prepared for case in session.cases if case.prepared) if session else ()
-    return next((each.model.parameters for each in prepared), None)
+    return next((model_event.model.parameters for model_event in prepared), None)
 
 
 def _group(config: Config) -> Group:
@@ -222,11 +222,11 @@ def _round_s(step_s: float, overhead_s: float, measure: Measure, steps: float) -
     return min(overhead_s + steps_s, measure.timeout_s)
 
 
-def _interpolated_mb(known: list[tuple[int, float]], size: int) -> float:
+def _interpolated_mb(peaks_mb: list[tuple[int, float]], size: int) -> float:
     """Return the memory on the line through the two nearest cases. A single case is used as is."""
-    sizes = dict(known)
+    sizes = dict(peaks_mb)
     if size in sizes or len(sizes) == 1:
-        return sizes.get(size, known[0][1])
+        return sizes.get(size, peaks_mb[0][1])
     points = sorted(sizes.items())
     place = min(max(bisect_left(points, (size, 0.0)), 1), len(points) - 1)
     (low, low_mb), (high, high_mb) = points[place - 1], points[place]

@@ -57,8 +57,8 @@ class MemoryForecast:
 def _line(points: dict[int, float]) -> tuple[float, float]:
     """Fit intercept and slope by least squares. The slope is never negative: a negative one is noise."""
     work, peak_mb = sum(points) / len(points), sum(points.values()) / len(points)
-    spread = sum((each - work) ** 2 for each in points)
-    slope = sum((each - work) * (mb - peak_mb) for each, mb in points.items()) / spread
+    spread = sum((size - work) ** 2 for size in points)
+    slope = sum((size - work) * (mb - peak_mb) for size, mb in points.items()) / spread
     return peak_mb - max(slope, 0.0) * work, max(slope, 0.0)
 
 

@@ -60,19 +60,19 @@ def case_json(case: ExplainedCase) -> CaseJson:
     )
 
 
-def explained_json(cases: Iterable[CaseJson], found: CaseDifference | None) -> ExplainedJson:
+def explained_json(cases: Iterable[CaseJson], difference: CaseDifference | None) -> ExplainedJson:
     """Return cases and their difference as one record."""
     gap = (
         None
-        if found is None
+        if difference is None
         else DifferenceJson(
-            base=found.base.case.index,
-            new=found.new.case.index,
-            measured_gap_ms=found.measured_gap_ms,
-            remainder_ms=found.remainder_ms,
-            families=found.families,
-            kernels=found.kernels,
-            sentences=tuple(gap_sentences(found)),
+            base=difference.base.case.index,
+            new=difference.new.case.index,
+            measured_gap_ms=difference.measured_gap_ms,
+            remainder_ms=difference.remainder_ms,
+            families=difference.families,
+            kernels=difference.kernels,
+            sentences=tuple(gap_sentences(difference)),
         )
     )
     return ExplainedJson(cases=tuple(cases), difference=gap)

@@ -10,6 +10,7 @@ from benchtui.sessions.events import Peaks
 from benchtui.sessions.profiles import FamilyName, KernelTime, StepProfile
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import computed_metrics
 
 FAMILIES: dict[FamilyName, str] = {
     "matmul": "matrix products",
@@ -83,7 +84,7 @@ class ExplainedCase(msgspec.Struct, frozen=True):
 
     def ms(self, *families: FamilyName) -> float:
         """Return the total time of these families per step, in milliseconds."""
-        return sum(each.ms for each in self.profile.families if each.family in families)
+        return sum(family.ms for family in self.profile.families if family.family in families)
 
     def share(self, *families: FamilyName) -> float:
         """Return the share of these families in the profiled step."""
@@ -111,9 +112,9 @@ def explained_case(
     """Return an explained case; None if it has no profile. ``peaks`` are the session's, if already known."""
     if case.explained is None or case.explained.profile is None:
         return None
-    known = sound_peaks(session.cases, session.peaks) if peaks is None else peaks
+    sound = sound_peaks(session.cases, session.peaks) if peaks is None else peaks
     profile = case.explained.profile
-    return ExplainedCase(case, profile, measured_ms(case), peaks_of(case, known), case.explained.changed)
+    return ExplainedCase(case, profile, measured_ms(case), peaks_of(case, sound), case.explained.changed)
 
 
 def explained_cases(session: Session) -> tuple[ExplainedCase, ...]:
@@ -121,12 +122,12 @@ def explained_cases(session: Session) -> tuple[ExplainedCase, ...]:
     if not any(case.explained for case in session.cases):
         return ()
     peaks = sound_peaks(session.cases, session.peaks)
-    found = (explained_case(session, case, peaks) for case in session.cases)
-    return tuple(each for each in found if each)
+    explained = (explained_case(session, case, peaks) for case in session.cases)
+    return tuple(one_case for one_case in explained if one_case)
 
 
 def measured_ms(case: CaseState) -> float | None:
     """Return the median time of the recorded steps."""
-    if case.metrics:
-        return case.metrics.latency_ms.median
+    if metrics := computed_metrics(case):
+        return metrics.latency_ms.median
     return median(case.measured.wall_ms) if len(case.measured) else None

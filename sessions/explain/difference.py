@@ -84,5 +84,5 @@ def _by_name(case: ExplainedCase) -> dict[str, float]:
 
 
 def _sorted(parts: list[Part]) -> tuple[Part, ...]:
-    known = [part for part in parts if part.base_ms or part.new_ms]
-    return tuple(sorted(known, key=lambda part: -abs(part.gap_ms)))
+    measured = [part for part in parts if part.base_ms or part.new_ms]
+    return tuple(sorted(measured, key=lambda part: -abs(part.gap_ms)))

@@ -53,8 +53,8 @@ FamilySentence = Callable[[ExplainedCase, str], str | None]
 
 def findings(case: ExplainedCase) -> tuple[Finding, ...]:
     """Return the findings of all rules, those about the most time first, those not about time last."""
-    found = [finding for rule in RULES if (finding := rule(case))]
-    return tuple(sorted(found, key=lambda each: -1.0 if each.ms is None else each.ms, reverse=True))
+    unsorted = [finding for rule in RULES if (finding := rule(case))]
+    return tuple(sorted(unsorted, key=lambda item: -1.0 if item.ms is None else item.ms, reverse=True))
 
 
 def _of_family(
@@ -111,10 +111,10 @@ def idle_gpu(case: ExplainedCase) -> Finding | None:
 
 def python_loop(case: ExplainedCase) -> Finding | None:
     """Find many calls of one small operator, which one call on larger inputs could replace."""
-    small = [each for each in case.profile.kernels if _is_small(each)]
+    small = [kernel for kernel in case.profile.kernels if _is_small(kernel)]
     if not small:
         return None
-    worst = max(small, key=lambda each: each.count)
+    worst = max(small, key=lambda kernel: kernel.count)
     each_us = 1000 * worst.ms / worst.count
     ms = worst.ms + min(1.0, worst.count / max(case.profile.launches, 1.0)) * case.ms("python")
     if ms < SHARE * case.profile.step_ms:
@@ -180,8 +180,8 @@ def few_threads(case: ExplainedCase) -> Finding | None:
 
 def double_precision(case: ExplainedCase) -> Finding | None:
     """Find operators that compute in float64, which no precision option requests."""
-    doubles = [each for each in case.profile.kernels if each.shape and " double" in each.shape]
-    ms = sum(each.ms for each in doubles)
+    doubles = [kernel for kernel in case.profile.kernels if kernel.shape and " double" in kernel.shape]
+    ms = sum(kernel.ms for kernel in doubles)
     if not doubles or ms < 0.05 * case.profile.step_ms:
         return None
     worst = doubles[0]
@@ -206,11 +206,11 @@ def graph_breaks(case: ExplainedCase) -> Finding | None:
 
 def recompiles(case: ExplainedCase) -> Finding | None:
     """Find recompiled functions, with the guard that failed."""
-    known = case.profile.recompiles
-    if not known:
+    recorded = case.profile.recompiles
+    if not recorded:
         return None
-    times, first = sum(each.count for each in known), known[0]
-    sizes = any("size mismatch" in each.guard for each in known)
+    times, first = sum(recompile.count for recompile in recorded), recorded[0]
+    sizes = any("size mismatch" in recompile.guard for recompile in recorded)
     advice = "; padding=max or torch.compile(dynamic=True) avoids recompiling for each length" if sizes else ""
     where = f"{first.where} was" if first.where else "Functions were"
     sentence = (
@@ -278,7 +278,7 @@ def unfused(case: ExplainedCase, taken: str) -> str | None:
 @_of_family("optimizer", "optimizer", 2 * SHARE, "medium")
 def optimizing(case: ExplainedCase, taken: str) -> str:
     """Find an optimizer that takes much of a step."""
-    launches = sum(each.launches for each in case.profile.families if each.family == "optimizer")
+    launches = sum(family.launches for family in case.profile.families if family.family == "optimizer")
     return (
         f"The optimizer takes {taken} in {launches:,.0f} operators: it reads and writes all weights and its"
         " state once per step, regardless of the batch size. A fused one (adamw-fused) calls fewer operators;"
@@ -289,8 +289,10 @@ def optimizing(case: ExplainedCase, taken: str) -> str:
 def near_peak(case: ExplainedCase) -> Finding | None:
     """Find matrix products near the device's peak, which only less work or a lower precision makes faster."""
     share = case.share("matmul")
-    flops = sum(each.flops or 0.0 for each in case.profile.kernels if each.family == "matmul" and each.flops)
-    ms = sum(each.ms for each in case.profile.kernels if each.family == "matmul" and each.flops)
+    flops = sum(
+        kernel.flops or 0.0 for kernel in case.profile.kernels if kernel.family == "matmul" and kernel.flops
+    )
+    ms = sum(kernel.ms for kernel in case.profile.kernels if kernel.family == "matmul" and kernel.flops)
     peak = case.peaks.flops_per_s if case.peaks else None
     if share < 0.5 or not peak or not ms or flops / ms * 1000 < NEAR_PEAK * peak:
         return None
@@ -330,7 +332,7 @@ def _is_small(kernel: KernelTime) -> bool:
 
 
 def _longest(case: ExplainedCase, family: FamilyName) -> KernelTime | None:
-    return next((each for each in case.profile.kernels if each.family == family), None)
+    return next((kernel for kernel in case.profile.kernels if kernel.family == family), None)
 
 
 def _of_memory(
@@ -339,7 +341,7 @@ def _of_memory(
     """Return a finding about a kind of memory that is a large part of a step's memory."""
     kinds = case.profile.memory
     parts = (kinds.weights_mb, kinds.gradients_mb, kinds.optimizer_mb, kinds.activations_mb, kinds.cache_mb)
-    total_mb = sum(each or 0.0 for each in parts)
+    total_mb = sum(part or 0.0 for part in parts)
     if not size_mb or size_mb < max(LEAST_MEMORY_MB, MEMORY_SHARE * total_mb):
         return None
     sentence = (

@@ -17,20 +17,20 @@ def selected(session: Session, wanted: Iterable[Explain]) -> tuple[int, ...]:
 
     Each work has a separate baseline, and a separate best case: the one with the highest throughput.
     """
-    results, found = measured(session), set[int]()
+    results, indices = measured(session), set[int]()
     for name in wanted:
-        found.update(case.index for case in _named(session, results, name))
-    return tuple(sorted(found))
+        indices.update(case.index for case in _named(session, results, name))
+    return tuple(sorted(indices))
 
 
 def _named(session: Session, results: tuple[Result, ...], name: Explain) -> list[CaseState]:
     if name == "all":
         return [case for case in session.cases if case.state == "ok"]
-    cases = [each.case for each in results]
+    cases = [item.case for item in results]
     if name == "baseline":
         return list(baselines(cases, session.start.sweep.measure.baseline).values())
     decisions = (decide(session, Objective(work=work), results) for work in by_work(results))
-    return [each.best.case for each in decisions if each.best]
+    return [item.best.case for item in decisions if item.best]
 
 
 def require_explainable(session: Session, index: int) -> CaseState:

@@ -40,7 +40,7 @@ def device_sentence(case: ExplainedCase) -> str:
         of = f" of {profile.processors}" if profile.processors else ""
         busy = f", {number(profile.busy_cpus)}{of} CPUs busy" if profile.busy_cpus is not None else ""
         return f"{count(round(profile.launches), 'operator')} per step{threads}{busy}"
-    causes = sorted(profile.idle_ms.items(), key=lambda each: -each[1])
+    causes = sorted(profile.idle_ms.items(), key=lambda cause: -cause[1])
     waits = listed([f"{number(ms)} ms for {_WAITED_FOR.get(family, family)}" for family, ms in causes])
     launching = f", {number(profile.launching_ms)} ms to launch them" if profile.launching_ms else ""
     return (
@@ -74,14 +74,14 @@ def profiling_notes(case: ExplainedCase) -> Iterator[str]:
         yield f"Changed since the case was measured: {'; '.join(case.changed)}."
 
 
-def gap_sentences(found: CaseDifference, names: tuple[str, str] | None = None) -> Iterator[str]:
+def gap_sentences(gap: CaseDifference, names: tuple[str, str] | None = None) -> Iterator[str]:
     """Yield sentences about the difference between two cases: its size, and its largest parts.
 
     ``names`` label the base and the new case, if case numbers alone would be ambiguous.
     """
-    base, new = found.base, found.new
+    base, new = gap.base, gap.new
     of_base, of_new = names or (base.label, new.label)
-    gap_ms, measured_ms = found.measured_gap_ms, base.measured_ms or base.profile.plain_ms
+    gap_ms, measured_ms = gap.measured_gap_ms, base.measured_ms or base.profile.plain_ms
     if not measured_ms or abs(gap_ms) < SAME_SHARE * measured_ms:
         yield f"The steps of {of_base} and {of_new} take about the same time."
         return
@@ -90,21 +90,21 @@ def gap_sentences(found: CaseDifference, names: tuple[str, str] | None = None) -
         f"A step of {of_new} is {number(abs(gap_ms))} ms {longer} than one of {of_base}"
         f" ({_share(abs(gap_ms) / measured_ms)})."
     )
-    if abs(found.remainder_ms) > abs(gap_ms) / 2:
+    if abs(gap.remainder_ms) > abs(gap_ms) / 2:
         yield (
             f"The profiles don't show this difference: their own steps differ by"
-            f" {_signed_ms(found.profiled_gap_ms)}. Profile both cases again while the machine is idle."
+            f" {_signed_ms(gap.profiled_gap_ms)}. Profile both cases again while the machine is idle."
         )
         return
-    main = [part for part in found.families if part.gap_ms / gap_ms > LEAST_NAMED][:MOST_NAMED]
+    main = [part for part in gap.families if part.gap_ms / gap_ms > LEAST_NAMED][:MOST_NAMED]
     texts = [f"{part.name} ({_signed_ms(part.gap_ms)}, {_share(part.gap_ms / gap_ms)} of it)" for part in main]
     if texts:
         yield f"It comes from {listed(texts)}."
-    first = next((part for part in found.kernels if part.gap_ms / gap_ms > 0), None)
+    first = next((part for part in gap.kernels if part.gap_ms / gap_ms > 0), None)
     if first:
         yield f"The operator with the largest difference is {first.name}: {_signed_ms(first.gap_ms)}."
-    if abs(found.remainder_ms) > SLOWED * abs(gap_ms):
-        yield f"The profiles don't show {_signed_ms(found.remainder_ms)} of the difference."
+    if abs(gap.remainder_ms) > SLOWED * abs(gap_ms):
+        yield f"The profiles don't show {_signed_ms(gap.remainder_ms)} of the difference."
 
 
 def _share(share: float) -> str:

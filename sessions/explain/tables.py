@@ -31,9 +31,9 @@ class _Kernel(NamedTuple):
 def parts_table(case: ExplainedCase) -> Table | None:
     """Return the parts of a step without the profiler, the longest first; None for a step of one part."""
     columns = (
-        Column[tuple[str, float]]("part", lambda each: each[0], right=False),
-        Column[tuple[str, float]]("ms per step", lambda each: number(case.profile.parts_ms[each[0]])),
-        Column[tuple[str, float]]("share %", lambda each: percent(each[1], 1)),
+        Column[tuple[str, float]]("part", lambda row: row[0], right=False),
+        Column[tuple[str, float]]("ms per step", lambda row: number(case.profile.parts_ms[row[0]])),
+        Column[tuple[str, float]]("share %", lambda row: percent(row[1], 1)),
     )
     return table(columns, list(case.part_shares.items()))
 
@@ -42,10 +42,10 @@ def families_table(case: ExplainedCase) -> Table | None:
     """Return the families of a case, the longest first."""
     step_ms = case.profile.step_ms
     columns = (
-        Column[FamilyTime]("family", lambda each: FAMILIES[each.family], right=False),
-        Column[FamilyTime]("ms per step", lambda each: number(each.ms)),
-        Column[FamilyTime]("share %", lambda each: percent(each.ms / step_ms, 1) if step_ms else None),
-        Column[FamilyTime]("calls", lambda each: number(each.launches, 0) if each.launches else None),
+        Column[FamilyTime]("family", lambda row: FAMILIES[row.family], right=False),
+        Column[FamilyTime]("ms per step", lambda row: number(row.ms)),
+        Column[FamilyTime]("share %", lambda row: percent(row.ms / step_ms, 1) if step_ms else None),
+        Column[FamilyTime]("calls", lambda row: number(row.launches, 0) if row.launches else None),
     )
     return table(columns, case.profile.families)
 
@@ -54,21 +54,21 @@ def kernels_table(case: ExplainedCase, most: int = SHOWN_KERNELS) -> Table | Non
     """Return the most expensive operators or kernels of a case."""
     step_ms = case.profile.step_ms
     rows = [
-        _Kernel(each, each.ms / step_ms if step_ms else 0.0, case.rate(each))
-        for each in case.profile.kernels[:most]
+        _Kernel(kernel, kernel.ms / step_ms if step_ms else 0.0, case.rate(kernel))
+        for kernel in case.profile.kernels[:most]
     ]
     return table(_KERNEL_COLUMNS, rows)
 
 
 _KERNEL_COLUMNS = (
-    Column[_Kernel]("operator or kernel", lambda each: each.time.name, right=False),
-    Column[_Kernel]("family", lambda each: FAMILIES[each.time.family], right=False),
-    Column[_Kernel]("ms per step", lambda each: number(each.time.ms)),
-    Column[_Kernel]("share %", lambda each: percent(each.share, 1)),
-    Column[_Kernel]("calls", lambda each: number(each.time.count, 0)),
-    Column[_Kernel]("rate", lambda each: rate_text(each.rate)),
-    Column[_Kernel]("of peak %", lambda each: peak_text(each.rate)),
-    Column[_Kernel]("inputs", lambda each: each.time.shape, right=False),
+    Column[_Kernel]("operator or kernel", lambda row: row.time.name, right=False),
+    Column[_Kernel]("family", lambda row: FAMILIES[row.time.family], right=False),
+    Column[_Kernel]("ms per step", lambda row: number(row.time.ms)),
+    Column[_Kernel]("share %", lambda row: percent(row.share, 1)),
+    Column[_Kernel]("calls", lambda row: number(row.time.count, 0)),
+    Column[_Kernel]("rate", lambda row: rate_text(row.rate)),
+    Column[_Kernel]("of peak %", lambda row: peak_text(row.rate)),
+    Column[_Kernel]("inputs", lambda row: row.time.shape, right=False),
 )
 
 
@@ -83,7 +83,7 @@ def rate_text(rate: KernelRate | None) -> str | None:
     """Format a rate, such as ``12.3 GFLOP/s``."""
     if rate is None:
         return None
-    size, prefix = next((each for each in _PREFIXES if rate.per_s >= each[0]), (1e3, "k"))
+    size, prefix = next((unit for unit in _PREFIXES if rate.per_s >= unit[0]), (1e3, "k"))
     return f"{number(rate.per_s / size)} {prefix}{rate.text_unit}"
 
 
@@ -98,48 +98,48 @@ def memory_facts(case: ExplainedCase) -> Iterator[tuple[str, float]]:
 def memory_table(case: ExplainedCase) -> Table | None:
     """Return the memory of a step by kind."""
     columns = (
-        Column[tuple[str, float]]("memory", lambda each: each[0], right=False),
-        Column[tuple[str, float]]("MB", lambda each: number(each[1])),
+        Column[tuple[str, float]]("memory", lambda row: row[0], right=False),
+        Column[tuple[str, float]]("MB", lambda row: number(row[1])),
     )
     return table(columns, memory_facts(case))
 
 
 def difference_tables(
-    found: CaseDifference, most: int = SHOWN_KERNELS, names: Sequence[str] = ()
+    gap: CaseDifference, most: int = SHOWN_KERNELS, names: Sequence[str] = ()
 ) -> tuple[Table | None, Table | None]:
     """Return tables of the difference between two cases, by family and by operator.
 
     ``names`` label the base and the new case, if case numbers alone would be ambiguous.
     """
-    names = names or (found.base.label, found.new.label)
-    remainder = Part("remainder: not in the profiles", None, found.remainder_ms)
-    whole = Part("measured difference", found.base.measured_ms, found.new.measured_ms)
-    sums = (*found.families, remainder, whole)
-    return table(_columns(found, "family", names), sums), table(
-        _columns(found, "operator or kernel", names), found.kernels[:most]
+    names = names or (gap.base.label, gap.new.label)
+    remainder = Part("remainder: not in the profiles", None, gap.remainder_ms)
+    whole = Part("measured difference", gap.base.measured_ms, gap.new.measured_ms)
+    sums = (*gap.families, remainder, whole)
+    return table(_columns(gap, "family", names), sums), table(
+        _columns(gap, "operator or kernel", names), gap.kernels[:most]
     )
 
 
-def _columns(found: CaseDifference, title: str, names: Sequence[str]) -> tuple[Column[Part], ...]:
+def _columns(gap: CaseDifference, title: str, names: Sequence[str]) -> tuple[Column[Part], ...]:
     return (
-        Column[Part](title, lambda each: each.name, right=False),
+        Column[Part](title, lambda part: part.name, right=False),
         Column[Part](
             f"{names[0]}, ms",
-            lambda each: number(each.base_ms),
+            lambda part: number(part.base_ms),
         ),
         Column[Part](
             f"{names[1]}, ms",
-            lambda each: (
-                None if each.base_ms is None and each.name.startswith("remainder") else number(each.new_ms)
+            lambda part: (
+                None if part.base_ms is None and part.name.startswith("remainder") else number(part.new_ms)
             ),
         ),
-        Column[Part]("difference, ms", lambda each: signed(each.gap_ms)),
-        Column[Part]("share %", lambda each: _share(found, each)),
+        Column[Part]("difference, ms", lambda part: signed(part.gap_ms)),
+        Column[Part]("share %", lambda part: _share(gap, part)),
     )
 
 
-def _share(found: CaseDifference, part: Part) -> str | None:
-    share = found.share(part)
+def _share(gap: CaseDifference, part: Part) -> str | None:
+    share = gap.share(part)
     return None if share is None else percent(share, 0)
 
 

@@ -110,17 +110,17 @@ class RecordedSteps(msgspec.Struct, frozen=True):
         """Column names of the parts."""
         return [f"part_{visible(name)}_ms" for name in self.index.parts]
 
-    def batches(self) -> Iterator["Batch"]:
+    def batches(self) -> Iterator["StepBatch"]:
         """Yield the steps that count, in recorded batches."""
         done: Counter[tuple[int, int, str]] = Counter()
         for position, event in enumerate(self.events()):
             if isinstance(event, Steps) and self.index.counts(position, event) and event.wall_ms:
                 key = (event.case, event.round, event.phase)
-                yield Batch(done[key], event)
+                yield StepBatch(done[key], event)
                 done[key] += len(event.wall_ms)
 
 
-class Batch(msgspec.Struct, frozen=True):
+class StepBatch(msgspec.Struct, frozen=True):
     """Steps of one event, and the number of the first."""
 
     first: int
@@ -197,7 +197,7 @@ def write_parquet(recorded: RecordedSteps, target: Path, inputs: Collection[Path
             writer.write_table(pyarrow.concat_tables(tables).combine_chunks())
 
 
-def _table(pyarrow: ModuleType, batch: Batch, recorded: RecordedSteps, schema: Any) -> Any:  # noqa: ANN401
+def _table(pyarrow: ModuleType, batch: StepBatch, recorded: RecordedSteps, schema: Any) -> Any:  # noqa: ANN401
     """Convert a batch to a pyarrow table. ``Any``, because pyarrow has no type hints."""
     size, columns = len(batch.steps.wall_ms), batch.columns(recorded.index.columns, recorded.index.parts)
     arrays = [
@@ -239,9 +239,9 @@ def _check(steps: Steps, path: Path) -> None:
         raise BenchtuiError(f"{path}: {error}") from error
 
 
-def _grouped(batches: Iterable[Batch]) -> Iterator[list[Batch]]:
+def _grouped(batches: Iterable[StepBatch]) -> Iterator[list[StepBatch]]:
     """Group batches into lists of about ``ROWS_PER_GROUP`` steps."""
-    found: list[Batch] = []
+    found: list[StepBatch] = []
     size = 0
     for batch in batches:
         found.append(batch)

@@ -5,6 +5,9 @@ A parser takes quadratic time and memory for a dotted key: 200 kB of dots cost h
 
 import re
 import tomllib
+from collections.abc import Sequence
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 MOST_LEVELS = 50
@@ -13,6 +16,8 @@ LONGEST_KEY = 1_000
 """Maximum characters of a key, and of a number or another value without quotes."""
 MOST_VALUES = 50_000
 """Maximum number of values, tables and parts of keys; an axis has at most 10,000 values."""
+MOST_PARSED = 1_000_000
+"""Maximum characters to parse for the line of an entry: each beginning of the text is parsed."""
 
 _MANY_PARTS = f"a key with more than {MOST_LEVELS} parts"
 _LONG_KEY = f"a key with more than {LONGEST_KEY:,} characters"
@@ -41,6 +46,32 @@ def parse_toml(text: str) -> dict[str, Any]:
     """
     _check_limits(text)
     return tomllib.loads(text)
+
+
+def line_of(text: str, path: Sequence[str | int], value: object) -> int | None:
+    """Return the line at which an entry with this value begins; None if it isn't found.
+
+    It follows the longest beginning of the text that is valid and lacks the entry.
+    """
+    lines = text.splitlines(keepends=True)
+    begins = 1
+    for count in range(1, len(lines) + 1 if len(lines) * len(text) <= MOST_PARSED else 0):
+        try:
+            beginning = tomllib.loads("".join(lines[:count]))
+        except ValueError:  # within a value of several lines
+            continue
+        if value_at(beginning, path) == value:
+            return begins
+        begins = count + 1
+    return None
+
+
+def value_at(value: Any, path: Sequence[str | int]) -> object:  # noqa: ANN401  (any part of a document)
+    """Return the value at a path; None if there is none."""
+    try:
+        return reduce(getitem, path, value)
+    except (KeyError, IndexError, TypeError):
+        return None
 
 
 def _check_limits(text: str) -> None:

@@ -28,7 +28,7 @@ def check_output(path: Path, inputs: Collection[Path]) -> None:
     Raises:
         BenchtuiError: If the file is an input, also through links, or begins like a session.
     """
-    if any(_is_same(path, each) for each in inputs) or begins_with(path, SESSION_PREFIX):
+    if any(_is_same(path, source) for source in inputs) or begins_with(path, SESSION_PREFIX):
         taken = FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
         raise BenchtuiError(f"{path}: is a session; sessions are never overwritten") from taken
 

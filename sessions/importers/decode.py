@@ -151,7 +151,7 @@ def unknown_fields(value: object, kind: type) -> Iterator[str]:
 
 def _ignored_fields(value: object, kind: inspect.Type, place: str) -> Iterator[str]:
     if isinstance(kind, inspect.UnionType):
-        kind = next((each for each in kind.types if isinstance(each, _NESTING)), kind)
+        kind = next((member for member in kind.types if isinstance(member, _NESTING)), kind)
     if isinstance(value, list) and isinstance(kind, _LISTS):
         for item in value:
             yield from _ignored_fields(item, kind.item_type, place)

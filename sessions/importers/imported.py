@@ -67,7 +67,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def cases(self) -> tuple[Config, ...]:
         """Distinct cases, in the order of the file."""
-        return tuple(dict.fromkeys(each.config for each in self.measurements))
+        return tuple(dict.fromkeys(measurement.config for measurement in self.measurements))
 
 
 def labeled_case(label: str, *, group: str = "", device: str = UNKNOWN, threads: int = 0) -> Config:

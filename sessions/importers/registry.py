@@ -92,10 +92,10 @@ def read(path: Path, kind: str | None = None) -> Imported:
     if kind is not None:
         ranges.one_of(IMPORTERS)(kind, "--from")
     text = read_text(path)
-    found = IMPORTERS[kind or _detect_format(text, path)].parse(text, path)
-    if not found.measurements:
+    imported = IMPORTERS[kind or _detect_format(text, path)].parse(text, path)
+    if not imported.measurements:
         raise BenchtuiError(f"{path}: contains no measurements")
-    return structs.replace(found, file=path.name)
+    return structs.replace(imported, file=path.name)
 
 
 def detect(path: Path) -> str:

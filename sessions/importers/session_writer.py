@@ -50,7 +50,7 @@ MAX_NAMED_REPEATS = 3
 _events_of_sessions: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
 
-def write(found: Imported, path: Path) -> None:
+def write(imported: Imported, path: Path) -> None:
     """Write the session file.
 
     Raises:
@@ -58,8 +58,8 @@ def write(found: Imported, path: Path) -> None:
             there are too many cases, or a value is out of range for a session. A written session can always be
             read back.
     """
-    masked = map(Secrets().masked_record, _events(found, path))
-    events = [_validated(event, found.kind) for event in masked]
+    masked = map(Secrets().masked_record, _events(imported, path))
+    events = [_validated(event, imported.kind) for event in masked]
     journal = Journal(path, sync_cases=False)
     try:
         for event in events:
@@ -79,46 +79,46 @@ def _validated(event: AnyEvent, kind: str) -> AnyEvent:
         raise BenchtuiError(f"{kind}: value out of range for a session: {shortened(str(error))}") from error
 
 
-def notes(found: Imported) -> tuple[str, ...]:
+def notes(imported: Imported) -> tuple[str, ...]:
     """Return the caveats about the file as a whole: ignored fields, repeats, and combinations without a row."""
-    return (*found.notes, *_repeats(found), *_missing_combinations(found))
+    return (*imported.notes, *_repeats(imported), *_missing_combinations(imported))
 
 
-def _events(found: Imported, path: Path) -> Iterator[AnyEvent]:
-    measured = visible(found.measured, LONGEST_VALUE) if found.measured else None
+def _events(imported: Imported, path: Path) -> Iterator[AnyEvent]:
+    measured = visible(imported.measured, LONGEST_VALUE) if imported.measured else None
     yield SessionStarted(
         t=0.0,
         id=uuid.uuid4().hex,
         created=utc_now(),
-        sweep=_sweep(found, visible(path.stem)),
-        plan=found.cases,
-        host=found.host,
-        source=found.kind,
-        source_file=visible(found.file, LONGEST_VALUE) or None,
+        sweep=_sweep(imported, visible(path.stem)),
+        plan=imported.cases,
+        host=imported.host,
+        source=imported.kind,
+        source_file=visible(imported.file, LONGEST_VALUE) or None,
         measured=measured,
     )
-    if found.runtime:
-        yield found.runtime
+    if imported.runtime:
+        yield imported.runtime
     when = f"; measured on {measured}" if measured else "; measurement time unknown"
-    yield Message(t=0.0, level="info", text=f"imported from {found.kind}{when}")
-    for note in notes(found):
+    yield Message(t=0.0, level="info", text=f"imported from {imported.kind}{when}")
+    for note in notes(imported):
         yield Message(t=0.0, level="info", text=note)
-    for case, (config, measurements) in enumerate(_by_case(found).items()):
+    for case, (config, measurements) in enumerate(_by_case(imported).items()):
         yield from _case(case, config, measurements)
     yield SessionFinished(t=0.0, outcome="completed")
 
 
-def _by_case(found: Imported) -> dict[Config, list[Measurement]]:
+def _by_case(imported: Imported) -> dict[Config, list[Measurement]]:
     rows: dict[Config, list[Measurement]] = {}
-    for each in found.measurements:
-        rows.setdefault(each.config, []).append(each)
+    for measurement in imported.measurements:
+        rows.setdefault(measurement.config, []).append(measurement)
     return rows
 
 
-def _repeats(found: Imported) -> Iterator[str]:
+def _repeats(imported: Imported) -> Iterator[str]:
     """Yield a note on cases with several mean step times in the file, and the range of those times."""
     apart = []
-    for config, rows in _by_case(found).items():
+    for config, rows in _by_case(imported).items():
         means_ms = [row.reported.latency_mean_ms for row in rows if row.reported]
         known_ms = [mean_ms for mean_ms in means_ms if mean_ms]
         if len(known_ms) > 1:
@@ -130,11 +130,11 @@ def _repeats(found: Imported) -> Iterator[str]:
         yield f"repeats: {named}: imported as rounds of one case, which estimate the noise between runs"
 
 
-def _missing_combinations(found: Imported) -> Iterator[str]:
+def _missing_combinations(imported: Imported) -> Iterator[str]:
     """Yield a note on batch sizes that one series has and another lacks. The file doesn't say why."""
-    if not found.grid:
+    if not imported.grid:
         return
-    axes, there = _sweep(found, "").axes, set(found.cases)
+    axes, there = _sweep(imported, "").axes, set(imported.cases)
     series = {config.family: config for config in there}
     missing = len(series) * len(axes.batch_size) - len(there)
     if missing > 0:
@@ -160,21 +160,23 @@ def _shortened(sizes: Sequence[int]) -> str:
     return ", ".join([*(f"{size:,}" for size in sizes[:MAX_NAMED_SIZES]), *([f"{more:,} more"] * (more > 0))])
 
 
-def _sweep(found: Imported, name: str) -> Sweep:
-    if len(found.measurements) > MOST_CASES:
+def _sweep(imported: Imported, name: str) -> Sweep:
+    if len(imported.measurements) > MOST_CASES:
         raise BenchtuiError(
-            f"{found.kind}: {len(found.measurements):,} measurements; at most {MOST_CASES:,} are allowed:"
+            f"{imported.kind}: {len(imported.measurements):,} measurements; at most {MOST_CASES:,} are allowed:"
             " split the file"
         )
-    axes = convert({axis: tuple(_values(found.cases, axis)) for axis in AXES}, Axes, found.kind)
+    axes = convert({axis: tuple(_values(imported.cases, axis)) for axis in AXES}, Axes, imported.kind)
     return Sweep(
         name=name,
-        model=found.model,
-        task=found.task,
-        dataset=found.dataset,
+        model=imported.model,
+        task=imported.task,
+        dataset=imported.dataset,
         axes=axes,
         measure=Measure(
-            warmup=found.warmup, iterations=_most_steps(found.measurements), baseline=_baseline(found.cases)
+            warmup=imported.warmup,
+            iterations=_most_steps(imported.measurements),
+            baseline=_baseline(imported.cases),
         ),
     )
 
@@ -274,9 +276,9 @@ def _peaks(peaks: Sequence[Memory]) -> Memory | None:
     """Return the maximum of each peak."""
     if not peaks:
         return None
-    columns = {name: [getattr(each, name) for each in peaks] for name in Memory.__struct_fields__}
-    known = {name: [value for value in values if value is not None] for name, values in columns.items()}
-    return Memory(**{name: max(values, default=None) for name, values in known.items()})
+    columns = {name: [getattr(peak, name) for peak in peaks] for name in Memory.__struct_fields__}
+    present = {name: [value for value in values if value is not None] for name, values in columns.items()}
+    return Memory(**{name: max(values, default=None) for name, values in present.items()})
 
 
 def _total(energies: Sequence[Energy]) -> Energy | None:
@@ -328,7 +330,7 @@ _RATES = (
 
 def _rate(rates: Sequence[float | None], spans: Sequence[float]) -> float | None:
     """Return the rate over all time spans: the mean weighted by span. None if one of them has no rate."""
-    known = [rate for rate in rates if rate is not None]
-    if len(known) < len(rates):
+    stated = [rate for rate in rates if rate is not None]
+    if len(stated) < len(rates):
         return None
-    return sum(rate * span for rate, span in zip(known, spans, strict=True)) / sum(spans)
+    return sum(rate * span for rate, span in zip(stated, spans, strict=True)) / sum(spans)

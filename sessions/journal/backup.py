@@ -113,27 +113,27 @@ def head(fd: int) -> bytes:
 
 def rescue_file_of(path: Path, begins: bytes) -> Path | None:
     """Return the newest rescue file of the session with this beginning, or None."""
-    found = None
+    rescue = None
     for name in _rescue_paths(path):
         try:
             with open_plain(name) as file:
                 if begins and head(file.fileno()).startswith(begins[: _HEAD // 2]):
-                    found = name
+                    rescue = name
         except OSError:
             break
-    return found
+    return rescue
 
 
 def current_path(path: Path, session_id: str) -> Path:
     """Return the current file of a session: the original, or its newest rescue file."""
-    found = path
+    current = path
     for name in _rescue_paths(path):
         try:
             with open_plain(name) as file:
-                found = name if f'"id":"{session_id}"'.encode() in head(file.fileno()) else found
+                current = name if f'"id":"{session_id}"'.encode() in head(file.fileno()) else current
         except OSError:
             break
-    return found
+    return current
 
 
 def _create_next_to(path: Path) -> tuple[Path, int]:

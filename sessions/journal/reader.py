@@ -228,8 +228,8 @@ def read(path: Path) -> Recording:
     events: list[AnyRecord] = []
     torn = False
     if not small:
-        for found, torn in slices(path):  # noqa: B007 - the last value is used
-            events += found
+        for decoded, torn in slices(path):  # noqa: B007 - the last value is used
+            events += decoded
     else:
         try:
             events += _whole_decoder.decode(data)

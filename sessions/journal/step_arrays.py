@@ -25,7 +25,7 @@ def decode_steps(line: bytes) -> Steps | None:
     except _REFUSED:
         return None
     columns = (steps.wall_ms, steps.device_ms, steps.host_ms, steps.tokens, steps.padded_tokens, steps.loss)
-    lists = len(steps.parts_ms) + sum(each is not None for each in columns)
+    lists = len(steps.parts_ms) + sum(column is not None for column in columns)
     # simdjson flattens nested lists
     return steps if np.count_nonzero(np.frombuffer(line, np.uint8) == ord("[")) == lists else None
 

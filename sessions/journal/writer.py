@@ -48,9 +48,9 @@ def _last_offset(fd: int, end: int, letter: bytes) -> int:
     """Return the offset of the last such byte before ``end``, or -1."""
     while end > 0:
         begin = max(0, end - _CHUNK_BYTES)
-        found = os.pread(fd, end - begin, begin).rfind(letter)
-        if found >= 0:
-            return begin + found
+        at = os.pread(fd, end - begin, begin).rfind(letter)
+        if at >= 0:
+            return begin + at
         end = begin
     return -1
 
@@ -111,9 +111,9 @@ class Journal:
         last = isinstance(event, SessionFinished)
         with self._lock:
             lead = self._prefix()
-            found = self._check_damage() if self._started else None
-            if found and on_damage:
-                self._write(_encoder.encode(on_damage(found)) + b",\n")
+            damage = self._check_damage() if self._started else None
+            if damage and on_damage:
+                self._write(_encoder.encode(on_damage(damage)) + b",\n")
             self._write(lead + _encoder.encode(event) + (b"\n]\n" if last else b",\n"))
             self._started = True
             if last or isinstance(event, self._synced):
@@ -152,9 +152,9 @@ class Journal:
         with suppress(OSError):  # file system without locks
             lock(fd)
         os.close(self._fd)
-        found = FileDamage(what, self.path, saved)
+        damage = FileDamage(what, self.path, saved)
         self._fd, self.path = fd, saved
-        return found
+        return damage
 
     def _prefix(self) -> bytes:
         """Return the bytes that must precede the next line."""

@@ -92,9 +92,9 @@ def import_session(source: Path) -> Path:
         BenchtuiError: If it isn't a session, or is in the library already.
     """
     started = loading.load(source).start
-    known = next((entry for entry in paths.entries() if entry.started.id == started.id), None)
-    if known is not None:
-        raise BenchtuiError(f"{source}: already in the library as {known.path.stem}")
+    stored = next((entry for entry in paths.entries() if entry.started.id == started.id), None)
+    if stored is not None:
+        raise BenchtuiError(f"{source}: already in the library as {stored.path.stem}")
     path = paths.path_of(paths.safe_name(source.stem) or "session")
     return create_in_free_name(path, partial(_copy, source))[0]
 
@@ -114,9 +114,9 @@ def import_results(source: Path, kind: str | None = None) -> tuple[Path, Importe
     Raises:
         BenchtuiError: If it can't be read, or isn't the output of a supported tool.
     """
-    found = registry.read(source, kind)
+    imported = registry.read(source, kind)
     path = paths.path_of(paths.safe_name(source.stem) or "results")
-    return create_in_free_name(path, partial(session_writer.write, found))[0], found
+    return create_in_free_name(path, partial(session_writer.write, imported))[0], imported
 
 
 def _note_path(session: Path) -> Path:

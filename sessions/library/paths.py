@@ -75,9 +75,9 @@ def path_of(stem: str) -> Path:
 
 def entries() -> list[SessionFile]:
     """List the sessions of the library, newest first; files that aren't sessions are skipped."""
-    found = (entry_of(path) for path in folder().glob("*.json"))
-    known = [entry for entry in found if entry]
-    return sorted(known, key=lambda entry: (entry.started.created, entry.path.stem), reverse=True)
+    candidates = (entry_of(path) for path in folder().glob("*.json"))
+    session_files = [entry for entry in candidates if entry]
+    return sorted(session_files, key=lambda entry: (entry.started.created, entry.path.stem), reverse=True)
 
 
 def resolve(source: str, *, whole: bool = False) -> Path:
@@ -92,19 +92,21 @@ def resolve(source: str, *, whole: bool = False) -> Path:
         return Path(source)
     if source in (DEMO, CPU_DEMO):
         return demo_path(source)
-    known = entries()
+    stored = entries()
     if source == LATEST:
-        if not known:
+        if not stored:
             raise BenchtuiError(f"no session in {folder()} yet; create one with `benchtui run quick`")
-        return known[0].path
-    matching = [entry.path for entry in known if source in (entry.path.stem, entry.path.name, entry.started.id)]
+        return stored[0].path
+    matching = [
+        entry.path for entry in stored if source in (entry.path.stem, entry.path.name, entry.started.id)
+    ]
     if source and not matching and not whole:
-        matching = [entry.path for entry in known if entry.path.stem.startswith(source)]
+        matching = [entry.path for entry in stored if entry.path.stem.startswith(source)]
     if len(matching) > 1:
         names = ", ".join(path.name for path in matching)
         raise BenchtuiError(f"{source}: {len(matching)} sessions match: {names}; use one of these names")
     if not matching:
-        hint = nearest(source, [LATEST, DEMO, *(entry.path.stem for entry in known)])
+        hint = nearest(source, [LATEST, DEMO, *(entry.path.stem for entry in stored)])
         raise BenchtuiError(
             f"{source}: no such session{hint}; list the names with `benchtui sessions`, or give a path"
         )

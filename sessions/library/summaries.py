@@ -1,7 +1,7 @@
 """Session summaries for the list of sessions, cached so that no file is read twice."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
 from math import sqrt
@@ -21,9 +21,9 @@ from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.replay.loading import AbandonedError, load_as
 from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState
-from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.session import Session, Summarize
 from benchtui.sessions.stats.disturbance import estimate_slowdown, mark_kind
-from benchtui.sessions.stats.evidence import rounds_of
+from benchtui.sessions.stats.evidence import medians_of
 from benchtui.sessions.stats.noise import KINDS, kind_of, spread_between
 from benchtui.sessions.stats.quantiles import per_second
 from benchtui.sessions.stats.sampling import Statistic
@@ -119,15 +119,15 @@ class SummaryCache:
         Raises:
             AbandonedError: Once ``wanted`` returns False.
         """
-        found = self.known(session)
-        if found is None:
+        stored = self.known(session)
+        if stored is None:
             before = fingerprint(session)  # taken first: it changes if the file grows meanwhile
-            found = summary(session, wanted)
+            stored = summary(session, wanted)
             if before is not None:
                 size, mtime_ns = before
-                self._files[_key(session)] = CachedSummary(size=size, mtime_ns=mtime_ns, summary=found)
+                self._files[_key(session)] = CachedSummary(size=size, mtime_ns=mtime_ns, summary=stored)
                 self._changed = True
-        return found
+        return stored
 
     def save(self) -> None:
         """Write the summaries of files that still exist; write errors are ignored."""
@@ -167,35 +167,39 @@ def earlier_process_spread(entries: Iterable[SessionFile], hostname: str | None)
         if entry.started.sweep.measure.rounds > 1 and entry.started.simulated is None
     )
     cache = SummaryCache()
-    known = [found for entry in islice(repeated, NEWEST) if (found := _process_spread_of(cache, entry.path))]
+    earlier = [
+        spreads for entry in islice(repeated, NEWEST) if (spreads := _process_spread_of(cache, entry.path))
+    ]
     cache.save()
-    return {kind: pooled for kind in KINDS if (pooled := _pooled([each.get(kind) for each in known]))}
+    return {
+        kind: pooled for kind in KINDS if (pooled := _pooled([of_session.get(kind) for of_session in earlier]))
+    }
 
 
 def _process_spread_of(cache: SummaryCache, path: Path) -> dict[str, ProcessSpread] | None:
     """Return the variations in a session; a session that isn't cached is read only if it is small."""
-    found = cache.known(path)
+    stored = cache.known(path)
     size_and_time = fingerprint(path)
-    if found is None and size_and_time and size_and_time[0] <= MOST_BYTES:
-        found = cache.read(path)
-    return found.process_spread if found else None
+    if stored is None and size_and_time and size_and_time[0] <= MOST_BYTES:
+        stored = cache.read(path)
+    return stored.process_spread if stored else None
 
 
 def _pooled(spreads: Iterable[ProcessSpread | None]) -> ProcessSpread | None:
     """Pool several variations, weighted by their degrees of freedom."""
-    known = [each for each in spreads if each]
-    freedom = sum(each.freedom for each in known)
+    measured = [spread for spread in spreads if spread]
+    freedom = sum(spread.freedom for spread in measured)
     if not freedom:
         return None
-    variance = sum(each.between**2 * each.freedom for each in known) / freedom
+    variance = sum(spread.between**2 * spread.freedom for spread in measured) / freedom
     return ProcessSpread(between=sqrt(variance), freedom=freedom)
 
 
-def _spreads(repeats: dict[str, list[list[Statistic]]]) -> dict[str, ProcessSpread]:
-    found = {kind: spread_between(figures) for kind, figures in repeats.items()}
+def _spreads(repeats: dict[str, list[Sequence[Statistic]]]) -> dict[str, ProcessSpread]:
+    estimates = {kind: spread_between(figures) for kind, figures in repeats.items()}
     return {
         kind: ProcessSpread(between=sqrt(variance), freedom=freedom)
-        for kind, (variance, freedom) in found.items()
+        for kind, (variance, freedom) in estimates.items()
         if freedom
     }
 
@@ -203,11 +207,11 @@ def _spreads(repeats: dict[str, list[list[Statistic]]]) -> dict[str, ProcessSpre
 class _SummarizedSession(Session):
     """Session that replaces the steps of an ended case by its throughput and the medians of its rounds."""
 
-    def __init__(self, keep_steps: bool = True) -> None:
-        super().__init__(keep_steps)
+    def __init__(self, summarize: Summarize | None = None) -> None:
+        super().__init__(summarize)
         self.rates: dict[int, float] = {}
         """Samples per second by case."""
-        self.repeats: dict[str, list[list[Statistic]]] = {}
+        self.repeats: dict[str, list[Sequence[Statistic]]] = {}
         """Medians of the rounds of each case with several, by device kind."""
 
     def apply(self, event: AnyRecord) -> None:
@@ -216,16 +220,17 @@ class _SummarizedSession(Session):
             return
         super().apply(event)
         if isinstance(event, CaseFinished):
-            self._summarize(self.cases[event.case])
+            self._learn(self.cases[event.case])
 
-    def _summarize(self, case: CaseState) -> None:
+    def _learn(self, case: CaseState) -> None:
+        if case.state != "ok":  # it may restart, with its finished rounds
+            return
         _rate(case, self.rates)
-        disturbed = estimate_slowdown(case, throughout=False).by > 1
-        rounds = [] if disturbed else [each.median for each in rounds_of(case)]
-        if case.state == "ok" and len(rounds) > 1:
-            self.repeats.setdefault(kind_of(case), []).append(rounds)
-        if case.state == "ok":  # any other case may restart, with its finished rounds
-            case.drop_steps()
+        if len(case.measured.rounds) != 1 and estimate_slowdown(case, throughout=False).by <= 1:
+            medians = medians_of(case)
+            if len(medians) > 1:
+                self.repeats.setdefault(kind_of(case), []).append(medians)
+        case.drop_steps()
 
 
 def _rate(case: CaseState, rates: dict[int, float]) -> None:
@@ -277,7 +282,7 @@ def _path(key: str) -> Path:
 def fingerprint(path: Path) -> tuple[int, int] | None:
     """Return size and modification time of a file; None if it doesn't exist."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns

@@ -49,7 +49,7 @@ def require(permissions: Iterable[Permission], consent: Consent) -> None:
         PermissionNeededError: if something is missing.
     """
     new = missing(permissions)
-    refused = tuple(each for each in new if each.key not in consent)
+    refused = tuple(permission for permission in new if permission.key not in consent)
     if refused:
         raise PermissionNeededError(refused)
     remember(new)
@@ -58,13 +58,13 @@ def require(permissions: Iterable[Permission], consent: Consent) -> None:
 def missing(permissions: Iterable[Permission]) -> tuple[Permission, ...]:
     """Return the permissions that haven't been given on this machine."""
     wanted = tuple(permissions)
-    known = _keys() if wanted else frozenset()
-    return tuple(each for each in wanted if each.key not in known)
+    allowed = _keys() if wanted else frozenset()
+    return tuple(permission for permission in wanted if permission.key not in allowed)
 
 
 def remember(permissions: Iterable[Permission]) -> None:
     """Add permissions to the file. Without a writable data folder, they are valid for this sweep only."""
-    lines = [msgspec.json.encode(_approval(each)) + b"\n" for each in permissions]
+    lines = [msgspec.json.encode(_approval(permission)) + b"\n" for permission in permissions]
     if lines:
         with suppress(BenchtuiError):
             append_private(path(), b"".join(lines))
@@ -90,8 +90,8 @@ def _keys() -> frozenset[str]:
         lines = read_plain(path(), _MOST_BYTES).splitlines()
     except (OSError, ValueError):
         return frozenset()
-    found = set()
+    allowed = set()
     for line in lines:
         with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            found.add(msgspec.json.decode(line, type=Approval).sha256)
-    return frozenset(found)
+            allowed.add(msgspec.json.decode(line, type=Approval).sha256)
+    return frozenset(allowed)

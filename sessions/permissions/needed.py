@@ -73,23 +73,23 @@ def needed_permissions(sweep: Sweep, configs: Iterable[Config] = ()) -> tuple[Pe
     cases = tuple(configs)
     lines = dict.fromkeys((*sweep.axes.env, *(config.env for config in cases)))
     attentions = dict.fromkeys((*sweep.axes.attention, *(config.attention for config in cases)))
-    found = (
+    needed = (
         *_code(sweep),
         *_kernels(attentions),
         *_variables(sweep.env.items()),
-        *(each for line in lines for each in _variables(_texts(line).items())),
+        *(variable for line in lines for variable in _variables(_texts(line).items())),
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(needed))
 
 
 def keys(permissions: Iterable[Permission]) -> Consent:
     """Return the keys of permissions."""
-    return frozenset(each.key for each in permissions)
+    return frozenset(permission.key for permission in permissions)
 
 
 def summary(permissions: Collection[Permission], most: int = 6) -> str:
     """Describe permissions in one line, at most so many of them."""
-    shown = [str(each) for each in tuple(permissions)[:most]]
+    shown = [str(permission) for permission in tuple(permissions)[:most]]
     more = len(permissions) - len(shown)
     return ", ".join([*shown, f"and {more:,} more"] if more else shown)
 

@@ -44,32 +44,34 @@ def answers(data: PlotData) -> Plan | None:
     distance = answer_distance(session.cases, session.answer_baselines)
     if distance is None:
         return None
-    known = {result.case.index: result.metrics for result in data.results}
-    points = pareto_points(session.cases, lambda case: known.get(case.index), distance)
+    metrics = {result.case.index: result.metrics for result in data.results}
+    points = pareto_points(session.cases, lambda case: metrics.get(case.index), distance)
     if not any(point.cost.middle for point in points):
         return None
     labels = {point.case.index: style.label(case_label(point.case.config, data.kinds)) for point in points}
-    found = Tradeoffs(distance, points, tuple(fronts(points).values()), labels)
+    tradeoffs = Tradeoffs(distance, points, tuple(fronts(points).values()), labels)
     return Plan(
         "answers",
         SECTION,
         "Throughput against the difference of the answers",
-        f"{step_counts(data.results)} {_caption(found)}",
-        partial(_draw, found=found),
-        HEIGHT_IN + 0.09 * len(_named(found)),
+        f"{step_counts(data.results)} {_caption(tradeoffs)}",
+        partial(_draw, tradeoffs=tradeoffs),
+        HEIGHT_IN + 0.09 * len(_named(tradeoffs)),
     )
 
 
-def _caption(found: Tradeoffs) -> str:
+def _caption(tradeoffs: Tradeoffs) -> str:
     count = (
-        "Connected: the Pareto front" if len(found.fronts) == 1 else "Connected: one Pareto front per workload"
+        "Connected: the Pareto front"
+        if len(tradeoffs.fronts) == 1
+        else "Connected: one Pareto front per workload"
     )
-    suspect = " Hollow: DIFFERENT or BROKEN." if any(map(_suspect, found.points)) else ""
+    suspect = " Hollow: DIFFERENT or BROKEN." if any(map(_suspect, tradeoffs.points)) else ""
     return f"Upper left is best. {count}. Gray: the others. 0: equal to the baseline.{suspect}"
 
 
-def _named(found: Tradeoffs) -> list[ParetoPoint]:
-    return [point for row in found.fronts for point in row][:MOST_NAMED]
+def _named(tradeoffs: Tradeoffs) -> list[ParetoPoint]:
+    return [point for row in tradeoffs.fronts for point in row][:MOST_NAMED]
 
 
 def _suspect(point: ParetoPoint) -> bool:
@@ -77,17 +79,17 @@ def _suspect(point: ParetoPoint) -> bool:
     return comparison is not None and comparison.verdict in SUSPECT
 
 
-def _draw(figure: "Figure", found: Tradeoffs) -> list[Value]:
+def _draw(figure: "Figure", tradeoffs: Tradeoffs) -> list[Value]:
     axes = figure.add_subplot()
-    named = _named(found)
-    for row in found.fronts:
+    named = _named(tradeoffs)
+    for row in tradeoffs.fronts:
         axes.plot(*_coordinates(row), color=style.FAINT, linewidth=1)
     places = {point.case.index: place for place, point in enumerate(named)}
-    for point in found.points:
-        _draw_point(axes, point, places.get(point.case.index), found.labels[point.case.index])
-    _scale(axes, found)
+    for point in tradeoffs.points:
+        _draw_point(axes, point, places.get(point.case.index), tradeoffs.labels[point.case.index])
+    _scale(axes, tradeoffs)
     axes.legend(loc="upper left", bbox_to_anchor=(0, -0.14), borderaxespad=0, ncols=2)
-    return [_value(axes, point, found) for point in found.points]
+    return [_value(axes, point, tradeoffs) for point in tradeoffs.points]
 
 
 def _coordinates(points: Iterable[ParetoPoint]) -> tuple[list[float], list[float]]:
@@ -109,20 +111,20 @@ def _draw_point(axes: "Axes", point: ParetoPoint, place: int | None, label: str)
     )
 
 
-def _scale(axes: "Axes", found: Tradeoffs) -> None:
-    positive = [point.cost.middle for point in found.points if point.cost.middle > 0]
+def _scale(axes: "Axes", tradeoffs: Tradeoffs) -> None:
+    positive = [point.cost.middle for point in tradeoffs.points if point.cost.middle > 0]
     if max(positive) / min(positive) > WIDE:
         axes.set_xscale("symlog", linthresh=min(positive), linscale=0.5)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.set_xlim(left=0 if min(point.cost.middle for point in found.points) else None)
+    axes.set_xlim(left=0 if min(point.cost.middle for point in tradeoffs.points) else None)
     axes.set_ylim(bottom=0)
-    unit = f" ({found.distance.unit})" if found.distance.unit else ""
-    axes.set_xlabel(f"{found.distance.name[0].upper()}{found.distance.name[1:]}{unit}")
+    unit = f" ({tradeoffs.distance.unit})" if tradeoffs.distance.unit else ""
+    axes.set_xlabel(f"{tradeoffs.distance.name[0].upper()}{tradeoffs.distance.name[1:]}{unit}")
     axes.set_ylabel("Throughput (samples/s)")
 
 
-def _value(axes: "Axes", point: ParetoPoint, found: Tradeoffs) -> Value:
+def _value(axes: "Axes", point: ParetoPoint, tradeoffs: Tradeoffs) -> Value:
     x, y = point.cost.middle, point.gain.middle
-    unit = f" {found.distance.unit}" if found.distance.unit else ""
-    text = f"{number(y)} samples/s at {found.distance.name} {x:.2g}{unit}"
-    return Value(axes.transData, (x, x), (y, y), value_text(found.labels[point.case.index], text))
+    unit = f" {tradeoffs.distance.unit}" if tradeoffs.distance.unit else ""
+    text = f"{number(y)} samples/s at {tradeoffs.distance.name} {x:.2g}{unit}"
+    return Value(axes.transData, (x, x), (y, y), value_text(tradeoffs.labels[point.case.index], text))

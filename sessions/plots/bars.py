@@ -38,22 +38,22 @@ class CaseSpeedup(msgspec.Struct, frozen=True):
 
 def speedups(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of throughput relative to the baseline, best case first."""
-    found = case_speedups(data)
+    cases = case_speedups(data)
     bases = [base.name for base in data.baselines.values()]
-    if not found:
+    if not cases:
         return SkippedPlot("speedup", "no case other than the baseline has a throughput")
     against = bases[0] if len(bases) == 1 else "the baseline of the same workload"
-    shown = found[:MOST_ROWS]
-    labels = [_label(data, each.result) for each in shown]
-    more = _more(found, "fastest")
-    bars = " Bars: 95% interval." if any(each.ratio.bounds for each in shown) else ""
+    shown = cases[:MOST_ROWS]
+    labels = [_label(data, speedup.result) for speedup in shown]
+    more = _more(cases, "fastest")
+    bars = " Bars: 95% interval." if any(speedup.ratio.bounds for speedup in shown) else ""
     caption = (
         f"Samples per second at the typical step, over {style.label(against)}. {step_counts(data.results)}"
         f"{bars} Hollow: same or unsure.{_doubtful(labels)}{_out_of_memory_note(data)}{more}"
     )
     draw = partial(
         draw_ratios,
-        ratios=[each.ratio for each in shown],
+        ratios=[speedup.ratio for speedup in shown],
         labels=labels,
         title="Throughput relative to the baseline",
     )
@@ -64,8 +64,8 @@ def case_speedups(data: PlotData) -> list[CaseSpeedup]:
     """Return every case except the baselines, fastest first."""
     held = ((data.baselines.get(result.config.work), result) for result in data.results)
     ratios = ((result, throughput_ratio(base, result)) for base, result in held if base and base is not result)
-    found = [CaseSpeedup(result, ratio) for result, ratio in ratios if ratio]
-    return sorted(found, key=lambda place: -place.ratio.value)
+    speedups_by_case = [CaseSpeedup(result, ratio) for result, ratio in ratios if ratio]
+    return sorted(speedups_by_case, key=lambda place: -place.ratio.value)
 
 
 def compiling(data: PlotData) -> Plan | SkippedPlot:
@@ -88,14 +88,14 @@ def compiling(data: PlotData) -> Plan | SkippedPlot:
 
 def compiled_and_not(data: PlotData) -> list[Result]:
     """Return each compiled case with recorded steps, preceded by its uncompiled counterpart if there is one."""
-    known = [result for result in data.results if result.metrics.cold_cost_ms is not None]
-    bases = {pair.new.case.index: pair.base for pair in pairs(known, "compile", "off")}
-    found: dict[int, Result] = {}
-    for result in known:
+    timed = [result for result in data.results if result.metrics.cold_cost_ms is not None]
+    bases = {pair.new.case.index: pair.base for pair in pairs(timed, "compile", "off")}
+    rows: dict[int, Result] = {}
+    for result in timed:
         if result.config.compile != "off":
-            for each in (bases.get(result.case.index, result), result):
-                found.setdefault(each.case.index, each)
-    return list(found.values())
+            for side in (bases.get(result.case.index, result), result):
+                rows.setdefault(side.case.index, side)
+    return list(rows.values())
 
 
 def parts(data: PlotData) -> Plan | SkippedPlot:
@@ -115,18 +115,18 @@ def parts(data: PlotData) -> Plan | SkippedPlot:
 def shares(result: Result) -> dict[str, float]:
     """Return the percentage of the mean step for each part. The remainder, if any, comes last."""
     whole = result.metrics.latency_ms.mean
-    found = {name: 100 * spread.mean / whole for name, spread in result.metrics.parts_ms.items()}
-    rest = 100 - sum(found.values())
-    return {**found, REST: rest} if rest > 0.05 else found
+    percentages = {name: 100 * spread.mean / whole for name, spread in result.metrics.parts_ms.items()}
+    rest = 100 - sum(percentages.values())
+    return {**percentages, REST: rest} if rest > 0.05 else percentages
 
 
 def _label(data: PlotData, result: Result) -> str:
     return style.label(f"{case_label(result.config, data.kinds)}{DOUBT if unverified_options(result) else ''}")
 
 
-def _more(found: Sequence[object], which: str) -> str:
+def _more(cases: Sequence[object], which: str) -> str:
     """Describe which rows are drawn, if there are too many."""
-    return f" The {MOST_ROWS} {which} of {len(found):,} cases." if len(found) > MOST_ROWS else ""
+    return f" The {MOST_ROWS} {which} of {len(cases):,} cases." if len(cases) > MOST_ROWS else ""
 
 
 def _doubtful(labels: Iterable[str]) -> str:
@@ -212,13 +212,13 @@ def _compile_values(left: "Axes", right: "Axes", row: int, result: Result) -> It
 
 def _draw_parts(figure: "Figure", data: PlotData, rows: Sequence[Result]) -> list[Value]:
     axes = figure.subplots()
-    found = [shares(result) for result in rows]
-    names = dict.fromkeys(name for row in found for name in row if name != REST)
-    if any(REST in row for row in found):
+    rows_of_shares = [shares(result) for result in rows]
+    names = dict.fromkeys(name for row in rows_of_shares for name in row if name != REST)
+    if any(REST in row for row in rows_of_shares):
         names[REST] = None
     starts, values = [0.0] * len(rows), list[Value]()
     for place, name in enumerate(names):
-        widths = [row.get(name, 0.0) for row in found]
+        widths = [row.get(name, 0.0) for row in rows_of_shares]
         color, pattern = (style.GRID, "") if name == REST else (style.color(place), style.hatch(place))
         axes.barh(
             range(len(rows)), widths, 0.7, starts, color=color, hatch=pattern, label=style.label(name, 30)

@@ -22,21 +22,21 @@ def plans(compared: SessionComparison) -> list[Plan | SkippedPlot]:
 
 
 def _over_batch(
-    compared: SessionComparison, results: list[Result], to_point: curves.ToPoint, quantity: curves.Quantity
+    compared: SessionComparison, results: list[Result], to_point: curves.ToPoint, curve: curves.Curve
 ) -> Plan | SkippedPlot:
     """Plan the plot of a quantity, with the series of every session."""
-    kinds, found = _varying(compared), []
+    kinds, batch_lines = _varying(compared), []
     for letter, side in zip(LETTERS, compared.sides, strict=False):
         data = PlotData(side.session, side.results, kinds, {})
         lines = curves.lines(data, to_point)
-        found += [replace(line, label=style.label(f"{letter}: {line.label}")) for line in lines]
-    return curves.plan_lines(found, f"{_names(compared)} {step_counts(results)}", quantity, "Interpretation")
+        batch_lines += [replace(line, label=style.label(f"{letter}: {line.label}")) for line in lines]
+    return curves.plan_lines(batch_lines, f"{_names(compared)} {step_counts(results)}", curve, "Interpretation")
 
 
 def _ratios(compared: SessionComparison, results: list[Result]) -> Plan | SkippedPlot:
     """Plan the plot of the ratio of each case, with its interval."""
     kinds, several = _varying(compared), len(compared.against) > 1
-    found = [
+    paired = [
         (
             style.label(f"{f'{against.new_letter}: ' if several else ''}{case_label(row.case.config, kinds)}"),
             ratio,
@@ -45,9 +45,9 @@ def _ratios(compared: SessionComparison, results: list[Result]) -> Plan | Skippe
         for row in against.compared
         if (ratio := row.ratio)
     ]
-    if not found:
+    if not paired:
         return SkippedPlot("ratios", "no case was measured in both sessions")
-    shown = found[: bars.MOST_ROWS]
+    shown = paired[: bars.MOST_ROWS]
     new = "The new session" if several else compared.against[0].new_letter
     draw = partial(
         bars.draw_ratios,
@@ -58,7 +58,7 @@ def _ratios(compared: SessionComparison, results: list[Result]) -> Plan | Skippe
     caption = (
         f"{_names(compared)} Typical steps. {step_counts(results)} Bars: 95% interval. Hollow: same or unsure."
     )
-    more = f" The first {len(shown)} of {len(found):,} cases." if len(shown) < len(found) else ""
+    more = f" The first {len(shown)} of {len(paired):,} cases." if len(shown) < len(paired) else ""
     return Plan(
         "ratios", "Cases", "Speed of each case relative to A", f"{caption}{more}", draw, bars.height_of(shown)
     )

@@ -3,11 +3,14 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import inf, log2
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
+from benchtui.sessions.metrics.catalogue import quantity
+from benchtui.sessions.metrics.quantity import Better, CaseData, Quantity
+from benchtui.sessions.metrics.view import shown
 from benchtui.sessions.plots import style
 from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, step_counts
 from benchtui.sessions.plots.values import Value, value_text
@@ -51,21 +54,21 @@ class Line(msgspec.Struct, frozen=True):
     out_of_memory: tuple[int, ...]
 
 
+BEST = {"higher": "highest", "lower": "lowest", None: "first"}
+
 ToPoint = Callable[[Result], Point | None]
 
 
-class Quantity(msgspec.Struct, frozen=True):
-    """A metric to plot over batch size."""
+class Curve(msgspec.Struct, frozen=True):
+    """A quantity to plot over batch size."""
 
     name: str
     title: str
-    unit: str
-    """Label of the y axis."""
+    row: Quantity
+    """The quantity, whose heading labels the y axis, and whose better values are drawn of too many series."""
     caption: str
     missing_reason: str
     """Why the plot is skipped if no case has a value."""
-    best: Literal["highest", "lowest"]
-    """Direction of better values. If there are too many series, those with the best values are drawn."""
     bars: str = ""
     """Meaning of the bars, shown after the caption if there are any."""
 
@@ -75,10 +78,10 @@ def throughput(data: PlotData) -> Plan | SkippedPlot:
     return _plan(data, *throughput_of(data.results))
 
 
-def throughput_of(results: Sequence[Result]) -> tuple[ToPoint, Quantity]:
+def throughput_of(results: Sequence[Result]) -> tuple[ToPoint, Curve]:
     """Return the throughput to plot, in the unit of the first case."""
     unit = headline_rate(results[0])[1] if results else task_of(results).unit
-    return partial(_throughput, unit=unit), replace(_THROUGHPUT, unit=f"Throughput ({unit})")
+    return partial(_throughput, unit=unit), replace(_THROUGHPUT, row=shown("samples_per_s", unit=unit))
 
 
 def latency(data: PlotData) -> Plan | SkippedPlot:
@@ -86,7 +89,7 @@ def latency(data: PlotData) -> Plan | SkippedPlot:
     return _plan(data, *latency_of(data.results))
 
 
-def latency_of(results: Sequence[Result]) -> tuple[ToPoint, Quantity]:
+def latency_of(results: Sequence[Result]) -> tuple[ToPoint, Curve]:
     """Return the step time to plot: the median, or the mean if no case has a median."""
     medians = any(result.metrics.latency_ms.median is not None for result in results)
     return _latency, _LATENCY if medians else replace(_LATENCY, caption="Mean step.")
@@ -99,20 +102,20 @@ def memory(data: PlotData) -> Plan | SkippedPlot:
 
 def energy(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of energy per sample over batch size."""
-    return _plan(data, _energy, _ENERGY)
+    return _plan(data, partial(_figure, row=_ENERGY.row), _ENERGY)
 
 
 def jitter(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of jitter (standard deviation of the steps over their mean) over batch size."""
-    return _plan(data, lambda result: _point(result, result.metrics.latency_ms.jitter_percent), _JITTER)
+    return _plan(data, partial(_figure, row=_JITTER.row), _JITTER)
 
 
 def lines(data: PlotData, to_point: ToPoint) -> list[Line]:
     """Return the series with a value or an out-of-memory case, in the order of the plan."""
-    found: dict[tuple[object, ...], tuple[Config, list[Point], list[int]]] = {}
+    by_series: dict[tuple[object, ...], tuple[Config, list[Point], list[int]]] = {}
     results = {result.case.index: result for result in data.results}
     for case in data.session.cases:
-        _, points, ended = found.setdefault(series_key(case.config), (case.config, [], []))
+        _, points, ended = by_series.setdefault(series_key(case.config), (case.config, [], []))
         result = results.get(case.index)
         if case.state == "oom":
             ended.append(case.config.batch_size)
@@ -124,50 +127,50 @@ def lines(data: PlotData, to_point: ToPoint) -> list[Line]:
             tuple(sorted(points, key=lambda point: point.batch_size)),
             tuple(sorted(set(ended))),
         )
-        for config, points, ended in found.values()
+        for config, points, ended in by_series.values()
         if points or ended
     ]
 
 
-def _plan(data: PlotData, to_point: ToPoint, quantity: Quantity) -> Plan | SkippedPlot:
-    return plan_lines(lines(data, to_point), step_counts(data.results), quantity)
+def _plan(data: PlotData, to_point: ToPoint, curve: Curve) -> Plan | SkippedPlot:
+    return plan_lines(lines(data, to_point), step_counts(data.results), curve)
 
 
 def plan_lines(
-    found: list[Line], counts: str, quantity: Quantity, section: str = "Results"
+    candidates: list[Line], counts: str, curve: Curve, section: str = "Results"
 ) -> Plan | SkippedPlot:
     """Plan the plot of a quantity over batch size. ``counts`` describes the steps behind it."""
-    if not any(line.points for line in found):
-        return SkippedPlot(quantity.name, quantity.missing_reason)
-    shown, more = _best(found, quantity.best), ""
-    if len(found) > MOST_LINES:
-        more += f" The {MOST_LINES} of {len(found):,} series with the {quantity.best} values."
+    if not any(line.points for line in candidates):
+        return SkippedPlot(curve.name, curve.missing_reason)
+    shown, more = _best(candidates, curve.row.better), ""
+    if len(candidates) > MOST_LINES:
+        more += f" The {MOST_LINES} of {len(candidates):,} series with the {BEST[curve.row.better]} values."
     if any(len(line.points) > MOST_MARKS for line in shown):
         more += (
             f" Each line passes through all batch sizes; markers and bars are at up to {MOST_MARKS} of them."
         )
     points = [point for line in shown for point in line.points]
-    bars = quantity.bars if any(None not in (point.low, point.high) for point in points) else ""
-    said = (counts, quantity.caption, bars, more.strip())
+    bars = curve.bars if any(None not in (point.low, point.high) for point in points) else ""
+    said = (counts, curve.caption, bars, more.strip())
     return Plan(
-        name=quantity.name,
+        name=curve.name,
         section=section,
-        title=f"{quantity.title} by batch size",
+        title=f"{curve.title} by batch size",
         caption=" ".join(text for text in said if text),
-        draw=partial(_draw, found=shown, unit=quantity.unit),
+        draw=partial(_draw, drawn_lines=shown, unit=curve.row.heading()),
         height_in=HEIGHT_IN + 0.09 * len(shown),
     )
 
 
-def _best(found: list[Line], best: Literal["highest", "lowest"]) -> list[Line]:
+def _best(candidates: list[Line], better: Better | None) -> list[Line]:
     """Return the ``MOST_LINES`` series with the best values, in their original order."""
-    choose, sign = (max, -1) if best == "highest" else (min, 1)
+    choose, sign = (max, -1) if better == "higher" else (min, 1)
     ranks = [
         sign * choose(point.value for point in line.points) if line.points else inf  # all out of memory
-        for line in found
+        for line in candidates
     ]
-    kept = sorted(sorted(range(len(found)), key=ranks.__getitem__)[:MOST_LINES])
-    return [found[place] for place in kept]
+    kept = sorted(sorted(range(len(candidates)), key=ranks.__getitem__)[:MOST_LINES])
+    return [candidates[place] for place in kept]
 
 
 def _point(
@@ -177,50 +180,56 @@ def _point(
 
 
 def _throughput(result: Result, unit: str) -> Point | None:
-    (rate, own), found = headline_rate(result), result.metrics
-    if rate is None or own != unit or not found.samples_per_s:
+    (rate, own), metrics = headline_rate(result), result.metrics
+    if rate is None or own != unit or not metrics.samples_per_s:
         return None
-    scale = rate / found.samples_per_s
-    low, high = (end and end * scale for end in (found.samples_per_s_low, found.samples_per_s_high))
+    scale = rate / metrics.samples_per_s
+    low, high = (end and end * scale for end in (metrics.samples_per_s_low, metrics.samples_per_s_high))
     return _point(result, rate, low, high)
 
 
 def _latency(result: Result) -> Point | None:
-    found = result.metrics.latency_ms
-    return _point(result, result.typical_ms, found.least, found.most if found.p95 is None else found.p95)
+    latency_ms = result.metrics.latency_ms
+    return _point(
+        result,
+        result.typical_ms,
+        latency_ms.least,
+        latency_ms.most if latency_ms.p95 is None else latency_ms.p95,
+    )
 
 
-def _energy(result: Result) -> Point | None:
-    found = result.metrics
-    low, high = found.energy_per_sample_low_j, found.energy_per_sample_high_j
-    return _point(result, found.energy_per_sample_j, low, high)
+def _figure(result: Result, row: Quantity) -> Point | None:
+    """Return the point of a quantity, with its 95% interval if it has one."""
+    data = CaseData.of(result)
+    ends = (quantity(key).figure(data) for key in row.interval or ())
+    return _point(result, row.figure(data), *ends)
 
 
 def _memory(result: Result) -> Point | None:
-    found = result.case.finished.memory if result.case.finished else None
-    if found is None:
+    peaks = result.case.finished.memory if result.case.finished else None
+    if peaks is None:
         return None
     if result.config.device == "cpu":
-        return _point(result, found.peak_rss_mb)
-    peaks_mb = (found.peak_allocated_mb, found.peak_reserved_mb, found.peak_device_mb)
+        return _point(result, peaks.peak_rss_mb)
+    peaks_mb = (peaks.peak_allocated_mb, peaks.peak_reserved_mb, peaks.peak_device_mb)
     return _point(result, next((peak_mb for peak_mb in peaks_mb if peak_mb is not None), None))
 
 
-def _draw(figure: "Figure", found: Sequence[Line], unit: str) -> list[Value]:
+def _draw(figure: "Figure", drawn_lines: Sequence[Line], unit: str) -> list[Value]:
     axes = figure.subplots()
-    for place, line in enumerate(found):
+    for place, line in enumerate(drawn_lines):
         _draw_line(axes, line, place)
-    ended = [(place, line) for place, line in enumerate(found) if line.out_of_memory]
+    ended = [(place, line) for place, line in enumerate(drawn_lines) if line.out_of_memory]
     for lane, (place, line) in enumerate(ended):
         _ended(axes, line, place, lane)
-    _scale(axes, found, unit, LANE * min(len(ended), MOST_LANES))
+    _scale(axes, drawn_lines, unit, LANE * min(len(ended), MOST_LANES))
     handles, names = axes.get_legend_handles_labels()
     if ended:
         handles.append(_cross(axes, [], []))
         names.append("out of memory")
     axes.legend(handles, names, loc="upper left", bbox_to_anchor=(0, -0.14), borderaxespad=0, ncols=2)
     return [
-        *(value for line in found for value in _values(axes, line, unit)),
+        *(value for line in drawn_lines for value in _values(axes, line, unit)),
         *(value for lane, (_, line) in enumerate(ended) for value in _out_of_memory(axes, line, lane)),
     ]
 
@@ -228,10 +237,10 @@ def _draw(figure: "Figure", found: Sequence[Line], unit: str) -> list[Value]:
 def _values(axes: "Axes", line: Line, unit: str) -> Iterator[Value]:
     _, _, short = unit.removesuffix(")").rpartition("(")
     for place in spread_out([point.batch_size for point in line.points]):
-        each = line.points[place]
-        shown = f"{number(each.value)} {short}"
-        text = value_text(_named(line, each.batch_size), shown, number(each.low), number(each.high))
-        yield Value(axes.transData, (each.batch_size,) * 2, (each.value,) * 2, text)
+        at = line.points[place]
+        shown = f"{number(at.value)} {short}"
+        text = value_text(_named(line, at.batch_size), shown, number(at.low), number(at.high))
+        yield Value(axes.transData, (at.batch_size,) * 2, (at.value,) * 2, text)
 
 
 def _out_of_memory(axes: "Axes", line: Line, lane: int) -> Iterator[Value]:
@@ -257,9 +266,9 @@ def _draw_line(axes: "Axes", line: Line, place: int) -> None:
     axes.plot(sizes, [point.value for point in line.points], label=line.label, markevery=every, **strokes)
     shown = (line.points[place] for place in marked)
     bars = [
-        (each.batch_size, each.low, each.high)
-        for each in shown
-        if each.low is not None and each.high is not None
+        (shown_point.batch_size, shown_point.low, shown_point.high)
+        for shown_point in shown
+        if shown_point.low is not None and shown_point.high is not None
     ]
     if bars:
         at, low, high = zip(*bars, strict=True)
@@ -292,16 +301,16 @@ def _cross(axes: "Axes", sizes: Sequence[int], heights: Sequence[float]) -> "Lin
     ]
 
 
-def _scale(axes: "Axes", found: Sequence[Line], unit: str, above: float) -> None:
+def _scale(axes: "Axes", drawn_lines: Sequence[Line], unit: str, above: float) -> None:
     """Scale both axes. The top share ``above`` of the y axis stays free for out-of-memory marks."""
-    sizes = sorted({size for line in found for size in _sizes(line)})
+    sizes = sorted({size for line in drawn_lines for size in _sizes(line)})
     ticks = _ticks(sizes)
     axes.set_xscale("log", base=2)
     axes.set_xlim(sizes[0] / 2**0.4, sizes[-1] * 2**0.4)
     axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
     axes.set_xticks([], minor=True)
     axes.set_xlabel("Batch size")
-    _scale_y(axes, [point.value for line in found for point in line.points], unit)
+    _scale_y(axes, [point.value for line in drawn_lines for point in line.points], unit)
     bottom, top = axes.transLimits.inverted().transform([(0, 0), (0, 1 / (1 - above))])[:, 1]
     bottom, top = axes.yaxis.get_transform().inverted().transform([bottom, top])
     axes.set_ylim(bottom, top)
@@ -336,47 +345,42 @@ def _ticks(sizes: Sequence[int]) -> list[int]:
     return wanted[:: -(-len(wanted) // MOST_TICKS)]
 
 
-_THROUGHPUT = Quantity(
+_THROUGHPUT = Curve(
     "throughput",
     "Throughput",
-    "Throughput (samples/s)",
+    quantity("samples_per_s"),
     "",
     "no case has a throughput",
-    "highest",
     bars="Bars: 95% interval, over the rounds if there are at least three, else within one process.",
 )
-_LATENCY = Quantity(
+_LATENCY = Curve(
     "latency",
     "Latency",
-    "Step (ms)",
+    shown("latency_typical_ms", title="Step"),
     "Median step.",
     "no case was measured",
-    "lowest",
     bars=f"Bars: from the fastest step to p95, or to the slowest with fewer than {LEAST_FOR_P95} steps.",
 )
-_MEMORY = Quantity(
+_MEMORY = Curve(
     "memory",
     "Peak memory",
-    "Peak memory (MB)",
+    quantity("peak_memory_mb"),
     "GPU: memory allocated by the framework (with CUDA graphs: reserved), else used on the device. CPU:"
     " resident memory of the worker. 1 MB is 1,000,000 bytes.",
     "no case has a peak memory",
-    "lowest",
 )
-_ENERGY = Quantity(
+_ENERGY = Curve(
     "energy",
     "Energy per sample",
-    "Energy (J/sample)",
+    quantity("energy_per_sample_j"),
     "Over all measured steps.",
     "no case has an energy reading",
-    "lowest",
     bars="Bars: 95% interval over the rounds, if there are at least three.",
 )
-_JITTER = Quantity(
+_JITTER = Curve(
     "jitter",
     "Jitter",
-    "Jitter (%)",
+    shown("jitter_percent", title="Jitter"),
     "Standard deviation of the steps over their mean.",
     "no case has a jitter",
-    "lowest",
 )

@@ -53,15 +53,15 @@ class Span(msgspec.Struct, frozen=True):
 
 def power(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of every device's power over time."""
-    found, spans = curves(data.session), windows(data.session)
-    if not found:
+    devices, spans = curves(data.session), windows(data.session)
+    if not devices:
         return SkippedPlot("power", "power not measured")
-    shown = strongest(found)
-    more = f" The {MOST_CURVES} of {len(found):,} devices with the highest mean." if shown != found else ""
+    shown = strongest(devices)
+    more = f" The {MOST_CURVES} of {len(devices):,} devices with the highest mean." if shown != devices else ""
     numbers = ", with the case number above" if len(spans) <= MOST_NUMBERS else ""
     ended = "; cross: the case ran out of memory" if any(span.ran_out for span in spans) else ""
     caption = f"Shaded: measured windows of the cases{numbers}{ended}. Readings are not smoothed.{more}"
-    draw = partial(_draw, found=shown, spans=merged(spans), numbered=bool(numbers))
+    draw = partial(_draw, devices=shown, spans=merged(spans), numbered=bool(numbers))
     rows = -(-len(shown) // LEGEND_COLUMNS)
     height_in = 3.6 + LEGEND_ROW_IN * max(0, rows - FEW_LEGEND_ROWS)
     return Plan("power", "Results", "Power over time", caption, draw, height_in)
@@ -74,15 +74,15 @@ def curves(session: Session) -> list[Power]:
         for index, trace in sorted(session.gpus.items())
         if "power_w" in trace.columns
     ]
-    found = [*gpus, _processors(session.host)]
-    return [_thinned(each) for each in found if any(isfinite(value) for value in each.power_w)]
+    devices = [*gpus, _processors(session.host)]
+    return [_thinned(curve) for curve in devices if any(isfinite(value) for value in curve.power_w)]
 
 
-def strongest(found: list[Power]) -> list[Power]:
+def strongest(devices: list[Power]) -> list[Power]:
     """Return the ``MOST_CURVES`` curves with the highest mean power, in order. More would look alike."""
-    means = [fmean(value for value in curve.power_w if isfinite(value)) for curve in found]
-    kept = sorted(range(len(found)), key=lambda place: -means[place])[:MOST_CURVES]
-    return [found[place] for place in sorted(kept)]
+    means = [fmean(value for value in curve.power_w if isfinite(value)) for curve in devices]
+    kept = sorted(range(len(devices)), key=lambda place: -means[place])[:MOST_CURVES]
+    return [devices[place] for place in sorted(kept)]
 
 
 def merged(spans: Sequence[Span]) -> list[Span]:
@@ -90,15 +90,15 @@ def merged(spans: Sequence[Span]) -> list[Span]:
     if len(spans) <= MOST_WINDOWS:
         return list(spans)
     gap_s = (max(span.end_s for span in spans) - spans[0].start_s) / MOST_WINDOWS
-    found: list[Span] = []
+    joined: list[Span] = []
     for ran_out in (False, True):
         last: Span | None = None
-        for span in (each for each in spans if each.ran_out is ran_out):
+        for span in (candidate for candidate in spans if candidate.ran_out is ran_out):
             if last is None or span.start_s - last.end_s >= gap_s:
-                found.append(last := span)
+                joined.append(last := span)
             elif not ran_out:
-                found[-1] = last = replace(last, end_s=max(last.end_s, span.end_s), text="")
-    return found
+                joined[-1] = last = replace(last, end_s=max(last.end_s, span.end_s), text="")
+    return joined
 
 
 def windows(session: Session) -> list[Span]:
@@ -143,22 +143,22 @@ def _thinned(curve: Power) -> Power:
     kept: list[int] = []
     for start in range(0, len(curve.at_s), stretch):
         places = range(start, min(start + stretch, len(curve.power_w)))
-        known = [place for place in places if isfinite(curve.power_w[place])]
+        measured = [place for place in places if isfinite(curve.power_w[place])]
         ends = (
-            (min(known, key=curve.power_w.__getitem__), max(known, key=curve.power_w.__getitem__))
-            if known
+            (min(measured, key=curve.power_w.__getitem__), max(measured, key=curve.power_w.__getitem__))
+            if measured
             else ()
         )
         kept += sorted(set(ends)) or list(places[:1])
     return Power(curve.label, [curve.at_s[place] for place in kept], [curve.power_w[place] for place in kept])
 
 
-def _draw(figure: "Figure", found: Sequence[Power], spans: Sequence[Span], numbered: bool) -> list[Value]:
+def _draw(figure: "Figure", devices: Sequence[Power], spans: Sequence[Span], numbered: bool) -> list[Value]:
     axes = figure.subplots()
     for span in spans:
         if not span.ran_out:
             axes.axvspan(span.start_s, span.end_s, color=style.GRID, alpha=0.7, linewidth=0)
-    for place, curve in enumerate(found):
+    for place, curve in enumerate(devices):
         strokes = style.line_style(place)
         del strokes["marker"], strokes["markersize"]
         axes.plot(curve.at_s, curve.power_w, label=curve.label, **strokes)

@@ -63,8 +63,8 @@ def render_plots(
     Raises:
         BenchtuiError: if the session has no first event.
     """
-    known = plot_data(session)
-    plans = [plan for make in PLOTS if (plan := make(known)) is not None]
+    data = plot_data(session)
+    plans = [plan for make in PLOTS if (plan := make(data)) is not None]
     return _rendered([_labeled(plan, session) for plan in plans], png, captioned)
 
 
@@ -85,14 +85,14 @@ def _rendered(
     return drawn, [plan for plan in plans if isinstance(plan, SkippedPlot)]
 
 
-def write(found: list[RenderedPlot], folder: Path, inputs: Collection[Path]) -> None:
+def write(pictures: list[RenderedPlot], folder: Path, inputs: Collection[Path]) -> None:
     """Write all plots to a folder, creating it if needed.
 
     Raises:
         BenchtuiError: if writing fails, or if a plot would replace a session file, such as one of ``inputs``.
             In the latter case, nothing is written.
     """
-    files = list(_files(found, folder))
+    files = list(_files(pictures, folder))
     for path, _ in files:
         check_output(path, inputs)
     try:
@@ -104,8 +104,8 @@ def write(found: list[RenderedPlot], folder: Path, inputs: Collection[Path]) -> 
             file.write(data)
 
 
-def _files(found: list[RenderedPlot], folder: Path) -> Iterator[tuple[Path, bytes]]:
-    for picture in found:
+def _files(pictures: list[RenderedPlot], folder: Path) -> Iterator[tuple[Path, bytes]]:
+    for picture in pictures:
         yield folder / f"{picture.name}.svg", picture.svg
         if picture.png is not None:
             yield folder / f"{picture.name}.png", picture.png

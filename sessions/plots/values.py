@@ -39,7 +39,7 @@ def value_text(case: str, figure: str | None, low: str | None = None, high: str 
 
 def with_values(svg: bytes, figure: "Figure", values: Sequence[Value]) -> bytes:
     """Add the values to the SVG of a figure. The figure must have been laid out."""
-    shapes = "\n".join(_shape(figure, each) for each in values)
+    shapes = "\n".join(_shape(figure, value) for value in values)
     group = f'<g class="values" fill="none" pointer-events="all">\n{shapes}\n</g>\n'
     return svg.replace(END, group.encode() + END) if values else svg
 

@@ -18,14 +18,12 @@ from benchtui.sessions.state.session import Session
 
 
 class RecordedSession(Session):
-    """Session that is being read for a replay. It doesn't change objects that its checkpoints share."""
+    """Session that is being read for a replay. It doesn't change cases that a checkpoint shares."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.untouched: list[CaseState] = []
-        """Cases as they were before any event changed them."""
-        self.touched: set[int] = set()
-        """Cases changed by events since this set was last cleared."""
+        self.own: set[int] = set()
+        """Cases that no checkpoint shares."""
 
     def apply(self, event: AnyRecord) -> None:
         """Apply one event."""
@@ -34,12 +32,12 @@ class RecordedSession(Session):
         super().apply(event)
 
     def _case(self, index: int) -> CaseState:
-        case = super()._case(index)
-        self.untouched += self.cases[len(self.untouched) :]
-        if self.untouched[index] is case:
-            self.untouched[index] = copy(case)
-        self.touched.add(index)
-        return case
+        shared = super()._case(index)
+        if index not in self.own:
+            self.own.add(index)
+            self.cases[index] = copy(shared)
+            self.running = [self.cases[index] if case is shared else case for case in self.running]
+        return self.cases[index]
 
 
 class RestoredSession(Session):
@@ -81,19 +79,6 @@ def _late(case: CaseState) -> tuple[object, ...]:
     return case.finished, case.comparison, case.explained
 
 
-class CaseSnapshot(msgspec.Struct, frozen=True):
-    """Unfinished case as it was at a checkpoint."""
-
-    case: CaseState
-    sizes: dict[Phase, Sizes]
-    """Sizes of its columns, which keep growing."""
-
-    @classmethod
-    def of(cls, case: CaseState) -> "CaseSnapshot":
-        """Capture the current state of a case."""
-        return cls(copy(case), case.sizes())
-
-
 class TraceSnapshot(msgspec.Struct, frozen=True):
     """Readings up to a checkpoint."""
 
@@ -115,49 +100,39 @@ class CaseNumber(msgspec.Struct, frozen=True):
     index: int
 
 
-class EndedCases(msgspec.Struct, frozen=True):
-    """Beginning of a growing list of cases."""
-
-    growing: list[CaseState]
-    count: int
-
-    @property
-    def cases(self) -> list[CaseState]:
-        """Cases at the time of the checkpoint."""
-        return self.growing[: self.count]
-
-
 class Checkpoint(msgspec.Struct, frozen=True):
-    """State of a session without its cases, and the position in its file."""
+    """State of a session, and the position in its file."""
 
     position: FilePosition
     now_s: float
-    cases: int
-    """Number of cases."""
-    ended: EndedCases
-    """Ended cases, in the order of their end."""
-    open: tuple[int, ...]
-    """Numbers of the cases that had started and not ended."""
+    cases: list[CaseState]
+    sizes: dict[int, dict[Phase, Sizes]]
+    """Sizes of the columns of the cases that had started and not ended. They keep growing."""
+    ended: list[int]
+    """Numbers of the ended cases, in the order of their end."""
     others: dict[str, Any]
     """All other attributes."""
 
     @classmethod
-    def of(
-        cls, whole: RecordedSession, position: FilePosition, ended: list[CaseState], begun: Iterable[int] = ()
-    ) -> "Checkpoint":
+    def of(cls, whole: RecordedSession, position: FilePosition, ended: Iterable[CaseState]) -> "Checkpoint":
         """Capture the current state of a session, whose file has been read up to a position."""
-        own = ("cases", "untouched", "touched")
-        others = {name: _stored(value) for name, value in vars(whole).items() if name not in own}
-        return cls(position, whole.now_s, len(whole.cases), EndedCases(ended, len(ended)), tuple(begun), others)
+        own = ("cases", "own")
+        whole.own.clear()
+        return cls(
+            position,
+            whole.now_s,
+            list(whole.cases),
+            {case.index: case.sizes() for case in whole.cases if case.started and not case.finished},
+            [case.index for case in ended],
+            {name: _stored(value) for name, value in vars(whole).items() if name not in own},
+        )
 
-    def restore(self, whole: RecordedSession, cuts: Iterable[CaseSnapshot]) -> RestoredSession:
-        """Restore the session: ended cases, started cases from ``cuts``, and the others as planned."""
+    def restore(self, whole: RecordedSession) -> RestoredSession:
+        """Restore the session. Cases that had started and not ended are copied, the others are shared."""
         session = RestoredSession(whole)
-        session.cases = (whole.untouched or whole.cases)[: self.cases]
-        for case in self.ended.cases:
-            session.cases[case.index] = case
-        for cut in cuts:
-            session.replace_case(cut.case.prefix(cut.sizes))
+        session.cases = list(self.cases)
+        for index, sizes in self.sizes.items():
+            session.replace_case(self.cases[index].prefix(sizes))
         vars(session).update({name: _restore(value, session.cases) for name, value in self.others.items()})
         return session
 
@@ -172,9 +147,9 @@ def _stored(value: Any) -> Any:  # noqa: ANN401 any attribute of a session
         case MachineState():
             return MachineSnapshot(type(value), _stored(vars(value)))
         case list():
-            return [_stored(each) for each in value]
+            return [_stored(item) for item in value]
         case dict():
-            return {key: _stored(each) for key, each in value.items()}
+            return {key: _stored(item) for key, item in value.items()}
         case msgspec.Struct() | Unknown() | str() | int() | float() | None:
             return value
     return deepcopy(value)
@@ -190,9 +165,9 @@ def _restore(kept: Any, cases: list[CaseState]) -> Any:  # noqa: ANN401
         case MachineSnapshot():
             return kept.kind(**_restore(kept.attributes, cases))
         case list():
-            return [_restore(each, cases) for each in kept]
+            return [_restore(item, cases) for item in kept]
         case dict():
-            return {key: _restore(each, cases) for key, each in kept.items()}
+            return {key: _restore(item, cases) for key, item in kept.items()}
         case msgspec.Struct() | Unknown() | str() | int() | float() | None:
             return kept
     return deepcopy(kept)

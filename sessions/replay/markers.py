@@ -21,9 +21,10 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 from benchtui.sessions.journal.reader import AnyRecord
-from benchtui.sessions.payloads import HARDWARE_THROTTLE_REASONS, GpuReadings
+from benchtui.sessions.payloads import GpuReadings, is_hardware_throttle
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import outliers_of
 
 Kind = Literal["begin", "round", "repeated", "resumed", "throttled", "outlier"] | Outcome | Level
 
@@ -129,7 +130,7 @@ class Markers:
         self.all.append(TimelineEvent(session.now_s, "repeated", event.case, event.reason))
         remaining = len(session.cases[event.case].measured)
         progress = self._progress.get(event.case, [])
-        self._progress[event.case] = [each for each in progress if each[0] <= remaining]
+        self._progress[event.case] = [mark for mark in progress if mark[0] <= remaining]
 
     def _resumed(self, event: Resumed, session: Session) -> None:
         """Drop the outliers of restarting cases; those in kept rounds are found again when the cases end."""
@@ -162,12 +163,8 @@ def _outliers(case: CaseState, progress: list[tuple[int, float]]) -> list[tuple[
     """Return the number and time of outliers, for each moment whose new steps include any."""
     if not progress:
         return []
-    from benchtui.sessions.stats.outliers import (
-        outliers,  # imports numpy, which would delay the first paint of a screen
-    )
-
     counts: dict[float, int] = {}
-    for place in outliers(case.measured.wall_ms):
+    for place in outliers_of(case):
         t = progress[min(bisect_right(progress, place, key=_steps), len(progress) - 1)][1]
         counts[t] = counts.get(t, 0) + 1
     return [(count, t) for t, count in counts.items()]
@@ -175,8 +172,8 @@ def _outliers(case: CaseState, progress: list[tuple[int, float]]) -> list[tuple[
 
 def _reasons(readings: GpuReadings) -> list[str]:
     """Return the heat or power reasons that throttled a GPU in these samples."""
-    recorded = {reason for sample in readings.throttle for reason in (sample or "").split("+")}
-    return [reason for reason in HARDWARE_THROTTLE_REASONS if reason in recorded]
+    recorded = dict.fromkeys(reason for sample in readings.throttle for reason in (sample or "").split("+"))
+    return [reason for reason in recorded if is_hardware_throttle(reason)]
 
 
 def _t(mark: TimelineEvent) -> float:

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Answered, CaseFinished, Explained, Resumed
 from benchtui.sessions.journal.reader import AnyRecord, FilePosition, Tail
-from benchtui.sessions.replay.checkpoints import CaseSnapshot, Checkpoint, RecordedSession, RestoredSession
+from benchtui.sessions.replay.checkpoints import Checkpoint, RecordedSession, RestoredSession
 from benchtui.sessions.replay.markers import Markers
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -21,8 +21,6 @@ from benchtui.sessions.state.session import Session
 BATCH_BYTES = 1 << 16
 CHECKPOINT_BYTES = 1 << 19
 """Bytes between checkpoints; applying that many takes about 10 ms."""
-CASE_BYTES = 8
-"""Minimum bytes between checkpoints per case, because a checkpoint with very many cases is slow to restore."""
 
 
 class Timeline:
@@ -43,10 +41,6 @@ class Timeline:
         self._tail = Tail(path)
         self._read_all = False
         self._checkpoints = [Checkpoint.of(self.whole, FilePosition(), self.ended)]
-        self._snapshots: dict[int, list[tuple[int, CaseSnapshot]]] = {}
-        """Snapshots of each case with their checkpoints' numbers, one per checkpoint that followed a change."""
-        self._open_cases: dict[int, None] = {}
-        """Numbers of the cases that had started and not ended at the last checkpoint."""
 
     @property
     def end_s(self) -> float:
@@ -69,9 +63,8 @@ class Timeline:
                 self._apply(event)
         except BenchtuiError as error:
             self.problem = str(error)
-        apart = max(CHECKPOINT_BYTES, CASE_BYTES * len(self.whole.cases))
-        if self._tail.position.offset - self._checkpoints[-1].position.offset >= apart:
-            self._add_checkpoint()
+        if self._tail.position.offset - self._checkpoints[-1].position.offset >= CHECKPOINT_BYTES:
+            self._checkpoints.append(Checkpoint.of(self.whole, self._tail.position, self.ended))
 
     def nearest(self, t: float) -> int:
         """Return the number of the newest checkpoint that includes nothing after a moment."""
@@ -84,8 +77,8 @@ class Timeline:
     def restore(self, number: int) -> tuple[RestoredSession, list[CaseState]]:
         """Return the session at a checkpoint, and the cases ended by then in the order of their end."""
         checkpoint = self._checkpoints[number]
-        cuts = [self._snapshot(index, number) for index in checkpoint.open]
-        return checkpoint.restore(self.whole, cuts), checkpoint.ended.cases
+        session = checkpoint.restore(self.whole)
+        return session, [session.cases[index] for index in checkpoint.ended]
 
     def moment(self, t: float, steps: int) -> float:
         """Return the moment ``steps`` recorded moments after ``t``, or before it if negative; clamped."""
@@ -109,22 +102,6 @@ class Timeline:
             ]  # earlier checkpoints keep theirs
         if not self.moments or self.whole.now_s > self.moments[-1]:
             self.moments.append(self.whole.now_s)
-
-    def _add_checkpoint(self) -> None:
-        number = len(self._checkpoints)
-        for index in self.whole.touched:
-            case = self.whole.cases[index]
-            if case.finished or case == self.whole.untouched[index]:
-                self._open_cases.pop(index, None)
-            else:
-                self._open_cases[index] = None
-                self._snapshots.setdefault(index, []).append((number, CaseSnapshot.of(case)))
-        self.whole.touched.clear()
-        self._checkpoints.append(Checkpoint.of(self.whole, self._tail.position, self.ended, self._open_cases))
-
-    def _snapshot(self, index: int, number: int) -> CaseSnapshot:
-        cuts = self._snapshots[index]
-        return cuts[bisect_right(cuts, number, key=_number) - 1][1]
 
 
 class ReplayCursor:
@@ -183,7 +160,9 @@ def changes_ended(event: AnyRecord, session: Session) -> bool:
     """Return whether an event has changed ended cases: it compares their answers, or explains one."""
     if isinstance(event, Explained):
         return session.cases[event.case].finished is not None
-    return isinstance(event, Answered) and any(session.cases[each.case].finished for each in event.comparisons)
+    return isinstance(event, Answered) and any(
+        session.cases[comparison.case].finished for comparison in event.comparisons
+    )
 
 
 def still_ended(ended: list[CaseState], event: Resumed) -> list[CaseState]:
@@ -194,7 +173,3 @@ def still_ended(ended: list[CaseState], event: Resumed) -> list[CaseState]:
 
 def _now_s(checkpoint: Checkpoint) -> float:
     return checkpoint.now_s
-
-
-def _number(cut: tuple[int, CaseSnapshot]) -> int:
-    return cut[0]

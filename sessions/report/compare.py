@@ -22,7 +22,7 @@ from benchtui.sessions.stats.results import task_of
 from benchtui.sessions.text.formatting import listed
 from benchtui.sessions.text.markdown import Markdown
 from benchtui.sessions.text.tables import Table, in_unit, table
-from benchtui.sessions.text.wording import Finding
+from benchtui.sessions.text.wording import Remark
 
 READING = "A ratio is the speed of the new session relative to A: above 1, it is faster."
 
@@ -56,8 +56,8 @@ class ComparisonReport(msgspec.Struct, frozen=True):
     sessions: list[str]
     decision: list[str]
     choices: Table | None
-    interpretation: list[Finding]
-    caveats: list[Finding]
+    interpretation: list[Remark]
+    caveats: list[Remark]
     reading: str
     against: list[Block]
     systems: Table

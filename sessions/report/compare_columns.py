@@ -6,13 +6,16 @@ from functools import partial
 import msgspec
 
 from benchtui.sessions.compare.align import AlignedCase, PairwiseComparison
-from benchtui.sessions.payloads import Memory
+from benchtui.sessions.metrics.quantity import CaseData, Quantity
+from benchtui.sessions.metrics.view import View
+from benchtui.sessions.metrics.views import COMPARED, COMPARED_SHORT
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result, varied
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
-from benchtui.sessions.text.formatting import number, ratio_span, ratio_text, time_ms
+from benchtui.sessions.text.formatting import in_sentence, number, ratio_span, ratio_text
 from benchtui.sessions.text.labels import case_label
+from benchtui.sessions.text.quantities import cell
 from benchtui.sessions.text.tables import Column
 from benchtui.sessions.text.wording import headline_rate, verdict_cell
 
@@ -48,39 +51,27 @@ def varying_options(against: PairwiseComparison) -> tuple[str, ...]:
 
 def short_columns(letter: str) -> Columns:
     """Return the columns that fit in a terminal. ``letter`` is the new session's."""
-    return (
-        *_names(letter),
-        *_both(letter, "ms", latency),
-        *_ratio_columns(),
-        *_both(letter, "samples/s", lambda result: number(result.metrics.samples_per_s)),
-        _ANSWER,
-        _notes(letter),
-    )
+    return _columns(COMPARED_SHORT, letter)
 
 
 def full_columns(letter: str) -> Columns:
     """Return every available column. ``letter`` is the new session's."""
-    return (
-        *_names(letter),
-        *_both(letter, "step (ms)", latency),
-        *_token_rates(letter),
-        *_both(letter, "samples/s", lambda result: number(result.metrics.samples_per_s)),
-        *_ratio_columns(),
-        Column("Ratio of steps (×)", _step_ratio),
-        _ANSWER,
-        *_both(letter, "p99 (ms)", lambda result: time_ms(result.metrics.latency_ms.p99)),
-        *_both(letter, "n", lambda result: number(result.metrics.latency_ms.n or None, 0)),
-        *_both(letter, "peak RSS (MB)", lambda result: number(_memory(result).peak_rss_mb)),
-        *_both(letter, "device memory (MB)", lambda result: number(result.case.device_memory_mb)),
-        *_both(letter, "mean power (W)", lambda result: number(result.metrics.mean_power_w)),
-        *_both(letter, "J/sample", lambda result: number(result.metrics.energy_per_sample_j)),
-        _notes(letter),
+    return _columns(COMPARED, letter)
+
+
+def _columns(view: View, letter: str) -> Columns:
+    own = _OWN | {"names": _names(letter), "token rates": _token_rates(letter), "notes": (_notes(letter),)}
+    return tuple(
+        shown
+        for row in view.rows()
+        for shown in (
+            own[row] if isinstance(row, str) else _both(letter, in_sentence(row.heading()), partial(_cell, row))
+        )
     )
 
 
-def latency(result: Result) -> str | None:
-    """Format the typical step in milliseconds: the median, or the mean if the source has no steps."""
-    return time_ms(result.typical_ms)
+def _cell(row: Quantity, result: Result) -> str | None:
+    return cell(row, CaseData.of(result))
 
 
 def value(ratio: Ratio | None) -> str | None:
@@ -123,14 +114,6 @@ def _other_name(each: PairRow) -> str | None:
     return None if base == new else new
 
 
-def _ratio_columns() -> Columns:
-    return (
-        Column("Ratio (×)", lambda each: value(each.row.ratio)),
-        Column("95% interval (×)", lambda each: interval(each.row.ratio)),
-        Column("Verdict", _verdict, right=False),
-    )
-
-
 def _token_rates(letter: str) -> Columns:
     """Return the columns of token rates, a pair for each unit."""
 
@@ -154,10 +137,10 @@ def _verdict(each: PairRow) -> str:
     return f"{word.upper()}: {reason}" if reason else word.upper()
 
 
-def _both(letter: str, title: str, cell: Cell) -> Columns:
+def _both(letter: str, title: str, text: Cell) -> Columns:
     return (
-        Column(f"A {title}", lambda each: cell(each.pair.base)),
-        Column(f"{letter} {title}", lambda each: cell(each.pair.new)),
+        Column(f"A {title}", lambda each: text(each.pair.base)),
+        Column(f"{letter} {title}", lambda each: text(each.pair.new)),
     )
 
 
@@ -165,10 +148,15 @@ def _notes(letter: str) -> Column[PairRow]:
     return Column("Notes", lambda each: own_marks(each.row, each.pair, letter), right=False)
 
 
-def _memory(result: Result) -> Memory:
-    return (result.case.finished.memory if result.case.finished else None) or Memory()
-
-
 _ANSWER: Column[PairRow] = Column(
     "Answer", lambda each: {True: "same", False: "changed", None: None}[each.row.same_answer], right=False
 )
+_OWN: dict[str, Columns] = {
+    "ratio": (
+        Column("Ratio (×)", lambda each: value(each.row.ratio)),
+        Column("95% interval (×)", lambda each: interval(each.row.ratio)),
+        Column("Verdict", _verdict, right=False),
+    ),
+    "ratio of steps": (Column("Ratio of steps (×)", _step_ratio),),
+    "answer": (_ANSWER,),
+}

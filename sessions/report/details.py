@@ -19,13 +19,13 @@ from benchtui.sessions.stats.results import Result, varied
 from benchtui.sessions.sweep import custom_task
 from benchtui.sessions.text.formatting import count, listed
 from benchtui.sessions.text.tables import Table
-from benchtui.sessions.text.wording import Finding
+from benchtui.sessions.text.wording import Remark
 
 
 class Details(msgspec.Struct, frozen=True):
     """Sections that only the full report has. Empty parts are omitted."""
 
-    choices: list[Finding]
+    choices: list[Remark]
     models: list[tuple[Fact, ...]] | None
     """None for a custom task, which chooses its own model."""
     system: tuple[Fact, ...]

@@ -36,7 +36,7 @@ from benchtui.sessions.sweep import UNKNOWN, Sweep, custom_task
 from benchtui.sessions.text import tables
 from benchtui.sessions.text.markdown import Markdown, plain
 from benchtui.sessions.text.tables import Table
-from benchtui.sessions.text.wording import Finding
+from benchtui.sessions.text.wording import Remark
 
 MOST_ANOMALIES = 10
 """Maximum number of anomalies in a short report."""
@@ -61,7 +61,7 @@ class Report(msgspec.Struct, frozen=True):
     title: str
     created: str
     decision: DecisionSection
-    notes: list[Finding]
+    notes: list[Remark]
     recipe: Recipe | None
     no_recipe: str
     """Why an imported session has no instructions to rerun its sweep; empty for any other."""
@@ -76,7 +76,7 @@ class Report(msgspec.Struct, frozen=True):
     """Comparison of the outputs; None if no answers were compared."""
     explained: ExplainSection | None
     """Time of explained cases by family, with findings; None if there are none."""
-    memory_limits: list[Finding]
+    memory_limits: list[Remark]
     frontier: Table | None
     anomalies: Table | None
     facts: tuple[Fact, ...]

@@ -23,7 +23,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.text.formatting import capitalized, count, number, percent
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, Table, table
-from benchtui.sessions.text.wording import Finding, sentences
+from benchtui.sessions.text.wording import Remark, sentences
 
 MOST_CASES = 3
 """Maximum number of explained cases in a short report."""
@@ -50,7 +50,7 @@ class ExplainSection(msgspec.Struct, frozen=True):
     sentences: list[str]
     families: Table | None
     """Families in rows, cases in columns."""
-    cases: list[Finding]
+    cases: list[Remark]
     """Findings, each after the label of its case."""
     blocks: list[ExplainedBlock]
     """Operators of each case in a full report, and differences between cases."""
@@ -103,14 +103,14 @@ def _cell(case: ExplainedCase, name: FamilyName) -> str | None:
     return f"{number(ms)} ({percent(case.share(name), 0)}%)" if ms else None
 
 
-def _findings(case: ExplainedCase, varied: Collection[str], *, full: bool) -> Iterator[Finding]:
+def _findings(case: ExplainedCase, varied: Collection[str], *, full: bool) -> Iterator[Remark]:
     label = case_label(case.case.config, varied)
     found = findings(case)
     timed = (step_sentence(case), device_sentence(case), parts_sentence(case))
-    yield Finding(label, sentences(*(capitalized(each) for each in timed if each)))
+    yield Remark(label, sentences(*(capitalized(each) for each in timed if each)))
     for each in found if full else found[:MOST_SENTENCES]:
-        yield Finding(label, f"{each.sentence} Confidence: {each.confidence}.")
-    yield from (Finding(label, note) for note in profiling_notes(case))
+        yield Remark(label, f"{each.sentence} Confidence: {each.confidence}.")
+    yield from (Remark(label, note) for note in profiling_notes(case))
 
 
 def _blocks(cases: Sequence[ExplainedCase], varied: Collection[str], *, full: bool) -> Iterator[ExplainedBlock]:

@@ -1,10 +1,10 @@
 """Case state: options, events, steps and metrics of one case."""
 
-from __future__ import annotations  # Metrics is imported for type checking only: its module imports this one
+from __future__ import annotations  # a method returns its own class
 
 from collections.abc import Collection, Iterable
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 from msgspec import structs
@@ -26,10 +26,6 @@ from benchtui.sessions.state.file_names import change_marks
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.sweep import Config, Task, task_named
 
-if TYPE_CHECKING:
-    from benchtui.sessions.stats.case_metrics import Metrics
-
-
 RESTARTING_STATES = ("running", "interrupted")
 """States of cases that restart when a session is resumed."""
 UNFINISHED_STATES = ("queued", *RESTARTING_STATES)
@@ -37,6 +33,18 @@ UNFINISHED_STATES = ("queued", *RESTARTING_STATES)
 
 STATE_WORDS = {"oom": "out of memory", "running": "unfinished", "queued": "not started"}
 """States whose wording differs from their name."""
+
+
+class Summary(Protocol):
+    """Summary that replaces the steps of a case."""
+
+    @property
+    def steps(self) -> int:
+        """Number of measured steps."""
+
+    @property
+    def parts(self) -> Iterable[str]:
+        """Parts of a measured step, in recorded order."""
 
 
 class CaseState(msgspec.Struct):
@@ -66,8 +74,8 @@ class CaseState(msgspec.Struct):
     """Whether the case is waiting for its next round."""
     lost: bool = False
     """Whether its node was lost during a round; the steps stay until the round restarts."""
-    metrics: Metrics | None = None
-    """Metrics of the steps, once computed; the steps may be evicted then."""
+    metrics: Summary | None = None
+    """Metrics of the steps, once ``sessions.stats`` has computed them; the steps may be evicted then."""
     _columns: dict[Phase, Columns] | None = None
     """Created on first use: in a large plan, most cases have no steps for a long time."""
 
@@ -164,15 +172,10 @@ class CaseState(msgspec.Struct):
         """Drop all steps, which are no longer needed."""
         self._columns = None
 
-    def replace_steps_with_metrics(self, metrics: Metrics | None) -> None:
-        """Replace the steps with their metrics."""
-        self.metrics = metrics
-        self.drop_steps()
-
     @property
     def steps_measured(self) -> int:
         """Number of measured steps."""
-        return self.metrics.latency_ms.n if self.metrics else len(self.measured)
+        return self.metrics.steps if self.metrics else len(self.measured)
 
     @property
     def steps_in_memory(self) -> bool:
@@ -182,7 +185,7 @@ class CaseState(msgspec.Struct):
     @property
     def parts(self) -> Iterable[str]:
         """Parts of a measured step, in recorded order."""
-        return self.metrics.parts_ms if self.metrics else self.measured.parts_ms
+        return self.metrics.parts if self.metrics else self.measured.parts_ms
 
     @property
     def name(self) -> str:

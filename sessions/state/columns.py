@@ -16,11 +16,11 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Steps
 from benchtui.sessions.payloads import (
     GPU_ACTIVITY,
-    HARDWARE_THROTTLE_REASONS,
     HOST_ACTIVITY,
     GpuReadings,
     HostReadings,
     RequestTimes,
+    is_hardware_throttle,
 )
 
 Sizes = tuple[dict[str, int], dict[str, int]]
@@ -29,9 +29,9 @@ Sizes = tuple[dict[str, int], dict[str, int]]
 GPU_COLUMNS = (
     "power_w",
     "memory_used_mb",
-    "utilisation_percent",
+    "utilization_percent",
     "temperature_c",
-    "sm_clock_mhz",
+    "graphics_clock_mhz",
     "energy_j",
     *GPU_ACTIVITY,
 )
@@ -240,4 +240,4 @@ class ThrottleSpan(msgspec.Struct):
     @property
     def throttled(self) -> bool:
         """Whether heat or the power supply was a reason; a configured power cap doesn't count."""
-        return not set(HARDWARE_THROTTLE_REASONS).isdisjoint(self.reasons.split("+"))
+        return any(map(is_hardware_throttle, self.reasons.split("+")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from copy import copy
 from pathlib import Path
@@ -39,7 +39,7 @@ from benchtui.sessions.events import (
 from benchtui.sessions.journal import reader
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sanitize import quoted
-from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState
+from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState, Summary
 from benchtui.sessions.state.columns import ThrottleSpan, Trace
 from benchtui.sessions.state.judging import SAME_WITHIN, VerdictSettings
 from benchtui.sessions.state.machine import MachineState, NodeState
@@ -48,6 +48,8 @@ from benchtui.sessions.sweep.case_order import Order
 
 MachineEvent = Runtime | Idle | Telemetry | Peaks | NodeJoined | NodeLost
 CaseEvent = CaseStarted | CasePrepared | RoundFinished | Waiting | CaseRepeated | CaseFinished
+Summarize = Callable[[CaseState], Summary | None]
+"""Function that computes the metrics of an ended case, to replace its steps."""
 QueueEvent = CaseAdded | OrderChanged | Paused | Continued
 
 MMAP_THRESHOLD_BYTES = 2**25 - 2**13
@@ -57,7 +59,7 @@ MMAP_THRESHOLD_BYTES = 2**25 - 2**13
 class Session:
     """State accumulated from all events so far, which are applied in order."""
 
-    def __init__(self, keep_steps: bool = True) -> None:
+    def __init__(self, summarize: Summarize | None = None) -> None:
         self.started: SessionStarted | None = None
         self.machine = MachineState()
         """Machine of the engine."""
@@ -82,32 +84,32 @@ class Session:
         self.now_s = 0.0
         """Session time of the newest event."""
         self._order = Order()
-        self._keep_steps = keep_steps
+        self._summarize = summarize
         self.torn = False
         """Whether an incomplete last line was dropped when the file was read."""
         self.same_within = SAME_WITHIN
         """Margin of equivalence for verdicts, as set by the reader."""
 
     @classmethod
-    def load(cls, path: Path, keep_steps: bool = True) -> Self:
+    def load(cls, path: Path, summarize: Summarize | None = None) -> Self:
         """Load a whole session file; raises BenchtuiError if it can't be read.
 
-        Without ``keep_steps``, the steps of a successful case are replaced by their metrics as soon as it ends.
-        All metrics are available, and memory use is that of the longest case.
+        With ``summarize``, the steps of a successful case are replaced by their metrics as soon as it ends. All
+        metrics are available, and memory use is that of the longest case.
         """
         try:
-            return cls.by_line(path, keep_steps)
+            return cls.by_line(path, summarize)
         except BenchtuiError:  # broken, or reformatted by another program: read it as a whole
-            return cls._read_whole(path, keep_steps)
+            return cls._read_whole(path, summarize)
 
     @classmethod
-    def by_line(cls, path: Path, keep_steps: bool = True) -> Self:
+    def by_line(cls, path: Path, summarize: Summarize | None = None) -> Self:
         """Load a file line by line, as the engine wrote it, so that not all events are in memory at once.
 
         Raises:
             BenchtuiError: If it can't be read, or its lines aren't whole events.
         """
-        session = cls(keep_steps)
+        session = cls(summarize)
         bytearray(
             MMAP_THRESHOLD_BYTES
         )  # freeing it raises glibc's mmap threshold, so that freed columns are reused
@@ -119,9 +121,9 @@ class Session:
         return session
 
     @classmethod
-    def _read_whole(cls, path: Path, keep_steps: bool) -> Self:
+    def _read_whole(cls, path: Path, summarize: Summarize | None) -> Self:
         recording = reader.read(path)
-        session = cls(keep_steps)
+        session = cls(summarize)
         session.torn = recording.torn
         try:
             session.apply_all(recording.events)
@@ -369,12 +371,9 @@ class Session:
                 self.done += case.finished is None
                 case.finished = event
                 self._remove_running(case)
-                if event.outcome == "ok" and len(case.measured) and not self._keep_steps:
-                    from benchtui.sessions.stats.case_metrics import (
-                        metrics,  # imports numpy, which is avoided if steps are kept
-                    )
-
-                    case.replace_steps_with_metrics(metrics(case))
+                if event.outcome == "ok" and len(case.measured) and self._summarize is not None:
+                    case.metrics = self._summarize(case)
+                    case.drop_steps()
 
     def _late_event(self, event: Answered | Explained) -> None:
         """Apply an event that may change ended cases."""

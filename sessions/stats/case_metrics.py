@@ -5,7 +5,7 @@ Throughput is a ratio of totals: everything processed over the time of all steps
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from math import isfinite, sqrt
+from math import isfinite
 
 import msgspec
 import numpy as np
@@ -14,54 +14,12 @@ from msgspec.structs import replace
 from benchtui.sessions.payloads import ReportedTimes
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
-from benchtui.sessions.stats.evidence import counted, repeats, rounds_of
-from benchtui.sessions.stats.outliers import SHORT, outliers
-from benchtui.sessions.stats.quantiles import (
-    LEAST_FOR_INTERVAL,
-    LEAST_FOR_P90,
-    LEAST_FOR_P95,
-    LEAST_FOR_P99,
-    half_width_percent,
-    median_interval,
-    per_second,
-    percentile,
-)
+from benchtui.sessions.stats.distribution import Distribution, distribution, outliers
+from benchtui.sessions.stats.evidence import computed_metrics, counted, outliers_of, repeats, rounds_of
+from benchtui.sessions.stats.quantiles import LEAST_FOR_P90, LEAST_FOR_P95, LEAST_FOR_P99, per_second
 from benchtui.sessions.stats.sampling import Sample, Statistic, interval
 from benchtui.sessions.stats.steadiness import Unsteady, detect_unsteadiness
 from benchtui.sessions.sweep import Task, task_named
-
-
-class Distribution(msgspec.Struct, frozen=True, gc=False):
-    """Distribution of a sample of times. Fields are None if the sample is too small for them."""
-
-    n: int
-    mean: float
-    median: float | None = None
-    p5: float | None = None
-    p90: float | None = None
-    p95: float | None = None
-    p99: float | None = None
-    std: float | None = None
-    """Sample standard deviation (n - 1)."""
-    low: float | None = None
-    high: float | None = None
-    """95% interval of the median. One round: from the order statistics of its steps, so it covers that process
-    only. Two rounds: spans both of their intervals. Three or more: the interval of their medians."""
-    least: float | None = None
-    q3: float | None = None
-    """Third quartile; None if there is no interval either."""
-    most: float | None = None
-
-    @property
-    def interval_percent(self) -> float | None:
-        """Half-width of the 95% interval over the median, in percent."""
-        known = None if self.low is None or self.high is None else (self.low, self.high)
-        return half_width_percent(known, self.median)
-
-    @property
-    def jitter_percent(self) -> float | None:
-        """Standard deviation over the mean, in percent."""
-        return 100 * self.std / self.mean if self.std is not None and self.mean else None
 
 
 class Metrics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -133,44 +91,19 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Host time until a step had returned, including waits inside it; None if the host is the device."""
 
     @property
+    def steps(self) -> int:
+        """Number of measured steps."""
+        return self.latency_ms.n
+
+    @property
+    def parts(self) -> Iterable[str]:
+        """Parts of a step, in recorded order."""
+        return self.parts_ms
+
+    @property
     def wait_mean_ms(self) -> float | None:
         """Mean time per step for which the host waited for the device after it had enqueued the work."""
         return None if self.host_ms is None else max(self.latency_ms.mean - self.host_ms.mean, 0.0)
-
-
-def distribution(values: Sequence[float]) -> Distribution | None:
-    """Compute the distribution of a sample of times; None if it is empty."""
-    return _distribution(_ordered(values)) if len(values) else None
-
-
-def _distribution(ordered: np.ndarray) -> Distribution:
-    n = len(ordered)
-    values = ordered.tolist() if n <= SHORT else ordered
-    low, high = median_interval(values) or (None, None)
-    mean = np.add.reduce(ordered) / n
-    return Distribution(
-        n=n,
-        mean=float(mean),
-        median=percentile(values, 50, 1),
-        p5=percentile(values, 5, LEAST_FOR_P95),
-        p90=percentile(values, 90, LEAST_FOR_P90),
-        p95=percentile(values, 95, LEAST_FOR_P95),
-        p99=percentile(values, 99, LEAST_FOR_P99),
-        std=_deviation(ordered, mean),
-        low=low,
-        high=high,
-        least=float(values[0]),
-        q3=percentile(values, 75, LEAST_FOR_INTERVAL),
-        most=float(values[-1]),
-    )
-
-
-def _deviation(values: np.ndarray, mean: np.floating) -> float | None:
-    """Return the sample standard deviation. Same operations as ``numpy.std``, in a third of its time."""
-    if len(values) < 2:
-        return None
-    apart = values - mean
-    return sqrt(np.add.reduce(np.multiply(apart, apart, out=apart)) / (len(values) - 1))
 
 
 def metrics(case: CaseState) -> Metrics | None:
@@ -178,20 +111,24 @@ def metrics(case: CaseState) -> Metrics | None:
 
     They come from the measured steps, or from the source's own numbers if it kept no steps.
     """
-    if case.metrics:
-        return case.metrics
-    return _measured(counted(case)) if len(case.measured) else _reported(case)
+    if known := computed_metrics(case):
+        return known
+    others = counted(case)
+    whole = distribution(others.measured.wall_ms)
+    if whole is None:
+        return _reported(case)
+    known = _measured(others, whole)
+    return known if others is case else replace(known, outliers=outliers_of(case))
 
 
-def _measured(case: CaseState) -> Metrics:
-    return _with_energy(_with_rates(_with_times(case), case), case)
+def _measured(case: CaseState, whole: Distribution) -> Metrics:
+    return _with_energy(_with_rates(_with_times(case, whole), case), case)
 
 
-def _with_times(case: CaseState) -> Metrics:
+def _with_times(case: CaseState, whole: Distribution) -> Metrics:
     """Compute the metrics that depend only on the recorded steps."""
     steps, rounds = case.measured, rounds_of(case)
-    ordered = _ordered(steps.wall_ms)
-    latency = with_round_interval(_distribution(ordered), rounds)
+    latency = whole.with_rounds([each.median for each in rounds])
     new_tokens = case.prepared.new_tokens if case.prepared else None
     parts = {part: spread for part, times in steps.parts_ms.items() if (spread := distribution(times))}
     rounds_ms = tuple(each.median.ms for each in rounds) if len(rounds) > 1 else ()
@@ -206,7 +143,7 @@ def _with_times(case: CaseState) -> Metrics:
         rounds_ms=rounds_ms,
         rounds=rounds,
         between_rounds_percent=_range_percent(rounds_ms, latency.median),
-        outliers=outliers(steps.wall_ms, ordered),
+        outliers=outliers(steps.wall_ms, whole),
         samples_per_step=case.samples_per_step,
         time_to_first_token_ms=parts.get("prefill") if new_tokens else None,
         time_per_output_token_ms=_per_output_token(steps, new_tokens),
@@ -236,7 +173,7 @@ def _pooled(times: Iterable[list[float]]) -> Distribution | None:
 
 def _with_rates(found: Metrics, case: CaseState) -> Metrics:
     """Add throughputs, total over total."""
-    steps, total_ms = case.measured, found.latency_ms.mean * found.latency_ms.n
+    steps, total_ms = case.measured, found.latency_ms.total
     samples = len(steps) * case.samples_per_step
     new_tokens = case.prepared.new_tokens if case.prepared else None
     samples_per_s = per_second(samples or None, total_ms)
@@ -267,10 +204,6 @@ def _with_energy(found: Metrics, case: CaseState) -> Metrics:
         energy_per_sample_low_j=bounds.low if bounds else None,
         energy_per_sample_high_j=bounds.high if bounds else None,
     )
-
-
-def _ordered(values: Sequence[float]) -> np.ndarray:
-    return np.sort(np.asarray(values, dtype=float))
 
 
 def _power_and_energy(case: CaseState) -> tuple[float | None, float | None]:
@@ -322,7 +255,7 @@ def _total(counts: Sequence[int], steps: int) -> float | None:
     """Return the sum of the counts; None if a step has none."""
     if len(counts) != steps:
         return None
-    return float(sum(counts) if steps <= SHORT else np.sum(counts, dtype=float))
+    return float(np.sum(counts, dtype=float))
 
 
 def _padded_tokens(case: CaseState, samples: int) -> float | None:
@@ -404,14 +337,6 @@ def _reported_distribution(times: ReportedTimes, mean_ms: float) -> Distribution
         p99=times.p99_ms if n >= LEAST_FOR_P99 else None,
         std=times.std_ms,
     )
-
-
-def with_round_interval(found: Distribution, rounds: Sequence[Sample]) -> Distribution:
-    """Return the distribution with its interval extended to the variation between rounds."""
-    bounds = interval([each.median for each in rounds]) if len(rounds) > 1 else None
-    if bounds is None or found.median is None:
-        return found
-    return replace(found, low=min(bounds.low, found.median), high=max(bounds.high, found.median))
 
 
 def _rate_interval(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from benchtui.sessions.payloads import CLOCK_LIMITS, HARDWARE_THROTTLE_REASONS, Environment, Neighbor
+from benchtui.sessions.payloads import CLOCK_LIMITS, Environment, Neighbor, is_hardware_throttle
 from benchtui.sessions.state.file_names import CHANGED
 
 if TYPE_CHECKING:
@@ -38,16 +38,23 @@ LEAST_PROCESSOR = 0.9
 without the time that it waited."""
 QUOTA_SHARE = 0.01
 """Share of stopped periods of a CPU quota from which a case counts as disturbed."""
+LEAST_FAULTS = 1_000
+"""Page faults per step, 4 MB of memory, from which they are marked."""
+LEAST_KERNEL_SHARE = 0.05
+"""Share of the worker's CPU time spent in the kernel, from which they are marked."""
+PAGE_FAULTS = "page faults"
 THROTTLED_PROCESSOR = "throttled: the processor,"
 SHARED_PROCESSOR = "the worker waited for a processor"
 _WAITED = "disturbed: waited for a processor"
 _USED = "disturbed: other processes used"
 _SHARED = "shared GPU with"
-_NEIGHBOR_MARKS = (_WAITED, _USED, _SHARED)
+BY_PROCESSES = (_WAITED, _USED)
+"""Prefixes of marks about processes that compete for the processors of a case."""
+_NEIGHBOR_MARKS = (*BY_PROCESSES, _SHARED)
 KINDS = ("disturbed", "throttled", "clock", "shared GPU", "in parallel", "unwatched")
 """Prefixes of this module's marks."""
-_COUNTED = ("waits for the GPU", "gradient scaler skipped", CHANGED)
-"""Prefixes of other modules' marks that contain a number."""
+_COUNTED = ("waits for the GPU", "gradient scaler skipped", CHANGED, PAGE_FAULTS)
+"""Prefixes of marks that contain a number and report no disturbance."""
 _NAMES = re.compile(r"(?<=CPU|ess|ses|ime): .*")
 """Names of processes at the end of a mark."""
 _OF_SESSION = "of its best in this session"
@@ -126,7 +133,7 @@ def gpu_sharers(environment: Environment) -> int:
 
 def throttling(environment: Environment) -> tuple[str, ...]:
     """Return a mark if heat or the power supply slowed the GPU or a processor. Measuring again may help."""
-    reasons = [reason for reason in environment.throttle if reason in HARDWARE_THROTTLE_REASONS]
+    reasons = [reason for reason in environment.throttle if is_hardware_throttle(reason)]
     gpu = (f"throttled: {'+'.join(reasons)}",) if reasons else ()
     times = environment.processor_throttled
     return (*gpu, f"{THROTTLED_PROCESSOR} by heat (count {times})") if times else gpu
@@ -134,15 +141,15 @@ def throttling(environment: Environment) -> tuple[str, ...]:
 
 def clock_marks(environment: Environment) -> tuple[str, ...]:
     """Return a mark for a low GPU clock that no configured limit explains. Measuring again doesn't help."""
-    clock, usual = environment.sm_clock_mhz, _usual_clock_mhz(environment)
+    clock, usual = environment.graphics_clock_mhz, _usual_clock_mhz(environment)
     # a power cap, locked clocks or a board's limit are how this GPU works
     limited = any(reason in CLOCK_LIMITS for reason in environment.throttle)
     if clock is None or not usual or clock >= LEAST_CLOCK * usual or limited:
         return ()
-    if environment.sm_clock_best_mhz:
+    if environment.graphics_clock_best_mhz:
         reference = _OF_SESSION
     else:
-        reference = "of its highest" if environment.sm_clock_default_is_highest else "of its default"
+        reference = "of its highest" if environment.graphics_clock_default_is_highest else "of its default"
     return (f"clock at {100 * clock / usual:.0f}% {reference}",)
 
 
@@ -151,7 +158,7 @@ def _usual_clock_mhz(environment: Environment) -> float | None:
 
     Few GPUs sustain the driver's default clock under load, and locked clocks don't change that default.
     """
-    return environment.sm_clock_best_mhz or environment.sm_clock_default_mhz
+    return environment.graphics_clock_best_mhz or environment.graphics_clock_default_mhz
 
 
 def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]:
@@ -216,11 +223,22 @@ def quota_marks(environment: Environment) -> tuple[str, ...]:
     )
 
 
+def page_fault_marks(environment: Environment) -> tuple[str, ...]:
+    """Return a mark if each step maps its memory again. As plain scripts do so too, no figure is doubtful."""
+    faults, user_ms, kernel_ms = environment.minor_faults_per_step, environment.user_ms, environment.system_ms
+    if not faults or not kernel_ms or user_ms is None:
+        return ()
+    share = kernel_ms / (user_ms + kernel_ms)
+    if faults < LEAST_FAULTS or share < LEAST_KERNEL_SHARE:
+        return ()
+    return (f"{PAGE_FAULTS}: {faults:.0f} per step, {100 * share:.0f}% of the CPU time in the kernel",)
+
+
 def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
-    """Return all marks about the environment of a case."""
+    """Return all marks about the environment of a case, most of which are disturbances."""
     gpu = (*throttling(environment), *clock_marks(environment))
     others = (*contention_marks(environment, span_s), *_parallel_marks(environment))
-    return (*gpu, *quota_marks(environment), *others)
+    return (*gpu, *quota_marks(environment), *others, *page_fault_marks(environment))
 
 
 def unwatched_marks(unread: Sequence[str], span_s: float) -> tuple[str, ...]:
@@ -237,7 +255,7 @@ def _slowed(
         return Slowdown()
     span_s = measured_s[1] - measured_s[0] if measured_s else 0.0
     # few GPUs reach their highest clock under load, so a lower clock isn't a slowdown
-    known = environment.sm_clock_best_mhz or not environment.sm_clock_default_is_highest
+    known = environment.graphics_clock_best_mhz or not environment.graphics_clock_default_is_highest
     clocks = clock_marks(environment) if known else ()
     own = (*throttling(environment), *clocks, *quota_marks(environment))
     marks = (*own, *contention_marks(environment, span_s))
@@ -259,7 +277,7 @@ def _cause(mark: str) -> str:
 
 def _factor(environment: Environment, mark: str) -> float:
     """Return the slowdown factor that a mark may account for."""
-    clock, usual = environment.sm_clock_mhz, _usual_clock_mhz(environment)
+    clock, usual = environment.graphics_clock_mhz, _usual_clock_mhz(environment)
     if mark.startswith(THROTTLED_PROCESSOR):
         return INTERRUPTED
     if mark.startswith(("throttled", "clock")) and clock and usual:

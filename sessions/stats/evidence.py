@@ -1,13 +1,13 @@
 """Evidence for comparisons: the summarized rounds of a case, and the noise of its session.
 
-Computed from the steps without the other metrics, and therefore without numpy, because a screen needs it while
-cases are still finishing. ``results`` provides the same for cases with all metrics.
+Computed from the steps without the other metrics, because a screen needs it while cases are still finishing.
+``results`` provides the same for cases with all metrics.
 """
 
-from __future__ import annotations  # Session is only a type here: its module imports noise
+from __future__ import annotations  # Metrics is only a type here: its module imports numpy
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 from msgspec import structs
@@ -15,13 +15,15 @@ from msgspec.structs import replace
 
 from benchtui.sessions.payloads import Reported
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import left_out_rounds
 from benchtui.sessions.stats.noise import Noise, kind_of, noise_of
-from benchtui.sessions.stats.sampling import Sample, Statistic, median, sample
+from benchtui.sessions.stats.sampling import Sample, Statistic
 from benchtui.sessions.sweep import Config
 
 if TYPE_CHECKING:
-    from benchtui.sessions.state.session import Session
+    from benchtui.sessions.stats.case_metrics import Metrics
+    from benchtui.sessions.stats.distribution import Distribution
 
 
 class Sampled(Protocol):
@@ -65,11 +67,43 @@ def counted(case: CaseState) -> CaseState:
     return others if len(others.measured) else case
 
 
+def summarize(case: CaseState) -> Metrics | None:
+    """Return the metrics of a case: the function that sessions without steps are loaded with."""
+    from benchtui.sessions.stats.case_metrics import metrics  # imports numpy, which takes 0.1 s
+
+    return metrics(case)
+
+
+def computed_metrics(case: CaseState) -> Metrics | None:
+    """Return the metrics of a case if they have been computed and kept."""
+    return cast("Metrics | None", case.metrics)
+
+
+def outliers_of(case: CaseState, spread: Distribution | None = None) -> tuple[int, ...]:
+    """Return the indices (from 0) of the outliers among the measured steps, in rounds that count.
+
+    ``spread`` is that of all measured steps, if known.
+    """
+    if known := computed_metrics(case):
+        return known.outliers
+    from benchtui.sessions.stats.distribution import outliers  # imports numpy, which takes 0.1 s
+
+    others = counted(case)
+    if others is case:
+        return outliers(case.measured.wall_ms, spread)
+    rounds = {round_index for round_index, _, _ in others.measured.spans()}
+    spans = (range(first, end) for round_index, first, end in case.measured.spans() if round_index in rounds)
+    steps = [step for span in spans for step in span]
+    return tuple(steps[place] for place in outliers(others.measured.wall_ms))
+
+
 def rounds_of(case: CaseState) -> tuple[Sample, ...]:
     """Return the rounds of a case from its steps, or the repeats of a source that kept none."""
-    if case.metrics:
-        return case.metrics.rounds
+    if known := computed_metrics(case):
+        return known.rounds
     if len(case.measured):
+        from benchtui.sessions.stats.distribution import sample  # imports numpy, which takes 0.1 s
+
         return tuple(found for times in counted(case).measured.by_round() if (found := sample(times)))
     reported = case.finished.reported if case.finished else None
     return repeats(reported) if reported else ()
@@ -79,6 +113,8 @@ def medians_of(case: CaseState) -> tuple[Statistic, ...]:
     """Return only the medians of ``rounds_of``, in a fifth of the time."""
     if case.metrics or not len(case.measured):
         return tuple(each.median for each in rounds_of(case))
+    from benchtui.sessions.stats.distribution import median  # imports numpy, which takes 0.1 s
+
     return tuple(found for times in counted(case).measured.by_round() if (found := median(times)))
 
 

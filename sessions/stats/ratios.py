@@ -182,7 +182,7 @@ def matched(results: Sequence[Result], option: str, base_value: object) -> list[
     return [(bases[config], new) for config, new in wanted if config in bases]
 
 
-GPU_CLOCKS = {"sm_clock_mhz": "clock", "memory_clock_mhz": "memory clock"}
+GPU_CLOCKS = {"graphics_clock_mhz": "clock", "memory_clock_mhz": "memory clock"}
 """Recorded mean clocks that may explain a ratio, by field of the environment."""
 _Terms = list[tuple[float, float]]
 """Variances of logarithms, each with its degrees of freedom."""

@@ -12,7 +12,7 @@ import msgspec
 from benchtui.sessions.state.case import CaseState, peak_mb
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats import evidence
-from benchtui.sessions.stats.evidence import Evidence, with_noise
+from benchtui.sessions.stats.evidence import Evidence, summarize, with_noise
 from benchtui.sessions.stats.noise import Noise
 from benchtui.sessions.stats.sampling import Sample
 from benchtui.sessions.sweep import Config, Task, Work, distinct_works, task_named
@@ -135,12 +135,8 @@ def aa_pair(session: Session) -> tuple[Result, Result] | None:
 
 def _all(session: Session) -> list[Result]:
     """Return every successful case with the noise of the session."""
-    from benchtui.sessions.stats.case_metrics import (
-        metrics,  # imports numpy, which takes 0.1 s and would delay screens
-    )
-
     ended = (case for case in session.cases if case.state == "ok")
-    figures = {case.index: found for case in ended if (found := metrics(case))}
+    figures = {case.index: found for case in ended if (found := summarize(case))}
     plain = (Evidence(session.cases[index], found.rounds) for index, found in figures.items())
     return [
         Result(each.case, figures[each.case.index], each.noise, session) for each in with_noise(plain, session)

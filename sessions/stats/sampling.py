@@ -1,36 +1,25 @@
 """Round summary: median, first quartile and mean of a round's steps, each with its standard error.
 
 Errors are relative: the standard error of a statistic's natural logarithm. They cover the steps of one process
-only; process-to-process variation comes from ``noise`` and from the rounds themselves.
+only; process-to-process variation comes from ``noise`` and from the rounds themselves. ``distribution``
+computes the summaries from the steps.
 """
 
 from collections.abc import Sequence
-from math import ceil, exp, floor, log, sqrt
+from math import exp, log, sqrt
 from statistics import fmean
-from typing import Protocol
 
 import msgspec
 
-from benchtui.sessions.stats.quantiles import student_t_quantile, value_at
+from benchtui.sessions.stats.quantiles import student_t_quantile
 
 FAST_QUANTILE = 0.25
 """Quantile that represents fast steps. A minimum would depend on the few steps at boost clock."""
-LEAST_STEPS = 6
-"""Minimum number of steps for a standard error."""
 LEAST_ROUNDS = 3
 """Minimum number of rounds for an interval from their own spread."""
 CONFIDENCE = 0.95
 VERDICT_CONFIDENCE = 0.99
 """Confidence of the intervals that are shown, and of those behind FASTER and SLOWER."""
-
-WIDE = 2.0
-"""Distance, in standard deviations of the rank, at which an error is read off. At a smaller distance, it would
-depend on only a few steps and vary."""
-
-_LONG = 20_000
-"""Number of steps from which importing numpy pays off."""
-_BATCH, _MOST_BATCHES, _LEAST_BATCHES = 8, 32, 8
-"""Minimum steps per batch, and maximum and minimum number of batches per round."""
 
 
 class Statistic(msgspec.Struct, frozen=True, gc=False):
@@ -51,14 +40,6 @@ class Sample(msgspec.Struct, frozen=True, gc=False):
     mean: Statistic
     jitter: float | None = None
     """Standard deviation of the steps over their mean; None for fewer than two, or if none were kept."""
-
-
-class Ordered(Protocol):
-    """Times in ascending order, in any container."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, place: int, /) -> float: ...
 
 
 class Bounds(msgspec.Struct, frozen=True, gc=False):
@@ -102,28 +83,6 @@ class Bounds(msgspec.Struct, frozen=True, gc=False):
         return self.value, self.low, self.high, self.sure_low, self.sure_high
 
 
-def sample(times_ms: Sequence[float]) -> Sample | None:
-    """Summarize the steps of a round, given in the order they ran; None if there are none."""
-    n = len(times_ms)
-    if not n:
-        return None
-    ordered = _in_order(times_ms)
-    mean = fmean(times_ms)
-    jitter = _spread(times_ms, mean) / mean if n > 1 and mean > 0 else None
-    return Sample(
-        n=n,
-        median=_quantile(times_ms, ordered, 0.5),
-        low=_quantile(times_ms, ordered, FAST_QUANTILE),
-        mean=Statistic(mean, _error_of_mean(times_ms, mean, jitter)),
-        jitter=jitter,
-    )
-
-
-def median(times_ms: Sequence[float]) -> Statistic | None:
-    """Return only the median of ``sample``; None if there are no steps."""
-    return _quantile(times_ms, _in_order(times_ms), 0.5) if len(times_ms) else None
-
-
 def log_mean_of_rounds(figures: Sequence[Statistic]) -> tuple[float, float, float]:
     """Return the mean of the rounds' logarithms, its variance by their spread, and its degrees of freedom.
 
@@ -134,7 +93,8 @@ def log_mean_of_rounds(figures: Sequence[Statistic]) -> tuple[float, float, floa
     n = len(logs)
     within = sum((each.error or 0.0) ** 2 for each in figures) / n**2
     center = fmean(logs)
-    return center, max(_spread(logs, center) ** 2 / n, within), n - 1
+    between = sum((value - center) ** 2 for value in logs) / (n - 1)
+    return center, max(between / n, within), n - 1
 
 
 def interval(figures: Sequence[Statistic]) -> Bounds | None:
@@ -150,7 +110,7 @@ def interval(figures: Sequence[Statistic]) -> Bounds | None:
         return Bounds.around(center, sqrt(variance), freedom)
     if any(each.error is None for each in figures):
         return None
-    each = [Bounds.around(log(one.ms), one.error or 0.0, float("inf")) for one in figures]
+    each = [Bounds.around(0.0, one.error or 0.0, float("inf")).times(one.ms) for one in figures]
     return Bounds(
         value=exp(fmean(log(one.ms) for one in figures)),
         low=min(one.low for one in each),
@@ -158,77 +118,6 @@ def interval(figures: Sequence[Statistic]) -> Bounds | None:
         sure_low=min(one.sure_low for one in each),
         sure_high=max(one.sure_high for one in each),
     )
-
-
-def _quantile(times_ms: Sequence[float], ordered: Ordered, share: float) -> Statistic:
-    """Return a quantile with its error from order statistics (David and Nagaraja, Order Statistics, 7.1)."""
-    place = share * (len(ordered) - 1)
-    value = value_at(ordered, place)
-    if len(ordered) < LEAST_STEPS or ordered[0] <= 0:
-        return Statistic(value)
-    one = sqrt(len(ordered) * share * (1 - share) * _inflation_of_share(times_ms, value, share))
-    below = ordered[max(floor(place - WIDE * one), 0)]
-    above = ordered[min(ceil(place + WIDE * one), len(ordered) - 1)]
-    return Statistic(value, (log(above) - log(below)) / (2 * WIDE))
-
-
-def _inflation_of_share(times_ms: Sequence[float], value: float, share: float) -> float:
-    """Return the variance of the share of steps below a value, relative to that of independent steps."""
-    batches, size = _batches(len(times_ms))
-    if batches < _LEAST_BATCHES:
-        return 1.0
-    shares = [count / size for count in _below(times_ms, value, batches, size)]
-    return max(1.0, _spread(shares, fmean(shares)) ** 2 * size / (share * (1 - share)))
-
-
-def _error_of_mean(times_ms: Sequence[float], mean: float, jitter: float | None) -> float | None:
-    """Return the relative standard error of the mean, from batch means if there are enough steps.
-
-    Batch means: Law and Kelton, Simulation Modeling and Analysis, section 9.5.3.
-    """
-    n = len(times_ms)
-    if n < LEAST_STEPS or jitter is None:
-        return None
-    alone = jitter / sqrt(n)
-    batches, size = _batches(n)
-    if batches < _LEAST_BATCHES:
-        return alone
-    means = [fmean(times_ms[at * size : (at + 1) * size]) for at in range(batches)]
-    return max(alone, _spread(means, fmean(means)) / sqrt(batches) / mean)
-
-
-def _batches(n: int) -> tuple[int, int]:
-    """Return the number of batches in a round, and the number of steps in each."""
-    batches = min(_MOST_BATCHES, n // _BATCH)
-    return (batches, n // batches) if batches else (0, 0)
-
-
-def _below(times_ms: Sequence[float], value: float, batches: int, size: int) -> list[int]:
-    """Count the steps below a value in each batch."""
-    if len(times_ms) >= _LONG:
-        import numpy as np  # takes 0.1 s, only worth it for long rounds
-
-        found = np.asarray(times_ms)[: batches * size].reshape(batches, size) < value
-        return [int(count) for count in found.sum(axis=1)]
-    return [sum(1 for time in times_ms[at * size : (at + 1) * size] if time < value) for at in range(batches)]
-
-
-def _in_order(times_ms: Sequence[float]) -> Ordered:
-    if len(times_ms) < _LONG:
-        return sorted(times_ms)
-    import numpy as np  # takes 0.1 s, only worth it for long rounds
-
-    found: Ordered = np.sort(np.asarray(times_ms, dtype=float))
-    return found
-
-
-def _spread(times_ms: Sequence[float], mean: float) -> float:
-    """Return the sample standard deviation (n - 1). ``statistics.stdev`` is exact, but ten times as slow."""
-    if len(times_ms) >= _LONG:
-        import numpy as np  # takes 0.1 s, only worth it for long rounds
-
-        return float(np.std(np.asarray(times_ms, dtype=float), ddof=1))
-    return sqrt(sum((time - mean) ** 2 for time in times_ms) / (len(times_ms) - 1))
 
 
 def _exp(power: float) -> float:

@@ -57,7 +57,7 @@ def _looked_at(times: Sequence[float]) -> np.ndarray:
 
 def _drift(times: np.ndarray) -> Unsteady | None:
     quarter = len(times) // 4
-    share, bounds = _apart(times[:quarter], times[-quarter:])
+    share, bounds = _difference(times[:quarter], times[-quarter:])
     return Unsteady("drift", share, bounds) if is_significant(share, bounds) else None
 
 
@@ -75,7 +75,7 @@ def _two_modes(times: np.ndarray) -> Unsteady | None:
     fast, slow = ordered[:parted], ordered[parted:]
     third = (np.median(slow) - np.median(fast)) / 3
     between = (ordered > np.median(fast) + third) & (ordered < np.median(slow) - third)
-    share, bounds = _apart(fast, slow)
+    share, bounds = _difference(fast, slow)
     if np.count_nonzero(between) > MOST_BETWEEN * len(ordered) or not is_significant(share, bounds):
         return None
     return Unsteady("two modes", share, bounds)
@@ -89,7 +89,7 @@ def _threshold(ordered: np.ndarray) -> int:
     return int(np.argmax(between)) + 1
 
 
-def _apart(first: np.ndarray, second: np.ndarray) -> tuple[float, Bounds]:
+def _difference(first: np.ndarray, second: np.ndarray) -> tuple[float, Bounds]:
     """Return the second median over the first, minus 1, with bounds from the quartiles of both."""
     one, other = (np.percentile(times, QUARTILES).tolist() for times in (first, second))
     if not one[0] > 0:

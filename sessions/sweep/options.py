@@ -1,12 +1,12 @@
 """Case options: the table with one row per option, and the records with a field per option.
 
-A new option is a row of ``OPTIONS`` and a field of ``Config``, ``Axes`` and ``Baseline`` here, and the worker
-code that applies it and reports the actual value (``Effective.others``). Everything else is derived from the
-table: parsers, names, labels, forms, columns, and the check of whether the option was applied.
+A new option is a row of ``OPTIONS`` and a field of ``Config`` here, and the worker code that applies it and
+reports the actual value (``Effective.others``). Everything else is derived from the table: the other records,
+parsers, names, labels, forms, columns, and the check of whether the option was applied.
 """
 
 from collections.abc import Iterable
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -363,6 +363,8 @@ COVERED_BY_LABEL = tuple(option.name for option in OPTIONS if option.label_cover
 _FIRST_SHOWN = ("machine", "model", "device", "precision", "compile")
 SHOWN = (*_FIRST_SHOWN, *(name for name in AXES if name not in _FIRST_SHOWN))
 """All options in the order of case names and of the case table."""
+_FIRST_IN_BASELINE = ("machine", "model", "device", "precision", "batch_size", "sequence_length")
+_IN_BASELINE = dict.fromkeys((*_FIRST_IN_BASELINE, *AXES))
 
 
 class Record(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -524,35 +526,47 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
         )
 
 
-class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Expanded values of every axis; each combination is a case."""
+_DEFAULTS: dict[str, str | int] = {field.name: field.default for field in msgspec.structs.fields(Config)} | {
+    "device": "cpu"
+}
 
-    machine: tuple[str, ...] = ("",)
-    model: tuple[str, ...] = ("",)
-    device: tuple[str, ...] = ("cpu",)
-    precision: tuple[str, ...] = ("fp32",)
-    quantization: tuple[str, ...] = ("off",)
-    attention: tuple[str, ...] = ("auto",)
-    compile: tuple[str, ...] = ("off",)
-    cache: tuple[str, ...] = ("dynamic",)
-    draft: tuple[str, ...] = ("off",)
-    lora: tuple[str, ...] = ("off",)
-    liger: tuple[str, ...] = ("off",)
-    optimizer: tuple[str, ...] = ("auto",)
-    activation_checkpointing: tuple[str, ...] = ("auto",)
-    accumulation: tuple[Count, ...] = (0,)
-    pooling: tuple[str, ...] = ("auto",)
-    env: tuple[str, ...] = ("",)
-    """Each combination of the environment variables' values."""
-    parameters: tuple[str, ...] = ("",)
-    """Each combination of the parameters' values."""
-    threads: tuple[int, ...] = (0,)
-    tokenizer_threads: tuple[int, ...] = (0,)
-    padding: tuple[str, ...] = ("max",)
-    new_tokens: tuple[Count, ...] = (0,)
-    audio_seconds: tuple[Count, ...] = (0,)
-    sequence_length: tuple[Count, ...] = (128,)
-    batch_size: tuple[Size, ...] = (1,)
+
+def _axis(option: Option) -> tuple[str, object, object]:
+    kind: Any = Annotated[int, msgspec.Meta(ge=option.least, le=option.most)] if option.numeric else str
+    return option.name, tuple[kind, ...], (option.default,)
+
+
+def _selected(name: str) -> tuple[str, object, object]:
+    return name, (int if BY_NAME[name].numeric else str) | None, None
+
+
+if TYPE_CHECKING:  # a type checker can't infer fields from a table
+
+    class _AxisFields(Record, frozen=True, kw_only=True):
+        def __getattr__(self, option: str) -> tuple[Any, ...]: ...
+
+    class _SelectedFields(Record, frozen=True, kw_only=True):
+        def __init__(self, **options: str | int | None) -> None: ...
+        def __getattr__(self, option: str) -> Any: ...  # noqa: ANN401
+else:
+    _AxisFields = msgspec.defstruct(
+        "_AxisFields", map(_axis, OPTIONS), bases=(Record,), frozen=True, kw_only=True, omit_defaults=False
+    )
+    _SelectedFields = msgspec.defstruct(
+        "_SelectedFields", map(_selected, _IN_BASELINE), bases=(Record,), frozen=True, kw_only=True
+    )
+
+
+class Axes(_AxisFields, frozen=True, kw_only=True, omit_defaults=False):
+    """Expanded values of every axis; each combination is a case.
+
+    Each option has a field with all its values. Those of ``env`` and ``parameters`` are all combinations.
+    """
+
+    if TYPE_CHECKING:
+
+        def __init__(self, **axes: Any) -> None: ...  # noqa: ANN401
+
     batch_size_auto: bool = False
     """Whether each combination of the other axes searches for the largest batch size that fits, from 1."""
     batch_size_most: Size | None = None
@@ -569,33 +583,8 @@ class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
         return total
 
 
-class Baseline(Record, frozen=True, kw_only=True):
+class Baseline(_SelectedFields, frozen=True, kw_only=True):
     """Options that select the baseline case; an omitted option matches any value."""
-
-    machine: str | None = None
-    model: str | None = None
-    device: str | None = None
-    precision: str | None = None
-    batch_size: int | None = None
-    sequence_length: int | None = None
-    quantization: str | None = None
-    attention: str | None = None
-    compile: str | None = None
-    cache: str | None = None
-    draft: str | None = None
-    lora: str | None = None
-    liger: str | None = None
-    optimizer: str | None = None
-    activation_checkpointing: str | None = None
-    accumulation: int | None = None
-    env: str | None = None
-    parameters: str | None = None
-    threads: int | None = None
-    tokenizer_threads: int | None = None
-    padding: str | None = None
-    new_tokens: int | None = None
-    pooling: str | None = None
-    audio_seconds: int | None = None
 
     def matches(self, config: Config) -> bool:
         """Return whether a case matches every option named here."""
@@ -612,7 +601,6 @@ class Exclusion(Baseline, frozen=True, kw_only=True):
     """Options that select cases to leave out of the plan; an omitted option matches any value."""
 
 
-_DEFAULTS: dict[str, str | int] = {name: getattr(Axes(), name)[0] for name in AXES}
 _NAMED = tuple(
     (name, BY_NAME[name].prefix, None if BY_NAME[name].named else BY_NAME[name].default)
     for name in SHOWN

@@ -1,8 +1,9 @@
-"""Axis values: lists and the range syntax ``a..b``, ``a..b+step``, ``a..b*factor``."""
+"""Syntax of values: lists, ranges such as ``a..b``, ``a..b+step`` and ``a..b*factor``, numbers with units."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from functools import cache
 from itertools import chain, islice
 from types import MappingProxyType
 from typing import TypeVar
@@ -19,7 +20,12 @@ MOST_VALUES = 10_000
 """Maximum number of values on one axis; anything more is treated as a typo."""
 MOST_WITH_REPEATS = 10 * MOST_VALUES
 """Maximum number of values, repeated ones included: 10 kB of overlapping ranges can hold ten million."""
+_LONGEST_TEXT = 100
+"""Maximum characters of a quantity: the pattern takes quadratic time for many spaces."""
 
+AUTO = "auto"
+AT_MOST = "<="
+_DURATION_UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0}
 _RANGE = re.compile(r"(\d{1,10})(?: *\.\. *(\d{1,10})(?: *([+*]) *(\d{1,10}))?)?", re.ASCII)
 
 
@@ -51,6 +57,26 @@ def whole_numbers(value: object, where: str, bounds: Bounds = ANY_SIZE) -> tuple
 def values(value: object, where: str) -> tuple[str, ...]:
     """Expand an axis of any values as text: numbers, ranges of whole numbers, flags and words."""
     return _distinct((_any(item, where) for item in _items(value, where)), where)
+
+
+def batch_sizes(value: object, where: str) -> object:
+    """Parse the batch sizes, or a single ``auto`` or ``auto<=N``. Raises BenchtuiError."""
+    items = value.split(",") if isinstance(value, str) else value
+    words = (
+        ["".join(item.split()) for item in items if isinstance(item, str)] if isinstance(items, list) else []
+    )
+    searches = [word for word in words if word.startswith(AUTO)]
+    if not searches:
+        return whole_numbers(value, where)
+    if isinstance(items, list) and len(items) > 1:
+        raise BenchtuiError(
+            f"{where}: {quoted(value)}: 'auto' searches for the batch size and must be the only value"
+        )
+    (word,) = searches
+    if word != AUTO:
+        _, sign, most = word.partition(AT_MOST)
+        whole_numbers(most if sign else word, where)
+    return word
 
 
 def words(value: object, where: str, check: Callable[[str, str], str]) -> tuple[str, ...]:
@@ -163,3 +189,46 @@ def _distinct(groups: Iterable[Iterable[T]], where: str) -> tuple[T, ...]:
     if len(distinct) > MOST_VALUES:
         raise BenchtuiError(f"{where}: {len(distinct):,} values; at most {MOST_VALUES:,} are allowed")
     return distinct
+
+
+def seconds(value: object) -> object:
+    """Return a time in seconds; anything else as it is."""
+    if value in ("0", "0.0"):
+        return 0.0
+    parsed = parse_quantity(value, _DURATION_UNITS_S) if isinstance(value, str) else value
+    return value if parsed is None else parsed
+
+
+def celsius(value: object) -> object:
+    """Return a temperature in °C; anything else as it is."""
+    parsed = parse_quantity(value.replace("°", ""), {"C": 1.0}) if isinstance(value, str) else value
+    return value if parsed is None else parsed
+
+
+def percent(value: object) -> object:
+    """Return a share in percent; anything else as it is."""
+    try:
+        return float(value.strip().removesuffix("%")) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def parse_quantity(text: str, units: Mapping[str, float], *, whole: bool = False) -> float | None:
+    """Parse numbers with units into the unit whose factor is 1. Return None if the text isn't valid.
+
+    Args:
+        text: Each unit at most once, the largest first: ``1h30m``, ``1.5 h``, ``8GB``. Case matters.
+        units: Allowed units and their factors.
+        whole: Accept only whole numbers of at most nine ASCII digits.
+    """
+    ordered = tuple(sorted(units, key=lambda unit: units[unit], reverse=True))
+    match = _quantity_pattern(ordered, whole).fullmatch(text.strip()) if len(text) <= _LONGEST_TEXT else None
+    if match is None or not any(match.groups()):
+        return None
+    return sum(float(part or 0) * units[unit] for part, unit in zip(match.groups(), ordered, strict=True))
+
+
+@cache
+def _quantity_pattern(units: tuple[str, ...], whole: bool) -> re.Pattern[str]:
+    number = r"([0-9]{1,9})" if whole else r"(\d+(?:\.\d+)?)"
+    return re.compile(" *".join(f"(?:{number} *{unit})?" for unit in units))

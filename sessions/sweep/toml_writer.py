@@ -10,9 +10,10 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import escape_unprintable, quoted
 from benchtui.sessions.secrets import MASK, masked, masked_variable
 from benchtui.sessions.sweep import named_values, ranges, toml_reader
+from benchtui.sessions.sweep.entries import FIELDS, Table
 from benchtui.sessions.sweep.model import WAIT_FOR_QUIET_S, Run, Sweep, custom_task
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Axes, Exclusion, Record
-from benchtui.sessions.sweep.toml_reader import Table
+from benchtui.sessions.sweep.ranges import AT_MOST, AUTO
 
 Texts = Mapping[str, str]
 """Text of each entry by dotted name; a missing entry has its default."""
@@ -232,7 +233,7 @@ def _tables(exclude: Iterable[Exclusion]) -> list[Table]:
     return [dict(exclusion.named) for exclusion in exclude]
 
 
-_NAMES = {field: name for name, field in toml_reader.FIELDS.items()}
+_NAMES = {field: name for name, field in FIELDS.items()}
 """Names of entries by their field, for fields whose names end in a unit."""
 _IMPLIED = {"min_warmup": "warmup", "min_time": "iterations"}
 """Minimum times, each with the count that makes it 0 if the sweep states it."""
@@ -240,10 +241,7 @@ _IMPLIED = {"min_warmup": "warmup", "min_time": "iterations"}
 
 def _without_implied(said: Table) -> Table:
     """Leave out the minimum times that the reader would set."""
-    implied = {
-        name: toml_reader.AUTO if said.get(count, toml_reader.AUTO) == toml_reader.AUTO else 0.0
-        for name, count in _IMPLIED.items()
-    }
+    implied = {name: AUTO if said.get(count, AUTO) == AUTO else 0.0 for name, count in _IMPLIED.items()}
     return {name: item for name, item in said.items() if name not in implied or item != implied[name]}
 
 
@@ -254,12 +252,12 @@ def _entries(record: Record) -> Table:
         name = _NAMES.get(field, field)
         if field.endswith("_auto"):
             most = getattr(record, field.replace("_auto", "_most"), None)
-            limit = "" if most is None else f"{toml_reader.AT_MOST}{most}"
-            found |= {field.removesuffix("_auto"): toml_reader.AUTO + limit} if value else {}
+            limit = "" if most is None else f"{AT_MOST}{most}"
+            found |= {field.removesuffix("_auto"): AUTO + limit} if value else {}
         elif field.endswith("_most") or field in ("unset", *getattr(record, "unset", ())):
             continue
         elif name in _IMPLIED and value is None:
-            found[name] = toml_reader.AUTO
+            found[name] = AUTO
         elif isinstance(record, Axes) and BY_NAME[field].named_values:
             found |= {field: _named_values(field, value)} if any(value) else {}
         elif value is not None and field != "exclude" and (field != "model" or isinstance(value, str)):

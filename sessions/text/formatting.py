@@ -158,3 +158,8 @@ def listed(words: list[str]) -> str:
 def capitalized(sentence: str) -> str:
     """Return the sentence with a capital first letter, otherwise unchanged."""
     return sentence[:1].upper() + sentence[1:]
+
+
+def in_sentence(title: str) -> str:
+    """Return a title with a small first letter, unless that is a symbol or the first of an acronym."""
+    return title[:1].lower() + title[1:] if title[1:2].islower() else title

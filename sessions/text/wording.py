@@ -26,8 +26,8 @@ from benchtui.sessions.text.formatting import (
     span,
     time_ms,
 )
-from benchtui.sessions.text.intervals import energy_interval, rate_interval
 from benchtui.sessions.text.labels import case_label, unverified_options
+from benchtui.sessions.text.quantities import interval_text, with_unit
 
 SECONDS_AN_HOUR = 3600
 MILLION = 1_000_000
@@ -44,7 +44,7 @@ MOST_NAMES = 3
 """Number of cases named in a sentence; the rest are only counted."""
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Remark(msgspec.Struct, frozen=True):
     """A sentence or two, and the words that name their subject."""
 
     lead: str
@@ -62,7 +62,7 @@ def figure(result: Result, need: Need) -> str:
             rate, unit = result.per_mb
             return f"{number(rate)} {unit}, peak {memory(result.case.peak_memory_mb)}"
         case "energy":
-            return f"{number(result.metrics.energy_per_sample_j)} J/{result.metrics.task.one_sample}"
+            return str(with_unit("energy_per_sample_j", result))
         case "steadiness":
             return f"std {percentage(result.metrics.latency_ms.jitter_percent)} % of the mean step"
         case "balanced":
@@ -77,13 +77,13 @@ def figure_with_interval(result: Result, need: Need) -> str:
     tail = None
     match need:
         case "throughput":
-            interval = rate_interval(result)
+            interval = interval_text("samples_per_s", result)
         case "latency":
             latency = result.metrics.latency_ms
             interval = span(time_ms(latency.low), time_ms(latency.high))
             tail = _tail_of(result)
         case "energy":
-            interval = energy_interval(result)
+            interval = interval_text("energy_per_sample_j", result)
         case _:
             interval, tail = None, _tail_of(result) if need == "steadiness" else None
     shown = f"{figure(result, need)} ({interval})" if interval else figure(result, need)

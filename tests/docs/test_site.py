@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from screenshots import make
+from bench.screenshots import make
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,5 +32,5 @@ def test_site_builds_without_warnings(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", ["", pytest.param("-light", marks=pytest.mark.long)])
 @pytest.mark.parametrize("picture", make.PICTURES, ids=lambda picture: picture.name)
 def test_pictures_show_the_app_as_it_is(picture: make.Picture, suffix: str, tmp_path: Path) -> None:
-    kept = (make.HERE / f"{picture.name}{suffix}.svg").read_text("utf-8")
+    kept = (make.TARGET / f"{picture.name}{suffix}.svg").read_text("utf-8")
     assert asyncio.run(make.draw(picture, make.THEMES[suffix], tmp_path)) == kept, "run `make screenshots`"

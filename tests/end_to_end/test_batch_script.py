@@ -139,5 +139,5 @@ def test_job_that_cannot_be_requeued_ends_with_its_measurements(
     process.send_signal(signal.SIGUSR1)
     assert process.wait(PATIENCE_S) == 130, job.log.read_text()
     assert (job.scontrol_log.read_text() if job.scontrol_log.exists() else "") == calls
-    assert f"not put back after {restarts} restarts" in job.log.read_text()
+    assert f"not requeued after {restarts} restarts" in job.log.read_text()
     assert job.session.with_suffix(".md").read_text().startswith("# ")

@@ -16,7 +16,7 @@ QUICK = Path(__file__).parents[1] / "fixtures" / "quick-cpu.json"
 
 
 def test_run_export_and_sessions_work_on_one_sweep(benchtui: Run, sweep_file: Path, home: Path) -> None:
-    ran = benchtui("run", str(sweep_file), "--set", "batch_size=1..2", "--json")
+    ran = benchtui("run", str(sweep_file), "--set", "batch_size=1..2", "--set", "peaks=true", "--json")
     assert ran.returncode == 0, ran.stderr
     rows = [json.loads(line) for line in ran.stdout.splitlines()]
     assert [row["batch_size"] for row in rows] == [1, 2]
@@ -300,7 +300,7 @@ def test_newer_session_is_rejected_with_both_versions(benchtui: Run, home: Path)
     (home / "new.json").write_text('[\n{"event":"session_started","schema":9,"t":0,"id":"x"},\n')
     ran = benchtui("export", "new.json")
     assert ran.returncode == 2
-    assert "schema 9, but this version reads up to schema 2; update benchtui" in ran.stderr
+    assert "schema 9, but this version reads up to schema 3; update benchtui" in ran.stderr
 
 
 def test_completion_prints_a_script(benchtui: Run) -> None:

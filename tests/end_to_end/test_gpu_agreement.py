@@ -187,7 +187,7 @@ SPAN_S = (2.0, 12.0)
 START_S = 1_800_000_000.0
 GPU = {
     "power_w": 400.0,
-    "sm_clock_mhz": 1755.0,
+    "graphics_clock_mhz": 1755.0,
     "memory_clock_mhz": 2619.0,
     "temperature_c": 61.0,
     "memory_used_mb": 42163.0,
@@ -240,7 +240,7 @@ RIGHT: dict[str, Any] = {"energy_j": 4000.0, "words": ("sw_power_cap",)}
         ({}, []),
         ({"power_w": 360.0}, ["power_w"]),
         ({"power_w": 340.0}, ["power_w", "power in its most different second"]),
-        ({"sm_clock_mhz": 1980.0}, ["sm_clock_mhz"]),
+        ({"graphics_clock_mhz": 1980.0}, ["graphics_clock_mhz"]),
         ({"memory_clock_mhz": 1593.0}, ["memory_clock_mhz"]),
         ({"temperature_c": 70.0}, ["temperature_c"]),
         ({"memory_used_mb": 40210.0 * 1.2}, ["memory_used_mb"]),

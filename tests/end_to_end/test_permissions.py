@@ -63,17 +63,10 @@ def test_without_a_terminal_one_line_names_all_and_trust_runs(benchtui: Run, hom
 
 
 def test_words_after_set_are_consent(benchtui: Run, home: Path, sweep: Path) -> None:
-    words = (
-        "--set",
-        "task=step.py:make",
-        "--set",
-        "axes.env.TYPED=1",
-        "--set",
-        "iterations=2",
-        "--set",
-        "peaks=false",
-    )
-    done = benchtui("run", "quick", "-o", "s.json", "--set", "device=cpu", "--set", "env.OTHER=1", *words)
+    entries = ("task=step.py:make", "axes.env.TYPED=1", "iterations=2", "peaks=false")
+    words = [word for entry in entries for word in ("--set", entry)]
+    one_case = ("--set", "device=cpu", "--set", "batch_size=1", "--set", "sequence_length=32")
+    done = benchtui("run", "quick", "-o", "s.json", *one_case, "--set", "env.OTHER=1", *words)
     assert done.returncode == 0, done.stderr
     assert (home / "ran").exists()
     done = benchtui("run", str(sweep), *words)

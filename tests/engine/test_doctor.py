@@ -3,27 +3,26 @@ from pathlib import Path
 import pytest
 
 from benchtui.engine import doctor
-from benchtui.engine.doctor import Finding
-from benchtui.engine.telemetry import host_info
+from benchtui.engine.doctor import Check
+from benchtui.engine.telemetry.gpu import open as open_module
 from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
 from benchtui.sessions.events import Runtime
-from benchtui.sessions.payloads import UNREAD_ROCM
 
 NO_DRIVER = GpusUnavailable("no NVIDIA driver; install it")
 
 
-def found(monkeypatch: pytest.MonkeyPatch, runtime: Runtime) -> dict[str, Finding]:
-    monkeypatch.setattr(doctor, "open_gpus", lambda: NO_DRIVER)
+def found(monkeypatch: pytest.MonkeyPatch, runtime: Runtime) -> dict[str, Check]:
+    monkeypatch.setattr(open_module, "READERS", (lambda: NO_DRIVER,))
     monkeypatch.setattr(doctor, "_query_torch", lambda: runtime)
     return {each.what: each for each in doctor.run_checks()}
 
 
 def test_rocm_is_named_with_what_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host_info, "torch_build", lambda: {"cuda": False, "hip": True})
+    monkeypatch.setattr(open_module, "torch_build", lambda: {"cuda": False, "hip": True})
     findings = found(monkeypatch, Runtime(t=0.0, torch="2.9+rocm6.4", hip="6.4", cuda_devices=("MI300X",)))
     assert "CUDA" not in findings
-    assert findings["ROCm"] == Finding("ROCm", "ok", "HIP 6.4: MI300X")
-    assert findings["GPU readings"].text == UNREAD_ROCM
+    assert findings["ROCm"] == Check("ROCm", "ok", "HIP 6.4: MI300X")
+    assert findings["GPU readings"].text == open_module.UNREAD_ROCM
 
 
 def test_missing_nvidia_driver_keeps_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,5 +83,6 @@ def test_caches_and_drafts(start: Callable[[Sweep], Watched], trained_sweep: Cal
     for case in session.cases[1:]:
         assert case.state == "skipped" or verdict(case) == "identical", (case.name, case.comparison)
     for case in drafted:
-        assert case.effective is not None and case.marks == ("sample text",)  # tokens as without a draft
+        assert case.effective is not None
+        assert not any("draft" in mark for mark in case.marks)  # tokens as without a draft
         assert case.effective.draft_acceptance == 1.0 or case.config.draft != model

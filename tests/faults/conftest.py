@@ -8,12 +8,20 @@ from typing import Any
 
 import light
 import pytest
+from forked import Forked
 from watching import PATIENCE_S, Watched
 
 from benchtui.engine.client import Engine
 from benchtui.sessions.sweep import Sweep
 
 Begin = Callable[..., Watched]
+
+
+@pytest.fixture(scope="module")
+def forked() -> Iterator[Forked]:
+    """What runs many commands without the start-up of each."""
+    with Forked() as made:
+        yield made
 
 
 @pytest.fixture

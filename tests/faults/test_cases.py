@@ -13,6 +13,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
 
+pytestmark = pytest.mark.xdist_group("cases")  # one process runs the sweep, once
 WAYS = {
     "aborts": "os.abort",
     "ends well too early": "lambda: os._exit(0)",

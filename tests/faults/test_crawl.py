@@ -10,7 +10,7 @@ import pytest
 
 def crawled(count: int, seed: int) -> str:
     """What the crawler says; a process of its own, since it ends whatever its calls leave."""
-    script = Path(__file__).with_name("crawl.py")
+    script = crawl.__file__
     words = [sys.executable, script, "--count", str(count), "--seed", str(seed)]
     ran = subprocess.run(words, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, (ran.stdout + ran.stderr)[-5000:]

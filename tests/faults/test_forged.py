@@ -1,11 +1,14 @@
 """A session made elsewhere, with a planted step, planted variables and names: no command, no page obeys it."""
 
 import asyncio
+import os
 import shutil
 import subprocess
 import time
 from pathlib import Path
 from typing import Any
+
+from forked import Forked
 
 from benchtui.engine.executors.local import LocalExecutor
 from benchtui.sessions.events import (
@@ -130,18 +133,21 @@ def shown(app: BenchtuiApp) -> str:
 
 
 async def test_no_command_and_no_page_obeys_a_forged_session(
-    home: Path, command: str, monkeypatch: Any
+    home: Path, command: str, forked: Forked, monkeypatch: Any
 ) -> None:
     monkeypatch.chdir(home)
     executor = LocalExecutor()
     path = forged(home, executor.host)
     executor.close()
     assert set(USES) | WITHOUT_SESSION == {*COMMANDS, "open"}
-    run_commands(command, home)
+    run_commands(forked, home)
     await open_pages(path, home)
     require_nothing_happened(home)
     # and with permission it all takes effect: this test can fail
-    done = run(command, home, "explain", SESSION, "1", "--trust")
+    explain = [command, "explain", SESSION, "1", "--trust"]
+    done = subprocess.run(
+        explain, cwd=home, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
+    )
     assert f"run function make of {home}/elsewhere/evil.py" in done.stderr
     assert (home / "ran").read_text().startswith("/elsewhere/none.so") and (home / "set").exists()
 
@@ -151,28 +157,22 @@ def require_nothing_happened(folder: Path) -> None:
     assert (folder / SESSION).read_bytes() == (folder / COPY).read_bytes()
 
 
-def run(command: str, folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [command, *words], cwd=folder, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
-    )
-
-
-def run_commands(command: str, folder: Path) -> None:
+def run_commands(forked: Forked, folder: Path) -> None:
     for name, uses in USES.items():
         for arguments in uses:
             words = arguments if name == "open" else (name, *arguments)
-            done = run(command, folder, *words)
-            assert not {"\x1b", "\x07"} & {*done.stdout, *done.stderr}, words
-            assert "Traceback" not in done.stderr, words
+            done = forked.run(words, folder, os.environ)
+            assert not {0x1B, 0x07} & {*done.stdout, *done.stderr}, words
+            assert b"Traceback" not in done.stderr, words
             if name in REFUSED and not (name == "explain" and "--anyway" in words and done.returncode == 1):
                 require_named(done, folder)
             require_nothing_happened(folder)
 
 
-def require_named(done: "subprocess.CompletedProcess[str]", folder: Path) -> None:
+def require_named(done: "subprocess.CompletedProcess[bytes]", folder: Path) -> None:
     """One line that names file, function and variables, and says what allows them."""
-    (line,) = done.stderr.strip().splitlines()
-    assert done.returncode == 2 and done.stdout == ""
+    (line,) = done.stderr.decode().strip().splitlines()
+    assert done.returncode == 2 and done.stdout == b""
     for words in (f"function make of {folder}/elsewhere/evil.py", "LD_PRELOAD=/elsewhere/none.so", "--trust"):
         assert words in line, line
 

@@ -89,7 +89,7 @@ def test_every_event_and_field_is_generated() -> None:
 @pytest.mark.long
 @pytest.mark.timeout(4 * 3600)
 def test_hundred_thousand_well_typed_files_are_read_or_rejected() -> None:
-    script = Path(__file__).with_name("fuzz.py")
+    script = fuzz.__file__
     ran = subprocess.run(
         [sys.executable, script, "--typed", "--count", "100000"], capture_output=True, text=True
     )

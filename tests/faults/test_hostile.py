@@ -18,6 +18,7 @@ import mutations
 import pytest
 import readers
 import terminal_grammar
+from forked import Forked
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import operations, paths
@@ -197,13 +198,13 @@ EXPORTS = (
 )
 
 
-def test_commands_print_hostile_text_as_text(home: Path, command: str) -> None:
+def test_commands_print_hostile_text_as_text(home: Path, forked: Forked) -> None:
     path = filled(HOSTILE["control"], home)
     operations.import_session(path)
     shutil.copy(path, home / "copy.json")
     for words in EXPORTS:
         arguments = [str(path) if word == "S" else word for word in words]
-        ran = subprocess.run([command, *arguments], cwd=home, capture_output=True, timeout=120)
+        ran = forked.run(arguments, home, os.environ)
         assert ran.returncode in (0, 1), ran.stderr
         for out in (ran.stdout.decode().replace("\r\n", "\n"), ran.stderr.decode()):
             odd = [letter for letter in out if not letter.isprintable() and letter not in "\n\t"]
@@ -216,31 +217,17 @@ def session_of_controls(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return filled(HOSTILE["control"], tmp_path_factory.mktemp("filled")).read_bytes()
 
 
-def run_in(
-    world: hostile_names.World, words: Sequence[str], command: str
-) -> subprocess.CompletedProcess[bytes]:
-    environment = os.environ | world.environment
-    return subprocess.run(
-        [command, *words],
-        cwd=world.folder,
-        env=environment,
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-        timeout=120,
-    )
-
-
 @pytest.mark.parametrize(
     "kind", ["controls", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("bytes", "option"))]
 )
 def test_commands_print_hostile_names_as_text(
-    home: Path, command: str, kind: str, session_of_controls: bytes
+    home: Path, forked: Forked, kind: str, session_of_controls: bytes
 ) -> None:
     world = hostile_names.build(home, hostile_names.NAMES[kind], session_of_controls)
     calls = hostile_names.commands(world)
     assert {words[0] for words in calls} >= set(COMMANDS)
     for words in calls:
-        ran = run_in(world, words, command)
+        ran = forked.run(words, world.folder, os.environ | world.environment)
         assert ran.returncode in (0, 1, 2, 130), (words, ran.stderr)
         for out in (ran.stdout.decode(), ran.stderr.decode()):  # strict: neither holds bytes that aren't UTF-8
             terminal_grammar.require_printable(out.replace("\r\n", "\n"))
@@ -256,7 +243,7 @@ def test_reading_a_session_never_imports_its_task(tmp_path: Path) -> None:
     (tmp_path / "trap.py").write_text("raise SystemExit('sprung')\n")
     script = (
         "import random, sys; from pathlib import Path; sys.path.insert(0, '')\n"
-        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        f"sys.path.insert(0, {str(Path(readers.__file__).parent)!r})\n"
         "import readers\nfrom benchtui.sessions.errors import BenchtuiError\n"
         "for read in readers.OF_SESSIONS:\n"
         "    try:\n"

@@ -25,7 +25,7 @@ from benchtui.tui.shell.context import AppContext
 MOMENTS = 20
 CLIENT = f"""
 import os, signal, sys
-sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[1])!r}]
+sys.path.insert(0, {str(Path(light.__file__).parent)!r})
 import light
 from benchtui.engine import client, control
 

@@ -38,6 +38,7 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import (
+    FILE_NAMES,
     Answer,
     AnswerComparison,
     Compiling,
@@ -147,9 +148,9 @@ FULL: tuple[AnyEvent, ...] = (
                 power_limit_w=70.0,
                 memory_used_mb=[500.0, 500.0],
                 memory_total_mb=16e3,
-                utilisation_percent=[99.0, None],
+                utilization_percent=[99.0, None],
                 temperature_c=[-5.0, None],
-                sm_clock_mhz=[1590.0, None],
+                graphics_clock_mhz=[1590.0, None],
                 throttle=["", "power+thermal"],
                 energy_j=[1e6, None],
                 absent={"fan": "not supported"},
@@ -174,7 +175,7 @@ FULL: tuple[AnyEvent, ...] = (
             others_cpu_percent=63.0,
             processors=2,
             load_average=1.5,
-            sm_clock_mhz=1590.0,
+            graphics_clock_mhz=1590.0,
             throttle=("sw_thermal",),
             beside=3,
             gpu_processes=1,
@@ -363,7 +364,7 @@ def test_any_text_survives_a_round_trip(reason: str, line: str) -> None:
 
 
 def test_file_contains_its_schema_version() -> None:
-    assert json.loads(msgspec.json.encode(FULL[0]))["schema"] == SCHEMA == 2
+    assert json.loads(msgspec.json.encode(FULL[0]))["schema"] == SCHEMA == 3
 
 
 def test_case_lists_all_options_and_steps_their_round() -> None:
@@ -433,3 +434,38 @@ def test_plan_with_too_many_cases_is_rejected() -> None:
     line = msgspec.json.encode(FULL[0]).replace(b'"plan":[', b'"plan":[' + b'{"device":"cpu"},' * 5_000)
     with pytest.raises(msgspec.ValidationError, match=r"length <= 5000 - at `\$\.plan`"):
         msgspec.json.decode(line, type=AnyEvent)
+
+
+OLD_READINGS = (
+    b'{"index":0,"utilisation_percent":[90.0],"absent":{"utilisation_percent":"late","sm_clock_mhz":"no"}}'
+)
+
+
+def test_older_spelling_of_utilization_is_read_and_no_longer_written() -> None:
+    readings = msgspec.json.decode(OLD_READINGS, type=GpuReadings)
+    assert readings.utilization_percent == [90.0]
+    assert readings.reasons == {"utilization_percent": "late", "graphics_clock_mhz": "no"}
+    written = json.loads(msgspec.json.encode(readings))
+    assert written["utilization_percent"] == [90.0] and "utilisation_percent" not in written
+
+
+def test_readings_of_gpus_keep_their_names_in_files() -> None:
+    names = {
+        "graphics_clock_mhz": "sm_clock_mhz",
+        "graphics_clock_least_mhz": "sm_clock_least_mhz",
+        "graphics_clock_default_mhz": "sm_clock_default_mhz",
+        "graphics_clock_default_is_highest": "sm_clock_default_is_highest",
+        "graphics_clock_best_mhz": "sm_clock_best_mhz",
+        "compute_active_percent": "sm_active_percent",
+        "occupancy_percent": "sm_occupancy_percent",
+        "link_rx_mb_per_s": "nvlink_rx_mb_per_s",
+        "link_tx_mb_per_s": "nvlink_tx_mb_per_s",
+    }
+    assert {name: written for name, written in FILE_NAMES.items() if name != written} == names
+    gpu = Gpu(index=0, name="A", graphics_clock_mhz=2.0, graphics_clock_is_highest=True)
+    assert json.loads(msgspec.json.encode(gpu)) == {
+        "index": 0,
+        "name": "A",
+        "sm_clock_mhz": 2.0,
+        "sm_clock_is_highest": True,
+    }

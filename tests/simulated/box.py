@@ -103,8 +103,8 @@ class Box:
             ecc=True,
             pcie="gen 5 x16",
             numa_node=gpu.index * 2 // max(len(self.gpus), 2),
-            sm_clock_mhz=BOOST_MHZ,
-            sm_clock_is_highest=True,
+            graphics_clock_mhz=BOOST_MHZ,
+            graphics_clock_is_highest=True,
         )
 
     def _move(self, to_s: float) -> None:

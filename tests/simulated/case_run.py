@@ -252,7 +252,7 @@ class CaseRun:
 
     def _environment(self, begin_s: float, end_s: float) -> Environment:
         window, random, trouble = self._box.window, self._random, self._trouble
-        clocks = [mhz for _, mhz in window.gpu(0, "sm_clock_mhz", begin_s, end_s)]
+        clocks = [mhz for _, mhz in window.gpu(0, "graphics_clock_mhz", begin_s, end_s)]
         others = [mhz for _, mhz in window.host("cpu_percent", begin_s, end_s)]
         ours = [mhz for _, mhz in window.host("worker_cpu_percent", begin_s, end_s)]
         return Environment(
@@ -261,10 +261,10 @@ class CaseRun:
             others_cpu_percent=round(max(0.0, (sum(others) - sum(ours)) / len(ours) - 1), 1),
             processors=CPUS,
             load_average=round(1.1 + trouble.others_cpu_percent / 130, 2),
-            sm_clock_mhz=round(sum(clocks) / len(clocks), 1),
-            sm_clock_least_mhz=min(clocks),
-            sm_clock_default_mhz=BOOST_MHZ,
-            sm_clock_default_is_highest=True,
+            graphics_clock_mhz=round(sum(clocks) / len(clocks), 1),
+            graphics_clock_least_mhz=min(clocks),
+            graphics_clock_default_mhz=BOOST_MHZ,
+            graphics_clock_default_is_highest=True,
             throttle=window.throttle(0, begin_s, end_s),
             temperature_c=max(value for _, value in window.gpu(0, "temperature_c", begin_s, end_s)),
             power_limit_w=window.power_limit_w(0),

@@ -88,9 +88,9 @@ class Gpu:
         sample = {
             "power_w": round(min(self.power_w + noise(0, 0.6 + 5 * busy), POWER_LIMIT_W + 4)),
             "memory_used_mb": round(self.load.memory_mb),
-            "utilisation_percent": min(100, max(0, round(100 * busy + (noise(0, 1.2) if busy else 0)))),
+            "utilization_percent": min(100, max(0, round(100 * busy + (noise(0, 1.2) if busy else 0)))),
             "temperature_c": round(self.temperature_c),
-            "sm_clock_mhz": 15 * round((self.clock_mhz - (abs(noise(0, 6)) if busy else 0)) / 15),
+            "graphics_clock_mhz": 15 * round((self.clock_mhz - (abs(noise(0, 6)) if busy else 0)) / 15),
             "throttle": self.throttle,
             "energy_j": round(self.energy_j),
         }

@@ -110,7 +110,7 @@ def test_server_has_the_requested_gpus_and_others_use_one_of_them(gpus: int, tmp
     start = found[0]
     assert isinstance(start, SessionStarted) and len(start.host.gpus) == gpus
     assert all("(simulated)" in gpu.name for gpu in start.host.gpus)
-    use = [readings(found, gpu, "utilisation_percent") for gpu in range(gpus)]
+    use = [readings(found, gpu, "utilization_percent") for gpu in range(gpus)]
     busy = min(2, gpus - 1)
     assert max(use[0]) > 90 and min(use[0]) == 0
     for gpu in range(1, gpus):

@@ -50,6 +50,7 @@ from benchtui.sessions.payloads import (
 from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, Permission
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep, cases
 from benchtui.tui.app import BenchtuiApp
+from benchtui.tui.live import step_statistics
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.permission import PermissionScreen
 from benchtui.tui.panels.case_table import CaseTable
@@ -177,9 +178,9 @@ class Story:
                 power_limit_w=400,
                 memory_used_mb=[8_000.0] * 4,
                 memory_total_mb=80_000,
-                utilisation_percent=[97.0] * 4,
+                utilization_percent=[97.0] * 4,
                 temperature_c=[61.0] * 4,
-                sm_clock_mhz=[1980.0] * 4,
+                graphics_clock_mhz=[1980.0] * 4,
                 throttle=[throttle] * 4,
             )
             for index in range(gpus)
@@ -407,6 +408,12 @@ class Stage:
         """Run the app in the place, on a small terminal."""
         async with self.app(place, app_context).run_test(size=(80, 24)) as pilot:
             yield await self.enter(place, pilot)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def statistics() -> None:
+    """Load what an app loads after its first paint, so that the first frame of each test is complete."""
+    step_statistics.load()
 
 
 @pytest.fixture(autouse=True)

@@ -29,7 +29,7 @@ WORKS = {
     "open": "open.down",
     "columns": "columns.down",
     "page": "page.down",
-    "permission": "permission.down",
+    "permission": "permission.yes",
     "replay": "replay.moment",
 }
 """What is tried under its new key where there is no help."""
@@ -60,9 +60,6 @@ BEFORE: dict[str, tuple[str, ...]] = {
     "replay.event_before": ("alt+5",),
     "replay.share_40": ("alt+5",),
     "columns.up": ("down",),
-    "permission.up": ("down",),
-    "permission.page_up": ("pagedown",),
-    "permission.first": ("down",),
     "columns.left": ("down",),
     "columns.usual": ("space",),
     "columns.done": ("space",),

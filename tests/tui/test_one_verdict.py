@@ -48,6 +48,7 @@ from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.disturbance import is_disturbed
+from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.results import measured, varied
 from benchtui.sessions.stats.verdicts import Verdict
@@ -228,7 +229,7 @@ def _verdict_word(text: str, role: str) -> str | None:
 
 
 def test_explained_baseline_is_still_the_baseline() -> None:
-    session = Session.load(demo_path(CPU_DEMO), keep_steps=False)
+    session = Session.load(demo_path(CPU_DEMO), summarize)
     judge = CaseVerdicts(session, SWEEP_DEFAULTS)
     for case in session.cases:
         judge.add_ended(case)
@@ -349,7 +350,7 @@ def test_summarizing_cases_changes_no_verdict_or_interval(path: Path) -> None:
     case_rows.refresh(())
     after.refresh(session.cases)
     assert _cells(session, case_rows) == _cells(session, after) == before
-    assert exported.as_csv(Session.load(path, keep_steps=False)) == exported.as_csv(Session.load(path))
+    assert exported.as_csv(Session.load(path, summarize)) == exported.as_csv(Session.load(path))
 
 
 def _cells(session: Session, case_rows: CaseRows) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from benchtui.tui.compare.panels import hint_lines
 from benchtui.tui.drawing.styled_text import Line
 from benchtui.tui.editor.title_bar import running_texts
 from benchtui.tui.library.card import Card, card_lines
-from benchtui.tui.library.header import Heading, empty_lines, heading_lines, unmatched_lines
+from benchtui.tui.library.header import LibraryHeading, empty_lines, heading_lines, unmatched_lines
 from benchtui.tui.library.rows import Item
 from benchtui.tui.shell import keymap
 from benchtui.tui.widgets.nav_bar import place_lines
@@ -54,7 +54,7 @@ def test_an_empty_library_names_the_mapped_keys() -> None:
 
 
 def test_the_library_header_names_the_mapped_keys() -> None:
-    heading = Heading(all=2, shown=2, words="", order="date", marked=())
+    heading = LibraryHeading(all=2, shown=2, words="", order="date", marked=())
     assert "insert marks sessions to compare" in text(heading_lines(heading, 80, 2, UNICODE))
     assert "f5  shows all" in text(unmatched_lines("zz"))
 

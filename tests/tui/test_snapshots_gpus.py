@@ -13,10 +13,10 @@ SIZES = [(80, 24), (120, 40), (200, 50), (60, 15)]
 EVERY_SIZE = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 
 
-IDLE = {"power_w": 72.0, "memory_used_mb": 600.0, "utilisation_percent": 0.0, "temperature_c": 33.0}
+IDLE = {"power_w": 72.0, "memory_used_mb": 600.0, "utilization_percent": 0.0, "temperature_c": 33.0}
 LOADS: dict[int, dict[str, float | str]] = {
     1: {"power_w": 399.0, "memory_used_mb": 79_000.0, "temperature_c": 84.0},
-    2: {"temperature_c": 93.0, "sm_clock_mhz": 1100.0, "throttle": "hw_slowdown+hw_thermal"},
+    2: {"temperature_c": 93.0, "graphics_clock_mhz": 1100.0, "throttle": "hw_slowdown+hw_thermal"},
     3: {"memory_used_mb": 74_000.0},
     5: IDLE,
     6: IDLE,

@@ -1,5 +1,7 @@
 """A comparison of two sessions in Python: the verdict on each case as a pandas table."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,10 +17,13 @@ if TYPE_CHECKING:
 class Comparison:
     """Two sessions compared case by case, returned by ``benchtui.compare``."""
 
-    def __init__(self, compared: "SessionComparison") -> None:
+    __slots__ = ("_compared",)
+
+    def __init__(self, compared: SessionComparison) -> None:
+        """Create the comparison; ``benchtui.compare`` does that."""
         self._compared = compared
 
-    def cases(self) -> "DataFrame":
+    def cases(self) -> DataFrame:
         """Return a table with one row per case of either session, indexed by the case's name.
 
         ``ratio`` is the speed of the new session relative to the base: above 1, it is faster. ``ratio_low`` and
@@ -29,13 +34,14 @@ class Comparison:
 
         return comparison_frame(self._compared.against[0])
 
-    def differences(self) -> "DataFrame":
+    def differences(self) -> DataFrame:
         """Return what differs between the machines, the software and the settings, indexed by its name."""
         from benchtui.tui.api.frames import difference_frame  # imports pandas
 
         return difference_frame(self._compared)
 
     def __repr__(self) -> str:
+        """Return both names and the number of cases by verdict in one line."""
         from benchtui.tui.api.display import comparison_text  # imports numpy
 
         return f"<benchtui.Comparison {comparison_text(self._compared)}>"
@@ -54,7 +60,7 @@ def compare(base: Session | str | Path, new: Session | str | Path) -> Comparison
     """
     from benchtui.sessions.compare import align  # imports numpy
 
-    paths = [(each if isinstance(each, Session) else load(each)).path for each in (base, new)]
+    paths = [(session if isinstance(session, Session) else load(session)).path for session in (base, new)]
     if paths[0].resolve() == paths[1].resolve():
         raise BenchtuiError(f"{paths[0]}: a session can't be compared with itself")
     compared = align.compare_sessions(align.load_sessions(paths))

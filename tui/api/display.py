@@ -5,28 +5,21 @@ from collections.abc import Iterable
 from markdown_it.common.utils import escapeHtml
 
 from benchtui.sessions.compare.align import SessionComparison
+from benchtui.sessions.metrics.quantity import CaseData
+from benchtui.sessions.metrics.views import NOTEBOOK
 from benchtui.sessions.report.compare import report
 from benchtui.sessions.report.compare_columns import short_columns
 from benchtui.sessions.report.comparison.decision import tally
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
-from benchtui.sessions.stats.results import Result, measured, task_of
-from benchtui.sessions.text.formatting import count, half_width, number, time_ms
-from benchtui.sessions.text.intervals import rate_interval
-from benchtui.sessions.text.tables import Column, Table, html, in_unit, table
+from benchtui.sessions.stats.results import measured, task_of
+from benchtui.sessions.text.formatting import count
+from benchtui.sessions.text.quantities import columns
+from benchtui.sessions.text.tables import Table, html, in_unit, table
 
 BEST_ROWS = 10
 """Number of cases shown in a notebook."""
-_COLUMNS = (
-    Column[Result]("Case", lambda row: row.name, right=False),
-    Column[Result]("p50 (ms)", lambda row: time_ms(row.metrics.latency_ms.median)),
-    Column[Result]("± 95% (%)", lambda row: half_width(row.metrics.latency_ms.interval_percent)),
-    Column[Result]("Samples/s", lambda row: number(row.metrics.samples_per_s)),
-    Column[Result]("95% interval", rate_interval),
-    Column[Result]("Peak memory (MB)", lambda row: number(row.case.peak_memory_mb)),
-    Column[Result]("Marks", lambda row: ", ".join(row.case.marks) or None, right=False),
-)
 
 
 def session_text(name: str, session: Session) -> str:
@@ -40,9 +33,9 @@ def session_html(name: str, session: Session) -> str:
     """Show the measured cases with the highest throughput."""
     results = measured(session)
     best = sorted(results, key=lambda row: -(row.metrics.samples_per_s or 0.0))[:BEST_ROWS]
-    columns = in_unit(_COLUMNS, task_of(best)) if best else _COLUMNS
+    figures = in_unit(columns(NOTEBOOK, CaseData.of), task_of(best))
     remark = f"The {len(best)} fastest are shown." if len(best) < len(results) else ""
-    return _html(session_text(name, session), [remark], table(columns, best))
+    return _html(session_text(name, session), [remark], table(figures, best))
 
 
 def comparison_text(compared: SessionComparison) -> str:
@@ -59,5 +52,8 @@ def comparison_html(compared: SessionComparison) -> str:
 
 
 def _html(title: str, remarks: Iterable[str], shown: Table | None) -> str:
-    lines = [f"<p><b>{escapeHtml(title)}</b></p>", *(f"<p>{escapeHtml(each)}</p>" for each in remarks if each)]
+    lines = [
+        f"<p><b>{escapeHtml(title)}</b></p>",
+        *(f"<p>{escapeHtml(remark)}</p>" for remark in remarks if remark),
+    ]
     return "\n".join([*lines, html(shown, title) if shown else ""])

@@ -77,5 +77,5 @@ def _compared(row: AlignedCase) -> dict[str, object]:
 
 def difference_frame(compared: SessionComparison) -> DataFrame:
     """Return one row per difference between the machines, the software and the settings."""
-    rows = [(each.what, each.group, *each.values) for each in compared.differences]
+    rows = [(difference.what, difference.group, *difference.values) for difference in compared.differences]
     return DataFrame(rows, columns=["what", "group", "base", "new"]).set_index("what")

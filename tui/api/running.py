@@ -1,5 +1,7 @@
 """Runs of sweeps from Python: the engine is a process of its own, as under ``benchtui run``."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    sweep: "str | Path | Mapping[str, Any] | Sweep",
+    sweep: str | Path | Mapping[str, Any] | Sweep,
     *,
     output: str | Path | None = None,
     progress: bool = True,
@@ -41,7 +43,7 @@ def run(
     return _finish(_start(loaded, path, numbered=output is None, trust=trust), progress=progress)
 
 
-def _sweep(sweep: "str | Path | Mapping[str, Any] | Sweep") -> "Sweep":
+def _sweep(sweep: str | Path | Mapping[str, Any] | Sweep) -> Sweep:
     from benchtui.sessions.sweep import Sweep  # imports msgspec
     from benchtui.sessions.sweep.toml_reader import load_sweep, sweep_of
 
@@ -64,11 +66,11 @@ def _entry(value: Any) -> Any:  # noqa: ANN401  (anything; the reader of sweeps 
     if isinstance(value, Mapping):
         return _entries(value)
     if isinstance(value, list | tuple | range):
-        return [_entry(each) for each in value]
+        return [_entry(item) for item in value]
     return str(value) if isinstance(value, Path) else value
 
 
-def _start(sweep: "Sweep", path: Path, *, numbered: bool, trust: bool) -> "Engine":
+def _start(sweep: Sweep, path: Path, *, numbered: bool, trust: bool) -> Engine:
     from benchtui.engine import client  # imports msgspec
     from benchtui.sessions.permissions.needed import NO_CONSENT, keys, needed_permissions
 
@@ -76,19 +78,20 @@ def _start(sweep: "Sweep", path: Path, *, numbered: bool, trust: bool) -> "Engin
     return client.start(sweep, path, consent, numbered=numbered)
 
 
-def _finish(engine: "Engine", *, progress: bool) -> Session:
+def _finish(engine: Engine, *, progress: bool) -> Session:
     """Wait for the end of a sweep, and return its session. An interrupt stops the sweep first."""
     from benchtui.sessions.journal.backup import current_path  # as above
     from benchtui.sessions.state.session import Session as SessionState
+    from benchtui.sessions.stats.evidence import summarize
     from benchtui.tui.cli.text.progress import follow, summary_line
 
-    state = SessionState(keep_steps=False)
+    state = SessionState(summarize)
     try:
         _follow(engine, state, progress=progress)
     except KeyboardInterrupt:
         with suppress(BenchtuiError):  # an engine that no longer exists has already stopped
             engine.stop()
-        for _ in follow(engine, SessionState(keep_steps=False)):
+        for _ in follow(engine, SessionState(summarize)):
             pass
         raise
     if state.finished is None:
@@ -96,7 +99,7 @@ def _finish(engine: "Engine", *, progress: bool) -> Session:
     return load(current_path(engine.path, state.start.id))
 
 
-def _follow(engine: "Engine", state: "SessionState", *, progress: bool) -> None:
+def _follow(engine: Engine, state: SessionState, *, progress: bool) -> None:
     """Apply the events of a running sweep to its state, and print those that say how far it is."""
     from benchtui.sessions.sanitize import visible  # imported on use, as above
     from benchtui.tui.cli.text.progress import follow, progress_line, stamped

@@ -1,5 +1,7 @@
 """A recorded session in Python: its cases and steps as pandas tables."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +14,11 @@ if TYPE_CHECKING:
 class Session:
     """A recorded session, returned by ``benchtui.load`` and ``benchtui.run``."""
 
-    def __init__(self, path: Path, state: "SessionState") -> None:
+    __slots__ = {"_state": "State that its events add up to.", "path": "Session file."}
+
+    def __init__(self, path: Path, state: SessionState) -> None:
+        """Create the session; ``benchtui.load`` does that."""
         self.path = path
-        """Session file."""
         self._state = state
 
     @property
@@ -27,7 +31,7 @@ class Session:
         """Whether a model computed the session, so that none of it was measured."""
         return self._state.simulated
 
-    def cases(self, *, all: bool = False) -> "DataFrame":
+    def cases(self, *, all: bool = False) -> DataFrame:
         """Return a table with one row per case, indexed by the case's name.
 
         It has the columns that were measured or differ between cases; with ``all``, every column of
@@ -37,7 +41,7 @@ class Session:
 
         return case_frame(self._state, all_columns=all)
 
-    def steps(self) -> "DataFrame":
+    def steps(self) -> DataFrame:
         """Return a table with one row per recorded step, indexed by the case's name.
 
         ``phase`` is ``warmup`` or ``measure``. Steps that were later measured again are left out, and
@@ -48,6 +52,7 @@ class Session:
         return step_frame(self.path, self._state)
 
     def __repr__(self) -> str:
+        """Return name, number of measured cases and outcome in one line."""
         from benchtui.tui.api.display import session_text  # imports numpy
 
         return f"<benchtui.Session {session_text(self.name, self._state)}>"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from benchtui.sessions.stats.outliers import LEAST_FOR_OUTLIERS
+from benchtui.sessions.stats.quantiles import LEAST_FOR_OUTLIERS
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.axis_scale import round_step
 from benchtui.tui.drawing.bars import partial_cells
@@ -17,7 +17,8 @@ from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line, wrap_facts
 from benchtui.tui.shell.keymap import key
 
 if TYPE_CHECKING:
-    from benchtui.sessions.stats.case_metrics import Distribution, Metrics
+    from benchtui.sessions.stats.case_metrics import Metrics
+    from benchtui.sessions.stats.distribution import Distribution
 
 MOST_BINS = 24
 LEAST_STEPS = 6

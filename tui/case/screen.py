@@ -15,6 +15,7 @@ from benchtui.sessions.events import Peaks
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.simulation import labeled
+from benchtui.sessions.stats.evidence import computed_metrics, summarize
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.distribution import Bins, bin_step_times, distribution_lines
 from benchtui.tui.case.steps import StepTable
@@ -246,7 +247,7 @@ class CaseScreen(PanelScreen[None]):
 
     @property
     def _known(self) -> ComputedCase:
-        return self._computed.get(self._index, ComputedCase(self._case.metrics))
+        return self._computed.get(self._index, ComputedCase(computed_metrics(self._case)))
 
     async def _compute(self) -> None:
         self._busy = True
@@ -332,9 +333,7 @@ class CaseScreen(PanelScreen[None]):
 
 
 def _computed(case: CaseState) -> ComputedCase:
-    from benchtui.sessions.stats.case_metrics import metrics  # imports numpy (~0.1 s); runs in a thread
-
-    found = metrics(case)
+    found = summarize(case)
     return ComputedCase(found, bin_step_times(case.measured.wall_ms, found.outliers) if found else None)
 
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from benchtui.sessions.payloads import (
-    CLOCK_LIMITS,
-    GPU_ACTIVITY,
-    HOST_ACTIVITY,
-    Compiling,
-    Environment,
-)
+from benchtui.sessions.metrics.quantity import CaseData, Quantity
+from benchtui.sessions.metrics.view import REST, View, shown
+from benchtui.sessions.payloads import Compiling, Environment
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.stats.disturbance import names_of
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.answers import answer_facts
-from benchtui.sessions.text.formatting import clock_limits, loss, memory, number, performance_states
+from benchtui.sessions.text.formatting import loss, memory, number
+from benchtui.sessions.text.marks import remedies
+from benchtui.sessions.text.quantities import cell
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.actual_options import actual_options
 from benchtui.tui.case.distribution import percentiles
@@ -29,7 +26,8 @@ from benchtui.tui.table.case_names import case_name
 
 if TYPE_CHECKING:
     from benchtui.sessions.analysis.roofline import Limit
-    from benchtui.sessions.stats.case_metrics import Distribution, Metrics
+    from benchtui.sessions.stats.case_metrics import Metrics
+    from benchtui.sessions.stats.distribution import Distribution
 
 Facts = list[tuple[str, str]]
 Sections = Sequence[tuple[str, list[Line]]]
@@ -140,7 +138,11 @@ def _options(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
 def _outcome(case: CaseState) -> Facts:
     finished = case.finished
     repeated = [f"{each.reason} (round {each.round + 1})" for each in case.repeated]
-    facts = _non_empty(("marks", ", ".join(case.marks)), ("repeated", ", ".join(repeated)))
+    facts = _non_empty(
+        ("marks", ", ".join(case.marks)),
+        ("remedy", " ".join(remedies(case))),
+        ("repeated", ", ".join(repeated)),
+    )
     if finished is None:
         return facts
     return [
@@ -245,92 +247,104 @@ def _machine(case: CaseState, reached: Limit | None, symbols: Symbols) -> dict[s
     finished = case.finished
     if finished is None:
         return {}
+    unseen = case.config.uses_cuda_graphs and finished.memory and finished.memory.peak_allocated_mb is None
+    around = finished.environment or Environment()
+    compiling = finished.compiling
     return {
         "Limits": _limits(reached, symbols),
         "Answer": [(label, format.clean(value)) for label, value in answer_facts(case)],
-        "Memory, peaks while measured": _memory(case),
-        "Energy": _energy(case),
-        "Environment": _environment(case, symbols),
-        "Compiler": _compiling(case),
+        "Memory, peaks while measured": _facts(
+            _MEMORY, case, {"tensors": ("allocated", "not measurable with CUDA graphs" if unseen else None)}
+        ),
+        "Energy": _facts(_ENERGY, case),
+        "Environment": _facts(
+            _ENVIRONMENT,
+            case,
+            {"quota": ("stopped by the CPU quota", _stopped(around)), "clock": ("clock", _clock(around))},
+        ),
+        "Compiler": _facts(
+            _COMPILER,
+            case,
+            {
+                "recorded": ("CUDA graphs", _cuda_graphs(compiling) if compiling else None),
+                "unsteady": ("unsteady steps", ", ".join(map(str, compiling.unsteady)) if compiling else None),
+            },
+        ),
     }
 
 
-def _memory(case: CaseState) -> Facts:
-    peak = case.finished.memory if case.finished else None
-    if peak is None:
-        return []
-    sizes = {
-        "allocated by tensors": peak.peak_allocated_mb,
-        "reserved by torch": peak.peak_reserved_mb,
-        "on the device": peak.peak_device_mb,
-        "RSS of the worker": peak.peak_rss_mb,
-        "keys and values": peak.kv_cache_mb,
-    }
-    unseen = case.config.uses_cuda_graphs and peak.peak_allocated_mb is None
-    graphs = [("allocated by tensors", "not measurable with CUDA graphs")] if unseen else []
-    return [*graphs, *((label, str(memory(mb))) for label, mb in sizes.items() if mb is not None)]
+_MEMORY = View(
+    ("tensors", REST),
+    subjects=("memory",),
+    without=(
+        "peak_memory_low_mb",
+        "peak_memory_mb",
+        "device_memory_mb",
+        "memory_per_sample_mb",
+        "samples_per_mb",
+        "tokens_per_mb",
+    ),
+)
+_ENERGY = View(
+    (REST,),
+    subjects=("energy",),
+    without=(
+        "energy_per_sample_j",
+        "energy_per_sample_low_j",
+        "energy_per_sample_high_j",
+        "samples_per_j",
+        "energy_per_1000_tokens_j",
+    ),
+)
+_ENVIRONMENT = View(
+    (
+        "worker_cpu_percent",
+        shown("user_ms", short="User time of a step"),
+        shown("system_ms", short="System time of a step"),
+        "quota",
+        "clock",
+        REST,
+    ),
+    subjects=("process", "machine", "counters"),
+    without=("sm_clock_mhz", "sm_clock_least_mhz", "repeated"),
+)
+_COMPILER = View(
+    (REST, "recorded", "unsteady"), subjects=("compiler",), without=("cuda_graphs", "cuda_graph_skips")
+)
 
 
-def _energy(case: CaseState) -> Facts:
-    energy = case.finished.energy if case.finished else None
-    if energy is None:
-        return []
-    return _non_empty(
-        ("mean power", _unit(energy.mean_power_w, "W")),
-        ("energy", _unit(energy.energy_j, "J")),
-        ("source", energy.source),
-        ("memory modules", _unit(energy.dram_j, "J")),
-        ("not measured", energy.absent),
+def _facts(view: View, case: CaseState, own: Mapping[str, tuple[str, str | None]] | None = None) -> Facts:
+    """Return the label and the value of each known quantity of a view, and the view's own facts."""
+    data = CaseData(case)
+    rows = (
+        (own or {})[row] if isinstance(row, str) else (_label(row), _value(row, data)) for row in view.rows()
     )
+    return [(label, value) for label, value in rows if value]
 
 
-def _environment(case: CaseState, symbols: Symbols) -> Facts:
-    around = case.finished.environment if case.finished else None
-    if around is None:
-        return []
-    default = "highest" if around.sm_clock_default_is_highest else "default"
-    clock = {
-        "mean": around.sm_clock_mhz,
-        "least": around.sm_clock_least_mhz,
-        default: around.sm_clock_default_mhz,
-        "best in the session": around.sm_clock_best_mhz,
+def _label(row: Quantity) -> str:
+    title = row.short or row.title
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
+
+
+def _value(row: Quantity, data: CaseData) -> str | None:
+    """Format a value with its unit. Sizes choose theirs."""
+    if row.format == "memory":
+        return memory(row.figure(data))
+    value = cell(row, data)
+    return value and f"{value} {row.unit}".rstrip()
+
+
+def _clock(around: Environment) -> str | None:
+    """Return the mean GPU clock beside those it could have had."""
+    default = "highest" if around.graphics_clock_default_is_highest else "default"
+    clocks = {
+        "mean": around.graphics_clock_mhz,
+        "least": around.graphics_clock_least_mhz,
+        default: around.graphics_clock_default_mhz,
+        "best in the session": around.graphics_clock_best_mhz,
     }
-    of_all = f", of {100 * around.processors:,} %" if around.processors else ""
-    memory_clock = {"mean": around.memory_clock_mhz, "highest": around.memory_clock_highest_mhz}
-    slowing = [reason for reason in around.throttle if reason not in CLOCK_LIMITS]
-    return _non_empty(
-        ("worker CPU", _unit(around.worker_cpu and 100 * around.worker_cpu, "%", 0)),
-        ("user time of a step", _unit(around.user_ms, "ms")),
-        ("system time of a step", _unit(around.system_ms, "ms")),
-        ("involuntary context switches", _unit(around.involuntary_switches, "", 0)),
-        ("waited for a processor", _unit(around.run_delay_s, "s, summed over threads")),
-        ("CPU affinity", around.affinity),
-        ("other processes", _unit(around.others_cpu_percent, f"% CPU{of_all}", 0)),
-        ("stopped by the CPU quota", _stopped(around)),
-        ("load average", _unit(around.load_average, "")),
-        ("processor clock", _unit(around.processor_mhz, "MHz, mean of the busy processors", 0)),
-        ("processor throttled by heat", _unit(around.processor_throttled, "times", 0)),
-        ("clock", _clocks(clock)),
-        ("memory clock", _clocks(memory_clock)),
-        ("performance state", performance_states(around.performance_states)),
-        ("throttled by", ", ".join(slowing).replace("_", " ")),
-        ("clock limited by", clock_limits(around.throttle)),
-        ("temperature, highest", _unit(around.temperature_c, symbols.degree, 0)),
-        ("power limit", _unit(around.power_limit_w, "W", 0)),
-        ("other GPU processes", _unit(around.gpu_processes, "", 0)),
-        ("neighbors", format.clean(names_of(around.neighbors)) or None),
-        *_counters(around),
-    )
-
-
-def _counters(around: Environment) -> Iterator[tuple[str, str | None]]:
-    """Yield the hardware counters, with None for those that weren't read."""
-    for name, (label, unit) in (GPU_ACTIVITY | HOST_ACTIVITY).items():
-        yield label, _unit(getattr(around, name), unit, 1 if unit else 2)
-
-
-def _clocks(known: Mapping[str, float | None]) -> str:
-    return ", ".join(f"{name} {mhz:,.0f} MHz" for name, mhz in known.items() if mhz is not None)
+    return ", ".join(f"{name} {mhz:,.0f} MHz" for name, mhz in clocks.items() if mhz is not None) or None
 
 
 def _stopped(around: Environment) -> str | None:
@@ -341,27 +355,10 @@ def _stopped(around: Environment) -> str | None:
     return f"{share}, {around.quota_stopped_s or 0:,.1f} s summed over the processors"
 
 
-def _compiling(case: CaseState) -> Facts:
-    compiling = case.finished.compiling if case.finished else None
-    if compiling is None:
-        return []
-    return _non_empty(
-        ("graphs", compiling.graphs),
-        ("graph breaks", compiling.graph_breaks),
-        ("recompiles", compiling.recompiles),
-        ("CUDA graphs", _cuda_graphs(compiling)),
-        ("unsteady steps", ", ".join(map(str, compiling.unsteady))),
-    )
-
-
 def _cuda_graphs(compiling: Compiling) -> str | None:
     skips = compiling.cuda_graph_skips
     recorded = "unknown" if compiling.cuda_graphs is None else f"{compiling.cuda_graphs:,}"
     return None if skips is None else f"{recorded} ({skips:,} skipped)"
-
-
-def _unit(value: float | None, unit: str, digits: int | None = None) -> str | None:
-    return None if value is None else f"{number(value, digits)} {unit}".rstrip()
 
 
 def _limits(limit: Limit | None, symbols: Symbols) -> Facts:

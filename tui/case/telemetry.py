@@ -36,10 +36,10 @@ DEGREES = "degrees"
 
 GPU = (
     ("power_w", "power", "W"),
-    ("sm_clock_mhz", "clock", "MHz"),
+    ("graphics_clock_mhz", "clock", "MHz"),
     ("temperature_c", "temperature", DEGREES),
     ("memory_used_mb", "VRAM", "MB"),
-    ("utilisation_percent", "utilization", "%"),
+    ("utilization_percent", "utilization", "%"),
     *((name, label, unit) for name, (label, unit) in GPU_ACTIVITY.items()),
 )
 HOST = (

@@ -77,11 +77,11 @@ def legend(
         facts.append(((f"{low} ", "muted"), *steps, (f" {high} {figure.unit_words}", "muted")))
         star = "best of its sequence length" if lengths > 1 else "best"
         facts.append(((symbols.best, "bright"), (f" {star}", "muted")))
-    found = set(states)
-    if "oom" in found:
+    present = set(states)
+    if "oom" in present:
         facts.append(((f"{symbols.hatch}OOM{symbols.hatch}", ROLES["oom"]), (" out of memory", "muted")))
     for state, words in LEGEND.items():
-        if state in found:
+        if state in present:
             facts.append(((getattr(symbols, state), ROLES[state]), (f" {words}", "muted")))
     return tuple(facts)
 

@@ -35,13 +35,13 @@ class HeatmapChart:
     def __init__(
         self,
         session: Session,
-        known: MetricsLookup,
+        metrics_of: MetricsLookup,
         symbols: Symbols,
         judge: CaseVerdicts,
         choice: ChartSelection,
     ) -> None:
         self._session = session
-        self._known = known
+        self._known = metrics_of
         self._symbols = symbols
         self._judge = judge
         self._choice = choice
@@ -196,8 +196,8 @@ class HeatmapChart:
 
     @property
     def _scale(self) -> ColorScale | None:
-        found = self._data.values if self._data else []
-        return ColorScale.of([value for case, value in found if self._matches(case)], self._choice.logarithmic)
+        values = self._data.values if self._data else []
+        return ColorScale.of([value for case, value in values if self._matches(case)], self._choice.logarithmic)
 
     def _matches(self, case: CaseState) -> bool:
         return case.index in self._shown

@@ -61,10 +61,10 @@ class LineChart:
     """Lines over an axis, with a selected line and a selected point on it."""
 
     def __init__(
-        self, session: Session, known: MetricsLookup, symbols: Symbols, judge: CaseVerdicts | None = None
+        self, session: Session, metrics_of: MetricsLookup, symbols: Symbols, judge: CaseVerdicts | None = None
     ) -> None:
         self._session = session
-        self._known = known
+        self._known = metrics_of
         self._symbols = symbols
         self._judge = judge or CaseVerdicts(session, SWEEP_DEFAULTS)
         self.choice = ChartSelection()
@@ -83,12 +83,12 @@ class LineChart:
             choice.metric = throughput(self._session.cases)
         axes = axes_of(case.config for case in self._session.cases)
         choice.axis = choice.axis if choice.axis in axes else axes[0]
-        found = chart(self._session.cases, self._known, choice.metric, choice.axis)
-        self._letters = {line.key: place for place, line in enumerate(found.lines)}
-        names = short_names([line.config for line in found.lines], choice.axis)
-        self._names = {line.key: name for line, name in zip(found.lines, names, strict=True)}
-        self._all = len(found.lines)
-        kept = tuple(line for line in found.lines if matches(self._names[line.key], choice.filter_text))
+        whole = chart(self._session.cases, self._known, choice.metric, choice.axis)
+        self._letters = {line.key: place for place, line in enumerate(whole.lines)}
+        names = short_names([line.config for line in whole.lines], choice.axis)
+        self._names = {line.key: name for line, name in zip(whole.lines, names, strict=True)}
+        self._all = len(whole.lines)
+        kept = tuple(line for line in whole.lines if matches(self._names[line.key], choice.filter_text))
         self.chart = Chart(choice.metric, choice.axis, kept)
         if kept and self.line is None:
             choice.line = kept[0].key
@@ -170,7 +170,10 @@ class LineChart:
         line, point = self.line, self.point
         if line is None or point is None:
             return []
-        shown = (*differing([each.config for each in self.chart.lines], self.choice.axis), self.choice.axis)
+        shown = (
+            *differing([shown_line.config for shown_line in self.chart.lines], self.choice.axis),
+            self.choice.axis,
+        )
         name = (format.clean(short_name(point.case.config, shown)), "plain")
         return [[name], *case_facts(point.case, point.value, self.choice.metric, self._judge, self._symbols)]
 
@@ -201,9 +204,9 @@ class LineChart:
         )
         keys = [line.key for line in self.chart.lines]
         at = keys.index(choice.line) if choice.line in keys else None
-        found = (self._at_x(line) or line.points[0] for line in self.chart.lines)
+        points = (self._at_x(line) or line.points[0] for line in self.chart.lines)
         titles = ("", "line", f"at {choice.x}" if choice.x is not None else "")
-        return Listing(titles, rows, 1, at, tuple(point.case.index for point in found))
+        return Listing(titles, rows, 1, at, tuple(point.case.index for point in points))
 
     def points(self) -> Listing:
         """List the points of the selected line in numbers."""
@@ -225,16 +228,16 @@ class LineChart:
 
     def _row(self, point: Point) -> tuple[Span, ...]:
         figure, value, symbols = self.choice.metric, point.value or Value(0), self._symbols
-        known = point.value is not None
+        has_value = point.value is not None
         low, high = (
-            format_metric(figure, bound, symbols) if known and bound is not None else symbols.absent
+            format_metric(figure, bound, symbols) if has_value and bound is not None else symbols.absent
             for bound in (value.low, value.high)
         )
-        middle = format_metric(figure, value.middle if known else None, symbols)
+        middle = format_metric(figure, value.middle if has_value else None, symbols)
         n = point.case.steps_measured
         return (
             (f"{point.x:,}", "plain"),
-            (middle, "bright" if known else "muted"),
+            (middle, "bright" if has_value else "muted"),
             state_span(point.case, self._symbols),
             (low, "muted"),
             (high, "muted"),
@@ -262,11 +265,11 @@ class LineChart:
 
     def _lost(self) -> tuple[OutcomeMarker, ...]:
         """Return markers of cases that ended without a value. The first case at an x value sets the symbol."""
-        found: dict[int, list[tuple[Point, str]]] = {}
+        by_position: dict[int, list[tuple[Point, str]]] = {}
         for line in self.chart.lines:
             for point in line.points:
                 if point.value is None and point.case.finished is not None and point.case.state != "ok":
-                    found.setdefault(point.x, []).append((point, self._letter(line)[0]))
+                    by_position.setdefault(point.x, []).append((point, self._letter(line)[0]))
         return tuple(
             OutcomeMarker(
                 float(x),
@@ -274,7 +277,7 @@ class LineChart:
                 ROLES[ended[0][0].case.state],
                 "".join(letter for _, letter in ended),
             )
-            for x, ended in sorted(found.items())
+            for x, ended in sorted(by_position.items())
         )
 
     def _hint(self) -> str:

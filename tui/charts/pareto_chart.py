@@ -20,9 +20,9 @@ from benchtui.tui.table.case_names import matches, short_names
 class ParetoChart:
     """All measured cases with the front highlighted, and a selected case of the front."""
 
-    def __init__(self, session: Session, known: MetricsLookup, symbols: Symbols) -> None:
+    def __init__(self, session: Session, metrics_of: MetricsLookup, symbols: Symbols) -> None:
         self._session = session
-        self._known = known
+        self._known = metrics_of
         self._symbols = symbols
         self._cost = COSTS[0]
         self._chosen = 0
@@ -66,13 +66,15 @@ class ParetoChart:
 
     def next_axis(self) -> str:
         """Switch to the next measured cost. Return a message if there is no other."""
-        known = costs(self._session.cases, self._session.answer_baselines)
-        at = next((place for place, cost in enumerate(known) if cost.name == self._cost.name), -1)
-        others = [*known[at + 1 :], *known[:at]]
-        found = next((cost for cost in others if pareto_points(self._session.cases, self._known, cost)), None)
-        if found is None:
+        available = costs(self._session.cases, self._session.answer_baselines)
+        at = next((place for place, cost in enumerate(available) if cost.name == self._cost.name), -1)
+        others = [*available[at + 1 :], *available[:at]]
+        following = next(
+            (cost for cost in others if pareto_points(self._session.cases, self._known, cost)), None
+        )
+        if following is None:
             return f"no cost other than {self._cost.name} has been measured"
-        self._cost, self._chosen, self._beside = found, 0, None
+        self._cost, self._chosen, self._beside = following, 0, None
         return ""
 
     def move_point(self, by: int) -> None:
@@ -98,9 +100,9 @@ class ParetoChart:
     def notes(self) -> list[str]:
         """Number of cases on the front, with the active filter and scale."""
         count = f"{len(self._front)} of {len(self._all)} cases"
-        each = [f"a front per {self._distinct}"] if len(self._fronts) > 1 else []
+        per_group = [f"a front per {self._distinct}"] if len(self._fronts) > 1 else []
         filtered = [f"filter {self._filter_text}"] if self._filter_text else []
-        return [*filtered, *each, count, *(["logarithmic"] if self._logarithmic else [])]
+        return [*filtered, *per_group, count, *(["logarithmic"] if self._logarithmic else [])]
 
     @property
     def _distinct(self) -> str:

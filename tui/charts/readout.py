@@ -56,19 +56,19 @@ def _verdict(case: CaseState, judge: CaseVerdicts) -> list[Span]:
     """Render a case's verdict and its ratio to the baseline, worded as in the report."""
     if judge.is_base(case):
         return [("the baseline", "muted")]
-    found = judge.verdict(case)
-    if found is None:
+    ratio = judge.verdict(case)
+    if ratio is None:
         why = format.clean(judge.missing_base_reason(case, case_name))
         return [(why, "muted")] if why else []
-    word = (str(found.verdict), VERDICT_ROLES[found.verdict])
-    return [word, (f": {ratio_text(found.value)}x the baseline", "muted")]
+    word = (str(ratio.verdict), VERDICT_ROLES[ratio.verdict])
+    return [word, (f": {ratio_text(ratio.value)}x the baseline", "muted")]
 
 
 def ratio_span(case: CaseState, judge: CaseVerdicts, symbols: Symbols) -> Span:
     """Return a case's ratio to the baseline with the prefix and color of its verdict."""
     if judge.is_base(case):
         return ("base", "muted")
-    found = judge.verdict(case)
-    if found is None:
+    ratio = judge.verdict(case)
+    if ratio is None:
         return (symbols.absent, "muted")
-    return ratio_cell(found.value, found.verdict, symbols)
+    return ratio_cell(ratio.value, ratio.verdict, symbols)

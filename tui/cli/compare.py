@@ -77,14 +77,14 @@ def compare(
     paths = baseline_first(sessions, baseline)
     if output:
         check_output(output, paths)
-    found = compare_sessions(load_sessions(paths, VerdictSettings(same_within=same_within)))
+    comparison = compare_sessions(load_sessions(paths, VerdictSettings(same_within=same_within)))
     gated = threshold is not None or unsure_fails
-    uncompared = [each for each in found.against if not each.compared]
-    if not found.comparable or (uncompared and gated):
+    uncompared = [pair for pair in comparison.against if not pair.compared]
+    if not comparison.comparable or (uncompared and gated):
         raise BenchtuiError(nothing_in_common(uncompared[0]))
-    write_document(_formatted(found, "json" if as_json else form), output, paths)
+    write_document(_formatted(comparison, "json" if as_json else form), output, paths)
     if gated:
-        _gate(found, threshold or 0.0, unsure_fails)
+        _gate(comparison, threshold or 0.0, unsure_fails)
 
 
 def baseline_first(sessions: Sequence[str], baseline: str | None) -> list[Path]:
@@ -104,7 +104,7 @@ def baseline_first(sessions: Sequence[str], baseline: str | None) -> list[Path]:
 
 
 def comparison_document(
-    found: "SessionComparison",
+    comparison: "SessionComparison",
     form: str,
     figures: Path | None = None,
     output: Path | None = None,
@@ -120,7 +120,7 @@ def comparison_document(
     from benchtui.sessions.report.compare import report  # imports jinja2
     from benchtui.sessions.report.document import render
 
-    document = report(found)
+    document = report(comparison)
     if form == "md" and not figures:
         return render(document)
     from benchtui.sessions.plots.render import render_comparison, write  # import matplotlib only for plots
@@ -128,33 +128,35 @@ def comparison_document(
     from benchtui.sessions.report.html import page
 
     on_page = form == "html"
-    plots, skipped = render_comparison(found, png=figures is not None and not on_page, captioned=not on_page)
+    plots, skipped = render_comparison(
+        comparison, png=figures is not None and not on_page, captioned=not on_page
+    )
     if figures:
-        write(render_comparison(found, png=True)[0] if on_page else plots, figures, inputs)
+        write(render_comparison(comparison, png=True)[0] if on_page else plots, figures, inputs)
     if on_page:
         return "".join(page(partial(render, document), plots, skipped))
     text = render(document)
     return with_plots(text, plots, folder_from(output, figures), skipped) if output and figures else text
 
 
-def _formatted(found: "SessionComparison", form: str) -> str:
+def _formatted(comparison: "SessionComparison", form: str) -> str:
     if form == "json":
         from benchtui.sessions.report.compare_json import as_json  # import only what this format needs
 
-        return as_json(found)
+        return as_json(comparison)
     if form in ("md", "html"):
-        return comparison_document(found, form)
+        return comparison_document(comparison, form)
     from benchtui.tui.cli.text.compare import comparison_text
 
-    return comparison_text(found)
+    return comparison_text(comparison)
 
 
-def _gate(found: "SessionComparison", threshold: float, unsure_fails: bool) -> None:
+def _gate(comparison: "SessionComparison", threshold: float, unsure_fails: bool) -> None:
     """Print failing cases and the number of UNSURE ones to stderr. Exit with 1 if the gate fails."""
     from benchtui.tui.cli.text.compare import gate_line
 
-    failed = [line for each in found.against if (line := gate_line(each, threshold))]
-    unsure = sum(each.count(Verdict.UNSURE) for each in found.against)
+    failed = [line for pair in comparison.against if (line := gate_line(pair, threshold))]
+    unsure = sum(pair.count(Verdict.UNSURE) for pair in comparison.against)
     for line in failed or [f"no case is significantly more than {100 * threshold:g}% slower"]:
         click.echo(
             printable(f"{line}; {unsure} UNSURE{' (fails)' if unsure and unsure_fails else ''}"), err=True

@@ -97,10 +97,10 @@ def _select_engine(session: str | None) -> "Engine":
     names = ", ".join(str(engine.path) for engine in running) or "none"
     if session:
         path = session_to_watch(session).absolute()
-        found = next((engine for engine in running if engine.path == path), None)
-        if found is None:
+        running_engine = next((engine for engine in running if engine.path == path), None)
+        if running_engine is None:
             raise BenchtuiError(f"{path}: not a running sweep; running: {names}")
-        return found
+        return running_engine
     if not running:
         raise BenchtuiError("no sweep is running")
     if len(running) > 1:

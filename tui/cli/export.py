@@ -17,6 +17,7 @@ from benchtui.sessions.files.output_file import check_output, output_file
 from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import summarize
 from benchtui.tui.cli.compare import baseline_first, comparison_document
 from benchtui.tui.cli.options import (
     Command,
@@ -30,7 +31,6 @@ from benchtui.tui.cli.options import (
 )
 from benchtui.tui.cli.schema.records import AnonymizedJson
 from benchtui.tui.cli.text.output import print_json, write_document
-from benchtui.tui.shell import gc_control
 
 if TYPE_CHECKING:
     from benchtui.sessions.plots.render import RenderedPlot
@@ -168,8 +168,7 @@ def export_one(path: Path, wanted: ExportOptions) -> None:
     elif wanted.form == "trace":
         _export_trace(path, wanted)
     else:
-        with gc_control.gc_disabled():
-            _export_results(path, wanted)
+        _export_results(path, wanted)
 
 
 def _export_steps(path: Path, wanted: ExportOptions) -> None:
@@ -193,16 +192,16 @@ def _export_trace(path: Path, wanted: ExportOptions) -> None:
 
 
 def _export_results(path: Path, wanted: ExportOptions) -> None:
-    session = Session.load(path, keep_steps=False)
+    session = Session.load(path, summarize)
     session.judge_by(wanted.judging)
     wants_plots = wanted.figures or wanted.form == "html"
-    found, skipped = _plots(session, path, wanted) if wants_plots else ([], [])
+    plots, skipped = _plots(session, path, wanted) if wants_plots else ([], [])
     if wanted.form == "parquet" and wanted.output:
         from benchtui.sessions.export.case_export import write_parquet  # only this format needs it
 
         write_parquet(session, wanted.output, (path,))
         return
-    chunks = _text_chunks(session, wanted, found, skipped)
+    chunks = _text_chunks(session, wanted, plots, skipped)
     with _opened(wanted.output, path) as out:
         out.writelines(chunk.encode() for chunk in chunks)
 
@@ -217,17 +216,17 @@ def _plots(
     from benchtui.sessions.plots import render  # import matplotlib only for plots
 
     on_page, png = wanted.form == "html", wanted.figures is not None
-    found, skipped = render.render_plots(session, png=png and not on_page, captioned=not on_page)
+    plots, skipped = render.render_plots(session, png=png and not on_page, captioned=not on_page)
     if wanted.figures:
-        render.write(render.render_plots(session, png)[0] if on_page else found, wanted.figures, (path,))
+        render.write(render.render_plots(session, png)[0] if on_page else plots, wanted.figures, (path,))
     if skipped:
-        reasons = "; ".join(f"{each.name} ({each.reason})" for each in skipped)
+        reasons = "; ".join(f"{plot.name} ({plot.reason})" for plot in skipped)
         click.echo(printable(f"figures skipped: {reasons}"), err=True)
-    return found, skipped
+    return plots, skipped
 
 
 def _text_chunks(
-    session: Session, wanted: ExportOptions, found: "list[RenderedPlot]", skipped: "list[SkippedPlot]"
+    session: Session, wanted: ExportOptions, plots: "list[RenderedPlot]", skipped: "list[SkippedPlot]"
 ) -> Iterable[str]:
     """Return the text to write, the HTML page in chunks."""
     if wanted.form in TRACKING:
@@ -244,12 +243,12 @@ def _text_chunks(
     if wanted.form == "html":
         from benchtui.sessions.report.html import report_page
 
-        return report_page(report(session, wanted.price, full=wanted.full), found, skipped, wanted.price)
+        return report_page(report(session, wanted.price, full=wanted.full), plots, skipped, wanted.price)
     if wanted.figures and wanted.output:
         from benchtui.sessions.report.figure_links import folder_from, with_plots
 
         text = markdown(session, wanted.price, full=wanted.full)
-        return [with_plots(text, found, folder_from(wanted.output, wanted.figures), skipped)]
+        return [with_plots(text, plots, folder_from(wanted.output, wanted.figures), skipped)]
     return markdown_pieces(session, wanted.price, full=wanted.full)
 
 
@@ -316,14 +315,14 @@ def _copies(paths: list[Path]) -> AbstractContextManager[list[Path]]:
 
 
 def _export_comparison(paths: list[Path], wanted: ExportOptions) -> None:
-    found = compare_sessions(load_sessions(paths, wanted.judging))
-    text = comparison_document(found, wanted.form, wanted.figures, wanted.output, paths)
+    comparison = compare_sessions(load_sessions(paths, wanted.judging))
+    text = comparison_document(comparison, wanted.form, wanted.figures, wanted.output, paths)
     write_document(text, wanted.output, paths)
 
 
 def _baseline_session(named: tuple[str, ...]) -> str | None:
     """Return the session that ``--baseline`` names. Raises BenchtuiError for several, and for KEY=VALUE."""
-    if len(named) > 1 or any("=" in each and not Path(each).exists() for each in named):
+    if len(named) > 1 or any("=" in name and not Path(name).exists() for name in named):
         raise BenchtuiError("--baseline: with several sessions, name one of them, not KEY=VALUE")
     return named[0] if named else None
 

@@ -33,15 +33,15 @@ def import_results(source: Path, path: Path | None, kind: str | None, as_json: b
     a table of training runs (CSV). Anything it doesn't state stays unknown.
     """
     if path is None:
-        path, found = operations.import_results(source, kind)
+        path, imported = operations.import_results(source, kind)
     else:
-        found = registry.read(source, kind)
-        session_writer.write(found, path)
-    notes = tuple(session_writer.notes(found))
+        imported = registry.read(source, kind)
+        session_writer.write(imported, path)
+    notes = tuple(session_writer.notes(imported))
     if as_json:
-        print_json(ImportedJson(session=str(path), tool=found.kind, cases=len(found.cases), notes=notes))
+        print_json(ImportedJson(session=str(path), tool=imported.kind, cases=len(imported.cases), notes=notes))
         return
-    cases = count(len(found.cases), "case")
-    click.echo(printable(f"{cases} from {found.kind}; session {path}"), err=True)
+    cases = count(len(imported.cases), "case")
+    click.echo(printable(f"{cases} from {imported.kind}; session {path}"), err=True)
     for note in notes:
         click.echo(printable(note), err=True)

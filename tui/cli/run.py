@@ -16,6 +16,7 @@ from benchtui.sessions.estimates import history
 from benchtui.sessions.events import CaseFinished
 from benchtui.sessions.library import paths
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep.toml_reader import load_sweep
 from benchtui.tui.cli.advice.optimal import BestCaseOptions, objective_option, requested_sweep
 from benchtui.tui.cli.consent.permissions import trust_option
@@ -96,7 +97,7 @@ def _follow(engine: "Engine", as_json: bool) -> Session:
     """Print the progress of a sweep until it ends; on a terminal, with a bar and the time left."""
     from benchtui.tui.cli.text.run_progress import RunProgress  # imports rich
 
-    session = Session(keep_steps=False)
+    session = Session(summarize)
     with RunProgress(session) as bar:
         for event in progress.follow(engine, session):
             if line := progress.progress_line(session, event):

@@ -31,11 +31,11 @@ def doctor(as_json: bool) -> None:
     """
     findings = client.check_machine()
     if as_json:
-        print_json([FindingJson(what=each.what, state=each.state, text=each.text) for each in findings])
+        print_json([FindingJson(what=check.what, state=check.state, text=check.text) for check in findings])
     else:
         for finding in findings:
             click.echo(printable(f"{_STATES[finding.state]} {finding.what:22} {finding.text}"))
-    sys.exit(FAILED if any(each.state == "broken" for each in findings) else 0)
+    sys.exit(FAILED if any(check.state == "broken" for check in findings) else 0)
 
 
 _STATES = {"ok": "ok     ", "missing": "missing", "broken": "BROKEN "}
@@ -48,15 +48,15 @@ def list_themes(as_json: bool) -> None:
 
     User themes are TOML files in a configuration folder, whose path is printed last.
     """
-    found = user_themes.load_all()
+    loaded = user_themes.load_all()
     if as_json:
-        themes = tuple(ThemeJson(name=name, source=source) for name, source in found.sources.items())
-        problems = tuple(found.problems.values())
+        themes = tuple(ThemeJson(name=name, source=source) for name, source in loaded.sources.items())
+        problems = tuple(loaded.problems.values())
         print_json(ThemesJson(themes=themes, problems=problems, folder=str(user_themes.folder())))
         return
-    for name, source in found.sources.items():
+    for name, source in loaded.sources.items():
         click.echo(f"{printable(name):20}  {printable(source)}")
-    for problem in found.problems.values():
+    for problem in loaded.problems.values():
         click.echo(printable(problem), err=True)
     click.echo(f"user themes: *.toml in {printable(str(user_themes.folder()))}", err=True)
 
@@ -68,17 +68,23 @@ def keys(as_json: bool) -> None:
     from benchtui.tui.app import key_owners  # imports Textual, which the other commands don't need
     from benchtui.tui.shell import keymap, settings
 
-    known, problems = settings.read(settings.path())
+    user_settings, problems = settings.read(settings.path())
     owners = key_owners()
-    problems = (*problems, *keymap.problems(known.keys, owners))
+    problems = (*problems, *keymap.problems(user_settings.keys, owners))
     if as_json:
         rows = tuple(
-            KeyJson(id=each.id, view=view, keys=keymap.shown(each.keys), does=each.does, about=each.about)
-            for view, each in keymap.listed(known.keys, owners)
+            KeyJson(
+                id=binding.id,
+                view=view,
+                keys=keymap.shown(binding.keys),
+                does=binding.does,
+                about=binding.about,
+            )
+            for view, binding in keymap.listed(user_settings.keys, owners)
         )
         print_json(KeysJson(keys=rows, problems=problems, config=str(settings.path())))
         return
-    for line in (*keymap.listing(known.keys, owners), f"remap them in {settings.path()}, table [keys]"):
+    for line in (*keymap.listing(user_settings.keys, owners), f"remap them in {settings.path()}, table [keys]"):
         click.echo(printable(line))
     for problem in problems:
         click.echo(f"benchtui: {printable(problem)}", err=True)

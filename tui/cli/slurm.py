@@ -4,9 +4,10 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,24 +19,10 @@ from benchtui.tui.cli.consent.permissions import trust_option, typed_consent, wi
 from benchtui.tui.cli.options import json_option, printable, set_option, sweep_argument
 from benchtui.tui.cli.schema.records import SlurmJson
 from benchtui.tui.cli.text.output import print_json
-from benchtui.tui.cli.text.slurm_script import Batch, Resources, script
+from benchtui.tui.cli.text.slurm_script import BatchJob, script, slurm_time
 
 if TYPE_CHECKING:
     from benchtui.sessions.sweep import Sweep
-
-
-class _Resources(TypedDict):
-    """Resources requested from Slurm: the fields of ``slurm_script.Resources``."""
-
-    partition: str | None
-    account: str | None
-    qos: str | None
-    constraint: str | None
-    time: str | None
-    gpus: str | None
-    nodes: int
-    shared: bool
-    extra_options: tuple[str, ...]
 
 
 @click.command()
@@ -46,7 +33,7 @@ class _Resources(TypedDict):
 @click.option("-q", "--qos", help="Quality of service.")
 @click.option("-C", "--constraint", help="Required node features.")
 @click.option("-t", "--time", help="Time limit: 90m, 2h, 1d12h, or in Slurm's format.")
-@click.option("--gpus", help="GPUs per node: 2, or a100:2.")
+@click.option("--gpus", "gpus_per_node", help="GPUs per node: 2, or a100:2.")
 @click.option(
     "-N",
     "--nodes",
@@ -58,7 +45,6 @@ class _Resources(TypedDict):
 @click.option("--shared", is_flag=True, help="Allow other jobs on the nodes, which may disturb measurements.")
 @click.option(
     "--sbatch",
-    "extra_options",
     multiple=True,
     metavar="OPTION",
     help="Any other sbatch option: --sbatch --mem=64G.",
@@ -80,7 +66,10 @@ def slurm(
     submit: bool,
     trust: bool,
     as_json: bool,
-    **resources: Unpack[_Resources],
+    nodes: int,
+    shared: bool,
+    sbatch: tuple[str, ...],
+    **named: str | None,
 ) -> None:
     """Print or submit a Slurm batch script that runs a sweep.
 
@@ -91,19 +80,21 @@ def slurm(
     loaded = load_sweep(sweep, overrides)
     permissions = needed_permissions(loaded)
     with_consent(lambda consent: approved.require(permissions, consent), trust, typed_consent(overrides))
-    batch = Batch(
+    batch = BatchJob(
         made_by=shlex.join(("benchtui", *sys.argv[1:])),
         name=loaded.name,
-        sweep=(_absolute(sweep), *(word for each in overrides for word in ("--set", each))),
+        sweep=(_absolute(sweep), *(word for override in overrides for word in ("--set", override))),
         folder=Path.cwd(),
         commands=_bin_folder(),
-        resources=Resources(**resources),
+        options=(*_sbatch_options(named), *sbatch),
+        nodes=nodes,
+        shared=shared,
         session=session_path.absolute() if session_path else None,
         trust=bool(permissions),
     )
     text = script(batch)
-    _require_ray(batch.resources.nodes)
-    if warning := _gpu_warning(loaded, resources):
+    _require_ray(nodes)
+    if warning := _gpu_warning(loaded, batch.options):
         click.echo(printable(f"benchtui: {warning}"), err=True)
     job = _submit(text) if submit else None
     if as_json:
@@ -113,6 +104,12 @@ def slurm(
         click.echo(printable(f"job {job}; session {batch.session_of(job)}"))
     else:
         click.echo(text, nl=False)
+
+
+def _sbatch_options(named: Mapping[str, str | None]) -> list[str]:
+    """Return sbatch's options for those of the command that it has as well."""
+    values = {name: slurm_time(value) if name == "time" else value for name, value in named.items() if value}
+    return [f"--{name.replace('_', '-')}={value}" for name, value in sorted(values.items())]
 
 
 def _absolute(sweep: str) -> str:
@@ -133,11 +130,10 @@ def _require_ray(nodes: int) -> None:
         raise BenchtuiError(f"--nodes {nodes} requires Ray, which isn't installed: pip install 'benchtui[ray]'")
 
 
-def _gpu_warning(sweep: "Sweep", resources: _Resources) -> str | None:
+def _gpu_warning(sweep: "Sweep", options: Sequence[str]) -> str | None:
     """Return a warning if cases on a GPU may not get one; None otherwise."""
-    device = next((each for each in sweep.axes.device if each != "cpu"), None)
-    requested = resources["gpus"] or any(each.startswith("--g") for each in resources["extra_options"])
-    if device is None or requested:
+    device = next((device for device in sweep.axes.device if device != "cpu"), None)
+    if device is None or any(option.startswith("--g") for option in options):
         return None
     return f"the sweep has cases on {device}, but --gpus is not set: the job may get no GPU"
 

@@ -18,6 +18,7 @@ from benchtui.sessions.library import file_kinds, paths
 from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.ranges import nearest
 from benchtui.tui.cli.commands import COMMANDS
@@ -113,7 +114,7 @@ def print_session(
     """Print a session's events, in words or as recorded, and return the session."""
     from benchtui.tui.cli.text import progress  # imports numpy, which no screen waits for
 
-    session, begin_s = Session(keep_steps=False), progress.session_time_of(path, position)
+    session, begin_s = Session(summarize), progress.session_time_of(path, position)
     if as_json:
         for event in progress.events(path, engine, session, begin_s, speed):
             print_json(event)
@@ -258,8 +259,8 @@ def _load(sweep: str, overrides: tuple[str, ...]) -> Sweep:
             hint = f"convert them to a session: benchtui import {shell_word(sweep)}"
             raise BenchtuiError(f"{sweep}: results of {tool}; {hint}") from None
         if Path(sweep).suffix == ".json" and os.path.lexists(sweep):
-            known = "neither a session nor results of a tool that benchtui imports"
-            raise BenchtuiError(f"{sweep}: {known}; sweeps are TOML or YAML") from None
+            reason = "neither a session nor results of a tool that benchtui imports"
+            raise BenchtuiError(f"{sweep}: {reason}; sweeps are TOML or YAML") from None
         if not os.path.lexists(sweep) and os.sep not in sweep:
             raise BenchtuiError(unknown_word(sweep)) from None
         raise

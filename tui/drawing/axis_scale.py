@@ -63,12 +63,12 @@ def linear(least: float, most: float, count: int, *, from_zero: bool = True) -> 
 
 def from_zero(most: float, count: int) -> Scale:
     """Return a linear scale from zero that ends close above ``most``, with at most ``count`` ticks."""
-    found = [_steps_to(most, step) for step in _round_steps(most, count, ROUND_NEAR)]
-    if not found or min(found)[0] > MAX_EXCESS * most:
-        found += [_steps_to(most, step) for step in _round_steps(most, count, ROUND_NEARER)]
-    if not found:
+    candidates = [_steps_to(most, step) for step in _round_steps(most, count, ROUND_NEAR)]
+    if not candidates or min(candidates)[0] > MAX_EXCESS * most:
+        candidates += [_steps_to(most, step) for step in _round_steps(most, count, ROUND_NEARER)]
+    if not candidates:
         return linear(0.0, most, count)
-    _, steps, step = min(found)
+    _, steps, step = min(candidates)
     ticks = tuple(place * step for place in range(-steps + 1))
     return Scale(ticks[0], ticks[-1], ticks)
 

@@ -52,11 +52,11 @@ def ratio_bar(shown: RatioRange, width: int, symbols: Symbols, role: str) -> lis
     before, after = symbols.ends[0], symbols.ends[1]
     side = max(0, (width - 3) // 2)
     low, high = (log(bound) / log(shown.most) * side for bound in (shown.low, shown.high))
-    left = _half_bar(-high, -low, side, symbols, symbols.from_right)
+    left_half = _half_bar(-high, -low, side, symbols, symbols.from_right)
     right = _half_bar(low, high, side, symbols, symbols.eighths)
     return [
         (before, "faint"),
-        (left[::-1].rjust(side), role),
+        (left_half[::-1].rjust(side), role),
         (symbols.axis, "faint"),
         (right.ljust(side), role),
         (after, "faint"),

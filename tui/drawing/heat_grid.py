@@ -139,7 +139,9 @@ def _layout(heatmap: Heatmap, width: int, room: int) -> _Layout:
     fits = max(1, (width - label - 1) // least)
     most_beside = max(1, min(len(heatmap.grids), (width + GAP) // (label + 1 + count * least + GAP)))
     lines = 3 + len(heatmap.rows) * TALL
-    fitting = (each for each in range(1, most_beside) if -(-len(heatmap.grids) // each) * lines - 1 <= room)
+    fitting = (
+        across for across in range(1, most_beside) if -(-len(heatmap.grids) // across) * lines - 1 <= room
+    )
     beside = next(fitting, most_beside)
     cell = min(MAX_CELL, ((width + GAP) // beside - GAP - label - 1) // min(count, fits))
     stacked = -(-len(heatmap.grids) // beside)
@@ -214,5 +216,5 @@ def _hidden(heatmap: Heatmap, layout: _Layout, cut: bool, symbols: Symbols) -> l
     count = len(heatmap.columns)
     columns = f"columns {layout.first + 1} to {layout.last} of {count}"
     narrow = layout.last - layout.first < count
-    found = (columns if narrow else "", f"{symbols.arrows} more rows" if cut else "")
-    return [[(text, "plain")] for text in found if text]
+    notes = (columns if narrow else "", f"{symbols.arrows} more rows" if cut else "")
+    return [[(text, "plain")] for text in notes if text]

@@ -113,5 +113,5 @@ def grouped_rows(groups: Sequence[str], chosen: int, height: int) -> Sequence[in
 
 def entry_at(rows: Sequence[int | str], y: int) -> int | None:
     """Return the index of the entry at a line of ``grouped_rows``; None if there is none."""
-    found = rows[y] if y < len(rows) else None
-    return found if isinstance(found, int) else None
+    entry = rows[y] if y < len(rows) else None
+    return entry if isinstance(entry, int) else None

@@ -142,13 +142,13 @@ def plot_case_at(plot: Plot, at: tuple[int, int], size: tuple[int, int], symbols
     if frame is None:
         return None
     column, row = at[0] - (size[0] - frame.canvas.width), at[1] - 1
-    found = [
+    misses = [
         ((abs(frame.column(dot.x) - column), abs(frame.row(dot.y) - row)), dot.case)
         for curve in reversed(plot.curves)
         for dot in curve.dots
     ]
-    near = [(sum(miss), case) for miss, case in found if miss[0] <= REACH[0] and miss[1] <= REACH[1]]
-    return min(near, key=lambda each: each[0])[1] if near else None
+    near = [(sum(miss), case) for miss, case in misses if miss[0] <= REACH[0] and miss[1] <= REACH[1]]
+    return min(near, key=lambda hit: hit[0])[1] if near else None
 
 
 def _frame(plot: Plot, width: int, height: int, symbols: Symbols) -> _Frame | None:
@@ -213,16 +213,20 @@ def _draw(frame: _Frame, curve: Curve, symbols: Symbols) -> None:
 
 def _count_covered(frame: _Frame, plot: Plot) -> None:
     """Draw the number of points next to a letter that covers several, if the cells next to it are free."""
-    found = Counter(
+    case_counts = Counter(
         (frame.column(dot.x), frame.row(dot.y))
         for curve in plot.curves
         if curve.letter and curve.joined
         for dot in curve.dots
     )
-    for (column, row), count in found.items():
+    for (column, row), count in case_counts.items():
         more = f"+{count - 1}"
         cells = [column + 1 + offset for offset in range(len(more))]
-        if count > 1 and cells[-1] < frame.canvas.width and not any((cell, row) in found for cell in cells):
+        if (
+            count > 1
+            and cells[-1] < frame.canvas.width
+            and not any((cell, row) in case_counts for cell in cells)
+        ):
             for cell, character in zip(cells, more, strict=True):
                 frame.canvas.sign(cell, row, character, "muted")
 

@@ -169,7 +169,7 @@ class Draft(msgspec.Struct):
         before, now = self.state.origin, Origin(text, path.name, self.state.origin.stem, path)
         self.state = replace(self.state, origin=now)
         for states in (self._before, self._after):
-            states[:] = [replace(each, origin=now) if each.origin == before else each for each in states]
+            states[:] = [replace(state, origin=now) if state.origin == before else state for state in states]
         self.mark_saved(self.sweep)
 
     def _with(self, texts: Mapping[str, str], exclude: Exclusions) -> State:

@@ -80,10 +80,10 @@ class FormField(msgspec.Struct, frozen=True):
 
 def _of_axis(option: Option) -> FormField:
     """Return the form field of a case option."""
-    known = ("cpu", "cuda:0") if option.name == "device" else option.values
+    choices = ("cpu", "cuda:0") if option.name == "device" else option.values
     help_text = f"{option.help}; {RANGE}" if option.numeric else option.help
     unset = "any" if option.name == "machine" else "none"
-    return FormField(f"axes.{option.name}", help_text, known, several=not option.numeric, unset=unset)
+    return FormField(f"axes.{option.name}", help_text, choices, several=not option.numeric, unset=unset)
 
 
 _DESCRIBED = (
@@ -192,7 +192,7 @@ def toggled(entry: FormField, text: str, value: str) -> str:
     if not entry.several:
         return value
     now = set(chosen(entry, text)) ^ {value}
-    return ", ".join(each for each in values_of(entry, text) if each in now)
+    return ", ".join(choice for choice in values_of(entry, text) if choice in now)
 
 
 def shown(entry: FormField, texts: Mapping[str, str], defaults: Mapping[str, str]) -> str:
@@ -307,11 +307,11 @@ class Cursor:
     def find(self, state: State, text: str) -> bool:
         """Move to the first entry whose name begins with a text, else contains it. False if there is none."""
         wanted = text.strip().lower().replace(" ", "_")
-        usable = [each for each in ENTRIES if not unused(each, state.sweep) or each.key in state.texts]
-        found = [each for each in usable if wanted in each.label]
-        if not wanted or not found:
+        usable = [entry for entry in ENTRIES if not unused(entry, state.sweep) or entry.key in state.texts]
+        matching = [entry for entry in usable if wanted in entry.label]
+        if not wanted or not matching:
             return not wanted
-        self.entry = min(found, key=lambda each: not each.label.startswith(wanted))
+        self.entry = min(matching, key=lambda entry: not entry.label.startswith(wanted))
         self.opened |= {self.entry.group} & FOLD_ROWS.keys()
         self.move(self.form(state, focused=True), 0)
         return True

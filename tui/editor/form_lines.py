@@ -25,9 +25,9 @@ def entry_lines(form: Form, width: int, height: int, symbols: Symbols) -> Sequen
     lines = [(place, drawn) for place, block in blocks for drawn in block]
     drawn = [line for _, line in lines[top : top + height]]
     for end, hidden in ((0, lines[:top]), (-1, lines[top + height :])):
-        left = len({place for place, _ in hidden if place is not None} - {form.chosen})
-        if left and drawn:
-            drawn[end] = justify(drawn[end], [(f"{left} more", "muted")], width, symbols)
+        hidden_entries = len({place for place, _ in hidden if place is not None} - {form.chosen})
+        if hidden_entries and drawn:
+            drawn[end] = justify(drawn[end], [(f"{hidden_entries} more", "muted")], width, symbols)
     return drawn
 
 
@@ -61,7 +61,7 @@ def _blocks(form: Form, width: int, height: int, symbols: Symbols) -> list[_Bloc
     rows = [_row_lines(form, place, width, symbols) for place in range(len(form.rows))]
     heads = [[], *(_head(form, place, width, symbols) for place in range(1, len(form.rows)))]
     if sum(map(len, [*rows, *heads])) > height:
-        heads = [[each for each in head if each != BLANK] for head in heads]
+        heads = [[head_line for head_line in head if head_line != BLANK] for head in heads]
     return [block for place, lines in enumerate(rows) for block in ((None, heads[place]), (place, lines))]
 
 
@@ -101,7 +101,7 @@ def _row_lines(form: Form, place: int, width: int, symbols: Symbols) -> list[Lin
     if here and row.values and not row.unused:
         indent = (" " * width_of(head), "plain")
         choices = _choices(form, width - width_of(head), symbols)
-        lines = [line(*(head if number == 0 else [indent]), *each) for number, each in enumerate(choices)]
+        lines = [line(*(head if number == 0 else [indent]), *spans) for number, spans in enumerate(choices)]
     else:
         lines = [crop([*head, _value(row, error)], width, symbols)]
     return [*lines, *_help_lines(row, error, here, width)]
@@ -139,7 +139,7 @@ def _choices(form: Form, room: int, symbols: Symbols) -> list[Line]:
         if lines[-1] and width_of([*lines[-1], token]) > room:
             lines.append([])
         lines[-1].append(token)
-    return [crop(each, room, symbols) for each in lines]
+    return [crop(choice, room, symbols) for choice in lines]
 
 
 def _role(on: bool, here: bool) -> str:

@@ -89,7 +89,7 @@ def _header(view: MatrixView, widths: dict[str, int], width: int, symbols: Symbo
         here = view.focused and option == view.option
         cells.append((_fitted(title, size, number, symbols), "accent" if here else "muted"))
     figures = (f"{'time s':>{TIME - 1}} {'memory MB':>{MEMORY - 1}} ", "muted")
-    return crop([(" " * MARK, "plain"), *_apart(cells), figures], width, symbols)
+    return crop([(" " * MARK, "plain"), *_spaced(cells), figures], width, symbols)
 
 
 def _row(view: MatrixView, index: int, widths: dict[str, int], width: int, symbols: Symbols) -> Line:
@@ -110,7 +110,7 @@ def _row(view: MatrixView, index: int, widths: dict[str, int], width: int, symbo
         text = _fitted(str(value), size, isinstance(value, int), symbols)
         cells.append((text, "chosen" if at_cursor else role))
     mark = (symbols.chosen if here else " ", "accent" if view.focused else "faint")
-    pieces = [mark, signs[cell.status], (" ", "plain"), *_apart(cells), *_figures(cell, symbols)]
+    pieces = [mark, signs[cell.status], (" ", "plain"), *_spaced(cells), *_figures(cell, symbols)]
     return crop(pieces, width, symbols)
 
 
@@ -119,7 +119,7 @@ def _fitted(text: str, size: int, number: bool, symbols: Symbols) -> str:
     return shown.strip().rjust(size) if number else shown
 
 
-def _apart(cells: Sequence[Span]) -> list[Span]:
+def _spaced(cells: Sequence[Span]) -> list[Span]:
     """Insert gaps between the cells of the options."""
     return [piece for cell in cells for piece in ((GAP, "plain"), cell)][1:]
 
@@ -184,8 +184,8 @@ class CasesPane(Vertical):
         self.move(0)
 
     def _is_current(self, matrix: CaseGrid, sweep: Sweep) -> bool:
-        known = matrix.estimator is self._estimator and matrix.missing is self._missing
-        return known and matrix.sweep == sweep
+        same_estimates = matrix.estimator is self._estimator and matrix.missing is self._missing
+        return same_estimates and matrix.sweep == sweep
 
     def show_missing_devices(self, missing: Callable[[Config], str]) -> None:
         """Mark the cases whose device isn't on this machine."""

@@ -86,10 +86,10 @@ def _about(sweep: Sweep) -> str:
 
 def _files(folder: Path) -> Iterable[SweepFile]:
     try:
-        found = sorted(folder.glob("*.toml"))
+        toml_files = sorted(folder.glob("*.toml"))
     except OSError:
         return []
-    sources = (path for path in found if path.name != "pyproject.toml")
+    sources = (path for path in toml_files if path.name != "pyproject.toml")
     return [_sweep("Sweeps in this folder", path.name, str(path)) for path in sources]
 
 

@@ -111,8 +111,8 @@ class EditorState:
 
     def find(self, text: str) -> None:
         """Move to the entry whose name contains a text."""
-        found = self.cursor.find(self.draft.state, text)
-        self.show_message("" if found else "no entry has this name", "warning")
+        moved = self.cursor.find(self.draft.state, text)
+        self.show_message("" if moved else "no entry has this name", "warning")
 
     def turn(self, by: int) -> None:
         """Move to another value. For a single-value entry, set the next one."""
@@ -210,8 +210,8 @@ def changed_words(older: State, newer: State) -> str:
     """Name the opened sweep, or the entries in which two states differ; if none differ, their cases do."""
     if older.origin != newer.origin:
         return f"opened {newer.origin.title}"
-    found = [key for key in {**older.texts, **newer.texts} if older.texts.get(key) != newer.texts.get(key)]
-    return ", ".join(key.rpartition(".")[2] for key in found) or "cases"
+    changed = [key for key in {**older.texts, **newer.texts} if older.texts.get(key) != newer.texts.get(key)]
+    return ", ".join(key.rpartition(".")[2] for key in changed) or "cases"
 
 
 def ignores_weights(sweep: Sweep) -> bool:

@@ -51,9 +51,9 @@ def why_lines(view: WhyView, width: int, symbols: Symbols) -> list[Line]:
     """Render the page's content."""
     sides = [side for side in (view.base, view.case) if side is not None]
     lines = [*_sentences(view, width, symbols)]
-    known = [side for side in sides if side.case]
-    if known:
-        lines += [BLANK, *_bars(known, width, symbols, labeled=view.base is not None)]
+    explained = [side for side in sides if side.case]
+    if explained:
+        lines += [BLANK, *_bars(explained, width, symbols, labeled=view.base is not None)]
     if view.gap and view.base:
         return [*lines, BLANK, *_gap(view.gap, (view.base.label, view.case.label), width, symbols)]
     if view.case.case:
@@ -154,10 +154,10 @@ def _one_case(case: ExplainedCase, width: int, symbols: Symbols) -> list[Line]:
             *_kernels(case, width, symbols),
             *_rest(case, width, symbols),
         ]
-    left = (width - BETWEEN) * 2 // 5
-    right = width - BETWEEN - left
-    first = [*_families(case, left, symbols), *_rest(case, left, symbols)]
-    return side_by_side([first, _kernels(case, right, symbols, WIDE_KERNELS)], left + BETWEEN)
+    left_width = (width - BETWEEN) * 2 // 5
+    right_width = width - BETWEEN - left_width
+    first = [*_families(case, left_width, symbols), *_rest(case, left_width, symbols)]
+    return side_by_side([first, _kernels(case, right_width, symbols, WIDE_KERNELS)], left_width + BETWEEN)
 
 
 def _name_room(width: int) -> int:
@@ -168,16 +168,16 @@ def _name_room(width: int) -> int:
 def _families(case: ExplainedCase, width: int, symbols: Symbols) -> list[Line]:
     room = _name_room(width)
     lines = [crop([(f"  {'family':<{room}}{'ms':>12}{'%':>8}{'calls':>9}", "muted")], width, symbols)]
-    for each in case.profile.families:
-        share = each.ms / case.profile.step_ms if case.profile.step_ms else 0.0
-        calls = f"{each.launches:,.0f}" if each.launches else ""
+    for family in case.profile.families:
+        share = family.ms / case.profile.step_ms if case.profile.step_ms else 0.0
+        calls = f"{family.launches:,.0f}" if family.launches else ""
         spans: list[Span] = [
-            _mark(each.family, symbols),
-            (f"{fit(FAMILIES[each.family], room, symbols):<{room}}", "plain"),
-            (f"{number(each.ms):>12}", "bright"),
+            _mark(family.family, symbols),
+            (f"{fit(FAMILIES[family.family], room, symbols):<{room}}", "plain"),
+            (f"{number(family.ms):>12}", "bright"),
             (f"{percent(share, 1):>8}", "plain"),
             (f"{calls:>9} ", "muted"),
-            *bar(share, MINI_BAR, symbols, _COLORS[each.family]),
+            *bar(share, MINI_BAR, symbols, _COLORS[family.family]),
         ]
         lines.append(crop(spans, width, symbols))
     return lines
@@ -187,27 +187,27 @@ def _kernels(case: ExplainedCase, width: int, symbols: Symbols, most: int = SHOW
     """Render the most expensive operators; their inputs and families where there is room."""
     numbers = 9 + 7 + 8 + 15 + 8
     room = max(width - numbers, 16)
-    name = min(room, max((len(each.name) for each in case.profile.kernels[:SHOWN_KERNELS]), default=16) + 2)
+    name = min(room, max((len(kernel.name) for kernel in case.profile.kernels[:SHOWN_KERNELS]), default=16) + 2)
     name = max(min(name, 48), 16)
     heading = f"{'operator or kernel':<{name}}{'ms':>9}{'%':>7}{'calls':>8}{'rate':>15}{'% peak':>8}"
     inputs = "  inputs" if width - name - numbers > 12 else ""
     lines = [crop([(heading + inputs, "muted")], width, symbols)]
-    for each in case.profile.kernels[:most]:
-        lines.append(crop(_kernel(case, each, name, symbols), width, symbols))
+    for kernel in case.profile.kernels[:most]:
+        lines.append(crop(_kernel(case, kernel, name, symbols), width, symbols))
     return lines
 
 
-def _kernel(case: ExplainedCase, each: KernelTime, name: int, symbols: Symbols) -> list[Span]:
-    rate = case.rate(each)
-    share = each.ms / case.profile.step_ms if case.profile.step_ms else 0.0
+def _kernel(case: ExplainedCase, kernel: KernelTime, name: int, symbols: Symbols) -> list[Span]:
+    rate = case.rate(kernel)
+    share = kernel.ms / case.profile.step_ms if case.profile.step_ms else 0.0
     return [
-        (f"{fit(clean(each.name), name - 1, symbols):<{name}}", _COLORS[each.family]),
-        (f"{number(each.ms):>9}", "bright"),
+        (f"{fit(clean(kernel.name), name - 1, symbols):<{name}}", _COLORS[kernel.family]),
+        (f"{number(kernel.ms):>9}", "bright"),
         (f"{percent(share, 1):>7}", "plain"),
-        (f"{each.count:>8,.0f}", "muted"),
+        (f"{kernel.count:>8,.0f}", "muted"),
         (f"{rate_text(rate) or '':>15}", "plain"),
         (f"{peak_text(rate) or '':>8}", "plain"),
-        (f"  {clean(each.shape or '')}", "muted"),
+        (f"  {clean(kernel.shape or '')}", "muted"),
     ]
 
 
@@ -215,8 +215,10 @@ def _rest(case: ExplainedCase, width: int, symbols: Symbols) -> Iterator[Line]:
     """Yield the compiler's graph breaks and recompiles, memory, and how the step was timed."""
     profile = case.profile
     yield from _memory(case, width, symbols)
-    for each in profile.graph_breaks:
-        yield from _wrapped(f"Graph break at {each.where}: {each.reason}", width, ("", "plain"), role="muted")
+    for graph_break in profile.graph_breaks:
+        yield from _wrapped(
+            f"Graph break at {graph_break.where}: {graph_break.reason}", width, ("", "plain"), role="muted"
+        )
     for again in profile.recompiles:
         yield from _wrapped(f"Recompile of {again.where}: {again.guard}", width, ("", "plain"), role="muted")
     yield BLANK
@@ -287,7 +289,7 @@ class _GapTable(msgspec.Struct, frozen=True):
     def _marks(self) -> dict[str, Span]:
         """Return the mark of each family, and for each operator the mark of its family."""
         kernels = (*self.gap.base.profile.kernels, *self.gap.new.profile.kernels)
-        families = {each.name: each.family for each in kernels}
+        families = {kernel.name: kernel.family for kernel in kernels}
         families |= {title: family for family, title in FAMILIES.items()}
         return {name: _mark(family, self.symbols) for name, family in families.items()}
 

@@ -45,7 +45,7 @@ class Side(msgspec.Struct, frozen=True):
     """Name of the session, if the page shows two."""
 
 
-class Heading(msgspec.Struct, frozen=True):
+class WhyHeading(msgspec.Struct, frozen=True):
     """Snapshot of the header."""
 
     name: str
@@ -96,7 +96,7 @@ class WhyScreen(PanelScreen[None]):
         signs = self._symbols
         yield Panel[str](small_lines, signs, id="small")
         with Vertical(classes="body"):
-            yield Panel[Heading](_heading, signs, id="heading")
+            yield Panel[WhyHeading](_heading, signs, id="heading")
             yield Frame(Panel[Sequence[Line]](given_lines, signs, id="page"), symbols=signs, id="section")
             yield KeyBar(signs)
 
@@ -199,13 +199,15 @@ class WhyScreen(PanelScreen[None]):
     def _bases(self) -> list[int]:
         """Return the profiled cases to compare with, that of the session's baseline first."""
         session, explainer, own = self._side.session(), self._side.explainer, self._side.index
-        known = [
+        bases = [
             case.index
             for case in session.cases
-            if (found := explainer.explained(session, case.index)) and found.profile and case.index != own
+            if (explained := explainer.explained(session, case.index))
+            and explained.profile
+            and case.index != own
         ]
         named = session.start.sweep.measure.baseline
-        return sorted(known, key=lambda index: not (named and named.matches(session.cases[index].config)))
+        return sorted(bases, key=lambda index: not (named and named.matches(session.cases[index].config)))
 
     def _view(self) -> WhyView:
         case = self._status(self._side)
@@ -234,13 +236,13 @@ class WhyScreen(PanelScreen[None]):
             self._known[key] = explained_case(session, msgspec.structs.replace(case, explained=explained))
         return self._known[key]
 
-    def _heading(self, view: WhyView) -> Heading:
+    def _heading(self, view: WhyView) -> WhyHeading:
         total = len(self._side.session().cases)
         step = capitalized(step_sentence(view.case.case)) if view.case.case else ""
         second = f"against {view.base.label}: {view.base.name}" if view.base else step
-        return Heading(view.case.name, second, f"case {view.case.number} of {total}")
+        return WhyHeading(view.case.name, second, f"case {view.case.number} of {total}")
 
 
-def _heading(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
+def _heading(heading: WhyHeading, width: int, height: int, symbols: Symbols) -> list[Line]:
     first = justify([(heading.name, "strong")], [(heading.position, "muted")], width, symbols)
     return [first, crop([(heading.second, "muted")], width, symbols)]

@@ -127,5 +127,5 @@ def _import(place: Path) -> ActionResult:
     if file_kinds.holds_events(place):
         path = operations.import_session(place)
         return ActionResult(f"imported {path.stem}", path)
-    path, found = operations.import_results(place)
-    return ActionResult(f"imported {path.stem}, results of {found.kind}", path)
+    path, imported = operations.import_results(place)
+    return ActionResult(f"imported {path.stem}, results of {imported.kind}", path)

@@ -111,9 +111,9 @@ def _host(item: Item, symbols: Symbols) -> str:
 
 def _sweep(item: Item, symbols: Symbols) -> str:
     sweep = item.entry.started.sweep
-    known = [each for each in (sweep.model, sweep.task) if each != UNKNOWN]
+    stated = [name for name in (sweep.model, sweep.task) if name != UNKNOWN]
     if item.entry.started.source:
-        return _joined(symbols, sweep.name, *known)
+        return _joined(symbols, sweep.name, *stated)
     weights = f"{sweep.weights} weights"
     return _joined(symbols, sweep.name, sweep.model, weights, sweep.task, f"dataset {sweep.dataset}")
 

@@ -18,7 +18,7 @@ OTHER_COLUMNS_WIDTH = 40
 """Cells reserved next to the name for outcome, cases, and best throughput."""
 
 
-class Heading(msgspec.Struct, frozen=True):
+class LibraryHeading(msgspec.Struct, frozen=True):
     """Snapshot of the heading."""
 
     all: int
@@ -39,7 +39,7 @@ class Titles(msgspec.Struct, frozen=True):
     """Sort order; empty if the list is empty."""
 
 
-def list_title(heading: Heading) -> tuple[list[Span], list[Span]]:
+def list_title(heading: LibraryHeading) -> tuple[list[Span], list[Span]]:
     """Return the title of the list: the number of sessions, the filter, and the sort order."""
     left: list[Span] = [(_amount(heading), "strong")]
     if heading.words:
@@ -47,7 +47,7 @@ def list_title(heading: Heading) -> tuple[list[Span], list[Span]]:
     return left, [(f"by {heading.order}", "muted")] if heading.all else []
 
 
-def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
+def heading_lines(heading: LibraryHeading, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render the marked sessions."""
     return [_marked(heading, symbols)][:height]
 
@@ -113,12 +113,12 @@ def unmatched_lines(words: str) -> list[Line]:
     ]
 
 
-def _amount(heading: Heading) -> str:
+def _amount(heading: LibraryHeading) -> str:
     sessions = count(heading.all, "session")
     return f"{heading.shown:,} of {sessions}" if heading.words else sessions
 
 
-def _marked(heading: Heading, symbols: Symbols) -> Line:
+def _marked(heading: LibraryHeading, symbols: Symbols) -> Line:
     if not heading.all:
         return BLANK
     if not heading.marked:

@@ -81,8 +81,8 @@ class Item(msgspec.Struct, frozen=True):
     def left(self) -> int:
         """Number of cases a resume would run. 0 while an engine is running, or if it wasn't measured here."""
         started = self.entry.started
-        known = self.engine is None and started.source is None and started.simulated is None
-        return self.summary.left if known and self.summary else 0
+        resumable = self.engine is None and started.source is None and started.simulated is None
+        return self.summary.left if resumable and self.summary else 0
 
     @property
     def best(self) -> float | None:
@@ -107,14 +107,14 @@ def items(app_context: AppContext, summaries: SummaryCache) -> list[Item]:
     ]
 
 
-def with_summary(found: Iterable[Item], path: Path, summary: Summary) -> list[Item]:
+def with_summary(items: Iterable[Item], path: Path, summary: Summary) -> list[Item]:
     """Return the items with one session's summary replaced."""
-    return [replace(item, summary=summary) if item.path == path else item for item in found]
+    return [replace(item, summary=summary) if item.path == path else item for item in items]
 
 
-def shown(found: Iterable[Item], words: str, order: str) -> list[Item]:
+def shown(items: Iterable[Item], words: str, order: str) -> list[Item]:
     """Return the items that match all words, sorted, running sessions first."""
-    kept = sorted((item for item in found if matches(item, words)), key=_newest, reverse=True)
+    kept = sorted((item for item in items if matches(item, words)), key=_newest, reverse=True)
     kept.sort(key=_KEYS[order])
     return sorted(kept, key=lambda item: item.engine is None)
 

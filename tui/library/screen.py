@@ -19,7 +19,7 @@ from benchtui.tui.drawing.styled_text import Line, line
 from benchtui.tui.library import actions, rows
 from benchtui.tui.library.card import Card, card_lines
 from benchtui.tui.library.header import (
-    Heading,
+    LibraryHeading,
     Titles,
     arrangement,
     empty_lines,
@@ -111,7 +111,7 @@ class Library(PlaceScreen):
     def content(self) -> ComposeResult:
         """Lay out the heading, the list, and the session card."""
         signs = self._symbols
-        yield Panel[Heading](heading_lines, signs, id="heading")
+        yield Panel[LibraryHeading](heading_lines, signs, id="heading")
         with Container(id="middle"):
             titles = Panel[Titles](header_lines, signs, id="header")
             yield Frame(titles, LongList(id="list"), symbols=signs, id="sessions")
@@ -277,10 +277,10 @@ class Library(PlaceScreen):
         drawn_s = 0.0
         for item in unread:
             try:
-                known = await asyncio.to_thread(summaries.read, item.path, lambda: not self._abandoned)
+                summary = await asyncio.to_thread(summaries.read, item.path, lambda: not self._abandoned)
             except AbandonedError:
                 return
-            self._selection.update(rows.with_summary(self._selection.found, item.path, known))
+            self._selection.update(rows.with_summary(self._selection.found, item.path, summary))
             if time.monotonic() - drawn_s > DRAW_S or item is unread[-1]:
                 self._draw()
                 drawn_s = time.monotonic()
@@ -312,10 +312,12 @@ class Library(PlaceScreen):
         listing.show(self._lines(longest))
         self._panel("card").show(Card(selection.chosen))
 
-    def _heading(self) -> Heading:
+    def _heading(self) -> LibraryHeading:
         selection = self._selection
         marked = tuple(item.name for item in selection.marked)
-        return Heading(len(selection.found), len(selection.rows), selection.words, selection.order, marked)
+        return LibraryHeading(
+            len(selection.found), len(selection.rows), selection.words, selection.order, marked
+        )
 
     def _lines(self, longest: int) -> Lines:
         selection, signs = self._selection, self._symbols

@@ -34,8 +34,8 @@ class LibrarySelection:
     @property
     def marked(self) -> list[Item]:
         """Marked sessions in the order they were marked. The first is the base."""
-        known = {item.path: item for item in self.found}
-        return [known[path] for path in self._marked if path in known]
+        by_path = {item.path: item for item in self.found}
+        return [by_path[path] for path in self._marked if path in by_path]
 
     @property
     def to_compare(self) -> list[Item]:
@@ -105,7 +105,7 @@ class LibrarySelection:
 
     def letter(self, item: Item) -> str:
         """Return the letter of a marked session; empty if it isn't marked."""
-        marked = [each.path for each in self.marked]
+        marked = [selected.path for selected in self.marked]
         return LETTERS[marked.index(item.path)] if item.path in marked else ""
 
     def _update_rows(self) -> None:

@@ -6,10 +6,9 @@ from math import isfinite
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.disturbance import is_disturbed
-from benchtui.sessions.stats.verdicts import Verdict, compare_tails
+from benchtui.sessions.stats.verdicts import Percentiles, Verdict, compare_tails
 from benchtui.sessions.sweep import Work
 from benchtui.tui.live.case_verdicts import CaseVerdicts
-from benchtui.tui.live.running_stats import RunningStats, SummaryStats
 
 MOST_COMPARED = 2_000
 """Maximum number of successful cases to compare. Beyond that, none is called best."""
@@ -17,8 +16,6 @@ COMPARED_PER_FRAME = 30
 """Pairs compared between two frames. Each takes up to half a millisecond."""
 LEAST_SPAN = 1.5
 """Smallest ratio at the end of a ratio's bar, so that small differences look small."""
-
-Stats = RunningStats | SummaryStats
 
 
 class BestCases:
@@ -28,7 +25,7 @@ class BestCases:
         self,
         verdicts: CaseVerdicts,
         rate: Callable[[CaseState], float | None],
-        stats: Callable[[CaseState], Stats],
+        stats: Callable[[CaseState], Percentiles | None],
     ) -> None:
         self._verdicts = verdicts
         self._rate = rate
@@ -111,4 +108,5 @@ class BestCases:
     def _has_longer_tail(self, leader: CaseState, other: CaseState) -> bool:
         """Return whether the leader's slow steps take notably longer per sample than those of the runner-up."""
         sizes = leader.samples_per_step, other.samples_per_step
-        return compare_tails(self._stats(leader), self._stats(other), sizes) is not None
+        own, others = self._stats(leader), self._stats(other)
+        return own is not None and others is not None and compare_tails(own, others, sizes) is not None

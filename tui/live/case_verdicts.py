@@ -14,7 +14,7 @@ from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.sampling import Sample
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import Baseline, Work
-from benchtui.tui.live.step_cache import THREAD_STEPS
+from benchtui.tui.live.step_statistics import THREAD_STEPS, loaded
 
 
 class CaseVerdicts:
@@ -100,7 +100,7 @@ class CaseVerdicts:
 
     def _is_summable(self, case: CaseState) -> bool:
         """Return whether a case can be summarized here rather than in the worker thread."""
-        return case.metrics is not None or len(case.measured) <= THREAD_STEPS
+        return case.metrics is not None or (loaded() and len(case.measured) <= THREAD_STEPS)
 
     def _evidence(self, case: CaseState) -> Evidence | None:
         rounds = self.rounds(case)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import summarize
+from benchtui.tui.live.step_statistics import RECOMPUTE_GROWTH
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
@@ -15,8 +17,6 @@ T = TypeVar("T")
 MAX_CASES_AT_ONCE = 200
 """Maximum number of cases computed between two frames."""
 MAX_STEPS_AT_ONCE = 1_000_000
-RECOMPUTE_GROWTH = 1.02
-"""Growth factor in steps that triggers recomputing a running case."""
 
 
 class ComputedCases:
@@ -62,7 +62,7 @@ class CaseMetrics:
         due = self._due()
         for case in due:
             self._seen.note(case)
-        found = await compute(due, _metrics)
+        found = await compute(due, summarize)
         self._known |= {case.index: each for case, each in zip(due, found, strict=True)}
         while self._seen.has_ended(self._at):
             self._at += 1
@@ -89,9 +89,3 @@ async def compute(cases: Sequence[CaseState], function: Callable[[CaseState], T]
 def _snapshot(case: CaseState) -> CaseState:
     """Return a copy with its own columns. Those of a running case would grow while the thread reads them."""
     return case.prefix(case.sizes())
-
-
-def _metrics(case: CaseState) -> "Metrics | None":
-    from benchtui.sessions.stats.case_metrics import metrics  # imports numpy (0.1 s), off the UI thread
-
-    return metrics(case)

@@ -18,7 +18,8 @@ from benchtui.sessions.journal.reader import FilePosition
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.session import Session
-from benchtui.tui.live.running_stats import RunningStats
+from benchtui.sessions.stats.evidence import summarize
+from benchtui.tui.live.step_statistics import THREAD_STEPS
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
@@ -33,8 +34,6 @@ LEAST_READINGS_S = 90.0
 """Seconds of newest readings that are never evicted. Gauges show their history."""
 ALWAYS_KEPT_STEPS = 200
 """Cases with up to this many steps keep them. Their metrics would take no less memory."""
-THREAD_STEPS = 20_000
-"""Above this many steps, an ended case's metrics are computed in the thread, even with its steps in memory."""
 AT_ONCE = 50
 """Maximum number of cases summarized between two frames."""
 POSITION_SPACING_BYTES = 2**18
@@ -42,10 +41,9 @@ POSITION_SPACING_BYTES = 2**18
 
 
 class LoadedCase(msgspec.Struct, frozen=True):
-    """A viewed case with evicted data reloaded: steps, their statistics, and the machine's readings."""
+    """A viewed case with evicted data reloaded: steps, and the machine's readings."""
 
     case: CaseState
-    stats: RunningStats
     machine: MachineState
 
 
@@ -158,22 +156,17 @@ class StepCache:
         try:
             self.loaded = await asyncio.to_thread(self._read, case, machine)
         except BenchtuiError as error:
-            self.loaded, self.problem = LoadedCase(case, RunningStats(), machine), str(error)
+            self.loaded, self.problem = LoadedCase(case, machine), str(error)
 
     def _compute(self, cases: Iterable[CaseState]) -> "list[tuple[CaseState, Metrics | None]]":
-        from benchtui.sessions.stats.case_metrics import (
-            metrics,  # imports numpy (0.1 s), off the UI thread
-        )
-
-        return [(case, metrics(case)) for case in cases if not self._closed]
+        return [(case, summarize(case)) for case in cases if not self._closed]
 
     def _read(self, case: CaseState, machine: MachineState) -> LoadedCase:
         from benchtui.sessions.replay.loading import reload_case  # lazy import: most cases are never reloaded
 
         position = self._position_before(case)
         read, there = reload_case(case, machine, self.path, position, lambda: not self._closed)
-        whole = case if case.steps_in_memory else read
-        return LoadedCase(whole, RunningStats(whole.measured.wall_ms), there)
+        return LoadedCase(case if case.steps_in_memory else read, there)
 
     def _position_before(self, case: CaseState) -> FilePosition:
         """Return a file position before a case's first step. With several rounds that is the file's start."""

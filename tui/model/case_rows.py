@@ -1,5 +1,7 @@
 """Case rows: metrics of each case for the UI. Cached once they can't change any more."""
 
+from __future__ import annotations  # the modules of Distribution and Metrics import numpy
+
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,22 +13,20 @@ from benchtui.sessions.estimates.memory import MemoryForecast, Prediction
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.quantiles import half_width_percent
-from benchtui.sessions.stats.sampling import interval
+from benchtui.sessions.stats.evidence import computed_metrics
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Measure
 from benchtui.sessions.text.answers import distance
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.array_ops import GrowingExtremes, summed
+from benchtui.tui.drawing.array_ops import GrowingExtremes
 from benchtui.tui.drawing.bars import gauge_bar
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.best_cases import BestCases
 from benchtui.tui.live.case_verdicts import CaseVerdicts
-from benchtui.tui.live.running_stats import RunningStats, SummaryStats
-from benchtui.tui.live.step_cache import THREAD_STEPS
+from benchtui.tui.live.step_statistics import StepStatistics, loaded
 from benchtui.tui.model.row_cells import answer_span, note, ratio_cell, ratio_graph, state_text, steps_trace
-from benchtui.tui.model.step_annotations import round_of, round_starts, signs_of
+from benchtui.tui.model.step_annotations import round_of, signs_of
 from benchtui.tui.panels.case_panel import PanelMetrics, Part
 from benchtui.tui.panels.histogram import Histogram
 from benchtui.tui.panels.signs import Signs
@@ -46,7 +46,10 @@ from benchtui.tui.table.layout import Cells, TableRow
 from benchtui.tui.table.mark_words import mark_word
 
 if TYPE_CHECKING:
+    from array import array
+
     from benchtui.sessions.stats.case_metrics import Metrics
+    from benchtui.sessions.stats.distribution import Distribution
 
 ROLES = {
     "queued": "muted",
@@ -61,8 +64,6 @@ ROLES = {
 """Color role of each case state."""
 PENDING = ("queued", "running")
 """States of cases whose metrics are still to come."""
-MAX_CACHED_STATS = 200
-"""Maximum number of cached statistics. Each holds a second copy of its case's steps."""
 
 
 class CaseRows:
@@ -72,21 +73,18 @@ class CaseRows:
         self,
         session: Session,
         symbols: Symbols,
-        before: "CaseRows | None" = None,
+        before: CaseRows | None = None,
         judging: VerdictSettings = SWEEP_DEFAULTS,
     ) -> None:
         """Create the rows. ``before`` is the same session at another moment, reused where still valid."""
         self._session = session
         self._symbols = symbols
-        self._stats: dict[int, RunningStats] = before.reusable_stats(session) if before else {}
-        self._sums: dict[int, tuple[int, dict[str, float]]] = {}
-        """Number of steps summed for each case, and the sum of each part over them."""
-        self._behind: set[int] = set()
-        """Cases with more new steps than one frame processes."""
+        self.statistics = StepStatistics()
+        """Statistics of the cases without metrics."""
+        self._sums: dict[tuple[object, ...], tuple[int, float]] = {}
+        """Number of summed values and their sum, by case and column."""
         self._rows: dict[int, tuple[object, TableRow]] = {}
         """Cached rows, each with the state it was built from."""
-        self._round_stats_cache: dict[int, tuple[int, RunningStats]] = {}
-        """Current round of each case, and statistics of its measured steps."""
         self._signs: dict[int, tuple[object, Signs]] = {}
         """Annotations of each case, with the state they were built from."""
         self._axes: dict[int, tuple[int, Axis]] = {}
@@ -118,67 +116,35 @@ class CaseRows:
             self._named = len(self._session.cases)
         return self._names
 
-    def stats(self, case: CaseState) -> RunningStats | SummaryStats:
-        """Return statistics of a case's measured steps so far.
-
-        Each frame adds at most ``THREAD_STEPS`` new steps. If a case ends with more than that outstanding, the
-        result is empty until it has been summarized.
-        """
-        if case.metrics:
-            self._stats.pop(case.index, None)
-            return SummaryStats(case.metrics)
-        stats = self._stats.get(case.index)
-        if stats is None or stats.n > len(case.measured):  # a repeated round has dropped its steps
-            stats = self._new_stats(case.index)
-        if len(case.measured) - stats.n > THREAD_STEPS:
-            if case.finished:
-                return RunningStats()
-            if case.index in self._behind:
-                return stats
-            self._behind.add(case.index)
-        stats.extend(case.measured.wall_ms[stats.n : stats.n + THREAD_STEPS])
-        return stats
-
-    def _new_stats(self, index: int) -> RunningStats:
-        self._stats.pop(index, None)
-        if len(self._stats) >= MAX_CACHED_STATS:
-            del self._stats[next(iter(self._stats))]
-        stats = self._stats[index] = RunningStats()
-        return stats
+    def stats(self, case: CaseState) -> Distribution | None:
+        """Return statistics of a case's measured steps so far; None if there are none, or not yet."""
+        if metrics := computed_metrics(case):
+            return metrics.latency_ms
+        return self.statistics.of(case)
 
     def metrics(self, case: CaseState) -> PanelMetrics | None:
         """Return latency and throughput of a case, or None before anything was measured."""
         stats = self.stats(case)
-        if not stats.n:
+        if stats is None:
             return _reported(case)
         return PanelMetrics(
             n=stats.n,
             p50_ms=stats.median,
             p99_ms=stats.p99,
-            interval_percent=self._interval_percent(case, stats),
+            interval_percent=stats.interval_percent,
             samples_per_s=samples_per_s(case, stats),
             unit=case.task.unit,
         )
-
-    def _interval_percent(self, case: CaseState, stats: RunningStats | SummaryStats) -> float | None:
-        """Return the half-width of the median's interval in percent. With several rounds, use their medians."""
-        if case.state != "ok" or len(case.measured.rounds) < 2 or not stats.median:
-            return stats.interval_percent
-        bounds = interval([each.median for each in self.verdicts.rounds(case)])
-        if bounds is None:
-            return stats.interval_percent
-        low, high = min(bounds.low, stats.median), max(bounds.high, stats.median)
-        return half_width_percent((low, high), stats.median)
 
     def steps_needed(self, case: CaseState) -> StepsLeft | None:
         """Return what a case's round still needs. None for a fixed number of steps, or once ended."""
         measure = self._session.start.sweep.measure.for_device(case.config.device)
         if measure.by_count or case.finished is not None:
             return None
-        stats = self._round_stats(case)
-        on_host = not case.measured.device_ms
-        done = RoundSoFar(stats.n, stats.total / 1000, stats.interval_percent, on_host)
-        return steps_left(done, measure)
+        stats, on_host = self.statistics.of(case, round_index=round_of(case)), not case.measured.device_ms
+        if stats is None:
+            return steps_left(RoundSoFar(0, 0.0, None, on_host), measure)
+        return steps_left(RoundSoFar(stats.n, stats.total / 1000, stats.interval_percent, on_host), measure)
 
     def predicted_memory(self, case: CaseState) -> Prediction | None:
         """Return the predicted peak memory of a case that hasn't ended."""
@@ -186,18 +152,22 @@ class CaseRows:
 
     def parts(self, case: CaseState) -> tuple[Part, ...]:
         """Return the timed parts of a case's steps, with each part's share of the total."""
-        if case.metrics:
-            return _parts(case.metrics)
-        n, total = len(case.measured), summed(case.measured.wall_ms)
+        if metrics := computed_metrics(case):
+            return _parts(metrics)
+        n, total = len(case.measured), self._sum(case, "", case.measured.wall_ms)
         if not total:
             return ()
-        seen, sums = self._sums.get(case.index, (0, {}))
-        if seen > n:  # a repeated round has dropped its steps
-            seen, sums = 0, {}
-        for name, times in case.measured.parts_ms.items():
-            sums[name] = sums.get(name, 0.0) + summed(times[seen:])
-        self._sums[case.index] = (n, sums)
+        sums = {name: self._sum(case, name, times_ms) for name, times_ms in case.measured.parts_ms.items()}
         return tuple(Part(format.clean(name), part / n, part / total) for name, part in sums.items())
+
+    def _sum(self, case: CaseState, name: str, values: array[float]) -> float:
+        """Return the sum of a column, adding only the new values."""
+        key = (case.index, len(case.repeated), name)
+        n, total = self._sums.get(key, (0, 0.0))
+        if n < len(values):
+            total += sum(values[n:])
+            self._sums[key] = len(values), total
+        return total
 
     def band(self, case: CaseState, measure: Measure, caption: str = "") -> Band:
         """Return a case's step plot. Once there are measured steps, they set the axis."""
@@ -208,9 +178,9 @@ class CaseRows:
             shown=(len(case.warmup), len(case.measured)),
             planned=measure.warmup * measure.rounds + measure.planned_steps,
             axis=self._axis(case, stats),
-            median=stats.median,
-            p99=stats.p99,
-            typical=stats.p5_to_p95,
+            median=stats.median if stats else None,
+            p99=stats.p99 if stats else None,
+            typical=stats.p5_to_p95 if stats else None,
             caption=caption,
             signs=self._signs_for(case, stats),
             grouped=self._groups_for(case),
@@ -223,21 +193,27 @@ class CaseRows:
             self._groups = (seen, GrowingExtremes())
         return self._groups[1]
 
-    def _axis(self, case: CaseState, stats: RunningStats | SummaryStats) -> Axis | None:
+    def _axis(self, case: CaseState, stats: Distribution | None) -> Axis | None:
         """Return the axis of a case's steps so far, grown from the one shown before."""
         spread = _spread(stats)
-        if spread is None:
-            warmup = _spread(RunningStats(case.warmup.wall_ms))
-            return None if warmup is None else Axis.of(replace(warmup, p5_to_p95=None))
+        if stats is None or spread is None:
+            warmup = self.statistics.of(case, "warmup")
+            spread = _spread(warmup)
+            return Axis.of(replace(spread, p5_to_p95=None)) if spread else None
         n, before = self._axes.get(case.index, (0, None))
         axis = Axis.of(spread, before if n <= stats.n else None)
         self._axes[case.index] = (stats.n, axis)
         return axis
 
-    def histogram(self, case: CaseState, stats: RunningStats, caption: str = "") -> Histogram:
+    def histogram(self, case: CaseState, caption: str = "") -> Histogram:
         """Return the histogram of a case's measured step times."""
-        scale = _scale(stats, stats.usual[1] if stats.usual else None)
-        return Histogram(stats.n, scale, stats.below, stats.median, stats.p99, caption)
+        stats = self.stats(case)
+        spread = _spread(stats)
+        if stats is None or spread is None:
+            return Histogram(None, caption=caption)
+        most = min(stats.usual[1], spread.most) if stats.usual else spread.most
+        scale = Scale.around(spread.least, spread.median, most)
+        return Histogram(scale, case.measured.wall_ms, stats.median, stats.p99, caption)
 
     def value(self, case: CaseState, key: str) -> float | str | None:
         """Return a case's value in a column, in the column's unit; None if unknown."""
@@ -251,12 +227,13 @@ class CaseRows:
 
     def row(self, index: int) -> TableRow:
         """Return a case's table row, rebuilt only if the case has changed."""
-        case, stats = self._session.cases[index], self._stats.get(index)
-        n = len(case.measured)
-        ended = (case.metrics is None, case.comparison, index in self._session.answer_baselines)
-        seen = (case.state, case.node, case.prepared, len(case.warmup), n, *ended)
+        case = self._session.cases[index]
+        stats = self.stats(case)
+        steps = (len(case.warmup), len(case.measured), stats and stats.n)
+        answer = (case.comparison, index in self._session.answer_baselines)
+        seen = (case.state, case.node, case.prepared, case.metrics is None, *steps, *answer)
         before, row = self._rows.get(index, (None, None))
-        if row is None or seen != before or (stats is not None and stats.n != n):
+        if row is None or seen != before:
             row = self._row(case)
             self._rows[index] = (seen, row)
         return row
@@ -275,8 +252,7 @@ class CaseRows:
             self._rows.pop(index, None)
 
     def add_ended(self, ended: Iterable[CaseState]) -> None:
-        """Record ended cases while more are expected. Rows are kept, and a new frame begins."""
-        self._behind.clear()
+        """Record ended cases while more are expected. Rows are kept."""
         for case in ended:
             self.verdicts.add_ended(case)
             self.best.add_ended(case)
@@ -305,21 +281,13 @@ class CaseRows:
 
     def rate(self, case: CaseState) -> float | None:
         """Return a case's throughput in samples/s, computed without sorting its steps."""
-        if case.metrics:
-            return case.metrics.samples_per_s
-        n, stats = len(case.measured), self._stats.get(case.index)
-        total_ms = stats.total if stats and stats.n == n else summed(case.measured.wall_ms)
-        return rate(case, n, total_ms)
+        if metrics := computed_metrics(case):
+            return metrics.samples_per_s
+        return rate(case, len(case.measured), self._sum(case, "", case.measured.wall_ms))
 
-    def reusable_stats(self, session: Session) -> dict[int, RunningStats]:
-        """Return statistics of the ended cases that another session shares with this one."""
-        own, others = self._session.cases, session.cases
-        shared = (index for index in self._stats if index < len(others) and own[index] is others[index])
-        return {index: self._stats[index] for index in shared if own[index].finished}
-
-    def _signs_for(self, case: CaseState, stats: RunningStats | SummaryStats) -> Signs:
+    def _signs_for(self, case: CaseState, stats: Distribution | None) -> Signs:
         seen = (
-            stats.n,
+            stats and stats.n,
             case.state,
             sum(map(len, self._session.ran_on(case).throttle_spans.values())),
             len(case.warmup),
@@ -329,16 +297,6 @@ class CaseRows:
             signs = signs_of(self._session, case, stats)
             self._signs[case.index] = (seen, signs)
         return signs
-
-    def _round_stats(self, case: CaseState) -> RunningStats:
-        round_index = round_of(case)
-        first = round_starts(case).get(round_index, len(case.measured))
-        before, stats = self._round_stats_cache.get(case.index, (round_index, RunningStats()))
-        if before != round_index or stats.n > len(case.measured) - first:
-            stats = RunningStats()
-        stats.extend(case.measured.wall_ms[first + stats.n : first + stats.n + THREAD_STEPS])
-        self._round_stats_cache[case.index] = (round_index, stats)
-        return stats
 
     def _row(self, case: CaseState) -> TableRow:
         role = {"queued": "muted", "skipped": "muted", "running": "bright"}.get(case.state, "plain")
@@ -370,9 +328,12 @@ class CaseRows:
                 return (steps_trace(case, BY_KEY[key].width, self._symbols), "soft")
             case _:
                 written = FORMATS[key](self._metric(case, key), self._symbols)
-        if written == self._symbols.absent:
-            return ("", "plain") if case.state in PENDING else (written, "muted")
-        return (written, "plain")
+        return self._absent(case) if written == self._symbols.absent else (written, "plain")
+
+    def _absent(self, case: CaseState) -> Span:
+        """Return the cell of a value that a case doesn't have, or doesn't have yet."""
+        pending = case.state in PENDING or not loaded()
+        return ("", "plain") if pending else (self._symbols.absent, "muted")
 
     def _graph(self, case: CaseState, key: str, width: int) -> Sequence[Span]:
         """Draw the bar of a case's throughput, or of its ratio to the baseline."""
@@ -389,8 +350,6 @@ class CaseRows:
         """Return a case's metric by column; None before anything was measured."""
         if key not in VALUES or (case.finished is None and not len(case.measured)):
             return None
-        if key == "interval":
-            return self._interval_percent(case, self.stats(case))
         return VALUES[key](case, self.stats(case))
 
     def _note(self, case: CaseState) -> str:
@@ -414,7 +373,7 @@ class CaseRows:
         found = self.verdicts.verdict(case)
         value = found.value if found else self._ratio(case)
         if value is None:
-            return ("", "plain") if case.state in PENDING else (self._symbols.absent, "muted")
+            return self._absent(case)
         return ratio_cell(value, found.verdict if found else Verdict.UNSURE, self._symbols)
 
     def _ratio(self, case: CaseState) -> float | None:
@@ -425,7 +384,7 @@ class CaseRows:
         if case.state == "ok":
             found = self.verdicts.verdict(case)
             return 1.0 if base is case else found.value if found else None
-        own, other = self.stats(case).median, self.stats(base).median
+        own, other = ((stats := self.stats(each)) and stats.median for each in (case, base))
         sizes = case.samples_per_step, base.samples_per_step
         return other / own * sizes[0] / sizes[1] if own and other and all(sizes) else None
 
@@ -437,7 +396,7 @@ def _reported(case: CaseState) -> PanelMetrics | None:
     return PanelMetrics(reported.steps or 0, reported.latency_mean_ms, None, None, reported.samples_per_s)
 
 
-def _parts(figures: "Metrics") -> tuple[Part, ...]:
+def _parts(figures: Metrics) -> tuple[Part, ...]:
     total = figures.latency_ms.mean * figures.latency_ms.n
     return tuple(
         Part(format.clean(name), part.mean, part.mean * part.n / total)
@@ -446,15 +405,8 @@ def _parts(figures: "Metrics") -> tuple[Part, ...]:
     )
 
 
-def _spread(stats: RunningStats | SummaryStats) -> Spread | None:
+def _spread(stats: Distribution | None) -> Spread | None:
     """Return the spread of steps; None if there are none."""
-    if stats.least is None or stats.median is None or stats.most is None:
+    if stats is None or stats.least is None or stats.median is None or stats.most is None:
         return None
     return Spread(stats.n, stats.least, stats.median, stats.most, stats.p5_to_p95)
-
-
-def _scale(stats: RunningStats | SummaryStats, most: float | None = None) -> Scale | None:
-    """Build a scale from step statistics, up to the lower of their maximum and ``most``."""
-    if stats.least is None or stats.median is None or stats.most is None:
-        return None
-    return Scale.around(stats.least, stats.median, stats.most if most is None else min(most, stats.most))

@@ -9,7 +9,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Trace
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.session import Session
-from benchtui.tui.panels.gauge_rows import Standing
+from benchtui.themes.gauges import Standing
 
 FOREIGN_S = 2.0
 """Seconds without one of our cases on a GPU, after which its load is attributed to other processes."""
@@ -83,7 +83,7 @@ def _ended_s(case: CaseState) -> float:
 def _in_use(trace: Trace, since_s: float) -> bool:
     if (trace.latest("memory_used_mb") or 0.0) >= FOREIGN_MB:
         return True
-    loads = trace.columns.get("utilisation_percent", ())
+    loads = trace.columns.get("utilization_percent", ())
     if not loads or trace.at_s[0] > since_s:
         return False
     first = next((place for place in range(len(loads) - 1, -1, -1) if trace.at_s[place] < since_s), -1) + 1

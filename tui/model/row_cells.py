@@ -12,7 +12,6 @@ from benchtui.sessions.text.answers import answer_cell
 from benchtui.sessions.text.formatting import ratio_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.array_ops import summed
 from benchtui.tui.drawing.bars import RatioRange, history, ratio_bar
 from benchtui.tui.drawing.styled_text import Span
 
@@ -96,5 +95,5 @@ def steps_trace(case: CaseState, width: int, symbols: Symbols) -> str:
     columns = min(width, len(times))
     edges = [place * len(times) // columns for place in range(columns + 1)]
     parts = [times[start:end] for start, end in pairwise(edges)]
-    means = [summed(part) / len(part) for part in parts]
+    means = [sum(part) / len(part) for part in parts]
     return history(means, 2 * median(means), len(means), symbols)

@@ -13,17 +13,17 @@ from benchtui.tui.drawing import format
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.eta import RemainingTime
 from benchtui.tui.live.feed import Feed
-from benchtui.tui.live.running_stats import RunningStats
+from benchtui.tui.live.step_statistics import loaded
 from benchtui.tui.model.case_rows import ROLES, CaseRows
 from benchtui.tui.model.event_log import EventLog
-from benchtui.tui.model.machine_gauges import machines_of
+from benchtui.tui.model.machines import machines_of
 from benchtui.tui.model.noise_light import noise_light
 from benchtui.tui.model.row_cells import first_step_phase
 from benchtui.tui.model.step_annotations import round_of, steps_in_round
 from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.panels.case_panel import Current, Part
 from benchtui.tui.panels.gauges import Machines
-from benchtui.tui.panels.header import Heading
+from benchtui.tui.panels.header import SweepHeading
 from benchtui.tui.panels.histogram import Histogram
 from benchtui.tui.panels.step_band import Band
 from benchtui.tui.shell.keymap import key
@@ -42,12 +42,12 @@ def heading_of(
     light: tuple[Span, ...],
     marks: tuple[str, ...],
     notes: tuple[str, ...],
-) -> Heading:
+) -> SweepHeading:
     """Build the header: sweep, machine, progress, and time left."""
     session = feed.session
     start = session.start
     left = remaining.sweep_left(feed.now_s) if feed.running else None
-    return Heading(
+    return SweepHeading(
         name=labeled(format.clean(start.sweep.name), start),
         host=format.clean(start.host.hostname or ""),
         device=_device(session),
@@ -231,9 +231,11 @@ class View:
         """Cached gauges, with the state they were built from."""
         self._band: tuple[CaseState, object, Band] | None = None
         """Cached band, with the case and the state it was built from."""
+        self._histogram: tuple[CaseState, object, Histogram] | None = None
+        """Cached histogram, likewise."""
         self._processed = 0
         """Number of ended cases already processed."""
-        self._seen: tuple[int, int, bool] | None = None
+        self._seen: tuple[int, int, bool, bool] | None = None
         self._summarized: object = None
         """State for which the summary was made; None if there is none."""
         self._best: tuple[float, CaseState] | None = None
@@ -257,7 +259,7 @@ class View:
         self._last = self._last_ended()
         self._add_ended(feed.ended[self._processed :])
         over = self.session.finished is not None or feed.cut_off
-        now = (feed.done, len(self.session.cases), over)
+        now = (feed.done, len(self.session.cases), over, loaded())
         if now != self._seen and (feed.caught_up or not self._seen):
             self._seen = now
             self.case_rows.cut_off = feed.cut_off
@@ -337,7 +339,7 @@ class View:
         name = " ".join(format.clean(self.case_rows.names.text(best.config)).split())
         return [("best ", "muted"), (rate, "plain"), (f": {name}", "muted")]
 
-    def heading(self, notes: tuple[str, ...]) -> Heading:
+    def heading(self, notes: tuple[str, ...]) -> SweepHeading:
         """Return the header. Markers are those of the running case, or else of all ended cases."""
         current = self._feed.session.current
         marks = current.marks if current and current.prepared else ()
@@ -363,8 +365,8 @@ class View:
         if case is None:
             return Band((), (), (0, 0), 0, None)
         drawn = self._with_steps(case)
-        if drawn is None:
-            return Band((), (), (0, 0), 0, None, caption=READING)
+        if drawn is None or not loaded():
+            return Band((), (), (0, 0), 0, None, caption=READING if drawn is None else "")
         caption = self._caption(case, chosen)
         seen = (len(drawn.warmup), len(drawn.measured), drawn.state, drawn.metrics is None, caption)
         if self._band is None or self._band[0] is not drawn or self._band[1] != seen:
@@ -374,10 +376,13 @@ class View:
     def histogram(self, chosen: int | None) -> Histogram:
         """Return the step-time histogram of the case in the heading."""
         case = self.case(chosen)
-        stats = self._stats(case) if case else RunningStats()
-        if case is None or stats is None:
-            return Histogram(0, None, lambda value: 0, caption=READING if case else "")
-        return self.case_rows.histogram(case, stats, self._caption(case, chosen))
+        drawn = self._with_steps(case) if case else None
+        if case is None or drawn is None:
+            return Histogram(None, caption=READING if case else "")
+        seen = (len(drawn.measured), drawn.metrics is None, caption := self._caption(case, chosen))
+        if self._histogram is None or self._histogram[0] is not drawn or self._histogram[1] != seen:
+            self._histogram = (drawn, seen, self.case_rows.histogram(drawn, caption))
+        return self._histogram[2]
 
     def parts(self, chosen: int | None) -> tuple[Part, ...]:
         """Return the step parts of the case in the heading."""
@@ -445,13 +450,5 @@ class View:
         """Return a case with its steps; None while they are being reloaded."""
         if case.steps_in_memory:
             return case
-        loaded = self._feed.load_case(case)
-        return loaded.case if loaded else None
-
-    def _stats(self, case: CaseState) -> RunningStats | None:
-        """Return statistics of all steps of a case; None while they are being reloaded."""
-        stats = self.case_rows.stats(case)
-        if isinstance(stats, RunningStats):
-            return stats
-        loaded = self._feed.load_case(case)
-        return loaded.stats if loaded else None
+        reloaded = self._feed.load_case(case)
+        return reloaded.case if reloaded else None

@@ -1,20 +1,25 @@
 """Step annotations: what happened during the measured steps of a case."""
 
-from collections.abc import Iterator, Sequence
+from __future__ import annotations  # the module of Distribution imports numpy
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.state.session import Session
-from benchtui.tui.drawing.array_ops import outside, summed
-from benchtui.tui.live.running_stats import RunningStats, SummaryStats
+from benchtui.sessions.stats.evidence import outliers_of
 from benchtui.tui.panels.signs import Signs
 
+if TYPE_CHECKING:
+    from benchtui.sessions.stats.distribution import Distribution
 
-def signs_of(session: Session, case: CaseState, stats: RunningStats | SummaryStats) -> Signs:
+
+def signs_of(session: Session, case: CaseState, spread: Distribution | None) -> Signs:
     """Return outliers, throttling, compilation, and round starts of a case."""
     starts = round_starts(case)
     return Signs(
-        outliers=tuple(_outliers(case, stats)),
+        outliers=outliers_of(case, spread) if spread else (),
         throttled=tuple(_throttled(session, case)),
         compiling=tuple(_compiling(case, starts)),
         rounds=tuple((round_index + 1, first) for round_index, first in starts.items() if first),
@@ -36,14 +41,6 @@ def round_of(case: CaseState) -> int:
     return case.started.round if case.started else 0
 
 
-def _outliers(case: CaseState, stats: RunningStats | SummaryStats) -> Sequence[int]:
-    if case.metrics:
-        return case.metrics.outliers
-    if isinstance(stats, SummaryStats) or stats.usual is None or not stats.outliers():
-        return ()
-    return outside(case.measured.wall_ms, stats.n, *stats.usual)
-
-
 def _throttled(session: Session, case: CaseState) -> Iterator[tuple[int, int]]:
     """Yield spans of steps in which heat or power supply throttled the case's GPU."""
     index = session.gpu_of(case)
@@ -51,7 +48,7 @@ def _throttled(session: Session, case: CaseState) -> Iterator[tuple[int, int]]:
     spans = [span for span in held if span.throttled]
     first = 0
     for end, t in case.measured.event_ends if spans else ():
-        begun = t - summed(case.measured.wall_ms[first:end]) / 1000
+        begun = t - sum(case.measured.wall_ms[first:end]) / 1000
         if any(span.start_s < t and span.end_s >= begun for span in spans):
             yield first, end
         first = end

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.tui.live.step_statistics import loaded
 from benchtui.tui.table.case_names import case_name
 from benchtui.tui.table.columns import DEFAULT_COLUMNS, UNSORTED
 from benchtui.tui.table.layout import Sorting
@@ -68,7 +69,7 @@ class TableOrder:
         session = self._session
         running = tuple(case.index for case in session.running)
         requested = (self.sorting, self.filter)
-        known = (id(session.order), len(session.order), running, session.done, requested)
+        known = (id(session.order), len(session.order), running, session.done, loaded(), requested)
         if requested != self._requested or (self.complete and known != self._known):
             self._requested, self._known = requested, known
             self._pending_sort = self._filter_and_sort(session.order, frozenset(running))

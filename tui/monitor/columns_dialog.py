@@ -9,7 +9,7 @@ from textual.binding import BindingType
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line
 from benchtui.tui.shell import keymap
-from benchtui.tui.table.columns import COLUMNS, DEFAULT_COLUMNS, KEYS
+from benchtui.tui.table.columns import CATALOGUED, COLUMNS, DEFAULT_COLUMNS, KEYS
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.panel import Panel, PanelScreen
 
@@ -33,6 +33,7 @@ ABOUT = {
     "tokens": "real tokens over the time of all measured steps",
     "energy": "joules for a thousand samples",
     "accepted": "drafted tokens that the model accepted",
+    **{key: row.help[:1].lower() + row.help[1:].rstrip(".") for key, row in CATALOGUED.items()},
 }
 
 

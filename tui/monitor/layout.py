@@ -17,7 +17,7 @@ from benchtui.tui.panels.case_panel import Current, Part, current_lines, current
 from benchtui.tui.panels.case_table import CaseTable
 from benchtui.tui.panels.compact import Compact, compact_lines
 from benchtui.tui.panels.gauges import Machines, gauge_height, gauge_lines, machine_title
-from benchtui.tui.panels.header import Heading, heading_lines
+from benchtui.tui.panels.header import SweepHeading, heading_lines
 from benchtui.tui.panels.histogram import Histogram, histogram_lines
 from benchtui.tui.panels.step_band import Band, band_lines
 from benchtui.tui.panels.zoom import NAMES, Name, Zoomed, hint, zoom_lines, zoom_title
@@ -38,7 +38,7 @@ def panels(symbols: Symbols) -> dict[str, Widget]:
     """Create every panel of the Monitor, by ID."""
     made: list[Widget] = [
         Panel[Compact | str](compact_lines, symbols, id="small"),
-        Panel[Heading](heading_lines, symbols, id="heading"),
+        Panel[SweepHeading](heading_lines, symbols, id="heading"),
         Panel[Current](partial(current_lines, titled=False), symbols, id="current"),
         Panel[Steps](_step_lines, symbols, id="band"),
         Panel[tuple[Part, ...]](_parts, symbols, id="parts"),
@@ -114,7 +114,7 @@ class MonitorLayout:
         self._back = max(0, self._back + lines)
 
     def draw(
-        self, screen: Screen[Any], view: View, table_order: TableOrder, heading: Heading, word: str
+        self, screen: Screen[Any], view: View, table_order: TableOrder, heading: SweepHeading, word: str
     ) -> None:
         """Show a session in the visible panels. ``word`` is the question or message of the screen."""
         chosen = table_order.chosen
@@ -167,11 +167,11 @@ class MonitorLayout:
             return
         self._sized_for = seen
         wanted = gauge_height(machines, inside)
-        found = sizes(screen.size.height, 3 + transport, wanted, len(view.session.cases))
-        if found != self._sizes:
-            self._sizes = found
+        new_sizes = sizes(screen.size.height, 3 + transport, wanted, len(view.session.cases))
+        if new_sizes != self._sizes:
+            self._sizes = new_sizes
             for name in ("machine", "top", "log"):
-                screen.query_one(f"#{name}").styles.height = getattr(found, name)
+                screen.query_one(f"#{name}").styles.height = getattr(new_sizes, name)
 
     def _zoomed(self, name: Name, view: View, chosen: int | None) -> Zoomed:
         snapshots: dict[Name, Callable[[int | None], object]] = {

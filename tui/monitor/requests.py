@@ -96,7 +96,7 @@ class EngineRequests:
     def drop(self, case: CaseState | None) -> Request:
         """Remove a pending case from the queue."""
         index = self._pending(case)
-        position = [each.index for each in self._session.pending].index(index)
+        position = [pending.index for pending in self._session.pending].index(index)
         return self._undoable(
             f"dropping case {index + 1}", partial(self._engine.drop, [index]), index, position
         )
@@ -111,7 +111,7 @@ class EngineRequests:
     def move(self, case: CaseState | None, places: int) -> Request:
         """Move a pending case earlier (negative) or later in the queue."""
         index = self._pending(case)
-        pending = [each.index for each in self._session.pending]
+        pending = [queued.index for queued in self._session.pending]
         at = pending.index(index)
         to = min(max(at + places, 0), len(pending) - 1)
         pending.insert(to, pending.pop(at))
@@ -127,8 +127,8 @@ class EngineRequests:
     def _add(self, config: Config, base: Config | None) -> None:
         """Add a case. The user has typed, and so allows, what it sets in addition to ``base``."""
         engine, sweep = self._engine, self._session.start.sweep
-        known = needed_permissions(sweep, [base] if base else [])
-        engine.add([config], keys(needed_permissions(sweep, [config])) - keys(known))
+        granted = needed_permissions(sweep, [base] if base else [])
+        engine.add([config], keys(needed_permissions(sweep, [config])) - keys(granted))
 
     def _undoable(self, message: str, call: Callable[[], object], case: int, position: int = 0) -> Request:
         """Return a request that ends a case and, once the engine has agreed, remembers it for ``undo``."""
@@ -141,7 +141,7 @@ class EngineRequests:
 
     def _restore(self, removed: Removed) -> None:
         """Queue a case again at its position. The engine may still be ending it. Raises BenchtuiError."""
-        pending = [each.index for each in self._session.pending if each.index != removed.case]
+        pending = [case.index for case in self._session.pending if case.index != removed.case]
         tries = int(UNDO_S / RETRY_S)
         for attempt in range(tries):
             try:

@@ -1,6 +1,7 @@
 """Monitor screen: a sweep while it is running, or as recorded."""
 
 import asyncio
+import gc
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -14,13 +15,14 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.state.case import CaseState
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.live.feed import Clock, Feed
+from benchtui.tui.live.step_statistics import loaded
 from benchtui.tui.model.session_view import View
 from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.monitor.keys import KEYS
 from benchtui.tui.monitor.layout import MonitorLayout, panels
 from benchtui.tui.monitor.requests import EngineRequests, Request
 from benchtui.tui.monitor.status_line import QUIT, QUIT_KEYS, STOP, STOP_KEYS, KeyPrompt, StatusLine
-from benchtui.tui.panels.header import Heading, percent_text
+from benchtui.tui.panels.header import SweepHeading, percent_text
 from benchtui.tui.shell import gc_control
 from benchtui.tui.shell.announcer import Announcer
 from benchtui.tui.shell.keymap import key
@@ -259,11 +261,13 @@ class Monitor(PanelScreen[None]):
         """Read new events, adjust the timer, and redraw what changed."""
         if self.feed.closed:  # a timer that fired just before may still call
             return
-        self._refresh_rate.cost.time_reading(self.feed.poll)
-        gc_control.disable() if self.feed.reading else gc_control.freeze_and_enable()
+        self.feed.poll()
+        gc.disable() if self.feed.reading else gc_control.freeze_and_enable()
         if self.feed.cache.has_pending_work:
             self.run_worker(self._run_cache())
         self._update_view()
+        if self.view is not None and self.view.case_rows.statistics.has_pending_work:
+            self.run_worker(self.view.case_rows.statistics.compute_pending())
         self._continue_sorting()
         if not self.feed.running:
             self.status_line.question = None  # all questions are about a running sweep
@@ -278,7 +282,7 @@ class Monitor(PanelScreen[None]):
             self.view.update()  # covered or frozen
             self._announce(self.view.heading(()))
 
-    def _announce(self, heading: Heading) -> None:
+    def _announce(self, heading: SweepHeading) -> None:
         """Show the sweep's progress in the window title, and announce its end."""
         self._announcer.update(heading.name, heading.state, percent_text(heading.progress).strip())
 
@@ -376,8 +380,8 @@ class Monitor(PanelScreen[None]):
 
     @property
     def _complete(self) -> bool:
-        """Whether everything written has been read and the table order is complete."""
-        return self.feed.caught_up and (self.table_order is None or self.table_order.complete)
+        """Whether everything written has been read, statistics are loaded, and the table order is complete."""
+        return loaded() and self.feed.caught_up and (self.table_order is None or self.table_order.complete)
 
     def _continue_sorting(self) -> None:
         """Continue sorting the table, if it has very many rows."""

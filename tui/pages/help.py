@@ -89,11 +89,11 @@ class HelpPage(Page):
 def matching(sections: Sequence[Section], text: str) -> list[Section]:
     """Return the rows that contain all words of a text, with the titles of their sections."""
     words = text.lower().split()
-    found = [
+    matches = [
         (title, tuple(row for row in rows if all(word in " ".join(row).lower() for word in words)))
         for title, rows in sections
     ]
-    return [section for section in found if section[1]]
+    return [section for section in matches if section[1]]
 
 
 def help_columns(sections: Sequence[Section], width: int) -> list[Line]:
@@ -113,9 +113,11 @@ def help_columns(sections: Sequence[Section], width: int) -> list[Line]:
 def key_sections(keys: Sequence[Bound]) -> list[Section]:
     """Group key bindings: those of the view, those that move, and those of every view."""
     groups: dict[str, list[Bound]] = {}
-    for each in keys:
-        place, _, name = each.id.partition(".")
-        groups.setdefault(MOVING if name in MOVES else TITLES.get(place, place.capitalize()), []).append(each)
+    for binding in keys:
+        place, _, name = binding.id.partition(".")
+        groups.setdefault(MOVING if name in MOVES else TITLES.get(place, place.capitalize()), []).append(
+            binding
+        )
     order = sorted(groups, key=lambda title: (title == TITLES["app"], title == MOVING))
     return [(title, key_rows(groups[title])) for title in order]
 
@@ -132,8 +134,8 @@ def key_rows(keys: Sequence[Bound]) -> Rows:
     """Return one row per key binding. The ten seek keys share a row unless remapped."""
     rows: list[tuple[str, str]] = []
     for tenths, group in groupby(keys, _is_tenth):
-        each = [(shown(one.keys), f"{one.does}: {one.about}" if one.about else one.does) for one in group]
-        rows += [TENTHS_ROW] if tenths else each
+        described = [(shown(one.keys), f"{one.does}: {one.about}" if one.about else one.does) for one in group]
+        rows += [TENTHS_ROW] if tenths else described
     return tuple(rows)
 
 
@@ -142,8 +144,11 @@ def no_signs(symbols: Symbols) -> Sequence[Section]:
     return ()
 
 
-def _is_tenth(each: Bound) -> bool:
-    return each.id.startswith(TENTHS) and each.keys.split(",")[0] == f"alt+{each.id.removeprefix(TENTHS)[:1]}"
+def _is_tenth(binding: Bound) -> bool:
+    return (
+        binding.id.startswith(TENTHS)
+        and binding.keys.split(",")[0] == f"alt+{binding.id.removeprefix(TENTHS)[:1]}"
+    )
 
 
 def _table(rows: Rows, width: int) -> list[Line]:

@@ -1,4 +1,4 @@
-"""Full-screen text page: help, or the details of a case."""
+"""Full-screen text page: help, the differences of two sessions, or a question."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -19,7 +19,7 @@ Content = Callable[[int], Sequence[Line]]
 """Returns the lines for a width in cells."""
 
 
-class Page(PanelScreen[None]):
+class Page(PanelScreen[bool]):
     """Scrollable lines, refreshed every second. The screen below keeps reading."""
 
     DEFAULT_CSS = """
@@ -81,5 +81,9 @@ class Page(PanelScreen[None]):
         page.show(lines[self._top : self._top + height])
         last = min(self._top + height, len(lines))
         place = f" {self._top + 1} to {last} of {len(lines)} lines" if len(lines) > height > 0 else ""
+        self._panel("keys").show((*self._answers(), (self._symbols.arrows, f"scroll{place}")))
+
+    def _answers(self) -> tuple[tuple[str, str], ...]:
+        """Return the keys that do more than scroll, each with its meaning."""
         search = (("/", "search"),) if hasattr(self, "action_filter") else ()
-        self._panel("keys").show((("esc", "back"), *search, (self._symbols.arrows, f"scroll{place}")))
+        return (("esc", "back"), *search)

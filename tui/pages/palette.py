@@ -47,28 +47,30 @@ def search(commands: Sequence[Command], text: str) -> tuple[Command, ...]:
     In each group, those whose title begins with it come first, then those whose title contains it.
     """
     words = text.lower().split()
-    found = [
-        each
-        for each in commands
-        if all(word in f"{each.group} {each.title} {each.about}".lower() for word in words)
+    matches = [
+        command
+        for command in commands
+        if all(word in f"{command.group} {command.title} {command.about}".lower() for word in words)
     ]
-    groups = list(dict.fromkeys(each.group for each in found))
+    groups = list(dict.fromkeys(command.group for command in matches))
     phrase = text.strip().lower()
 
-    def rank(each: Command) -> tuple[int, bool, bool]:
-        title = each.title.lower()
-        return groups.index(each.group), not title.startswith(phrase), phrase not in title
+    def rank(command: Command) -> tuple[int, bool, bool]:
+        title = command.title.lower()
+        return groups.index(command.group), not title.startswith(phrase), phrase not in title
 
-    return tuple(sorted(found, key=rank))
+    return tuple(sorted(matches, key=rank))
 
 
-def palette_lines(found: Found, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+def palette_lines(search_result: Found, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
     """Render the matching commands by group, scrolled to the selected one."""
     lines = [
-        _row(found.commands[row], row == found.chosen, width, symbols)
+        _row(search_result.commands[row], row == search_result.chosen, width, symbols)
         if isinstance(row, int)
         else line((row, "muted"))
-        for row in grouped_rows([command.group for command in found.commands], found.chosen, height)
+        for row in grouped_rows(
+            [command.group for command in search_result.commands], search_result.chosen, height
+        )
     ]
     return lines or [line(("nothing matches", "muted"))]
 

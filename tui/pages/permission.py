@@ -5,17 +5,14 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.cells import chop_cells
-from textual import events
-from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from benchtui.sessions.permissions.needed import Permission
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import BLANK, Line, line
+from benchtui.tui.pages.page import Page
 from benchtui.tui.shell import keymap
-from benchtui.tui.widgets.key_bar import KeyBar
-from benchtui.tui.widgets.panel import Panel, PanelScreen, given_lines
 
 MOST_SHOWN = 1000
 """Permissions that are listed."""
@@ -25,63 +22,25 @@ INDENT = "    "
 LEAST_WIDTH = 20
 
 
-class PermissionScreen(PanelScreen[bool]):
+class PermissionScreen(Page):
     """Page that lists permissions, and returns whether the user gives them."""
 
-    DEFAULT_CSS = """
-    PermissionScreen #page { height: 1fr; margin: 1 2; }
-    PermissionScreen #keys { height: 1; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
-        "permission",
-        ("y", "yes", "answer(True)", "Allow", "from now on, on this machine"),
-        ("escape,q", "back", "answer(False)", "Don't allow"),
-        ("down,j", "down", "move(1)", "Down"),
-        ("up,k", "up", "move(-1)", "Up"),
-        ("pagedown", "page_down", "move(10)", "Ten lines down"),
-        ("pageup", "page_up", "move(-10)", "Ten lines up"),
-        ("home,g", "first", "move(-1000000)", "First line"),
-        ("end,G", "last", "move(1000000)", "Last line"),
+        "permission", ("y", "yes", "allow", "Allow", "from now on, on this machine")
     )
+    takes_earlier_keys = False
+    """Keys typed before the question was there don't answer it."""
 
     def __init__(self, name: str, permissions: Sequence[Permission], symbols: Symbols) -> None:
         """Ask about a sweep or session with this name."""
-        super().__init__()
-        self._title = name
-        self._permissions = permissions
-        self._symbols = symbols
-        self._top = 0
+        super().__init__(lambda width: permission_lines(name, permissions, width), symbols)
 
-    def compose(self) -> ComposeResult:
-        """Lay out the list and the key bar."""
-        yield Panel[Sequence[Line]](given_lines, self._symbols, id="page")
-        yield KeyBar(self._symbols)
+    def action_allow(self) -> None:
+        """Return yes."""
+        self.dismiss(True)
 
-    def on_mount(self) -> None:
-        """Draw once the panel has its size."""
-        self.call_after_refresh(self._draw)
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Redraw for the new size."""
-        self.call_after_refresh(self._draw)
-
-    def action_answer(self, yes: bool) -> None:
-        """Return the answer."""
-        self.dismiss(yes)
-
-    def action_move(self, lines: int) -> None:
-        """Scroll by lines."""
-        self._top += lines
-        self._draw()
-
-    def _draw(self) -> None:
-        page = self._panel("page")
-        width, height = page.size
-        lines = permission_lines(self._title, self._permissions, width)
-        self._top = max(0, min(self._top, len(lines) - height))
-        page.show(lines[self._top : self._top + height])
-        yes = keymap.key("permission.yes")
-        self._panel("keys").show(((yes, "allow"), ("esc", "don't"), (self._symbols.arrows, "scroll")))
+    def _answers(self) -> tuple[tuple[str, str], ...]:
+        return ((keymap.key("permission.yes"), "allow"), ("esc", "don't"))
 
 
 def permission_lines(name: str, permissions: Sequence[Permission], width: int) -> list[Line]:

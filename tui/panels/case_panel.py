@@ -145,11 +145,13 @@ def _phase(current: Current, width: int, symbols: Symbols) -> Line:
     digits = len(str(current.planned))
     about = symbols.about if current.needed and current.needed.rough else ""
     count = f"{current.done:>{digits}}/{about}{current.planned} "
-    left = time_left(current.left, symbols)
+    remaining = time_left(current.left, symbols)
     needs = f"{GAP}{_needs(current, symbols)}" if current.metrics is None and current.needed else ""
-    room = max(8, min(40, width - 15 - len(count) - max(len(left) + len(needs) + 2, 18)))
+    room = max(8, min(40, width - 15 - len(count) - max(len(remaining) + len(needs) + 2, 18)))
     progress = gauge_bar(current.done / current.planned, room, symbols, current.role)
-    return crop([word, (count, "plain"), *progress, (f"  {left}", "muted"), (needs, "plain")], width, symbols)
+    return crop(
+        [word, (count, "plain"), *progress, (f"  {remaining}", "muted"), (needs, "plain")], width, symbols
+    )
 
 
 def _needs(current: Current, symbols: Symbols) -> str:

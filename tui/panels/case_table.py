@@ -48,7 +48,10 @@ class CaseTable(ScrollView):
     def show(self, rows: Rows) -> None:
         """Apply a snapshot and redraw what changed. The selected or running row stays in view."""
         before, self._rows = self._rows, rows
-        if any(getattr(rows, each) != getattr(before, each) for each in ("columns", "hidden", "names")):
+        if any(
+            getattr(rows, attribute) != getattr(before, attribute)
+            for attribute in ("columns", "hidden", "names")
+        ):
             self._drawn.clear()
             self.refresh()
         if self.virtual_size.height != rows.count:
@@ -87,8 +90,8 @@ class CaseTable(ScrollView):
             columns = [
                 column for column in columns_of(rows.columns, rows.unit) if column.key not in rows.hidden
             ]
-            found = Arrangement.of_cases(self._room.width - 1, rows.names, columns, rows.sorting)
-            self._arranged = (inputs, found)
+            arrangement = Arrangement.of_cases(self._room.width - 1, rows.names, columns, rows.sorting)
+            self._arranged = (inputs, arrangement)
         return self._arranged[1]
 
     @property

@@ -9,7 +9,7 @@ from benchtui.tui.drawing import format
 from benchtui.tui.drawing.styled_text import Line, Span, crop, wrap_facts
 from benchtui.tui.panels.case_panel import Current
 from benchtui.tui.panels.gauges import Machines, gauge_height, gauge_lines
-from benchtui.tui.panels.header import Heading, percent_text, time_left
+from benchtui.tui.panels.header import SweepHeading, percent_text, time_left
 from benchtui.tui.panels.step_band import Band, band_lines
 
 LEAST_WIDTH, LEAST_HEIGHT = 40, 8
@@ -19,7 +19,7 @@ LEAST_WIDTH, LEAST_HEIGHT = 40, 8
 class Compact(msgspec.Struct, frozen=True):
     """Snapshot of a sweep, its case and its machine."""
 
-    heading: Heading
+    heading: SweepHeading
     current: Current
     machines: Machines
     band: Band

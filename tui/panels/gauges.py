@@ -6,6 +6,7 @@ from math import ceil
 import msgspec
 from rich.cells import cell_len
 
+from benchtui.themes.gauges import SEVERE
 from benchtui.themes.symbols import UNICODE, Symbols
 from benchtui.tui.drawing.bars import history
 from benchtui.tui.drawing.styled_text import (
@@ -18,9 +19,8 @@ from benchtui.tui.drawing.styled_text import (
     side_by_side,
     wrap_facts,
 )
-from benchtui.tui.panels.gauge_rows import (
+from benchtui.tui.panels.machine_rows import (
     BAR_CELLS,
-    SEVERE,
     SPAN_S,
     Gauge,
     Machine,
@@ -100,19 +100,26 @@ def _rows_and_host(machines: Machines, width: int, height: int, symbols: Symbols
     across = min(max(1, (width + PANEL_GAP) // (NARROW + PANEL_GAP)), ceil(machines.count / height))
     fits = machines.count <= across * height
     shown = machines.devices(machines.count if fits else max(across * height - (height > 1), 1))
-    each = ceil((len(shown) + (not fits)) / across)
-    left = height - each
-    host = _host_lines(machines, width, symbols)[: max(left, 0)]
-    left -= len(host)
-    reasons = _reasons(shown, width, symbols)[: max(left - 1, 0)]
-    rows = _rows(machines, shown, each, (width + PANEL_GAP) // across - PANEL_GAP, left > 0, symbols)
+    rows_per_column = ceil((len(shown) + (not fits)) / across)
+    rows_below = height - rows_per_column
+    host = _host_lines(machines, width, symbols)[: max(rows_below, 0)]
+    rows_below -= len(host)
+    reasons = _reasons(shown, width, symbols)[: max(rows_below - 1, 0)]
+    rows = _rows(
+        machines, shown, rows_per_column, (width + PANEL_GAP) // across - PANEL_GAP, rows_below > 0, symbols
+    )
     hidden = [] if fits or height == 1 else [_summary(machines, len(shown), symbols, more)]
     rows[-1] += hidden
     return [*side_by_side(rows, (width + PANEL_GAP) // across), *reasons, *host]
 
 
 def _rows(
-    machines: Machines, shown: Sequence[Machine], each: int, width: int, header: bool, symbols: Symbols
+    machines: Machines,
+    shown: Sequence[Machine],
+    rows_per_column: int,
+    width: int,
+    header: bool,
+    symbols: Symbols,
 ) -> list[list[Line]]:
     """Render the rows in stacks of ``each``, side by side with the same columns."""
     columns = arrange(shown, width, noted=machines.noun == "node")
@@ -121,7 +128,10 @@ def _rows(
     label = f"{trend}, {span}" if trend and len(trend) + len(span) + 2 <= columns.spark else span
     head = [header_row(columns, symbols, label)] if header else []
     drawn = [machine_row(machine, columns, symbols) for machine in shown]
-    return [[*head, *drawn[start : start + each]] for start in range(0, max(len(drawn), 1), each)]
+    return [
+        [*head, *drawn[start : start + rows_per_column]]
+        for start in range(0, max(len(drawn), 1), rows_per_column)
+    ]
 
 
 def _summary(machines: Machines, shown: int, symbols: Symbols, more: str) -> Line:
@@ -130,7 +140,7 @@ def _summary(machines: Machines, shown: int, symbols: Symbols, more: str) -> Lin
     words: list[Span] = [(f"{hidden} more {machines.noun}{'s' * (hidden != 1)}", "muted")]
     if hidden <= MAX_SUMMED:
         drawn = {machine.title for machine in machines.devices(shown)}
-        rest = [each for each in map(machines.device, range(machines.count)) if each.title not in drawn]
+        rest = [device for device in map(machines.device, range(machines.count)) if device.title not in drawn]
         foreign = sum(machine.standing == "foreign" for machine in rest)
         alarms = [machine.notes[-1] for machine in rest if machine.alarming and machine.notes]
         words += [(f", {foreign} used by other processes", "warning")] if foreign else []
@@ -140,12 +150,12 @@ def _summary(machines: Machines, shown: int, symbols: Symbols, more: str) -> Lin
 
 def _reasons(shown: Sequence[Machine], width: int, symbols: Symbols) -> list[Line]:
     """Say once why readings are absent."""
-    found: dict[str, dict[str, None]] = {}
+    labels_by_reason: dict[str, dict[str, None]] = {}
     for machine in shown:
         for gauge in machine.gauges:
             if gauge.absent:
-                found.setdefault(gauge.absent, {})[gauge.label] = None
-    words = "; ".join(f"{', '.join(labels)}: {reason}" for reason, labels in found.items())
+                labels_by_reason.setdefault(gauge.absent, {})[gauge.label] = None
+    words = "; ".join(f"{', '.join(labels)}: {reason}" for reason, labels in labels_by_reason.items())
     return [crop([(f" {symbols.absent} {words}", "muted")], width, symbols)] if words else []
 
 
@@ -227,10 +237,10 @@ def _charts(machines: Machines, width: int, room: int, symbols: Symbols) -> list
     most = max(1, (width + PANEL_GAP) // (CHART_WIDTH + PANEL_GAP))
     for labels, least in CHARTED if room >= CHART_ROWS + 2 else ():
         charts = _charted(machines, labels)
-        each = sum(machine is charts[0][0] for machine, _ in charts) if charts else 1
+        per_machine = sum(machine is charts[0][0] for machine, _ in charts) if charts else 1
         for across in range(min(2, most), most + 1) if charts else ():
             rows = room // ceil(len(charts) / across) - 2
-            if rows >= least and (across % each == 0 or each % across == 0):
+            if rows >= least and (across % per_machine == 0 or per_machine % across == 0):
                 return _chart_grid(charts, across, min(rows, MAX_CHART_ROWS), width, symbols)
     return []
 
@@ -274,5 +284,5 @@ def _chart(machine: Machine, gauge: Gauge, width: int, rows: int, symbols: Symbo
     head: list[Span] = [(title, machine.role), (label, "muted"), (gauge.value, "plain")]
     role = "faint" if machine.standing == "other" else "soft"
     levels = ([value * rows - row for value in past] for row in range(rows - 1, -1, -1))
-    body = [line((history(each, 1.0, width, symbols), role)) for each in levels]
+    body = [line((history(level, 1.0, width, symbols), role)) for level in levels]
     return [crop([*head, (f"{GAP}last {width} s", "muted")], width, symbols), *body]

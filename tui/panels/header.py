@@ -15,7 +15,7 @@ ROUNDING = 1e-9
 """Percentage points added before rounding down, because 0.29 * 100 is less than 29."""
 
 
-class Heading(msgspec.Struct, frozen=True):
+class SweepHeading(msgspec.Struct, frozen=True):
     """Snapshot of the sweep's progress."""
 
     name: str
@@ -44,7 +44,7 @@ class Heading(msgspec.Struct, frozen=True):
     """Notes on the display itself, such as ``quiet, 1 Hz``."""
 
 
-def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
+def heading_lines(heading: SweepHeading, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render the sweep's progress, and the navigation bar with all marks (caveats)."""
     right = _progress(heading, width, symbols)
     first = justify(_place(heading, width - width_of(right) - 2, symbols), right, width, symbols)
@@ -54,7 +54,7 @@ def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -
     return [first, justify([*places, (marks, "warning")], notes, width, symbols)][:height]
 
 
-def _notes(heading: Heading, room: int) -> Line:
+def _notes(heading: SweepHeading, room: int) -> Line:
     """Return the notes that fit, and the noise light in the longest wording that leaves room for them."""
     notes: list[list[Span]] = [[(note, "muted")] for note in heading.notes]
     lights = heading.light or (("", "plain"),)
@@ -69,7 +69,7 @@ def _marks(marks: tuple[str, ...], room: int, symbols: Symbols) -> str:
     return next((form for form in forms if cell_len(form) <= room), "") if marks else ""
 
 
-def _place(heading: Heading, width: int, symbols: Symbols) -> list[Span]:
+def _place(heading: SweepHeading, width: int, symbols: Symbols) -> list[Span]:
     """Return the sweep's name, and as much of host, device, and model as fits."""
     pieces: list[Span] = [(heading.name, "strong")]
     for word in (heading.host, heading.device, heading.about):
@@ -86,7 +86,7 @@ def time_left(estimate: Estimate | None, symbols: Symbols) -> str:
     return f"{symbols.about + ' ' if estimate.rough else ''}{duration(estimate.seconds)} left"
 
 
-def count_text(heading: Heading, symbols: Symbols) -> str:
+def count_text(heading: SweepHeading, symbols: Symbols) -> str:
     """Format the number of cases run to an end; skipped ones are counted separately."""
     count = f"{heading.done:>{len(str(heading.total))}}/{heading.total} cases"
     return count + (f" {symbols.dot} {heading.skipped} skipped" if heading.skipped else "")
@@ -97,7 +97,7 @@ def percent_text(progress: float) -> str:
     return f"{int(100 * progress + ROUNDING):>4} %"
 
 
-def _progress(heading: Heading, width: int, symbols: Symbols) -> list[Span]:
+def _progress(heading: SweepHeading, width: int, symbols: Symbols) -> list[Span]:
     size = 12 if width < 100 else 26
     count = (f"{count_text(heading, symbols)} ", "plain")
     drawn = gauge_bar(heading.progress, size, symbols, "accent")
@@ -105,7 +105,7 @@ def _progress(heading: Heading, width: int, symbols: Symbols) -> list[Span]:
     return [count, *drawn, share, _ending(heading, symbols)]
 
 
-def _ending(heading: Heading, symbols: Symbols) -> Span:
+def _ending(heading: SweepHeading, symbols: Symbols) -> Span:
     if heading.paused:
         return (f"{'paused':>17}", "warning")
     if heading.state == "running":

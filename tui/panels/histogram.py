@@ -1,11 +1,12 @@
 """Step-time histogram: step counts over a time scale. Independent of Textual."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from math import ceil
 
 import msgspec
 
 from benchtui.themes.symbols import Symbols
+from benchtui.tui.drawing.array_ops import count_between
 from benchtui.tui.drawing.axis_scale import tick_text
 from benchtui.tui.drawing.format import fit
 from benchtui.tui.drawing.styled_text import Line, line
@@ -20,11 +21,9 @@ CELLS = 2
 class Histogram(msgspec.Struct, frozen=True):
     """Snapshot of a case's measured steps."""
 
-    n: int
     scale: Scale | None
     """Time range; None while there are no steps."""
-    below: Callable[[float], int]
-    """Returns the number of steps shorter than a time in milliseconds."""
+    times_ms: Sequence[float] = ()
     median: float | None = None
     p99: float | None = None
     caption: str = ""
@@ -38,7 +37,7 @@ def histogram_lines(histogram: Histogram, width: int, height: int, symbols: Symb
         return []
     if histogram.scale is None:
         return caption_lines(histogram.caption, width, symbols)
-    counts = _counts(histogram, histogram.scale, room // CELLS)
+    counts, beyond = _counts(histogram, histogram.scale, room // CELLS)
     rows = height - 2
     most = max(counts)
     drawn = [_row(counts, most, rows - 1 - row, rows, symbols) for row in range(rows)]
@@ -48,15 +47,15 @@ def histogram_lines(histogram: Histogram, width: int, height: int, symbols: Symb
     }
     blank = " " * (LABEL_WIDTH - 1) + symbols.axis
     lines = [line((labels.get(row, blank), "muted"), (text, "accent")) for row, text in enumerate(drawn)]
-    return [*lines, _times(histogram, histogram.scale, room, symbols), _words(histogram, room, symbols)]
+    return [*lines, _times(histogram, histogram.scale, room, symbols), _words(histogram, beyond, room, symbols)]
 
 
-def _counts(histogram: Histogram, scale: Scale, columns: int) -> list[int]:
-    """Count the steps per time bin. Steps beyond the scale go into the last bin."""
+def _counts(histogram: Histogram, scale: Scale, columns: int) -> tuple[list[int], int]:
+    """Count the steps per time bin, and those beyond the scale, which go into the last bin."""
     size = (scale.high - scale.low) / columns
-    below = [histogram.below(scale.low + place * size) for place in range(columns)]
-    below[0] = 0
-    return [after - before for before, after in zip(below, [*below[1:], histogram.n], strict=True)]
+    edges = [scale.low + place * size for place in range(1, columns)]
+    *counts, last, beyond = count_between(histogram.times_ms, [*edges, scale.high])
+    return [*counts, last + beyond], beyond
 
 
 def _row(counts: list[int], most: int, base: int, rows: int, symbols: Symbols) -> str:
@@ -79,8 +78,7 @@ def _times(histogram: Histogram, scale: Scale, room: int, symbols: Symbols) -> L
     return line((" " * LABEL_WIDTH, "plain"), (text, "muted"))
 
 
-def _words(histogram: Histogram, room: int, symbols: Symbols) -> Line:
-    beyond = histogram.n - histogram.below(histogram.scale.high) if histogram.scale else 0
+def _words(histogram: Histogram, beyond: int, room: int, symbols: Symbols) -> Line:
     words = [histogram.caption, "ms per step"]
     if beyond:
         words.append(f"{beyond} beyond {symbols.above}")

@@ -54,8 +54,8 @@ class Signs(msgspec.Struct, frozen=True):
     def strips(self) -> list[tuple[str, str, tuple[tuple[int, int], ...]]]:
         """Return the strips with something to show, most important first: name, role, and spans of steps."""
         compiling = tuple((step, step + 1) for step in self.compiling)
-        known = (("throttled", "bad", self.throttled), ("compiling", "warning", compiling))
-        return [strip for strip in known if strip[2]]
+        strips = (("throttled", "bad", self.throttled), ("compiling", "warning", compiling))
+        return [strip for strip in strips if strip[2]]
 
 
 def strip_cells(

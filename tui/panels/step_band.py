@@ -49,7 +49,7 @@ class Band(msgspec.Struct, frozen=True):
     """Returns (min, max) of each group of a given size among the first measured steps."""
 
 
-class Column(msgspec.Struct, frozen=True):
+class StepColumn(msgspec.Struct, frozen=True):
     """One or more adjacent steps."""
 
     least: float
@@ -71,7 +71,7 @@ class Frame(msgspec.Struct, frozen=True):
         """Return the frame of a plot, with the lines of its percentiles."""
         return cls(rows, symbols, [_empty_cell(row, rows, band, symbols) for row in range(rows.count)])
 
-    def cells(self, column: Column) -> list[Span]:
+    def cells(self, column: StepColumn) -> list[Span]:
         """Return a column's cells from the top: solid up to its minimum, shaded up to its maximum."""
         least, most = self.rows.height(column.least), self.rows.height(column.most)
         draw = self._warmup_cell if column.warmup else self._cell
@@ -151,19 +151,19 @@ def caption_lines(caption: str, width: int, symbols: Symbols) -> list[Line]:
     return [crop([(caption, "muted")], width, symbols)] if caption else []
 
 
-def _columns(band: Band, grid: Grid) -> list[Column]:
+def _columns(band: Band, grid: Grid) -> list[StepColumn]:
     warmup, measured = band.shown
     outliers = {step // grid.steps for step in band.signs.outliers}
     return [
-        *(Column(*each, warmup=True) for each in extremes(band.warmup, warmup, grid.steps)),
+        *(StepColumn(*extreme, warmup=True) for extreme in extremes(band.warmup, warmup, grid.steps)),
         *(
-            Column(*each, warmup=False, outlier=at in outliers)
-            for at, each in enumerate(band.grouped(band.measured, measured, grid.steps))
+            StepColumn(*extreme, warmup=False, outlier=at in outliers)
+            for at, extreme in enumerate(band.grouped(band.measured, measured, grid.steps))
         ),
     ]
 
 
-def _plot(frame: Frame, labels: Labels, shown: Sequence[Column], layout: _Layout) -> list[Line]:
+def _plot(frame: Frame, labels: Labels, shown: Sequence[StepColumn], layout: _Layout) -> list[Line]:
     cells = [frame.cells(column) for column in shown[: layout.room // layout.grid.cells]]
     return [
         line(
@@ -176,15 +176,19 @@ def _plot(frame: Frame, labels: Labels, shown: Sequence[Column], layout: _Layout
 
 def _row(cells: Sequence[Span], empty: Span, layout: _Layout) -> list[Span]:
     blank, role = empty
-    each = layout.grid.cells
-    apart = each >= GAP_CELLS
+    cells_per_step = layout.grid.cells
+    apart = cells_per_step >= GAP_CELLS
     bars = cells
-    if each > 1:
-        bars = [piece for text, own in cells for piece in ((text * (each - apart), own), (blank * apart, role))]
-    return [*bars, (blank * (layout.room - len(cells) * each), role)]
+    if cells_per_step > 1:
+        bars = [
+            piece
+            for text, own in cells
+            for piece in ((text * (cells_per_step - apart), own), (blank * apart, role))
+        ]
+    return [*bars, (blank * (layout.room - len(cells) * cells_per_step), role)]
 
 
-def _words(band: Band, frame: Frame, shown: Sequence[Column], layout: _Layout) -> list[Sequence[Span]]:
+def _words(band: Band, frame: Frame, shown: Sequence[StepColumn], layout: _Layout) -> list[Sequence[Span]]:
     """Return the legend, most important first."""
     symbols, steps = frame.symbols, layout.grid.steps
     clipped = sum(column.most > frame.rows.scale.high and not column.warmup for column in shown)

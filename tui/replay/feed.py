@@ -150,11 +150,11 @@ class Replay(Feed):
     def _advance(self, began_s: float) -> None:
         """Advance the session to the player's position, within a time budget."""
         t = self.player.position_s
-        known = self.timeline.complete or self.timeline.end_s > t
+        recorded = self.timeline.complete or self.timeline.end_s > t
         self.caught_up = False
         try:
             self._cursor.seek(t)
-            while known and not self.caught_up:
+            while recorded and not self.caught_up:
                 self.caught_up = self._cursor.move(t)
                 if self._clock() - began_s > 2 * READ_BUDGET_S:
                     break

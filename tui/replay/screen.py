@@ -14,7 +14,7 @@ from benchtui.tui.live.feed import Clock
 from benchtui.tui.monitor.prompts import TextPrompt, show_prompt
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.monitor.status_line import StatusLine
-from benchtui.tui.panels.header import Heading
+from benchtui.tui.panels.header import SweepHeading
 from benchtui.tui.replay.feed import Replay
 from benchtui.tui.replay.player import ReplayTarget
 from benchtui.tui.replay.transport import State, Transport, clock_text, most_severe, percent_at, transport_lines
@@ -192,7 +192,7 @@ class ReplayMonitor(Monitor):
         self._panel("transport").show(shown)
         return drawn
 
-    def _announce(self, heading: Heading) -> None:
+    def _announce(self, heading: SweepHeading) -> None:
         """Show the session's name in the window title. Nothing is running whose end could be announced."""
         self._announcer.show_name(clean(self.session_name))
 

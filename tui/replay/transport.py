@@ -73,13 +73,13 @@ def _fitted(transport: Transport, width: int, symbols: Symbols) -> tuple[int, st
 
 def most_severe(marks: Sequence[TimelineEvent], end_s: float) -> tuple[TimelineEvent, ...]:
     """Return the most severe mark of each time slot. No line can show more."""
-    found: dict[int, TimelineEvent] = {}
+    severest: dict[int, TimelineEvent] = {}
     for mark in marks:
         place = int(mark.t / end_s * MOST_CELLS) if end_s else 0
         weight = _WEIGHTS.get(mark.kind, -1)
-        if weight > (_WEIGHTS[found[place].kind] if place in found else -1):
-            found[place] = mark
-    return tuple(found.values())
+        if weight > (_WEIGHTS[severest[place].kind] if place in severest else -1):
+            severest[place] = mark
+    return tuple(severest.values())
 
 
 def clock_text(seconds: float) -> str:

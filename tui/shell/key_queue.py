@@ -21,7 +21,8 @@ from benchtui.tui.shell.keymap import QUIT_KEYS
 HOLDS_KEYS = "holds keys"
 """Name of a worker that must finish before the next key: it opens a screen, or its result answers the key.
 
-A screen also delays keys while its property ``holds_keys`` is true.
+A screen also delays keys while its property ``holds_keys`` is true. Keys typed before a screen whose
+``takes_earlier_keys`` is false are discarded.
 """
 HOLD_S = 10.0
 """Longest time in seconds for which one key can hold up the next."""
@@ -82,6 +83,7 @@ class KeyQueue:
     async def _settle(self) -> None:
         """Wait until the current key has been handled, for ``HOLD_S`` at most."""
         with suppress(TimeoutError, ScreenStackError):  # as the app exits, it has no screen
+            before = self._app.screen
             async with asyncio.timeout(HOLD_S):
                 passes = 0
                 while passes < (LEAST_PASSES if self._idle else GENERATIONS):
@@ -92,6 +94,8 @@ class KeyQueue:
                         passes = 0
                         await asyncio.sleep(POLL_S)
                     passes = passes if target is self._target else 0
+            if self._app.screen is not before and not getattr(self._app.screen, "takes_earlier_keys", True):
+                self._waiting.clear()
 
     async def _pass_messages(self) -> None:
         """Wait until the app, the target of keys and its ancestors have processed their present messages.
@@ -115,23 +119,23 @@ class KeyQueue:
     @property
     def _busy(self) -> bool:
         """Whether widgets are being mounted or removed or have messages, or a worker holds keys."""
-        if any(each.name == HOLDS_KEYS and not each.is_finished for each in self._app.workers):
+        if any(widget.name == HOLDS_KEYS and not widget.is_finished for widget in self._app.workers):
             return True
         screen = self._app.screen
         if getattr(screen, "holds_keys", False):
             return True
         widgets = screen.walk_children(Widget)
         return not screen.is_mounted or any(
-            not each.is_mounted or each._pruning or each.message_queue_size for each in widgets
+            not widget.is_mounted or widget._pruning or widget.message_queue_size for widget in widgets
         )
 
 
 def _ancestors(pump: MessagePump) -> Iterator[MessagePump]:
     """Yield a widget, then its ancestors up to the app."""
-    each: MessagePump | None = pump
-    while each is not None:
-        yield each
-        each = each._parent
+    ancestor: MessagePump | None = pump
+    while ancestor is not None:
+        yield ancestor
+        ancestor = ancestor._parent
 
 
 async def _processed(pump: MessagePump) -> None:

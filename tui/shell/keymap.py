@@ -99,9 +99,9 @@ def key(name: str) -> str:
 def bindings_of(owner: type) -> list[Bound]:
     """Return the bindings with an ID that a class defines itself, without inherited ones."""
     return [
-        Bound(each.id, each.key, each.description, each.tooltip or "")
-        for each in vars(owner).get("BINDINGS", ())
-        if isinstance(each, Binding) and each.id
+        Bound(binding.id, binding.key, binding.description, binding.tooltip or "")
+        for binding in vars(owner).get("BINDINGS", ())
+        if isinstance(binding, Binding) and binding.id
     ]
 
 
@@ -110,23 +110,23 @@ def bound(*owners: type) -> list[Bound]:
 
     A class comes before its base classes.
     """
-    found: list[Bound] = []
+    bindings: list[Bound] = []
     taken: set[str] = set()
-    for each in (each for owner in owners for place in owner.__mro__ for each in bindings_of(place)):
-        free = [key for key in each.keys.split(",") if key not in taken]
+    for binding in (binding for owner in owners for place in owner.__mro__ for binding in bindings_of(place)):
+        free = [key for key in binding.keys.split(",") if key not in taken]
         taken.update(free)
         if free:
-            found.append(replace(each, keys=",".join(free)))
-    return found
+            bindings.append(replace(binding, keys=",".join(free)))
+    return bindings
 
 
 def active(screen: Screen[Any]) -> list[Bound]:
     """Return the bindings active on a screen, as mapped: the screen's own before the app's."""
     keys: dict[str, list[str]] = {}
-    for name, each in screen.active_bindings.items():
-        keys.setdefault(each.binding.id or "", []).append(name)
-    known = bound(type(screen), type(screen.app))
-    return [replace(each, keys=",".join(keys[each.id])) for each in known if each.id in keys]
+    for name, binding in screen.active_bindings.items():
+        keys.setdefault(binding.binding.id or "", []).append(name)
+    app_bindings = bound(type(screen), type(screen.app))
+    return [replace(binding, keys=",".join(keys[binding.id])) for binding in app_bindings if binding.id in keys]
 
 
 def shown(keys: str) -> str:
@@ -134,18 +134,18 @@ def shown(keys: str) -> str:
 
     Characters that alt+0 types on other keyboards aren't shown next to it.
     """
-    names = [_shown(each.strip()) for each in keys.split(",")]
+    names = [_shown(part.strip()) for part in keys.split(",")]
     return "  ".join([name for name in names if name.isascii()] or names)
 
 
 def listed(wanted: Mapping[str, str], owners: Iterable[type]) -> Iterator[tuple[str, Bound]]:
     """Iterate over all bindings as mapped by the user, each with the title of its view."""
     kept = valid_entries(wanted)[0]
-    known = [each for owner in owners for each in bindings_of(owner)]
+    bindings = [binding for owner in owners for binding in bindings_of(owner)]
     for place, title in TITLES.items():
-        for each in known:
-            if each.id.startswith(f"{place}."):
-                yield title, replace(each, keys=kept.get(each.id, each.keys))
+        for binding in bindings:
+            if binding.id.startswith(f"{place}."):
+                yield title, replace(binding, keys=kept.get(binding.id, binding.keys))
 
 
 def listing(wanted: Mapping[str, str], owners: Iterable[type]) -> list[str]:
@@ -153,7 +153,7 @@ def listing(wanted: Mapping[str, str], owners: Iterable[type]) -> list[str]:
     rows = list(listed(wanted, owners))
     lines = []
     for title in TITLES.values():
-        lines += [title, *(_row(each) for view, each in rows if view == title), ""]
+        lines += [title, *(_row(row) for view, row in rows if view == title), ""]
     return [*lines, f"always: {_shown(BACK)} goes back, {' and '.join(QUIT_KEYS)} quit"]
 
 
@@ -165,8 +165,8 @@ def valid_entries(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]
     kept: dict[str, str] = {}
     problems = []
     for name, given in wanted.items():
-        keys = [LONG.get(each.strip(), each.strip()) for each in given.split(",")]
-        if problem := next(filter(None, (_invalid_reason(each, name) for each in keys)), None):
+        keys = [LONG.get(entry.strip(), entry.strip()) for entry in given.split(",")]
+        if problem := next(filter(None, (_invalid_reason(entry, name) for entry in keys)), None):
             problems.append(f"keys: {name} = {given!r}: {problem}")
         else:
             kept[name] = ",".join([*keys, BACK] if _goes_back(name) and BACK not in keys else keys)
@@ -180,7 +180,7 @@ def problems(wanted: Mapping[str, str], owners: Sequence[type]) -> list[str]:
     """
     kept, problems = valid_entries(wanted)
     app, *places = owners
-    ids = {each.id for owner in owners for each in bindings_of(owner)}
+    ids = {binding.id for owner in owners for binding in bindings_of(owner)}
     unknown = [
         f"keys: unknown action {name!r}; list all actions with `benchtui keys`"
         for name in wanted
@@ -216,13 +216,13 @@ def _invalid_reason(key: str, name: str) -> str | None:
 def _clashes(bindings: Iterable[Bound], keymap: Mapping[str, str]) -> list[str]:
     taken: dict[str, str] = {}
     problems = []
-    for each in bindings:
-        for key in keymap.get(each.id, each.keys).split(","):
+    for binding in bindings:
+        for key in keymap.get(binding.id, binding.keys).split(","):
             name = _shown(key)
-            other = taken.setdefault(name, each.id)
-            if other != each.id and not {other, each.id}.isdisjoint(keymap):
-                wins = _winner(other, each.id, keymap)
-                problems.append(f"keys: {name} is bound to {other} and {each.id}; {wins}")
+            other = taken.setdefault(name, binding.id)
+            if other != binding.id and not {other, binding.id}.isdisjoint(keymap):
+                wins = _winner(other, binding.id, keymap)
+                problems.append(f"keys: {name} is bound to {other} and {binding.id}; {wins}")
     return problems
 
 
@@ -235,8 +235,8 @@ def _winner(first: str, second: str, keymap: Mapping[str, str]) -> str:
     return "the mapped one takes precedence"
 
 
-def _row(each: Bound) -> str:
-    return f"  {each.id:22}  {shown(each.keys):18}  {each.does}"
+def _row(binding: Bound) -> str:
+    return f"  {binding.id:22}  {shown(binding.keys):18}  {binding.does}"
 
 
 def _shown(key: str) -> str:

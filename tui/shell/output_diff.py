@@ -180,7 +180,7 @@ def _rendered(spans: Sequence[Span]) -> list[tuple[int, int, Strip]]:
         rows.setdefault((span.widget, span.region), {})[span.y] = None
     lines: dict[tuple[Widget, int], Strip] = {}
     for (widget, region), ys in rows.items():
-        for _, run in groupby(enumerate(ys), lambda each: each[1] - each[0]):
+        for _, run in groupby(enumerate(ys), lambda numbered: numbered[1] - numbered[0]):
             together = [y for _, y in run]
             crop = Region(0, together[0] - region.y, region.width, len(together))
             lines |= zip(((widget, y) for y in together), widget.render_lines(crop), strict=True)

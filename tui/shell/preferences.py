@@ -47,8 +47,8 @@ class Preferences:
     @classmethod
     def of_user(cls) -> "Preferences":
         """Load the user's settings file and the app's saved choices."""
-        known, problems = settings.read(settings.path())
-        made = cls(known, Path(platformdirs.user_state_dir("benchtui")) / "screen.json")
+        user_settings, problems = settings.read(settings.path())
+        made = cls(user_settings, Path(platformdirs.user_state_dir("benchtui")) / "screen.json")
         made.problems = problems
         return made
 
@@ -74,8 +74,8 @@ class Preferences:
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns of the case table."""
-        known = _effective(self._remembered.columns, self.settings.columns)
-        return tuple(key for key in known or () if key in KEYS) or DEFAULT_COLUMNS
+        chosen = _effective(self._remembered.columns, self.settings.columns)
+        return tuple(key for key in chosen or () if key in KEYS) or DEFAULT_COLUMNS
 
     @property
     def sorting(self) -> Sorting | None:

@@ -8,14 +8,21 @@ import msgspec
 
 from benchtui.themes.symbols import Symbols
 
+RATES_HZ = (0.5, 1.0, 2.0, 5.0, 10.0)
+DEFAULT_HZ = 2.0
+QUIET_HZ = 1.0
+FEW_PROCESSORS = 2
+"""Processors up to which ``auto`` is quiet: drawing at 10 Hz slowed a step from 6.0 ms to 8.8 ms."""
 CPU_SHARE = 0.02
 """Maximum share of one core that the screen should use during a case."""
-RATE_LIMITS_HZ = (10.0, 5.0, 2.0, 1.5, 1.0, 0.75, 0.5)
-"""Limits on the rate, in Hz."""
-HYSTERESIS = 0.8
-"""Fraction of ``CPU_SHARE`` that a higher rate must stay within, so that the limit doesn't oscillate."""
-EMA_WEIGHT = 0.3
-"""Weight of the newest value in an exponential moving average."""
+WINDOW_S = 3.0
+"""Minimum time over which that share is measured, so that a single frame doesn't change the rate."""
+
+Quiet = Literal["auto", "on", "off"]
+"""Whether to draw once a second while a case is measured; ``auto`` does so on few processors.
+
+Unless it is ``off``, expensive frames are then drawn even less often.
+"""
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -33,7 +40,7 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 class DrawingCost:
-    """CPU cost of reading the session and of drawing a frame.
+    """CPU cost of reading the session and drawing it.
 
     Only the thread that does both is counted. Work that other threads do once per case isn't a cost of drawing.
     """
@@ -43,43 +50,28 @@ class DrawingCost:
     ) -> None:
         self._used_s = used_s
         self._clock = clock
-        self._reading = 0.0
-        """CPU cost of reading, as a share of one processor."""
-        self._frame_s = 0.0
-        self._begun: tuple[float, float] | None = None
-        """Clock and CPU time at the start of the current interval."""
-        self._read_s = 0.0
         self._frames = 0
-        self.most_hz = RATE_LIMITS_HZ[0]
-        """Highest rate limit at which reading and drawing together stay within ``CPU_SHARE``."""
-
-    def time_reading(self, read: Callable[[], None]) -> None:
-        """Run ``read``, which reads the session, and count its CPU time."""
-        before_s = self._used_s()
-        read()
-        self._read_s += self._used_s() - before_s
+        self._begun: tuple[float, float] | None = None
+        """Clock and CPU time at the start of the current window."""
+        self.most_hz = RATES_HZ[-1]
+        """Highest rate at which reading and drawing together stay within ``CPU_SHARE``."""
 
     def count_frame(self) -> None:
         """Count a frame."""
         self._frames += 1
 
     def update(self) -> None:
-        """Update the costs with the interval since the last call.
+        """Update the highest rate once a window is over.
 
-        The first call only starts an interval, because a whole session may have been read before it.
+        The first call only starts a window, because a whole session may have been read before it.
         """
         now_s, used_s = self._clock(), self._used_s()
-        if self._begun is not None and self._frames and now_s > self._begun[0]:
-            frame_s = (used_s - self._begun[1] - self._read_s) / self._frames
-            self._frame_s += EMA_WEIGHT * (frame_s - self._frame_s)
-            self._reading += EMA_WEIGHT * (self._read_s / (now_s - self._begun[0]) - self._reading)
-            self.most_hz = next((hz for hz in RATE_LIMITS_HZ if self._affords(hz)), RATE_LIMITS_HZ[-1])
-        self._begun = (now_s, used_s)
-        self._read_s, self._frames = 0.0, 0
-
-    def _affords(self, hz: float) -> bool:
-        share = CPU_SHARE if hz <= self.most_hz else HYSTERESIS * CPU_SHARE
-        return self._reading + self._frame_s * hz <= share
+        if self._begun is not None and now_s - self._begun[0] < WINDOW_S:
+            return
+        if self._begun is not None and self._frames and used_s > self._begun[1]:
+            affordable_hz = self._frames * CPU_SHARE / (used_s - self._begun[1])
+            self.most_hz = next((hz for hz in reversed(RATES_HZ) if hz <= affordable_hz), RATES_HZ[0])
+        self._begun, self._frames = (now_s, used_s), 0
 
 
 class Meter:
@@ -135,19 +127,6 @@ def resident_mb() -> float:
     return float(psutil.Process().memory_info().rss) / 1e6
 
 
-RATES_HZ = (0.5, 1.0, 2.0, 5.0, 10.0)
-DEFAULT_HZ = 2.0
-QUIET_HZ = 1.0
-FEW_PROCESSORS = 2
-"""Processors up to which ``auto`` is quiet: drawing at 10 Hz slowed a step from 6.0 ms to 8.8 ms."""
-
-Quiet = Literal["auto", "on", "off"]
-"""Whether to draw once a second while a case is measured; ``auto`` does so on few processors.
-
-Unless it is ``off``, expensive frames are then drawn even less often.
-"""
-
-
 class RefreshRate:
     """Refresh rate: what the user chose, within the limits."""
 
@@ -157,24 +136,14 @@ class RefreshRate:
         self._mode: Quiet = quiet
 
     def change(self, what: str, processors: int | None) -> None:
-        """Apply ``faster``, ``slower`` or ``quiet``."""
+        """Draw ``faster``, which turns quiet mode off, or ``slower``, or toggle ``quiet`` mode."""
         if what == "quiet":
-            self.quiet(processors)
+            self._mode = "off" if self._quiet(True, processors) else "on"
+        elif what == "faster":
+            self._mode = "off"
+            self._hz = next((hz for hz in RATES_HZ if hz > self._hz), self._hz)
         else:
-            (self.faster if what == "faster" else self.slower)()
-
-    def faster(self) -> None:
-        """Draw more often, and turn quiet mode off."""
-        self._mode = "off"
-        self._hz = next((hz for hz in RATES_HZ if hz > self._hz), self._hz)
-
-    def slower(self) -> None:
-        """Draw less often."""
-        self._hz = next((hz for hz in reversed(RATES_HZ) if hz < self._hz), self._hz)
-
-    def quiet(self, processors: int | None) -> None:
-        """Toggle quiet mode, which applies while a case is measured."""
-        self._mode = "off" if self._quiet(True, processors) else "on"
+            self._hz = next((hz for hz in reversed(RATES_HZ) if hz < self._hz), self._hz)
 
     def hz(self, measuring: bool, processors: int | None) -> float:
         """Return the rate in Hz, given whether a case is measured and the number of processors."""

@@ -48,14 +48,14 @@ def read(source: Path) -> tuple[Settings, tuple[str, ...]]:
         return Settings(), (f"{source}: {error.strerror}; the file is ignored",)
     except ValueError as error:
         return Settings(), (f"{source}: {error}; the file is ignored",)
-    known: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     problems: list[str] = []
     for name, value in table.items():
         if problem := _problem(name, value):
             problems.append(f"{source}: {problem}")
         else:
-            known[name] = value
-    return msgspec.convert(known, Settings), tuple(problems)
+            values[name] = value
+    return msgspec.convert(values, Settings), tuple(problems)
 
 
 def _problem(name: str, value: object) -> str | None:
@@ -69,7 +69,7 @@ def _problem(name: str, value: object) -> str | None:
     if name == "theme" and (reason := user_themes.unknown_reason(str(value))):
         return f"theme: {reason}"
     allowed, given = _allowed(name), value if isinstance(value, list) else [value]
-    wrong = [each for each in given if allowed and str(each) not in allowed]
+    wrong = [entry for entry in given if allowed and str(entry) not in allowed]
     return f"{name}: {quoted(wrong[0])} is not allowed; allowed: {', '.join(allowed)}" if wrong else None
 
 

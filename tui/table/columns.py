@@ -1,16 +1,23 @@
 """Columns of the case table, and the metrics they show."""
 
+from __future__ import annotations  # the module of Distribution imports numpy
+
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
+from benchtui.sessions.metrics.catalogue import CATALOGUE
+from benchtui.sessions.metrics.quantity import CaseData, Quantity
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.evidence import computed_metrics
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P99, per_second
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.array_ops import summed
-from benchtui.tui.live.running_stats import RunningStats, SummaryStats
+
+if TYPE_CHECKING:
+    from benchtui.sessions.stats.distribution import Distribution
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -30,13 +37,13 @@ class Column(msgspec.Struct, frozen=True):
     """Width of the table in cells from which the column is shown."""
 
 
-Value = Callable[[CaseState, RunningStats | SummaryStats], float | None]
+Value = Callable[[CaseState, "Distribution | None"], float | None]
 Format = Callable[[float | None, Symbols], str]
 
 
-def samples_per_s(case: CaseState, stats: RunningStats | SummaryStats) -> float | None:
+def samples_per_s(case: CaseState, stats: Distribution | None) -> float | None:
     """Return samples/s over all measured steps; None if samples or time are unknown."""
-    return rate(case, stats.n, stats.total)
+    return rate(case, stats.n, stats.total) if stats else rate(case, 0, 0.0)
 
 
 def rate(case: CaseState, steps: int, total_ms: float) -> float | None:
@@ -47,20 +54,20 @@ def rate(case: CaseState, steps: int, total_ms: float) -> float | None:
     return per_second(steps * case.samples_per_step or None, total_ms)
 
 
-def p50_ms(case: CaseState, stats: RunningStats | SummaryStats) -> float | None:
+def p50_ms(case: CaseState, stats: Distribution | None) -> float | None:
     """Return the median measured step time; for a source without steps, the mean it reports."""
-    reported = case.finished.reported if case.finished and not stats.n else None
-    return reported.latency_mean_ms if reported else stats.median
+    reported = case.finished.reported if case.finished and not stats else None
+    return reported.latency_mean_ms if reported else stats.median if stats else None
 
 
-def tokens_per_s(case: CaseState, stats: RunningStats | SummaryStats) -> float | None:
+def tokens_per_s(case: CaseState, stats: Distribution | None) -> float | None:
     """Return real tokens/s over all measured steps; None without tokens, or before the case has ended."""
-    if case.metrics:
-        return case.metrics.tokens_per_s
+    if metrics := computed_metrics(case):
+        return metrics.tokens_per_s
     tokens = case.measured.tokens
-    if case.finished is None or not stats.total or len(tokens) != stats.n:
+    if case.finished is None or not stats or len(tokens) != stats.n:
         return None
-    return summed(tokens) / stats.total * 1000
+    return per_second(sum(tokens), stats.total)
 
 
 def power_w(case: CaseState) -> float | None:
@@ -73,10 +80,10 @@ def power_w(case: CaseState) -> float | None:
     return reported if energy is None else energy
 
 
-def joules_per_1000(case: CaseState, stats: RunningStats | SummaryStats) -> float | None:
+def joules_per_1000(case: CaseState, stats: Distribution | None) -> float | None:
     """Return the energy of 1,000 samples in joules."""
     energy = case.finished.energy if case.finished else None
-    samples = stats.n * case.samples_per_step
+    samples = (stats.n if stats else 0) * case.samples_per_step
     return 1000 * energy.energy_j / samples if energy and energy.energy_j is not None and samples else None
 
 
@@ -86,18 +93,37 @@ def accepted_percent(case: CaseState) -> float | None:
     return None if accepted is None else 100 * accepted
 
 
+def _ended(row: Quantity) -> Value:
+    """Return the value of a quantity of the catalogue, which a case has once it has ended."""
+    return lambda case, stats: row.figure(CaseData(case, computed_metrics(case)))
+
+
+_LIVE = frozenset(
+    (
+        "latency_p50_ms",
+        "latency_p99_ms",
+        "samples_per_s",
+        "tokens_per_s",
+        "peak_memory_mb",
+        "energy_per_sample_j",
+    )
+)
+"""Quantities with a column of their own, whose value changes while a case is measured."""
+CATALOGUED = {row.key: row for row in CATALOGUE if row.charted and row.key not in _LIVE}
+"""Further columns: the other quantities that charts offer."""
 VALUES: dict[str, Value] = {
     "p50": p50_ms,
-    "p99": lambda case, stats: stats.p99,
+    "p99": lambda case, stats: stats.p99 if stats else None,
     "samples": samples_per_s,
     "memory": lambda case, stats: case.peak_memory_mb,
     "power": lambda case, stats: power_w(case),
-    "steps": lambda case, stats: stats.n or None,
-    "interval": lambda case, stats: stats.interval_percent,
-    "outliers": lambda case, stats: stats.outliers() if stats.n else None,
+    "steps": lambda case, stats: case.steps_measured or None,
+    "interval": lambda case, stats: stats.interval_percent if stats else None,
+    "outliers": lambda case, stats: stats.outliers if stats else None,
     "tokens": tokens_per_s,
     "energy": joules_per_1000,
     "accepted": lambda case, stats: accepted_percent(case),
+    **{key: _ended(row) for key, row in CATALOGUED.items()},
 }
 FORMATS: dict[str, Format] = {
     "p50": format.significant,
@@ -111,6 +137,7 @@ FORMATS: dict[str, Format] = {
     "tokens": format.significant,
     "energy": format.significant,
     "accepted": format.percent,
+    **{key: format.whole if row.format == "whole" else format.significant for key, row in CATALOGUED.items()},
 }
 """Formatter of each numeric column."""
 
@@ -150,6 +177,7 @@ COLUMNS = (
     Column("tokens", "tokens/s", 10, 9),
     Column("energy", "J/1k", 8, 9),
     Column("node", "node", 12, 9, words=True),
+    *(Column(key, row.charted, max(8, len(row.charted)), 9) for key, row in CATALOGUED.items()),
 )
 """All columns. The user chooses which are shown, and in what order."""
 UNSORTED = ("notes", "trace")

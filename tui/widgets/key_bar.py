@@ -22,15 +22,15 @@ class KeyBar(Panel[Keys]):
     def _mapped(self, keys: Keys) -> Keys:
         """Replace default keys with mapped ones; ``n p`` are two keys."""
         names = self._names()
-        return tuple((" ".join(names.get(each, each) for each in key.split(" ")), does) for key, does in keys)
+        return tuple((" ".join(names.get(part, part) for part in key.split(" ")), does) for key, does in keys)
 
     def _names(self) -> dict[str, str]:
         """Return the mapped key for each default key that was remapped."""
-        now = {each.id: each.keys.split(",") for each in active(self.screen)}
+        now = {binding.id: binding.keys.split(",") for binding in active(self.screen)}
         names: dict[str, str] = {}
-        for each in bound(type(self.screen), type(self.app)):
-            keys = now.get(each.id, ())
-            names |= {shown(key): shown(keys[0]) for key in each.keys.split(",") if keys and key not in keys}
+        for binding in bound(type(self.screen), type(self.app)):
+            keys = now.get(binding.id, ())
+            names |= {shown(key): shown(keys[0]) for key in binding.keys.split(",") if keys and key not in keys}
         if not names.keys().isdisjoint(("up", "down")):
-            names[self._symbols.arrows] = " ".join(names.get(each, each) for each in ("up", "down"))
+            names[self._symbols.arrows] = " ".join(names.get(binding, binding) for binding in ("up", "down"))
         return names

@@ -15,10 +15,10 @@ ALWAYS = ("help", "quit")
 
 def key_lines(keys: Keys, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
     """Render as many keys with their actions as fit, always including help and quit."""
-    left = [*keys]
-    while len(left) > 1 and sum(len(key) + len(does) + 3 for key, does in left) > width:
-        del left[max((at for at, (_, does) in enumerate(left) if does not in ALWAYS), default=-1)]
+    remaining = [*keys]
+    while len(remaining) > 1 and sum(len(key) + len(does) + 3 for key, does in remaining) > width:
+        del remaining[max((at for at, (_, does) in enumerate(remaining) if does not in ALWAYS), default=-1)]
     pieces: list[Span] = []
-    for key, does in left:
+    for key, does in remaining:
         pieces += ((f" {key} ", "strong"), (f"{does} ", "muted"))
     return [crop(pieces, width, symbols)]

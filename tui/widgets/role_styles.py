@@ -115,15 +115,15 @@ class RoleStyles:
     def _filtered(self, style: Style) -> Style:
         """Apply the app's filters, such as the one that removes colors."""
         background = self._widget.screen.styles.background
-        for each in self._widget.get_line_filters():
-            style = each.apply([Segment(" ", style)], background)[0].style or style
+        for line_filter in self._widget.get_line_filters():
+            style = line_filter.apply([Segment(" ", style)], background)[0].style or style
         return style
 
     def rendered(self, crop: Region) -> list[Strip]:
         """Render lines of the widget. It has neither border nor padding, so the lines need nothing else."""
         lines = (self._widget.render_line(y) for y in crop.line_range)
         ground = self._filtered(Style(bgcolor=self.style("plain").bgcolor))
-        return [each.crop_extend(crop.x, crop.right, ground) for each in lines]
+        return [strip.crop_extend(crop.x, crop.right, ground) for strip in lines]
 
     def strip(self, line: Line, width: int, chosen: bool = False) -> Strip:
         """Render a line at full width, on the selection's background if it is chosen."""

@@ -45,8 +45,8 @@ class Explanations:
 
     def add(self, cases: Iterable[CaseState]) -> None:
         """Add cases that aren't queued yet."""
-        known = {case.index for case in self._waiting}
-        self._waiting.extend(case for case in cases if case.index not in known)
+        waiting = {case.index for case in self._waiting}
+        self._waiting.extend(case for case in cases if case.index not in waiting)
 
     def collect(self, now_s: float) -> Iterator[Explained]:
         """Yield the profile of the running case once its process has ended, or why there is none."""

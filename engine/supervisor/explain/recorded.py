@@ -136,8 +136,8 @@ class RecordedExplanations:
         """Raise BenchtuiError if files of a case have changed, unless that is allowed."""
         sweep = self._session.start.sweep
         recorded = ((case, case.prepared.files) for case in cases if case.prepared)
-        found = (file_changes(sweep, case.config, files) for case, files in recorded)
-        changed = dict.fromkeys(change for each in found for change in each)
+        changes = (file_changes(sweep, case.config, files) for case, files in recorded)
+        changed = dict.fromkeys(change for of_case in changes for change in of_case)
         if changed and not self._options.anyway:
             raise BenchtuiError(
                 f"{path}: files have changed since the session was recorded: {'; '.join(changed)};"

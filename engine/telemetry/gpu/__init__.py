@@ -1,1 +1,1 @@
-"""GPU readers: the protocol, NVIDIA's reader, and which GPUs a process sees."""
+"""GPU readers: the protocol, the vendors' readers, and which GPUs a process sees."""

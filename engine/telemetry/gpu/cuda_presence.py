@@ -1,18 +1,12 @@
 """CUDA devices of this machine, found without importing torch."""
 
-import importlib.util
-import re
-from pathlib import Path
-
 import msgspec
 
-from benchtui.engine.telemetry.gpu.nvml import has_cuda_driver
 from benchtui.engine.telemetry.gpu.open import open_gpus
 from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
+from benchtui.engine.telemetry.gpu.torch_build import torch_build
 from benchtui.engine.telemetry.gpu.visible_gpus import visible_devices_setting, visible_gpus
 from benchtui.sessions.sweep import Config
-
-_BUILD = re.compile(r"^(cuda|hip)\b[^=]*= *(None|'[^']*'|\"[^\"]*\")", re.MULTILINE)
 
 
 class CudaPresence(msgspec.Struct, frozen=True):
@@ -34,7 +28,7 @@ class CudaPresence(msgspec.Struct, frozen=True):
 
 
 def find_cuda() -> CudaPresence:
-    """Count the CUDA devices, based on torch's build and the NVIDIA driver. Takes a few milliseconds."""
+    """Count the CUDA devices, based on torch's build and the GPUs' driver. Takes a few milliseconds."""
     build = torch_build()
     if build is None or build.get("hip"):
         return CudaPresence()
@@ -42,22 +36,9 @@ def find_cuda() -> CudaPresence:
         return CudaPresence(0, "torch was built without CUDA")
     gpus = open_gpus()
     if isinstance(gpus, GpusUnavailable):
-        return CudaPresence() if has_cuda_driver() else CudaPresence(0, gpus.reason)
+        return CudaPresence() if gpus.has_driver else CudaPresence(0, gpus.reason)
     try:
         count = visible_gpus(gpus.gpus(), visible_devices_setting())
     finally:
         gpus.close()
     return CudaPresence(count, "CUDA_VISIBLE_DEVICES hides all GPUs")
-
-
-def torch_build() -> dict[str, bool] | None:
-    """Return whether torch was built for CUDA and for ROCm, according to its files; None if unknown."""
-    spec = importlib.util.find_spec("torch")
-    if spec is None or spec.origin is None:
-        return None
-    try:
-        text = (Path(spec.origin).parent / "version.py").read_text("utf-8")
-    except (OSError, ValueError):
-        return None
-    found = {name: value != "None" for name, value in _BUILD.findall(text)}
-    return found if "cuda" in found else None

@@ -15,14 +15,14 @@ from benchtui.engine.telemetry.gpu import nvml_errors
 MIB = 1.048576
 """Megabytes in a mebibyte; NVML gives traffic in MiB/s."""
 METRICS = {
-    "sm_active_percent": (2, 1.0),
-    "sm_occupancy_percent": (3, 1.0),
+    "compute_active_percent": (2, 1.0),
+    "occupancy_percent": (3, 1.0),
     "tensor_active_percent": (5, 1.0),
     "dram_active_percent": (10, 1.0),
     "pcie_tx_mb_per_s": (20, MIB),
     "pcie_rx_mb_per_s": (21, MIB),
-    "nvlink_rx_mb_per_s": (60, MIB),
-    "nvlink_tx_mb_per_s": (61, MIB),
+    "link_rx_mb_per_s": (60, MIB),
+    "link_tx_mb_per_s": (61, MIB),
 }
 """Number of each metric in nvml.h (nvmlGpmMetricId_t), and the factor to its unit in the journal."""
 KEY = "activity"

@@ -51,10 +51,13 @@ def open_nvml() -> "Nvml | GpusUnavailable":
         count = pynvml.nvmlDeviceGetCount()
     except pynvml.NVMLError as error:
         no_library = error.value == pynvml.NVML_ERROR_LIBRARY_NOT_FOUND
-        return GpusUnavailable(_NO_LIBRARY if no_library and has_cuda_driver() else nvml_errors.reason(error))
+        has_driver = has_cuda_driver()
+        reason = _NO_LIBRARY if no_library and has_driver else nvml_errors.reason(error)
+        return GpusUnavailable(reason, has_driver=has_driver)
     if count == 0:
         return GpusUnavailable(
-            f"the NVIDIA driver {driver} finds no GPU; check which GPUs this container can access"
+            f"the NVIDIA driver {driver} finds no GPU; check which GPUs this container can access",
+            has_driver=has_cuda_driver(),
         )
     return Nvml(driver, count)
 
@@ -187,7 +190,7 @@ def _used_and_total_mb(memory: pynvml.c_nvmlMemory_t) -> tuple[float, float]:
     return _mb(memory.used), _mb(memory.total)
 
 
-def _utilisation_percent(rates: pynvml.c_nvmlUtilization_t) -> float:
+def _utilization_percent(rates: pynvml.c_nvmlUtilization_t) -> float:
     return float(rates.gpu)
 
 
@@ -253,7 +256,7 @@ def _slowdown_temperature() -> _Reading[float]:
 
 
 class _Readings:
-    """Metrics sampled from one GPU. Their names are the journal's column names."""
+    """Metrics sampled from one GPU, by their names in ``GpuSample``."""
 
     def __init__(self) -> None:
         self.power_w = _Reading(_thousandth, _instant_power_mw, *_known("nvmlDeviceGetPowerUsage"))
@@ -261,13 +264,13 @@ class _Readings:
         self.memory_used_mb = _Reading(
             _used_and_total_mb, _memory_without_reserved, *_known("nvmlDeviceGetMemoryInfo")
         )
-        self.utilisation_percent = _Reading(_utilisation_percent, *_known("nvmlDeviceGetUtilizationRates"))
+        self.utilization_percent = _Reading(_utilization_percent, *_known("nvmlDeviceGetUtilizationRates"))
         self.temperature_c = _Reading(
             float,
             *_known("nvmlDeviceGetTemperatureV", "nvmlDeviceGetTemperature"),
             of=pynvml.NVML_TEMPERATURE_GPU,
         )
-        self.sm_clock_mhz = _Reading(float, *_known("nvmlDeviceGetClockInfo"), of=pynvml.NVML_CLOCK_SM)
+        self.graphics_clock_mhz = _Reading(float, *_known("nvmlDeviceGetClockInfo"), of=pynvml.NVML_CLOCK_SM)
         self.memory_clock_mhz = _Reading(float, *_known("nvmlDeviceGetClockInfo"), of=pynvml.NVML_CLOCK_MEM)
         self.performance_state = _Reading(_p_state, *_known("nvmlDeviceGetPerformanceState"))
         self.throttle = _Reading(
@@ -307,8 +310,8 @@ class _Device:
             ecc=self.read(_Reading(_first, *_known("nvmlDeviceGetEccMode"))),
             pcie=self.read(_Reading(str, _pcie_link)),
             numa_node=self.read(_Reading(numa_node, *_known("nvmlDeviceGetPciInfo"))),
-            sm_clock_mhz=self.read(clock),
-            sm_clock_is_highest=clock.answered_by is pynvml.nvmlDeviceGetMaxClockInfo,
+            graphics_clock_mhz=self.read(clock),
+            graphics_clock_is_highest=clock.answered_by is pynvml.nvmlDeviceGetMaxClockInfo,
             slowdown_c=self.read(_slowdown_temperature()),
             memory_clock_mhz=self.read(highest_memory_clock),
             application_clock_mhz=self.read(_application_clock(pynvml.NVML_CLOCK_SM)),
@@ -342,9 +345,9 @@ class _Device:
             power_limit_w=self.read(readings.power_limit_w),
             memory_used_mb=used_mb,
             memory_total_mb=total_mb,
-            utilisation_percent=self.read(readings.utilisation_percent),
+            utilization_percent=self.read(readings.utilization_percent),
             temperature_c=self.read(readings.temperature_c),
-            sm_clock_mhz=self.read(readings.sm_clock_mhz),
+            graphics_clock_mhz=self.read(readings.graphics_clock_mhz),
             memory_clock_mhz=self.read(readings.memory_clock_mhz),
             performance_state=self.read(readings.performance_state),
             throttle=self.read(readings.throttle),

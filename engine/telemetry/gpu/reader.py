@@ -12,6 +12,8 @@ class GpusUnavailable(msgspec.Struct, frozen=True):
     """Reason why no GPU can be read on this machine."""
 
     reason: str
+    has_driver: bool = False
+    """Whether a driver is installed all the same, so that cases may still run on a GPU."""
 
 
 class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,26 +26,28 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     power_limit_w: float | None
     memory_used_mb: float | None
     memory_total_mb: float | None
-    utilisation_percent: float | None
+    utilization_percent: float | None
     temperature_c: float | None
-    sm_clock_mhz: float | None
+    graphics_clock_mhz: float | None
     memory_clock_mhz: float | None
     performance_state: int | None
-    """Number of the P-state, from 0 for the highest performance to 15."""
+    """Number of the performance state, from 0 for the highest performance to 15."""
     throttle: str | None
-    """Reasons for a reduced clock, named as in ``payloads`` and joined by ``+``; empty if there are none."""
+    """Reasons for a reduced clock, joined by ``+``; empty if there are none. The name of one that makes a case
+    doubtful ends in ``thermal`` or ``power_brake``; settings and limits by design are in ``CLOCK_LIMITS``."""
     energy_j: float | None
     """Running total. Only differences are meaningful."""
     absent: dict[str, str]
-    """Reasons for failed readings, by field. ``gpu`` covers all of them, ``activity`` the following ones."""
-    sm_active_percent: float | None = None
-    sm_occupancy_percent: float | None = None
+    """Reasons for failed readings, by field. ``gpu`` covers all of them, ``activity`` the following ones, which
+    come from hardware counters."""
+    compute_active_percent: float | None = None
+    occupancy_percent: float | None = None
     tensor_active_percent: float | None = None
     dram_active_percent: float | None = None
     pcie_rx_mb_per_s: float | None = None
     pcie_tx_mb_per_s: float | None = None
-    nvlink_rx_mb_per_s: float | None = None
-    nvlink_tx_mb_per_s: float | None = None
+    link_rx_mb_per_s: float | None = None
+    link_tx_mb_per_s: float | None = None
 
 
 class GpuReader(Protocol):

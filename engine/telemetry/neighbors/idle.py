@@ -12,7 +12,7 @@ from benchtui.engine.telemetry.gpu.reader import GpuReader
 from benchtui.engine.telemetry.host import none_on_error
 from benchtui.engine.telemetry.neighbors import processes, run_delay
 from benchtui.engine.telemetry.neighbors.processes import ProcessTime
-from benchtui.engine.telemetry.processors import busy_s, usable_processors
+from benchtui.engine.telemetry.processors import busy_s, stolen_s, usable_processors
 from benchtui.sessions.events import Idle
 from benchtui.sessions.payloads import Gpu
 from benchtui.sessions.stats.disturbance import others_limit_percent
@@ -60,16 +60,11 @@ class IdleProbe:
         return _Moment(
             at_s=monotonic(),
             busy_s=none_on_error(lambda: busy_s(self._processors)),
-            stolen_s=stolen_s(),
+            stolen_s=none_on_error(lambda: stolen_s(self._processors)),
             own_s=time.process_time(),
             threads=run_delay.thread_times(),
             processes=processes.process_times(),
         )
-
-
-def stolen_s() -> float | None:
-    """Return the time since boot for which the hypervisor ran something else. None if it isn't counted."""
-    return none_on_error(lambda: getattr(psutil.cpu_times(), "steal", None))
 
 
 def idle_gpu_processes(reader: GpuReader, gpus: Collection[Gpu], busy: Collection[int]) -> dict[str, int]:

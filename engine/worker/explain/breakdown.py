@@ -42,9 +42,9 @@ def typical_blocks(blocks: Sequence[ProfiledEvent]) -> list[ProfiledEvent]:
     """
     if len(blocks) < LEAST_CHOSEN_FROM:
         return list(blocks)
-    middle_ns = median(each.end_ns - each.begin_ns for each in blocks)
-    nearest = sorted(blocks, key=lambda each: abs(each.end_ns - each.begin_ns - middle_ns))
-    return sorted(nearest[: (len(blocks) + 1) // 2], key=lambda each: each.begin_ns)
+    middle_ns = median(block.end_ns - block.begin_ns for block in blocks)
+    nearest = sorted(blocks, key=lambda block: abs(block.end_ns - block.begin_ns - middle_ns))
+    return sorted(nearest[: (len(blocks) + 1) // 2], key=lambda block: block.begin_ns)
 
 
 class HostTimeline:
@@ -53,21 +53,21 @@ class HostTimeline:
     def __init__(self, events: Iterable[ProfiledEvent]) -> None:
         """Nest the events. Raises BenchtuiError if there is no block."""
         host = sorted(
-            (each for each in events if not each.on_gpu), key=lambda each: (each.begin_ns, -each.end_ns)
+            (event for event in events if not event.on_gpu), key=lambda event: (event.begin_ns, -event.end_ns)
         )
-        blocks = [each for each in host if each.name == BLOCK]
+        blocks = [event for event in host if event.name == BLOCK]
         if not blocks:
             raise BenchtuiError("the profiler recorded no step")
         self.blocks = typical_blocks(blocks)
         """Blocks that the breakdown covers."""
         thread = blocks[0].track
-        main = [each for each in host if each.track == thread]
-        self.steps = [each for each in main if each.name == STEP and self.covers(each)]
+        main = [event for event in host if event.track == thread]
+        self.steps = [event for event in main if event.name == STEP and self.covers(event)]
         """Steps in these blocks."""
-        self._laps = [each for each in main if each.name.startswith(LAP)]
-        self._part_ends_ns = [each.end_ns for each in self._laps]
+        self._laps = [event for event in main if event.name.startswith(LAP)]
+        self._part_ends_ns = [event.end_ns for event in self._laps]
         marks = (BLOCK, STEP)
-        self.events = [each for each in main if each.name not in marks and not each.name.startswith(LAP)]
+        self.events = [event for event in main if event.name not in marks and not event.name.startswith(LAP)]
         self.parents: list[int | None] = []
         self.segments: list[Segment] = []
         for block in self.blocks:
@@ -153,21 +153,27 @@ class Breakdown(NamedTuple):
     launching_ms: float | None = None
 
 
+class _Key(NamedTuple):
+    name: str
+    family: FamilyName
+    shape: str | None
+    operator: str | None
+    """Operator that launched the kernel; None on the host."""
+
+
 class _Kernels:
     """Time of operators or kernels by name and shape."""
 
     def __init__(self, steps: int) -> None:
         self._steps = steps
-        self._ns: Counter[tuple[str, FamilyName, str | None, str | None]] = Counter()
-        self._counts: Counter[tuple[str, FamilyName, str | None, str | None]] = Counter()
-        self._costs: dict[
-            tuple[str, FamilyName, str | None, str | None], tuple[float | None, float | None]
-        ] = {}
+        self._ns: Counter[_Key] = Counter()
+        self._counts: Counter[_Key] = Counter()
+        self._costs: dict[_Key, tuple[float | None, float | None]] = {}
 
-    def add(self, name: str, family: FamilyName, operator: ProfiledEvent | None, of_gpu: bool) -> "_Key":
+    def add(self, name: str, family: FamilyName, operator: ProfiledEvent | None, of_gpu: bool) -> _Key:
         """Count one call and return its key."""
         shape = operator and costs.shape_text(operator.shapes, operator.dtypes)
-        key = (name, family, shape, operator.name if of_gpu and operator else None)
+        key = _Key(name, family, shape, operator.name if of_gpu and operator else None)
         self._counts[key] += 1
         if operator and key not in self._costs:
             flops = costs.flops(operator.name, operator.shapes)
@@ -176,7 +182,7 @@ class _Kernels:
             self._costs[key] = (flops, moved)
         return key
 
-    def spend(self, key: "_Key", time_ns: int) -> None:
+    def spend(self, key: _Key, time_ns: int) -> None:
         """Add time to a key."""
         self._ns[key] += time_ns
 
@@ -184,23 +190,16 @@ class _Kernels:
         """Return the most expensive operators or kernels."""
         return tuple(self._time(key, ns) for key, ns in self._ns.most_common(MOST_KERNELS))
 
-    def _time(self, key: "_Key", time_ns: int) -> KernelTime:
-        name, family, shape, operator = key
+    def _time(self, key: _Key, time_ns: int) -> KernelTime:
         count = self._counts[key] / self._steps
         flops, moved = self._costs.get(key, (None, None))
         return KernelTime(
-            name=name,
-            family=family,
+            **key._asdict(),
             count=round(count, 3),
             ms=_ms(time_ns, self._steps),
-            shape=shape,
-            operator=operator,
             flops=None if flops is None else flops * count,
             bytes=None if moved is None else moved * count,
         )
-
-
-_Key = tuple[str, FamilyName, str | None, str | None]
 
 
 def break_down(
@@ -238,23 +237,23 @@ def break_down(
 
 def _of_gpu(events: Sequence[ProfiledEvent], host: HostTimeline, asleep_ms: float) -> Breakdown:
     steps = len(host.steps)
-    work = sorted((each for each in events if each.on_gpu), key=lambda each: each.begin_ns)
+    work = sorted((event for event in events if event.on_gpu), key=lambda event: event.begin_ns)
     if not work:
         raise BenchtuiError("the profiler recorded no work on the GPU")
-    found = _GpuTime(_Launchers(events, host), _Kernels(steps))
+    gpu_time = _GpuTime(_Launchers(events, host), _Kernels(steps))
     for block in host.blocks:
-        found.add(work, block)
-    waiting, long_ns = _idle_causes(host, found.idle)
+        gpu_time.add(work, block)
+    waiting, long_ns = _idle_causes(host, gpu_time.idle)
     _move_waiting(waiting, long_ns, asleep_ms, steps)
-    calls = (each for each in host.events if each.name.startswith(_LAUNCHES) and host.covers(each))
+    calls = (event for event in host.events if event.name.startswith(_LAUNCHES) and host.covers(event))
     return Breakdown(
         step_ms=_ms(host.span_ns, steps),
-        families=_families(found.spent + waiting, found.counts, steps),
-        kernels=found.kernels.longest(),
-        launches=round(sum(found.counts.values()) / steps, 3),
-        busy_ms=_ms(sum(found.spent.values()), steps),
+        families=_families(gpu_time.spent + waiting, gpu_time.counts, steps),
+        kernels=gpu_time.kernels.longest(),
+        launches=round(sum(gpu_time.counts.values()) / steps, 3),
+        busy_ms=_ms(sum(gpu_time.spent.values()), steps),
         idle_ms={family: _ms(time_ns, steps) for family, time_ns in waiting.items() if time_ns},
-        launching_ms=_ms(sum(each.end_ns - each.begin_ns for each in calls), steps),
+        launching_ms=_ms(sum(event.end_ns - event.begin_ns for event in calls), steps),
     )
 
 
@@ -263,8 +262,8 @@ class _Launchers:
 
     def __init__(self, events: Sequence[ProfiledEvent], host: HostTimeline) -> None:
         self._host = host
-        self._places = {each.id: index for index, each in enumerate(host.events) if each.id}
-        self._others = {each.id: each for each in events if each.id and not each.on_gpu}
+        self._places = {event.id: index for index, event in enumerate(host.events) if event.id}
+        self._others = {event.id: event for event in events if event.id and not event.on_gpu}
 
     def of(self, work: ProfiledEvent) -> tuple[FamilyName, ProfiledEvent | None]:
         """Return the family of a kernel or copy on the GPU, and the operator that launched it."""
@@ -287,17 +286,17 @@ class _GpuTime:
     def add(self, work: Sequence[ProfiledEvent], block: ProfiledEvent) -> None:
         """Add the work within a block of steps. ``work`` is ordered by start time."""
         reached_ns = block.begin_ns
-        for each in work:
-            if each.end_ns <= block.begin_ns or each.begin_ns >= block.end_ns:
+        for kernel in work:
+            if kernel.end_ns <= block.begin_ns or kernel.begin_ns >= block.end_ns:
                 continue
-            family, operator = self._launchers.of(each)
+            family, operator = self._launchers.of(kernel)
             self.counts[family] += 1
-            if each.begin_ns > reached_ns:
-                self.idle.append((reached_ns, each.begin_ns))
-            end_ns = min(each.end_ns, block.end_ns)
-            time_ns = max(0, end_ns - max(each.begin_ns, reached_ns))
+            if kernel.begin_ns > reached_ns:
+                self.idle.append((reached_ns, kernel.begin_ns))
+            end_ns = min(kernel.end_ns, block.end_ns)
+            time_ns = max(0, end_ns - max(kernel.begin_ns, reached_ns))
             self.spent[family] += time_ns
-            self.kernels.spend(self.kernels.add(each.name, family, operator, True), time_ns)
+            self.kernels.spend(self.kernels.add(kernel.name, family, operator, True), time_ns)
             reached_ns = max(reached_ns, end_ns)
         if block.end_ns > reached_ns:
             self.idle.append((reached_ns, block.end_ns))
@@ -312,11 +311,15 @@ def _idle_causes(host: HostTimeline, idle: Sequence[tuple[int, int]]) -> tuple[C
             place += 1
         index = place
         while index < len(segments) and segments[index].begin_ns < end_ns:
-            each = segments[index]
-            time_ns = min(each.end_ns, end_ns) - max(each.begin_ns, begin_ns)
-            family = _gap_family(host, each.begin_ns) if each.owner is None else "python"
+            segment = segments[index]
+            time_ns = min(segment.end_ns, end_ns) - max(segment.begin_ns, begin_ns)
+            family = _gap_family(host, segment.begin_ns) if segment.owner is None else "python"
             causes[family] += time_ns
-            if each.owner is None and family == "python" and each.end_ns - each.begin_ns >= LONG_GAP_NS:
+            if (
+                segment.owner is None
+                and family == "python"
+                and segment.end_ns - segment.begin_ns >= LONG_GAP_NS
+            ):
                 long_ns += time_ns
             index += 1
     return causes, long_ns

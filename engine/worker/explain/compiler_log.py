@@ -40,21 +40,21 @@ class CompilerLog(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Collect a message about a graph break or a recompile, in the wording of old and new releases."""
         text = record.getMessage()
-        if found := _RECOMPILE.search(text):
-            guard = _GUARD.search(found["rest"])
-            self._recompiles[_short(guard["guard"]) if guard else "unknown", _function(found)] += 1
-        elif found := _BREAK.search(text):
-            self._breaks[_short(_reason(found["reason"])), found["where"]] += 1
+        if match := _RECOMPILE.search(text):
+            guard = _GUARD.search(match["rest"])
+            self._recompiles[_short(guard["guard"]) if guard else "unknown", _function(match)] += 1
+        elif match := _BREAK.search(text):
+            self._breaks[_short(_reason(match["reason"])), match["where"]] += 1
 
     def graph_breaks(self) -> tuple[GraphBreak, ...]:
         """Return the graph breaks so far, the most frequent first."""
-        found = self._breaks.most_common(MOST_ENTRIES)
-        return tuple(GraphBreak(reason=reason, where=where, count=count) for (reason, where), count in found)
+        counted = self._breaks.most_common(MOST_ENTRIES)
+        return tuple(GraphBreak(reason=reason, where=where, count=count) for (reason, where), count in counted)
 
     def recompiles(self) -> tuple[Recompile, ...]:
         """Return the recompiles so far, the most frequent first."""
-        found = self._recompiles.most_common(MOST_ENTRIES)
-        return tuple(Recompile(guard=guard, where=where, count=count) for (guard, where), count in found)
+        counted = self._recompiles.most_common(MOST_ENTRIES)
+        return tuple(Recompile(guard=guard, where=where, count=count) for (guard, where), count in counted)
 
 
 def show_fused_kernels() -> None:
@@ -62,8 +62,8 @@ def show_fused_kernels() -> None:
     inductor.cpp.enable_kernel_profile = True
 
 
-def _function(found: re.Match[str]) -> str:
-    return f"{found['name']} in {found['place']}"
+def _function(match: re.Match[str]) -> str:
+    return f"{match['name']} in {match['place']}"
 
 
 def _reason(text: str) -> str:

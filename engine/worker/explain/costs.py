@@ -51,8 +51,8 @@ def moved_bytes(operator: str, shapes: Shapes, dtypes: Sequence[str]) -> float |
 
 def shape_text(shapes: Shapes, dtypes: Sequence[str]) -> str | None:
     """Return the shapes and types of the inputs, such as ``32x128 float``; None without any."""
-    known = [(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=False) if shape]
-    texts = [f"{'x'.join(map(str, shape))} {dtype.removeprefix('c10::')}" for shape, dtype in known]
+    tensors = [(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=False) if shape]
+    texts = [f"{'x'.join(map(str, shape))} {dtype.removeprefix('c10::')}" for shape, dtype in tensors]
     return ", ".join(texts[:3]) or None
 
 

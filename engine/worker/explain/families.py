@@ -76,9 +76,9 @@ def is_operator(name: str) -> bool:
 
 def family_of(name: str, around: Iterable[str] = ()) -> FamilyName:
     """Return the family of an operator or kernel. ``around`` has the names of the enclosing operators."""
-    for each in (name, *around):
+    for operator in (name, *around):
         for pattern, family in _around:
-            if pattern.search(each):
+            if pattern.search(operator):
                 return family
     if is_overhead(name) or name.endswith("Backward0"):
         return "python"
@@ -90,6 +90,8 @@ def family_of(name: str, around: Iterable[str] = ()) -> FamilyName:
 
 def family_of_work(name: str, around: Sequence[str]) -> FamilyName:
     """Return the family of a kernel or copy of a GPU, by its name or else by the operators that launched it."""
-    of_launchers = (family_of(each) for each in around)
-    known = (each for each in (family_of(name, around), *of_launchers) if each not in ("other", "python"))
-    return next(known, "other")
+    of_launchers = (family_of(family) for family in around)
+    families = (
+        family for family in (family_of(name, around), *of_launchers) if family not in ("other", "python")
+    )
+    return next(families, "other")

@@ -40,34 +40,38 @@ def _counted(device: torch.device) -> tuple[int, int, int, int]:
     living = gc.get_objects()
     weights = [tensor for module in _of_type(living, torch.nn.Module) for tensor in _own_tensors(module)]
     tuned = list(_of_type(living, torch.optim.Optimizer))
-    parameters = [each for one in tuned for group in one.param_groups for each in group["params"]]
-    gradients = [each.grad for each in (*weights, *parameters) if each.is_leaf and each.grad is not None]
-    pending = [each for each in parameters if each.grad is None and each.requires_grad]
+    parameters = [one_tensor for one in tuned for group in one.param_groups for one_tensor in group["params"]]
+    gradients = [
+        one_tensor.grad
+        for one_tensor in (*weights, *parameters)
+        if one_tensor.is_leaf and one_tensor.grad is not None
+    ]
+    pending = [one_tensor for one_tensor in parameters if one_tensor.grad is None and one_tensor.requires_grad]
     state = [tensor for one in tuned for entry in one.state.values() for tensor in _tensors(entry)]
-    return tuple(_bytes(each, device) for each in (weights, gradients, pending, state))  # type: ignore[return-value]
+    return tuple(_bytes(one_tensor, device) for one_tensor in (weights, gradients, pending, state))  # type: ignore[return-value]
 
 
 def _of_type(living: Iterable[Any], kind: type) -> Iterator[Any]:
     """Yield the objects of a type. ``isinstance`` would call properties of lazy objects."""
-    return (each for each in living if issubclass(type(each), kind))
+    return (item for item in living if issubclass(type(item), kind))
 
 
 def _own_tensors(module: Any) -> Iterator[torch.Tensor]:  # noqa: ANN401  (torch.nn.Module, perhaps half built)
     for name in ("_parameters", "_buffers"):
-        yield from (each for each in vars(module).get(name, {}).values() if each is not None)
+        yield from (tensor for tensor in vars(module).get(name, {}).values() if tensor is not None)
 
 
 def _tensors(entry: Any) -> Iterator[torch.Tensor]:  # noqa: ANN401
     values = entry.values() if isinstance(entry, dict) else ()
-    return (each for each in values if isinstance(each, torch.Tensor))
+    return (value for value in values if isinstance(value, torch.Tensor))
 
 
 def _bytes(tensors: Iterable[torch.Tensor], device: torch.device) -> int:
     """Return the size of the tensors on a device. Tensors that share memory count once."""
     sizes: dict[int, int] = {}
-    for each in tensors:
-        if each.device.type == device.type:
-            storage = each.untyped_storage()
+    for tensor in tensors:
+        if tensor.device.type == device.type:
+            storage = tensor.untyped_storage()
             sizes[storage.data_ptr()] = storage.nbytes()
     return sum(sizes.values())
 
@@ -93,9 +97,9 @@ def _follow_cpu(step: Callable[[], object], device: torch.device) -> tuple[int, 
         with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
             step()
             gc.collect()
-        changes = (each for each in _recorded(profiler) if each.name() == "[memory]")
+        changes = (event for event in _recorded(profiler) if event.name() == "[memory]")
         held, peak = 0, 0
-        for change in sorted(changes, key=lambda each: each.start_ns()):
+        for change in sorted(changes, key=lambda event: event.start_ns()):
             held += change.nbytes()
             peak = max(peak, held)
         peaks.append(peak)

@@ -81,9 +81,9 @@ def profile_step(
     events, sleep = _profiled(workload, device, steps, throughput=throughput, trace=trace)
     host = HostTimeline(events)
     on_gpu = device.torch_device.type != "cpu"
-    found = break_down(events, host, sleep.ms, on_gpu=on_gpu)
+    breakdown = break_down(events, host, sleep.ms, on_gpu=on_gpu)
     memory, reason = _memory(workload, device)
-    profiled = _profile(found, plain, len(host.steps))
+    profiled = _profile(breakdown, plain, len(host.steps))
     return msgspec.structs.replace(
         profiled,
         graph_breaks=log.graph_breaks(),
@@ -94,24 +94,24 @@ def profile_step(
     )
 
 
-def _profile(found: Breakdown, plain: _Plain, steps: int) -> StepProfile:
+def _profile(breakdown: Breakdown, plain: _Plain, steps: int) -> StepProfile:
     parts: dict[str, list[float]] = defaultdict(list)
-    for each in plain.times:
-        for part, time_ms in each.parts_ms.items():
+    for step_time in plain.times:
+        for part, time_ms in step_time.parts_ms.items():
             parts[part].append(time_ms)
     processors = usable_processors()
     return StepProfile(
         steps=steps,
-        step_ms=found.step_ms,
+        step_ms=breakdown.step_ms,
         plain_steps=len(plain.times),
-        plain_ms=round(median(each.wall_ms for each in plain.times), 6),
-        families=found.families,
-        kernels=found.kernels,
+        plain_ms=round(median(step_time.wall_ms for step_time in plain.times), 6),
+        families=breakdown.families,
+        kernels=breakdown.kernels,
         parts_ms={part: round(fmean(times_ms), 6) for part, times_ms in parts.items()},
-        launches=found.launches,
-        busy_ms=found.busy_ms,
-        idle_ms=dict(found.idle_ms),
-        launching_ms=found.launching_ms,
+        launches=breakdown.launches,
+        busy_ms=breakdown.busy_ms,
+        idle_ms=dict(breakdown.idle_ms),
+        launching_ms=breakdown.launching_ms,
         threads=torch.get_num_threads(),
         processors=len(processors) if processors else None,
         busy_cpus=round(plain.busy_cpus, 3),
@@ -120,12 +120,12 @@ def _profile(found: Breakdown, plain: _Plain, steps: int) -> StepProfile:
 
 
 def _versions() -> dict[str, str]:
-    found = {
+    versions = {
         "torch": str(torch.__version__),
         "transformers": transformers_version(),
         "cuda": torch.version.cuda,
     }
-    return {name: version for name, version in found.items() if version}
+    return {name: version for name, version in versions.items() if version}
 
 
 def _plain_steps(workload: Workload, device: Device, throughput: bool) -> _Plain:
@@ -133,13 +133,13 @@ def _plain_steps(workload: Workload, device: Device, throughput: bool) -> _Plain
     begin_s, begin_cpu_s = time.monotonic(), time.process_time()
     if throughput:
         first = device.time_block(workload.step, 1)
-        left = _steps_left(first[0][0].wall_ms)
-        rows = device.time_block(workload.step, left) if left else first
+        more = _steps_left(first[0][0].wall_ms)
+        rows = device.time_block(workload.step, more) if more else first
     else:
         rows = [device.time(workload.step)]
         rows += [device.time(workload.step) for _ in range(_steps_left(rows[0][0].wall_ms))]
     span_s = max(1e-9, time.monotonic() - begin_s)
-    return _Plain([each for each, _ in rows], (time.process_time() - begin_cpu_s) / span_s)
+    return _Plain([step_time for step_time, _ in rows], (time.process_time() - begin_cpu_s) / span_s)
 
 
 def _steps_left(step_ms: float) -> int:
@@ -198,11 +198,11 @@ def _synchronizer(device: Device) -> Callable[[], object]:
 
 def _memory(workload: Workload, device: Device) -> tuple[MemoryKinds, str | None]:
     """Return memory by kind, and the reason if it is missing."""
-    found = result_or_reason(
+    kinds = result_or_reason(
         str(device.torch_device),
         lambda: memory_kinds(lambda: workload.step(no_lap), device.torch_device, workload.kv_cache_mb),
     )
-    return (MemoryKinds(), found) if isinstance(found, str) else (found, None)
+    return (MemoryKinds(), kinds) if isinstance(kinds, str) else (kinds, None)
 
 
 def _clocks_ns() -> tuple[int, int]:

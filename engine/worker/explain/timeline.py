@@ -12,23 +12,23 @@ def timeline(events: Iterable[ProfiledEvent], host: HostTimeline) -> Timeline:
     step = host.steps[len(host.steps) // 2]
     main = step.track
     inside = [
-        each
-        for each in events
-        if each.begin_ns >= step.begin_ns and each.end_ns <= _end_ns(step, host) and each.name != BLOCK
+        event
+        for event in events
+        if event.begin_ns >= step.begin_ns and event.end_ns <= _end_ns(step, host) and event.name != BLOCK
     ]
-    kept = sorted(inside, key=lambda each: each.begin_ns - each.end_ns)[:MOST_SLICES]
-    kept.sort(key=lambda each: (each.begin_ns, each.begin_ns - each.end_ns))
-    names = list(dict.fromkeys(each.name for each in kept))
-    tracks = list(dict.fromkeys(_track(each, main) for each in kept))
+    kept = sorted(inside, key=lambda event: event.begin_ns - event.end_ns)[:MOST_SLICES]
+    kept.sort(key=lambda event: (event.begin_ns, event.begin_ns - event.end_ns))
+    names = list(dict.fromkeys(event.name for event in kept))
+    tracks = list(dict.fromkeys(_track(event, main) for event in kept))
     number_of_name = {name: number for number, name in enumerate(names)}
     number_of_track = {name: number for number, name in enumerate(tracks)}
     return Timeline(
         names=tuple(names),
         tracks=tuple(tracks),
-        name=tuple(number_of_name[each.name] for each in kept),
-        track=tuple(number_of_track[_track(each, main)] for each in kept),
-        start_ms=tuple(round((each.begin_ns - step.begin_ns) / 1e6, 4) for each in kept),
-        duration_ms=tuple(round((each.end_ns - each.begin_ns) / 1e6, 4) for each in kept),
+        name=tuple(number_of_name[event.name] for event in kept),
+        track=tuple(number_of_track[_track(event, main)] for event in kept),
+        start_ms=tuple(round((event.begin_ns - step.begin_ns) / 1e6, 4) for event in kept),
+        duration_ms=tuple(round((event.end_ns - event.begin_ns) / 1e6, 4) for event in kept),
         step_ms=round((step.end_ns - step.begin_ns) / 1e6, 4),
         omitted=len(inside) - len(kept),
     )
@@ -36,7 +36,9 @@ def timeline(events: Iterable[ProfiledEvent], host: HostTimeline) -> Timeline:
 
 def _end_ns(step: ProfiledEvent, host: HostTimeline) -> int:
     """Return the end of the step including its work on the GPU: the end of its block if that is one step."""
-    block = next(each for each in host.blocks if each.begin_ns <= step.begin_ns <= each.end_ns)
+    block = next(
+        candidate for candidate in host.blocks if candidate.begin_ns <= step.begin_ns <= candidate.end_ns
+    )
     alone = len(host.blocks) == len(host.steps)
     return block.end_ns if alone else step.end_ns
 

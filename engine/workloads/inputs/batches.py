@@ -162,12 +162,12 @@ class SyntheticBatches:
 def find_step(batches: Batches, count: int, padded_tokens: int) -> tuple[list[Batch], int]:
     """Draw steps of ``count`` batches. Return the one closest to this many tokens, and its number of tokens."""
     until_s = monotonic() + SEARCH_S
-    found, tokens = _draw_step(batches, count)
+    step, tokens = _draw_step(batches, count)
     while tokens != padded_tokens and monotonic() < until_s:
         other, size = _draw_step(batches, count)
         if abs(size - padded_tokens) < abs(tokens - padded_tokens):
-            found, tokens = other, size
-    return found, tokens
+            step, tokens = other, size
+    return step, tokens
 
 
 def _draw_step(batches: Batches, count: int) -> tuple[list[Batch], int]:
@@ -186,10 +186,10 @@ def _tokenizer(location: loading.ModelLocation, side: Side) -> tuple[Any, int]:
     )
     before = psutil.Process().num_threads()
     # transformers 5 creates an empty tokenizer if it finds no tokenizer files
-    known = set(tokenizer("the", add_special_tokens=False)["input_ids"]) - {tokenizer.unk_token_id}
+    letters = set(tokenizer("the", add_special_tokens=False)["input_ids"]) - {tokenizer.unk_token_id}
     # the first text starts all threads that a Rust tokenizer will use; a Python tokenizer starts none
     threads = max(1, psutil.Process().num_threads() - before)
-    if not known:
+    if not letters:
         raise _no_tokenizer(location)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token

@@ -7,7 +7,10 @@ from typing import Any
 import numpy
 import torch
 from numpy.typing import NDArray
-from transformers import AutoFeatureExtractor, AutoImageProcessor
+from transformers import AutoFeatureExtractor
+
+# transformers 5.17 itself exports a placeholder for this class that requires torchvision
+from transformers.models.auto.image_processing_auto import AutoImageProcessor
 from transformers.utils import IMAGE_PROCESSOR_NAME, PROCESSOR_NAME
 
 from benchtui.engine.devices.base import Lap

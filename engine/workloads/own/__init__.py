@@ -1,5 +1,1 @@
 """Custom tasks: a step of the user's own, and the case that it receives. Importing the case needs no torch."""
-
-from benchtui.engine.workloads.own.case import OwnCase
-
-__all__ = ["OwnCase"]

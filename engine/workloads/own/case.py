@@ -54,8 +54,8 @@ class ParametersRead(Mapping[str, "Scalar"]):
 
     def __getitem__(self, name: str) -> Scalar:
         if name not in self._values:
-            known = ", ".join(self._values) or "none"
-            raise BenchtuiError(f"axes.parameters has no {name!r}; parameters of this sweep: {known}")
+            names = ", ".join(self._values) or "none"
+            raise BenchtuiError(f"axes.parameters has no {name!r}; parameters of this sweep: {names}")
         self._read.add(name)
         return self._values[name]
 
@@ -79,43 +79,41 @@ class ParametersRead(Mapping[str, "Scalar"]):
 class _Option(Generic[T]):
     """Option of the case. Reading it is recorded."""
 
-    def __set_name__(self, owner: type[OwnCase], name: str) -> None:
+    def __init__(self, description: str) -> None:
+        self.__doc__ = description
+
+    def __set_name__(self, owner: type[Case], name: str) -> None:
         self._name = name
 
-    def __get__(self, case: OwnCase | None, owner: type[OwnCase]) -> T:
+    def __get__(self, case: Case | None, owner: type[Case]) -> T:
         if case is None:
             raise AttributeError(f"{self._name} is an option of a case; the class has no value of it")
         case.options_read.add(self._name)
         value: T = getattr(case.config, self._name)
         return value
 
+    def __set__(self, case: Case, value: T) -> None:
+        raise AttributeError(f"{self._name} is an option of the case; set axes.{self._name} in the sweep")
 
-class OwnCase:
-    """Options of the case, passed to the user's function. The step must apply them itself."""
 
-    device = _Option[str]()
-    """``cpu`` or ``cuda:N``."""
-    precision = _Option[str]()
-    attention = _Option[str]()
-    compile = _Option[str]()
-    """``off``, or a mode of ``torch.compile``."""
-    threads = _Option[int]()
-    """Already applied; 0 is torch's default."""
-    tokenizer_threads = _Option[int]()
-    """Already applied to tokenizers of the tokenizers library; 0 is as many as ``threads``."""
-    padding = _Option[str]()
-    batch_size = _Option[int]()
-    sequence_length = _Option[int]()
-    model = _Option[str]()
-    parameters: ParametersRead
-    """Parameters of the case (``axes.parameters``). One that is never read is marked as not applied."""
-    weights: str
-    dataset: str
-    """Model, weights and dataset as named in the sweep. None of them is loaded."""
-    torch_device: torch.device
-    """The device as torch's object."""
-    lap: Lap
-    """Steps with parts call it with the part's name at the end of each part."""
+class Case:
+    """Options of a case, passed to your function. Your step applies them itself, except threads.
+
+    ``parameters`` has the values of ``axes.parameters`` by name; one that is never read is marked as not
+    applied. ``weights`` and ``dataset`` are names in the sweep; nothing is loaded. ``torch_device`` is the
+    device as torch's object. ``lap("data")`` ends a part of the step.
+    """
+
+    device = _Option[str]("``cpu`` or ``cuda:N``.")
+    precision = _Option[str]("``fp32``, ``bf16`` or another precision of the sweep.")
+    attention = _Option[str]("Attention implementation, or ``auto``.")
+    compile = _Option[str]("``off``, or a mode of ``torch.compile``.")
+    threads = _Option[int]("Threads of torch, already applied; 0 is torch's default.")
+    tokenizer_threads = _Option[int]("Threads of tokenizers, already applied; 0 is as many as ``threads``.")
+    padding = _Option[str]("How rows of a batch are padded.")
+    batch_size = _Option[int]("Samples per batch.")
+    sequence_length = _Option[int]("Tokens per sample.")
+    model = _Option[str]("Name or folder of the model; nothing is loaded.")
 
     def __init__(
         self, config: Config, *, weights: str, dataset: str, torch_device: torch.device, lap: Lap

@@ -1,6 +1,6 @@
 """Custom task: a step defined in the user's Python file, ``task = "my_step.py:make_step"``.
 
-The function is called once with an ``OwnCase`` and returns an object with ``step()`` and ``samples``, the
+The function is called once with a ``Case`` and returns an object with ``step()`` and ``samples``, the
 number of samples per step. An optional ``tokens`` is read after each step: the number of tokens it processed.
 An optional ``answer()`` is called once after the measured steps; its values are compared with the baseline's.
 """
@@ -16,7 +16,7 @@ from benchtui.engine.devices.base import Device, Lap, no_lap
 from benchtui.engine.exception_text import child_error
 from benchtui.engine.models import compilation
 from benchtui.engine.workloads.base import Output, StepCounts
-from benchtui.engine.workloads.own.case import OwnCase
+from benchtui.engine.workloads.own.case import Case
 from benchtui.engine.workloads.own.module import import_file
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Data, Effective, Model
@@ -47,7 +47,7 @@ class CustomTask:
         self._parts: tuple[str, ...] | None = None
         self._varied = tuple(name for name in _LEFT_TO_THE_STEP if len(getattr(sweep.axes, name)) > 1)
         self._pid = os.getpid()
-        self._case = OwnCase(
+        self._case = Case(
             config,
             weights=sweep.weights,
             dataset=sweep.dataset,

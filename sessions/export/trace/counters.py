@@ -8,9 +8,9 @@ from benchtui.sessions.payloads import GPU_ACTIVITY, HOST_ACTIVITY, GpuReadings,
 
 GPU_COUNTERS = (
     ("power_w", "power (W)"),
-    ("sm_clock_mhz", "SM clock (MHz)"),
+    ("graphics_clock_mhz", "SM clock (MHz)"),
     ("memory_clock_mhz", "memory clock (MHz)"),
-    ("utilisation_percent", "utilization (%)"),
+    ("utilization_percent", "utilization (%)"),
     ("memory_used_mb", "memory used (MB)"),
     ("temperature_c", "temperature (°C)"),
     *((field, f"{label} ({unit})") for field, (label, unit) in GPU_ACTIVITY.items()),

@@ -17,10 +17,9 @@ from benchtui.sessions.export.step_export import CHUNK_BYTES, Events, StepIndex
 from benchtui.sessions.export.trace.session_trace import SessionTrace
 from benchtui.sessions.export.trace.writer import TraceWriter
 from benchtui.sessions.journal import reader
-from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import simulation_note
-from benchtui.sessions.stats.outliers import outliers
+from benchtui.sessions.stats.evidence import outliers_of, summarize
 
 MOST_STEPS = 100_000
 """Default maximum number of steps drawn one by one: about 50 MB, which Perfetto opens in seconds."""
@@ -65,7 +64,7 @@ def write_trace(recorded: RecordedTrace, out: IO[bytes], most_steps: int = MOST_
     """
     merge = max(1, -(-recorded.steps // most_steps))
     writer = TraceWriter(out, _facts(recorded.session, merge))
-    odd = {case.index: np.asarray(_outliers(case)) for case in recorded.session.cases}
+    odd = {case.index: np.asarray(outliers_of(case)) for case in recorded.session.cases}
     trace = SessionTrace(recorded.session, recorded.index, writer, merge, odd)
     for position, event in enumerate(recorded.events()):
         trace.write(position, event)
@@ -74,7 +73,7 @@ def write_trace(recorded: RecordedTrace, out: IO[bytes], most_steps: int = MOST_
 
 
 def _survey(events: Events) -> RecordedTrace:
-    session, index, steps = Session(keep_steps=False), StepIndex(), 0
+    session, index, steps = Session(summarize), StepIndex(), 0
     for position, event in enumerate(events()):
         session.apply(event)
         index.add(position, event)
@@ -82,11 +81,6 @@ def _survey(events: Events) -> RecordedTrace:
             steps += len(event.wall_ms)
     session.start  # noqa: B018 - raises if it is missing
     return RecordedTrace(events, session, steps, index)
-
-
-def _outliers(case: CaseState) -> tuple[int, ...]:
-    """Return the indices of outliers among the measured steps that count."""
-    return case.metrics.outliers if case.metrics else outliers(case.measured.wall_ms)
 
 
 def _facts(session: Session, merge: int) -> dict[str, str | int]:

@@ -202,7 +202,7 @@ def parse(text: str, path: Path) -> Imported:
         host=_host(machine),
         runtime=_runtime(machine),
         measured=min((row.line.timestamp for row in rows if row.line.timestamp), default=None),
-        grid=not any(each.config.label for each in measurements),
+        grid=not any(measurement.config.label for measurement in measurements),
         notes=(
             *_notes(rows, measurements),
             *_unlike_notes(nested),
@@ -285,7 +285,7 @@ def _options(row: _Row) -> Config:
     line, nested, of_runner = row.line, row.nested, row.of_runner
     precision, usual = _precision(row), Config(device=line.device)
     length = row.statistics.sequence_length or (nested.max_length if nested else None)
-    known = [*([] if precision == UNKNOWN else [precision]), f"bs={line.batch_size}"]
+    stated = [*([] if precision == UNKNOWN else [precision]), f"bs={line.batch_size}"]
     return Config(
         device=line.device,
         precision=precision,
@@ -293,7 +293,7 @@ def _options(row: _Row) -> Config:
         padding="max" if of_runner else UNKNOWN,
         batch_size=line.batch_size,
         sequence_length=length or usual.sequence_length,
-        label="" if length else " ".join(known),
+        label="" if length else " ".join(stated),
     )
 
 
@@ -334,7 +334,7 @@ def _model(row: _Row) -> Model:
 def _common_machine(infos: Sequence[_SystemInfo]) -> tuple[_SystemInfo, tuple[str, ...]]:
     """Return the machine facts on which all lines agree, and a note for each on which they don't."""
     columns = {
-        name: list(dict.fromkeys(value for each in infos if (value := getattr(each, name))))
+        name: list(dict.fromkeys(value for info in infos if (value := getattr(info, name))))
         for name in _SystemInfo.__struct_fields__
     }
     unlike = tuple(
@@ -372,13 +372,13 @@ def _notes(rows: Sequence[_Row], measurements: Iterable[Measurement]) -> Iterato
     """Yield caveats about the file as a whole."""
     ours = [row for row in rows if row.of_runner]
     statistics = [row.statistics for row in ours]
-    if any(each.config.label for each in measurements):
+    if any(measurement.config.label for measurement in measurements):
         yield _LENGTH_NOTE
-    if any(each.cpu_memory_mb_max or each.gpu_memory_mb_max for each in statistics):
+    if any(measurement.cpu_memory_mb_max or measurement.gpu_memory_mb_max for measurement in statistics):
         yield _MEMORY_NOTE
-    if any(each.throughput_mean for each in statistics):
+    if any(measurement.throughput_mean for measurement in statistics):
         yield _RATES_NOTE
-    if any(each.cpu_energy_j or each.gpu_energy_j for each in statistics):
+    if any(measurement.cpu_energy_j or measurement.gpu_energy_j for measurement in statistics):
         yield _ENERGY_NOTE
     if any(row.line.mixed_precision for row in ours):
         yield _AUTOCAST_NOTE
@@ -402,8 +402,8 @@ def _ignored_fields(value: object, row: _Row) -> Iterator[str]:
     if row.nested:
         yield from (place for place in unknown_fields(value, _Nested) if place not in _REPEATED)
     else:
-        known = set(unknown_fields(value, _Statistics))
-        yield from (place for place in unknown_fields(value, _Line) if place in known)
+        unknown = set(unknown_fields(value, _Statistics))
+        yield from (place for place in unknown_fields(value, _Line) if place in unknown)
     inside = "metrics." if row.nested else ""
     yield from (
         f"{inside}{name}" for name in _OTHER_DEVICE[row.on_cpu] if getattr(row.statistics, name) is not None

@@ -82,8 +82,8 @@ def lines(text: str, where: str) -> Iterator[tuple[str, dict[str, str]]]:
     for place, row in parse_csv(text, where):
         others = {name: cell for name, cell in row.items() if name not in figures}
         for case in cases:
-            found = {"latency_ms_mean": row.get(case.latency_ms), "throughput_mean": row.get(case.throughput)}
+            cells = {"latency_ms_mean": row.get(case.latency_ms), "throughput_mean": row.get(case.throughput)}
             device = {"device": "cuda" if GPU_MEMORY in row else UNKNOWN}
-            known = {name: cell for name, cell in found.items() if cell is not None}
+            filled = {name: cell for name, cell in cells.items() if cell is not None}
             where_case = f"{place}, {case.latency_ms}" if case.options else place
-            yield where_case, device | case.options | others | known
+            yield where_case, device | case.options | others | filled

@@ -101,13 +101,13 @@ def parse(text: str, path: Path) -> Imported:
     metadata = [result.metadata for result in results]
     return Imported(
         kind="benchmark-v2",
-        model=common_value((each.model_id for each in metadata), "models", str(path)),
+        model=common_value((item.model_id for item in metadata), "models", str(path)),
         task="generate",
         warmup=min((result.config.warmup_iterations for result in results), default=0),
         measurements=tuple(_measurement(result) for result in results),
         host=_host(metadata[0].hardware_info),
         runtime=_runtime(metadata[0].hardware_info),
-        measured=min((each.timestamp for each in metadata if each.timestamp), default=None),
+        measured=min((item.timestamp for item in metadata if item.timestamp), default=None),
         notes=tuple(_notes(results, [value for _, value in entries])),
     )
 
@@ -199,11 +199,11 @@ def _notes(results: Sequence[_Result], values: Sequence[object]) -> Iterator[str
     """Yield caveats about the file as a whole."""
     commits = dict.fromkeys(result.metadata.commit_id for result in results if result.metadata.commit_id)
     if commits:
-        named = ", ".join(visible(each, LONGEST_VALUE) for each in commits)
+        named = ", ".join(visible(commit, LONGEST_VALUE) for commit in commits)
         yield f"measured at commit {named} of transformers"
     if any(result.config.continuous_batching for result in results):
         yield _BATCHING_NOTE
-    known = (*_IN_NAME, *_DERIVED)
+    read = (*_IN_NAME, *_DERIVED)
     yield from ignored_fields_note(
-        place for value in values for place in unknown_fields(value, _Result) if place not in known
+        place for value in values for place in unknown_fields(value, _Result) if place not in read
     )

@@ -52,7 +52,9 @@ def keys(value: object) -> set[str]:
 def matches(value: object) -> bool:
     """Return whether the value is an object with results of commands."""
     results = value.get("results") if isinstance(value, dict) else None
-    return isinstance(results, list) and all(isinstance(each, dict) and "command" in each for each in results)
+    return isinstance(results, list) and all(
+        isinstance(command, dict) and "command" in command for command in results
+    )
 
 
 def parse(text: str, path: Path) -> Imported:

@@ -93,7 +93,7 @@ def _host(tests: Sequence[_Test]) -> Host:
     """Return the machine of the first test, with the build of llama.cpp as a package version."""
     first = tests[0]
     names = [name.strip() for name in (first.gpu_info or "").split(",") if name.strip()]
-    build = [f"{each}" for each in (first.build_number, first.build_commit) if each]
+    build = [f"{part}" for part in (first.build_number, first.build_commit) if part]
     return Host(
         processor=(first.cpu_info or "").strip() or None,
         gpus=tuple(Gpu(index=index, name=name) for index, name in enumerate(names)),

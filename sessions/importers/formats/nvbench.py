@@ -136,13 +136,13 @@ def parse(text: str, path: Path) -> Imported:
 
 
 def _measurement(name: str, state: _State, where: str) -> Measurement:
-    found = _values(state)
-    prefix = next((prefix for prefix in TIMES if found.get(f"{prefix}/mean") is not None), None)
+    values = _values(state)
+    prefix = next((prefix for prefix in TIMES if values.get(f"{prefix}/mean") is not None), None)
     work = " ".join(word for word in (name, state.axes) if word)
     device = UNKNOWN if state.device is None else f"cuda:{state.device}"
     skipped = f": {visible(state.skip_reason, LONGEST_VALUE).rstrip('.')}" if state.skip_reason else ""
     place = f"{where}: {visible(name, LONGEST_VALUE)}, {visible(state.name, LONGEST_VALUE)}"
-    reported = None if prefix is None else _reported(found, prefix, place)
+    reported = None if prefix is None else _reported(values, prefix, place)
     failure = None if reported else f"skipped{skipped}" if state.is_skipped else "no time measured"
     return Measurement(
         config=labeled_case(work, group=work, device=device),
@@ -153,29 +153,29 @@ def _measurement(name: str, state: _State, where: str) -> Measurement:
     )
 
 
-def _reported(found: Mapping[str, Any], prefix: str, where: str) -> Reported:
+def _reported(values: Mapping[str, Any], prefix: str, where: str) -> Reported:
     """Return the statistics of a time. Raises BenchtuiError naming the summary with an invalid value."""
-    mean_s = _number(found, f"{prefix}/mean", _Time, where)
-    noise = _number(found, f"{prefix}/stdev/relative", _Noise, where)
-    median_s = _number(found, f"{prefix}/median", _Time, where)
+    mean_s = _number(values, f"{prefix}/mean", _Time, where)
+    noise = _number(values, f"{prefix}/stdev/relative", _Noise, where)
+    median_s = _number(values, f"{prefix}/median", _Time, where)
     return Reported(
-        steps=_number(found, TIMES[prefix], _Samples, where),
+        steps=_number(values, TIMES[prefix], _Samples, where),
         latency_mean_ms=1000 * mean_s,
         latency_median_ms=None if median_s is None else 1000 * median_s,
         latency_std_ms=1000 * mean_s * noise if noise is not None and isfinite(noise) and noise >= 0 else None,
     )
 
 
-def _number(found: Mapping[str, Any], tag: str, kind: type[_Value], where: str) -> Any:  # noqa: ANN401  (a number)
+def _number(values: Mapping[str, Any], tag: str, kind: type[_Value], where: str) -> Any:  # noqa: ANN401  (a number)
     """Return the value of a summary as a number of this kind; None if there is no such summary."""
-    if found.get(tag) is None:
+    if values.get(tag) is None:
         return None
-    return convert({"value": found[tag]}, kind, f"{where}: {tag}", from_text=True).value
+    return convert({"value": values[tag]}, kind, f"{where}: {tag}", from_text=True).value
 
 
 def _values(state: _State) -> dict[str, Any]:
     """Return the value of each summary by its tag."""
-    data = ((each.tag, datum) for each in state.summaries or () for datum in each.data)
+    data = ((summary.tag, datum) for summary in state.summaries or () for datum in summary.data)
     return {tag: datum.value for tag, datum in data if datum.name == "value"}
 
 
@@ -184,12 +184,12 @@ def _host(file: _File) -> Host:
     return Host(
         gpus=tuple(
             Gpu(
-                index=each.id,
-                name=each.name,
-                memory_mb=None if each.global_memory_size is None else each.global_memory_size / 1e6,
-                ecc=each.ecc_state,
+                index=device.id,
+                name=device.name,
+                memory_mb=None if device.global_memory_size is None else device.global_memory_size / 1e6,
+                ecc=device.ecc_state,
             )
-            for each in file.devices or ()
+            for device in file.devices or ()
         ),
         packages={"nvbench": version} if version else {},
     )
@@ -209,6 +209,6 @@ def _ignored_fields(value: object, states: Sequence[tuple[str, _State]]) -> Iter
             yield place
     used = {
         *TIMES.values(),
-        *(f"{each}/{name}" for each in TIMES for name in ("mean", "median", "stdev/relative")),
+        *(f"{item}/{name}" for item in TIMES for name in ("mean", "median", "stdev/relative")),
     }
-    yield from (each.tag for _, state in states for each in state.summaries or () if each.tag not in used)
+    yield from (item.tag for _, state in states for item in state.summaries or () if item.tag not in used)

@@ -153,15 +153,15 @@ class _Benchmark(msgspec.Struct):
 def keys(value: object) -> set[str]:
     """Return the keys of the first target of a benchmark or report."""
     targets = _report(value) or {}
-    return next((set(each) for each in targets.values() if isinstance(each, dict)), set())
+    return next((set(target) for target in targets.values() if isinstance(target, dict)), set())
 
 
 def matches(value: object) -> bool:
     """Return whether the value is a benchmark or report: an object of targets with latency and memory."""
     report = _report(value)
     return bool(report) and all(
-        each is None or (isinstance(each, dict) and set(REQUIRED) <= set(each))
-        for each in (report or {}).values()
+        target is None or (isinstance(target, dict) and set(REQUIRED) <= set(target))
+        for target in (report or {}).values()
     )
 
 
@@ -279,9 +279,9 @@ def _steps(targets: Mapping[str, _Target], where: str) -> tuple[str, dict[str, l
     for name in _STEPS:
         if name in targets and _times_ms(targets[name]):
             return name, {name: _times_ms(targets[name])}
-    known = [name for name, target in targets.items() if target.latency]
+    timed = [name for name, target in targets.items() if target.latency]
     raise BenchtuiError(
-        f"{where}: no latencies of {', '.join(_STEPS)}, or of prefill and decode; found {quoted(known)}"
+        f"{where}: no latencies of {', '.join(_STEPS)}, or of prefill and decode; found {quoted(timed)}"
     )
 
 
@@ -380,12 +380,12 @@ def _new_tokens(
 
 def _memory(peaks: Sequence[_Memory | None]) -> Memory | None:
     """Return the maximum of each peak."""
-    known = [peak for peak in peaks if peak]
-    if not known:
+    stated = [peak for peak in peaks if peak]
+    if not stated:
         return None
 
     def highest(field: str) -> float | None:
-        return max((value for peak in known if (value := getattr(peak, field)) is not None), default=None)
+        return max((value for peak in stated if (value := getattr(peak, field)) is not None), default=None)
 
     return Memory(
         peak_rss_mb=highest("max_ram"),

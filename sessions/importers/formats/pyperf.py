@@ -74,19 +74,21 @@ def parse(text: str, path: Path) -> Imported:
     """Parse every benchmark. Raises BenchtuiError naming the place of an invalid value."""
     value = parse_json(text, str(path))
     suite = convert(value, _Suite, str(path))
-    timed = [each for each in suite.benchmarks if _unit(suite, each) == SECOND]
+    timed = [benchmark for benchmark in suite.benchmarks if _unit(suite, benchmark) == SECOND]
     if not timed:
-        units = ", ".join(dict.fromkeys(_unit(suite, each) for each in suite.benchmarks))
+        units = ", ".join(dict.fromkeys(_unit(suite, benchmark) for benchmark in suite.benchmarks))
         raise BenchtuiError(f"{path}: no benchmark of times; its unit is {visible(units, LONGEST_VALUE)}")
-    runs = [run for each in timed for run in each.runs if run.values]
-    levels = [suite.metadata, *(each.metadata for each in timed), *(run.metadata for run in runs)]
+    runs = [run for benchmark in timed for run in benchmark.runs if run.values]
+    levels = [suite.metadata, *(benchmark.metadata for benchmark in timed), *(run.metadata for run in runs)]
     return Imported(
         kind="pyperf",
-        measurements=tuple(row for each in timed for row in _measurements(suite, each)),
+        measurements=tuple(row for benchmark in timed for row in _measurements(suite, benchmark)),
         host=_host(levels),
-        measured=min((each.date for each in levels if each.date), key=_moment, default=None),
+        measured=min((benchmark.date for benchmark in levels if benchmark.date), key=_moment, default=None),
         notes=(
-            *loops_note(_loops(suite, each, run) for each in timed for run in each.runs if run.values),
+            *loops_note(
+                _loops(suite, benchmark, run) for benchmark in timed for run in benchmark.runs if run.values
+            ),
             *_other_units(suite),
             *ignored_fields_note(unknown_fields(value, _Suite)),
         ),
@@ -119,9 +121,9 @@ def _unit(suite: _Suite, benchmark: _Benchmark) -> str:
 
 def _other_units(suite: _Suite) -> tuple[str, ...]:
     others = [
-        f"{visible(_name(suite, each), LONGEST_VALUE)} ({visible(_unit(suite, each), LONGEST_VALUE)})"
-        for each in suite.benchmarks
-        if _unit(suite, each) != SECOND
+        f"{visible(_name(suite, benchmark), LONGEST_VALUE)} ({visible(_unit(suite, benchmark), LONGEST_VALUE)})"
+        for benchmark in suite.benchmarks
+        if _unit(suite, benchmark) != SECOND
     ]
     return (f"ignored benchmarks that aren't times: {', '.join(others)}",) if others else ()
 
@@ -129,8 +131,8 @@ def _other_units(suite: _Suite) -> tuple[str, ...]:
 def _loops(suite: _Suite, benchmark: _Benchmark, run: _Run) -> int:
     """Return the number of times that the benchmark's code ran per value."""
     levels = (run.metadata, benchmark.metadata, suite.metadata)
-    outer = next((each.loops for each in levels if each.loops), 1)
-    return outer * next((each.inner_loops for each in levels if each.inner_loops), 1)
+    outer = next((metadata.loops for metadata in levels if metadata.loops), 1)
+    return outer * next((metadata.inner_loops for metadata in levels if metadata.inner_loops), 1)
 
 
 def _moment(date: str) -> tuple[bool, str]:
@@ -143,17 +145,17 @@ def _moment(date: str) -> tuple[bool, str]:
 
 def _host(levels: Iterable[_Metadata]) -> Host:
     """Return the machine, with each fact from the first metadata that has it."""
-    known = list(levels)
+    described = list(levels)
 
     def first(field: str) -> str | None:
-        return next((value for each in known if (value := getattr(each, field))), None)
+        return next((value for metadata in described if (value := getattr(metadata, field))), None)
 
     version = first("perf_version")
     return Host(
         hostname=first("hostname"),
         platform=first("platform"),
         processor=first("cpu_model_name"),
-        cpu_count=next((each.cpu_count for each in known if each.cpu_count), None),
+        cpu_count=next((metadata.cpu_count for metadata in described if metadata.cpu_count), None),
         python=first("python_version"),
         packages={"pyperf": version} if version else {},
     )

@@ -132,7 +132,7 @@ def _reported(stats: _Stats) -> Reported:
 
 def _host(file: _File) -> Host:
     machine = file.machine_info
-    platform = " ".join(each for each in (machine.system, machine.release, machine.machine) if each)
+    platform = " ".join(part for part in (machine.system, machine.release, machine.machine) if part)
     return Host(
         hostname=machine.node or None,
         platform=platform or None,
@@ -154,9 +154,9 @@ def _commit_note(commit: _Commit) -> Iterator[str]:
 
 def _ignored_fields(value: object, tests: Sequence[_Test]) -> Iterator[str]:
     """Yield the names of ignored fields, except those derived from the times or included in the name."""
-    known = (*_IN_NAME, *(_DERIVED if all(test.stats.data for test in tests) else ()))
-    return (place for place in unknown_fields(value, _File) if not _is_one_of(place, known))
+    read = (*_IN_NAME, *(_DERIVED if all(test.stats.data for test in tests) else ()))
+    return (place for place in unknown_fields(value, _File) if not _is_one_of(place, read))
 
 
-def _is_one_of(place: str, known: Sequence[str]) -> bool:
-    return any(place == each or place.startswith(f"{each}.") for each in known)
+def _is_one_of(place: str, fields: Sequence[str]) -> bool:
+    return any(place == field or place.startswith(f"{field}.") for field in fields)

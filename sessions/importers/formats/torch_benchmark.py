@@ -59,21 +59,21 @@ def parse(text: str, path: Path) -> Imported:
     """Parse every measurement. Raises BenchtuiError naming the place of an invalid value."""
     value = parse_json(text, str(path))
     values = value if isinstance(value, list) else [value]
-    found = convert(values, list[_Measurement], str(path))
-    several = len({each.task_spec.num_threads for each in found}) > 1
+    measurements = convert(values, list[_Measurement], str(path))
+    several = len({measurement.task_spec.num_threads for measurement in measurements}) > 1
     return Imported(
         kind="torch-benchmark",
-        measurements=tuple(_measurement(each, several) for each in found),
+        measurements=tuple(_measurement(measurement, several) for measurement in measurements),
         notes=(
-            *_threads_note(found, several),
-            *loops_note(each.number_per_run for each in found),
+            *_threads_note(measurements, several),
+            *loops_note(measurement.number_per_run for measurement in measurements),
             *ignored_fields_note(_ignored_fields(values)),
         ),
     )
 
 
-def _measurement(each: _Measurement, several_threads: bool) -> Measurement:
-    task = each.task_spec
+def _measurement(measurement: _Measurement, several_threads: bool) -> Measurement:
+    task = measurement.task_spec
     threads = f"threads={task.num_threads}" if several_threads else None
     return Measurement(
         config=labeled_case(
@@ -81,7 +81,7 @@ def _measurement(each: _Measurement, several_threads: bool) -> Measurement:
             group=task.group,
             threads=task.num_threads,
         ),
-        wall_ms=[1000 * time_s / each.number_per_run for time_s in each.raw_times],
+        wall_ms=[1000 * time_s / measurement.number_per_run for time_s in measurement.raw_times],
         samples_per_step=0,
     )
 
@@ -91,9 +91,9 @@ def _joined(*parts: str | None) -> str:
     return " ".join(" ".join(part.split()) for part in parts if part)
 
 
-def _threads_note(found: Sequence[_Measurement], several: bool) -> Iterator[str]:
-    if found and not several:
-        yield f"threads of all measurements: {found[0].task_spec.num_threads}"
+def _threads_note(measurements: Sequence[_Measurement], several: bool) -> Iterator[str]:
+    if measurements and not several:
+        yield f"threads of all measurements: {measurements[0].task_spec.num_threads}"
 
 
 def _ignored_fields(values: Sequence[object]) -> Iterator[str]:

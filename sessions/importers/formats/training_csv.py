@@ -241,7 +241,7 @@ def _shared_options(runs: Sequence[_Run]) -> tuple[str, ...]:
         return ()
     columns = zip(*map(_named_options, runs), strict=True)
     same = [cells[0] for cells in columns if len(set(cells)) == 1]
-    return tuple(each for each in same if each.startswith(("compile=", "bs=", "seq=")))
+    return tuple(option for option in same if option.startswith(("compile=", "bs=", "seq=")))
 
 
 def _shared_note(shared: Sequence[str]) -> Iterator[str]:
@@ -256,7 +256,7 @@ def _options(run: _Run, shared: Collection[str]) -> Config:
     """
     device = UNKNOWN if run.max_vram is None else DEVICE if run.max_vram else "cpu"
     precision, mode = _precision(run), _compile(run)
-    named = " ".join(each for each in _named_options(run) if each not in shared)
+    named = " ".join(option for option in _named_options(run) if option not in shared)
     return Config(
         device=device,
         precision=precision,

@@ -11,7 +11,7 @@ from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
 from benchtui.sessions.stats.results import varied
 from benchtui.sessions.stats.verdicts import MIN_EFFECT
 from benchtui.sessions.text.formatting import count, listed
-from benchtui.sessions.text.wording import Finding
+from benchtui.sessions.text.wording import Remark
 
 VERDICTS = (
     f"FASTER and SLOWER: the whole 99% interval lies beyond {100 * MIN_EFFECT:g}%, for typical steps and for"
@@ -20,33 +20,33 @@ VERDICTS = (
 )
 
 
-def caveats(compared: SessionComparison) -> list[Finding]:
+def caveats(compared: SessionComparison) -> list[Remark]:
     """Return the caveats of all sessions, without duplicates, and the cases without a pair."""
-    found: dict[Finding, list[str]] = {}
+    found: dict[Remark, list[str]] = {}
     varying = varied(case.config for side in compared.sides for case in side.session.cases)
     for letter, side in lettered(compared.sides):
         for note in notes(side.session, side.results, varying):
             found.setdefault(note, []).append(letter)
-    shared = [Finding(f"{note.lead} ({listed(letters)})", note.text) for note, letters in found.items()]
+    shared = [Remark(f"{note.lead} ({listed(letters)})", note.text) for note, letters in found.items()]
     return [*_same_record(compared), *shared, *unpaired(compared)]
 
 
-def unpaired(compared: SessionComparison) -> list[Finding]:
+def unpaired(compared: SessionComparison) -> list[Remark]:
     """Return the cases that weren't measured in both sessions of a pair, with the reason."""
     return [found for against in compared.against for found in _unpaired(against)]
 
 
-def _same_record(compared: SessionComparison) -> Iterator[Finding]:
+def _same_record(compared: SessionComparison) -> Iterator[Remark]:
     """Report sessions that are the same record."""
     letters: dict[str, list[str]] = {}
     for letter, side in lettered(compared.sides):
         letters.setdefault(side.session.start.id, []).append(letter)
     for each in letters.values():
         if len(each) > 1:
-            yield Finding("Same session", f"{listed(each)} are the same record, compared with itself.")
+            yield Remark("Same session", f"{listed(each)} are the same record, compared with itself.")
 
 
-def _unpaired(against: PairwiseComparison) -> Iterator[Finding]:
+def _unpaired(against: PairwiseComparison) -> Iterator[Remark]:
     """Report cases that were measured in one session only."""
     letter = against.new_letter
     ended: dict[str, list[str]] = {}
@@ -54,10 +54,10 @@ def _unpaired(against: PairwiseComparison) -> Iterator[Finding]:
         if row.base and row.new and not row.pair:
             ended.setdefault(_outcomes(row.base, row.new, letter), []).append(label(against, row.case))
     for how, names in ended.items():
-        yield Finding("Not in both", f"{count(len(names), 'case')} {how}: {several(names)}.")
+        yield Remark("Not in both", f"{count(len(names), 'case')} {how}: {several(names)}.")
     for only, cases in (("A", against.only("base")), (letter, against.only("new"))):
         if cases:
-            yield Finding(f"Only in {only}", _only(against, cases))
+            yield Remark(f"Only in {only}", _only(against, cases))
 
 
 def _outcomes(base: CaseState, new: CaseState, letter: str) -> str:

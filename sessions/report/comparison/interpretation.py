@@ -21,22 +21,22 @@ from benchtui.sessions.text.formatting import (
     time_ms,
 )
 from benchtui.sessions.text.labels import case_label
-from benchtui.sessions.text.wording import Finding, headline_rate, sentences
+from benchtui.sessions.text.wording import Remark, headline_rate, sentences
 
 Pairs = Sequence[tuple[AlignedCase, Comparison]]
 
 
-def interpretation(compared: SessionComparison, choices: Sequence[Choice]) -> list[Finding]:
+def interpretation(compared: SessionComparison, choices: Sequence[Choice]) -> list[Remark]:
     """Return a finding for each quantity of each pair of sessions, and a recommendation."""
     several = len(compared.against) > 1
     found = [
-        Finding(f"{lead}, {against.new_letter} against A" if several else lead, text)
+        Remark(f"{lead}, {against.new_letter} against A" if several else lead, text)
         for against in compared.against
         for lead, text in _pair(against)
         if text
     ]
     advice = sentences(_runs(choices, "throughput"), _runs(choices, "latency"), _next(compared))
-    return [*found, *([Finding("Recommendation", advice)] if advice else [])]
+    return [*found, *([Remark("Recommendation", advice)] if advice else [])]
 
 
 def _pair(against: PairwiseComparison) -> list[tuple[str, str]]:

@@ -1,13 +1,16 @@
 """Results by device and precision: one table each, with scaling, memory, energy, parts and marks as columns."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.analysis.roofline import Limit
 from benchtui.sessions.analysis.scaling import Step, scaling
+from benchtui.sessions.metrics.quantity import CaseData
+from benchtui.sessions.metrics.view import short
+from benchtui.sessions.metrics.views import RESULTS
 from benchtui.sessions.report.sections.gains import OPTION_TITLES
 from benchtui.sessions.report.sections.roofline import GIGA, utilization, utilization_title
 from benchtui.sessions.report.sections.roofline import Row as LimitRow
@@ -20,15 +23,13 @@ from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import (
     MB_PER_GB,
     count,
-    half_width,
+    in_sentence,
     number,
     percent,
-    percentage,
     ratio_text,
-    time_ms,
 )
-from benchtui.sessions.text.intervals import rate_interval
 from benchtui.sessions.text.labels import case_name, series_title
+from benchtui.sessions.text.quantities import column, columns
 from benchtui.sessions.text.tables import Column, Table, in_unit, table
 from benchtui.sessions.text.wording import headline_rate
 
@@ -40,6 +41,9 @@ LEAST_SHARE = 0.005
 """Minimum share of a step for a part to be named."""
 IN_TITLE = ("machine", "device", "precision")
 """Options that each table has in its heading."""
+
+
+Own = dict[str, tuple[Column["Row"], ...]]
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -122,8 +126,12 @@ def _group(rows: Sequence[Row], varying: Sequence[str], share_of_sheet: str) -> 
     config, own = rows[0].result.config, varied(row.result.config for row in shown)
     title = series_title(config, [name for name in varying if name not in own])
     keys = _keys(config, own)
-    columns = (*keys, *in_unit(_figures(shown, share_of_sheet), task_of([row.result for row in shown])))
-    whole = table(columns, shown, lambda row: row.result.metrics.samples_per_s)
+    figures = columns(RESULTS, _data, _own(shown, keys, share_of_sheet))
+    whole = table(
+        in_unit(figures, task_of([row.result for row in shown])),
+        shown,
+        lambda row: row.result.metrics.samples_per_s,
+    )
     if whole is None:
         return None
     found, same = without_equal(whole, len(keys))
@@ -145,12 +153,12 @@ def without_equal(whole: Table, keys: int) -> tuple[Table, list[str]]:
 
     The first ``keys`` columns are never removed.
     """
-    columns = list(zip(*whole.rows, strict=True))
+    cells_of = list(zip(*whole.rows, strict=True))
     alike = {
-        place for place, cells in enumerate(columns) if place >= keys and len(set(cells)) < min(len(cells), 2)
+        place for place, cells in enumerate(cells_of) if place >= keys and len(set(cells)) < min(len(cells), 2)
     }
-    kept = [place for place in range(len(columns)) if place not in alike]
-    same = [_with_value(whole.titles[place], str(columns[place][0])) for place in sorted(alike)]
+    kept = [place for place in range(len(cells_of)) if place not in alike]
+    same = [_with_value(whole.titles[place], str(cells_of[place][0])) for place in sorted(alike)]
     cut = replace(
         whole,
         titles=tuple(whole.titles[place] for place in kept),
@@ -163,8 +171,7 @@ def without_equal(whole: Table, keys: int) -> tuple[Table, list[str]]:
 def _with_value(title: str, value: str) -> str | None:
     """Name a column and its one value: ``peak memory = 655 MB``. None for zero, which isn't worth showing."""
     name, _, unit = title.removesuffix(")").partition(" (")
-    shown = name if name[1:2].isupper() or name[1:2] == " " else f"{name[:1].lower()}{name[1:]}"
-    return f"{shown} = {value} {unit}".rstrip() if value != "0" else None
+    return f"{in_sentence(name)} = {value} {unit}".rstrip() if value != "0" else None
 
 
 def _keys(config: Config, own: Sequence[str]) -> tuple[Column[Row], ...]:
@@ -183,55 +190,35 @@ def _option(name: str) -> Column[Row]:
     return Column(OPTION_TITLES[name], cell, right=name in ("threads", "tokenizer_threads", "sequence_length"))
 
 
-def _figures(rows: Sequence[Row], share_of_sheet: str) -> tuple[Column[Row], ...]:
-    middle = _latency("Mean (ms)", "mean") if _only_means(rows) else _latency("p50 (ms)", "median")
-    return (
-        Column("n", lambda row: number(row.result.metrics.latency_ms.n or None, 0)),
-        middle,
-        Column("± 95% (%)", lambda row: half_width(row.result.metrics.latency_ms.interval_percent)),
-        _latency("p90 (ms)", "p90"),
-        _latency("p99 (ms)", "p99"),
-        Column("Std/mean (%)", lambda row: percentage(row.result.metrics.latency_ms.jitter_percent)),
-        Column("Time per sample (ms)", _per_sample),
-        *_headline(rows),
-        Column("Samples/s", lambda row: number(row.result.metrics.samples_per_s)),
-        Column("95% interval", lambda row: rate_interval(row.result)),
-        Column("Against linear (×)", lambda row: ratio_text(row.step.against_linear) if row.step else None),
-        Column("Per doubling (%)", lambda row: percent(row.step.gain_per_doubling) if row.step else None),
-        _processor_time("User (ms)", "user_ms"),
-        _processor_time("System (ms)", "system_ms"),
-        _peak(rows),
-        Column("Power (W)", lambda row: number(row.result.metrics.mean_power_w)),
-        Column("J/sample", lambda row: number(row.result.metrics.energy_per_sample_j)),
-        Column("GFLOP/s", _rate_of_operations),
-        Column("Of the measured peak (%)", _share),
-        Column(share_of_sheet, lambda row: row.mfu),
-        Column("Limited by", lambda row: row.limit.bound if row.limit else None, right=False),
-        Column("Step breakdown (%)", _parts, right=False),
-        Column("Marks", lambda row: ", ".join(row.marks) or None, right=False),
-    )
+def _own(rows: Sequence[Row], keys: tuple[Column[Row], ...], share_of_sheet: str) -> Own:
+    """Return the columns that aren't quantities of a single case, or depend on the rows."""
+    middle = "latency_mean_ms" if _only_means(rows) else "latency_p50_ms"
+    return {
+        "options": keys,
+        "middle": (column(short(middle)[0], _data),),
+        "headline": _headline(rows),
+        "scaling": (
+            Column("Against linear (×)", lambda row: ratio_text(row.step.against_linear) if row.step else None),
+            Column("Per doubling (%)", lambda row: percent(row.step.gain_per_doubling) if row.step else None),
+        ),
+        "peak": (_peak(rows),),
+        "limits": (
+            Column("GFLOP/s", _rate_of_operations),
+            Column("Of the measured peak (%)", _share),
+            Column(share_of_sheet, lambda row: row.mfu),
+            Column("Limited by", lambda row: row.limit.bound if row.limit else None, right=False),
+        ),
+        "parts": (Column("Step breakdown (%)", _parts, right=False),),
+        "own marks": (Column("Marks", lambda row: ", ".join(row.marks) or None, right=False),),
+    }
 
 
-def _processor_time(title: str, field: str) -> Column[Row]:
-    def cell(row: Row) -> str | None:
-        environment = row.result.case.finished.environment if row.result.case.finished else None
-        return time_ms(getattr(environment, field)) if environment else None
-
-    return Column(title, cell)
+def _data(row: Row) -> CaseData:
+    return CaseData.of(row.result)
 
 
 def _only_means(rows: Sequence[Row]) -> bool:
     return all(row.result.metrics.latency_ms.median is None for row in rows)
-
-
-def _latency(title: str, field: str) -> Column[Row]:
-    cell: Callable[[Row], str | None] = lambda row: time_ms(getattr(row.result.metrics.latency_ms, field))  # noqa: E731
-    return Column(title, cell)
-
-
-def _per_sample(row: Row) -> str | None:
-    rate = row.result.metrics.samples_per_s
-    return time_ms(1000 / rate) if rate else None
 
 
 def _headline(rows: Sequence[Row]) -> tuple[Column[Row], ...]:

@@ -4,15 +4,18 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from benchtui.sessions.metrics.quantity import CaseData
+from benchtui.sessions.metrics.views import ANSWERS
 from benchtui.sessions.payloads import AnswerComparison
 from benchtui.sessions.report.sections.recommendations import Recommendation
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.text.answers import SUSPECT, answer_note, nats
-from benchtui.sessions.text.formatting import capitalized, count, listed, number, percent, ratio_text
+from benchtui.sessions.text.answers import SUSPECT, answer_note
+from benchtui.sessions.text.formatting import capitalized, count, listed, ratio_text
 from benchtui.sessions.text.labels import case_label, case_name
+from benchtui.sessions.text.quantities import columns
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import MOST_NAMES
 
@@ -51,7 +54,8 @@ def answers(session: Session, results: Sequence[Result], varying: Collection[str
         return None
     case: Column[Row] = Column("Case", lambda row: case_name(row.result.config, varying), right=False)
     sentences = [INTRODUCTION, *([RANDOM_WEIGHTS] if _random(session) else []), *_absent(results)]
-    return AnswersSection(tuple(sentences), table((case, *_COLUMNS), _rows(session, results, varying)))
+    figures = columns(ANSWERS, lambda row: CaseData.of(row.result), {"label": (case,)} | _OWN)
+    return AnswersSection(tuple(sentences), table(figures, _rows(session, results, varying)))
 
 
 def suspects(choices: Sequence[Recommendation]) -> list[str]:
@@ -110,17 +114,8 @@ def _speedup(row: Row) -> str | None:
     return ratio_text(ratio.value) if ratio else None
 
 
-_COLUMNS: tuple[Column[Row], ...] = (
-    Column("Throughput against the baseline (×)", _speedup),
-    Column("Answer", lambda row: (row.found.verdict or "").upper(), right=False),
-    Column("Mean KL", lambda row: nats(row.found.kl_mean)),
-    Column("KL, p99", lambda row: nats(row.found.kl_p99)),
-    Column("Same top token (%)", lambda row: percent(row.found.top1_agreement)),
-    Column("Equal tokens (%)", lambda row: percent(row.found.equal_tokens)),
-    Column("First difference", lambda row: number(row.found.first_difference, 0)),
-    Column("Largest difference of a loss (%)", lambda row: percent(row.found.loss_difference)),
-    Column("SQNR (dB)", lambda row: number(row.found.sqnr_db)),
-    Column("Cosine", lambda row: number(row.found.cosine, 4)),
-    Column("Largest difference", lambda row: number(row.found.largest_difference)),
-    Column("Compared with", lambda row: row.against, right=False),
-)
+_OWN: dict[str, tuple[Column[Row], ...]] = {
+    "speedup over the baseline": (Column("Throughput against the baseline (×)", _speedup),),
+    "verdict on the answer": (Column("Answer", lambda row: (row.found.verdict or "").upper(), right=False),),
+    "compared with": (Column("Compared with", lambda row: row.against, right=False),),
+}

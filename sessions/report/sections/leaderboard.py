@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from benchtui.sessions.metrics.quantity import CaseData
+from benchtui.sessions.metrics.views import RANKED
 from benchtui.sessions.report.sections.gains import Block
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
@@ -11,9 +13,9 @@ from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, by_work, task_of
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import Work
-from benchtui.sessions.text.formatting import capitalized, number, signed_percent, span, time_ms
-from benchtui.sessions.text.intervals import rate_interval
+from benchtui.sessions.text.formatting import capitalized, number, signed_percent, span
 from benchtui.sessions.text.labels import case_label
+from benchtui.sessions.text.quantities import columns
 from benchtui.sessions.text.tables import Column, in_unit, table
 from benchtui.sessions.text.wording import cost_of_a_million, headline_rate, memory_change, verdict_cell
 
@@ -41,8 +43,9 @@ def leaderboard(
         named = session.start.sweep.measure.baseline
         base = baseline_of(rows[0].config, rows, named)
         places = [_ranked_case(rank, row, base, varying, per_hour) for rank, row in enumerate(ranked, 1)]
-        columns = in_unit(_COLUMNS, task_of(ranked))
-        shown = table((*columns[:2], *_headline(ranked), *columns[2:]), places) if len(places) > 1 else None
+        own = _OWN | {"headline": _headline(ranked)}
+        figures = in_unit(columns(RANKED, lambda place: CaseData.of(place.result), own), task_of(ranked))
+        shown = table(figures, places) if len(places) > 1 else None
         if shown:
             lead = (
                 _baseline_note(base, varying)
@@ -109,17 +112,19 @@ def _verdict(place: RankedCase) -> str | None:
     return verdict_cell(place.ratio)
 
 
-_COLUMNS: tuple[Column[RankedCase], ...] = (
-    Column("Rank", lambda place: str(place.rank)),
-    Column("Case", lambda place: case_label(place.result.config, place.varying), right=False),
-    Column("Throughput (samples/s)", lambda place: number(place.result.metrics.samples_per_s)),
-    Column("95% interval (samples/s)", lambda place: rate_interval(place.result)),
-    Column("Against the baseline (%)", _change),
-    Column("95% interval (%)", _interval),
-    Column("Verdict", _verdict, right=False),
-    Column("Step (ms)", lambda place: time_ms(place.result.typical_ms)),
-    Column("Peak memory (MB)", lambda place: number(place.result.case.peak_memory_mb)),
-    Column("Memory against the baseline (%)", _memory_change),
-    Column("Tokens/s per MB", lambda place: number(place.result.tokens_per_mb)),
-    Column("Cost of a million samples", lambda place: number(cost_of_a_million(place.result, place.per_hour))),
-)
+_OWN: dict[str, tuple[Column[RankedCase], ...]] = {
+    "rank": (Column("Rank", lambda place: str(place.rank)),),
+    "label": (Column("Case", lambda place: case_label(place.result.config, place.varying), right=False),),
+    "against the baseline": (
+        Column("Against the baseline (%)", _change),
+        Column("95% interval (%)", _interval),
+        Column("Verdict", _verdict, right=False),
+    ),
+    "memory against the baseline": (Column("Memory against the baseline (%)", _memory_change),),
+    "cost": (
+        Column(
+            "Cost of a million samples",
+            lambda place: number(cost_of_a_million(place.result, place.per_hour)),
+        ),
+    ),
+}

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from benchtui.sessions.payloads import GPU_ACTIVITY, HOST_ACTIVITY, Energy, Environment
+from benchtui.sessions.metrics.quantity import CaseData
+from benchtui.sessions.metrics.views import COUNTERS, ENERGY, MEMORY
 from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, Series, series, series_key, task_of
 from benchtui.sessions.text.formatting import number
-from benchtui.sessions.text.intervals import energy_interval
 from benchtui.sessions.text.labels import series_title
+from benchtui.sessions.text.quantities import columns
 from benchtui.sessions.text.tables import Column, Table, in_unit, table
 
 
@@ -34,8 +35,9 @@ class Frontier(msgspec.Struct, frozen=True):
 
 def memory(results: Sequence[Result]) -> Table | None:
     """Return the peak memory of each case, the memory per additional sample, and throughput per MB."""
+    figures = columns(MEMORY, lambda row: CaseData.of(row.result), _OF_MEMORY)
     rows = [MemoryRow(row, each.results[0]) for each in series(results) for row in each.results]
-    return table(in_unit(_MEMORY, task_of(results)), [row for row in rows if row.result.case.peak_memory_mb])
+    return table(in_unit(figures, task_of(results)), [row for row in rows if row.result.case.peak_memory_mb])
 
 
 def frontiers(session: Session, results: Sequence[Result]) -> list[Frontier]:
@@ -70,43 +72,21 @@ def frontier_table(found: Sequence[Frontier], varying: Sequence[str]) -> Table |
 def energy(results: Sequence[Result]) -> Table | None:
     """Return the energy of each case. None if no energy or power was read."""
     rows = [row for row in results if row.metrics.mean_power_w is not None or row.metrics.energy_per_sample_j]
-    return table(in_unit(_ENERGY, task_of(results)), rows)
+    return table(in_unit(columns(ENERGY, CaseData.of), task_of(results)), rows)
 
 
 def counters(results: Sequence[Result]) -> Table | None:
     """Return the means of hardware counters in each case. None if no counter was read."""
-    rows = [row for row in results if any(_mean(row, name) is not None for name in _COUNTERS)]
-    return table((Column("Case", lambda row: row.name, right=False), *map(_counter, _COUNTERS)), rows)
-
-
-def _mean(result: Result, name: str) -> float | None:
-    environment = (result.case.finished and result.case.finished.environment) or Environment()
-    value: float | None = getattr(environment, name)
-    return value
-
-
-def _counter(name: str) -> Column[Result]:
-    label, unit = _COUNTERS[name]
-    title = label[:1].upper() + label[1:] + (f" ({unit})" if unit else "")
-    return Column(title, lambda result: number(_mean(result, name)))
+    name, *read = columns(COUNTERS, CaseData.of)
+    return table((name, *read), [row for row in results if any(column.cell(row) for column in read)])
 
 
 def _why(case: CaseState) -> str:
     return (case.finished.reason if case.finished else None) or outcome(case)
 
 
-def _energy_of(result: Result) -> Energy:
-    return (result.case.finished.energy if result.case.finished else None) or Energy()
-
-
 def _where(row: MemoryRow) -> str:
     return "of the worker (RSS)" if row.result.config.device == "cpu" else "on the device"
-
-
-def _per_sample(row: MemoryRow) -> str | None:
-    """Format peak device memory per sample in MB. None on a CPU, where most of the RSS is torch itself."""
-    memory_mb = row.result.case.device_memory_mb
-    return number(memory_mb / row.result.config.batch_size) if memory_mb else None
 
 
 def _further_sample(row: MemoryRow) -> str | None:
@@ -118,41 +98,7 @@ def _further_sample(row: MemoryRow) -> str | None:
     return number((peaks[0] - peaks[1]) / more)
 
 
-def _samples_per_joule(result: Result) -> str | None:
-    joules = result.metrics.energy_per_sample_j
-    return number(1 / joules) if joules else None
-
-
-def _joules_per_token(result: Result) -> str | None:
-    joules, tokens = result.metrics.energy_per_sample_j, result.metrics.tokens_per_s
-    samples = result.metrics.samples_per_s
-    return number(1000 * joules * samples / tokens) if joules and tokens and samples else None
-
-
-def _lowest(row: MemoryRow) -> str | None:
-    """Format the lowest peak of the rounds in MB, if they differ."""
-    known = row.result.memory_range_mb
-    return number(known[0]) if known and known[0] < known[1] else None
-
-
-_MEMORY: tuple[Column[MemoryRow], ...] = (
-    Column("Case", lambda row: row.result.name, right=False),
-    Column("Peak (MB)", lambda row: number(row.result.case.peak_memory_mb)),
-    Column("Lowest round (MB)", _lowest),
-    Column("Where", _where, right=False),
-    Column("Peak over batch (MB/sample)", _per_sample),
-    Column("Each further sample (MB)", _further_sample),
-    Column("Samples/s per MB", lambda row: number(row.result.samples_per_mb)),
-    Column("Tokens/s per MB", lambda row: number(row.result.tokens_per_mb)),
-)
-_ENERGY: tuple[Column[Result], ...] = (
-    Column("Case", lambda row: row.name, right=False),
-    Column("Mean power (W)", lambda row: number(row.metrics.mean_power_w)),
-    Column("Energy (J/sample)", lambda row: number(row.metrics.energy_per_sample_j)),
-    Column("95% interval (J/sample)", energy_interval),
-    Column("Samples/J", _samples_per_joule),
-    Column("Energy (J per 1,000 tokens)", _joules_per_token),
-    Column("Over the window (J)", lambda row: number(_energy_of(row).energy_j)),
-    Column("Read from", lambda row: _energy_of(row).source, right=False),
-)
-_COUNTERS = GPU_ACTIVITY | HOST_ACTIVITY
+_OF_MEMORY: dict[str, tuple[Column[MemoryRow], ...]] = {
+    "where": (Column("Where", _where, right=False),),
+    "further sample": (Column("Each further sample (MB)", _further_sample),),
+}

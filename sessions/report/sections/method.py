@@ -75,13 +75,13 @@ def options(session: Session) -> Table | None:
     columns: tuple[Column[CaseState], ...] = (
         Column("Requested", lambda case: series_title(case.config, varying), right=False),
         *(Column(title, _read_back(field), right=False) for title, field in _EFFECTIVE),
-        *(Column(_title(option), _other(option), right=False) for option in _others(found.values())),
+        *(Column(_title(option), _other(option), right=False) for option in _read_back_options(found.values())),
         Column("Applied", _applied, right=False),
     )
     return table(columns, found.values())
 
 
-def _others(cases: Iterable[CaseState]) -> tuple[str, ...]:
+def _read_back_options(cases: Iterable[CaseState]) -> tuple[str, ...]:
     """Return the options without a field in ``Effective`` that were requested and read back in any case."""
     return tuple(
         option.name

@@ -7,32 +7,23 @@ from operator import attrgetter
 from benchtui.sessions.events import Message
 from benchtui.sessions.report.sections.nodes import unlike
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.state.file_names import CHANGED
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, simulation_source
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.formatting import count, listed, number
 from benchtui.sessions.text.labels import case_name, unverified_options
+from benchtui.sessions.text.marks import MEANINGS, RANDOM_WEIGHTS, remedies
 from benchtui.sessions.text.tables import Column, Table, table
-from benchtui.sessions.text.wording import MOST_NAMES, Finding
+from benchtui.sessions.text.wording import MOST_NAMES, Remark
 
 UNEVEN = 1.25
 """Mean over median above which a few slow steps make up much of the time."""
 LEAST_OTHERS_PERCENT = 5
 """CPU use of other processes, in percent of one processor, from which it is mentioned."""
-RANDOM_WEIGHTS = "random weights"
-MEANINGS = {
-    RANDOM_WEIGHTS: "the arithmetic is that of the model; its predictions are meaningless",
-    "waits for the GPU": "in throughput mode such steps can't overlap; transformers reads masks and positions",
-    CHANGED: "files of the step, the model or the dataset are other ones than in earlier cases, with which such"
-    " cases aren't compared",
-    "sample text": "the text bundled with benchtui, not a dataset",
-}
-"""Explanations of marks that aren't self-explanatory."""
 
 
-def notes(session: Session, results: Sequence[Result], varying: Collection[str]) -> list[Finding]:
+def notes(session: Session, results: Sequence[Result], varying: Collection[str]) -> list[Remark]:
     """Collect the caveats: simulated, incomplete or resumed session, nodes, marks, options, spread."""
     return [
         *_simulated(session),
@@ -56,47 +47,47 @@ def warnings(session: Session) -> Table | None:
     return table(columns, (message for message in session.messages if message.level != "info"))
 
 
-def _simulated(session: Session) -> list[Finding]:
+def _simulated(session: Session) -> list[Remark]:
     source = simulation_source(session.start)
-    return [] if source is None else [Finding(SIMULATED, f"{source}.")]
+    return [] if source is None else [Remark(SIMULATED, f"{source}.")]
 
 
-def _ending(session: Session) -> list[Finding]:
+def _ending(session: Session) -> list[Remark]:
     ok, planned = sum(case.state == "ok" for case in session.cases), len(session.cases)
     amount = f"{ok:,} of {count(planned, 'planned case')} measured"
     found = []
     if session.finished is None:
         after = number(session.now_s, 1)
         found.append(
-            Finding("Incomplete", f"the record ends after {after} s without the session's end; {amount}.")
+            Remark("Incomplete", f"the record ends after {after} s without the session's end; {amount}.")
         )
     elif session.finished.outcome != "completed":
         reason = f": {session.finished.reason}" if session.finished.reason else ""
         found.append(
-            Finding(session.finished.outcome.capitalize(), f"the session didn't complete{reason}; {amount}.")
+            Remark(session.finished.outcome.capitalize(), f"the session didn't complete{reason}; {amount}.")
         )
     if session.torn:
         found.append(
-            Finding("Incomplete line", "the last line of the file was incomplete and has been dropped.")
+            Remark("Incomplete line", "the last line of the file was incomplete and has been dropped.")
         )
     return found
 
 
-def _resumed(session: Session, varying: Collection[str]) -> list[Finding]:
+def _resumed(session: Session, varying: Collection[str]) -> list[Remark]:
     """Return a finding for each resume on a different machine, or with different software or files."""
     titles = {
         "Resumed on a different machine": ("the machine or software", attrgetter("changed")),
         "Resumed with changed files": ("files", attrgetter("files")),
     }
     return [
-        Finding(title, f"{_since(session, each.t, varying, what)}: {'; '.join(changes_of(each))}.")
+        Remark(title, f"{_since(session, each.t, varying, what)}: {'; '.join(changes_of(each))}.")
         for each in session.resumed
         for title, (what, changes_of) in titles.items()
         if changes_of(each)
     ]
 
 
-def _unlike_nodes(session: Session) -> list[Finding]:
+def _unlike_nodes(session: Session) -> list[Remark]:
     """Report differences between the nodes that ran cases not bound to a machine."""
     shared = {case.node for case in session.cases if case.state == "ok" and not case.config.machine}
     differing = unlike(session, shared)
@@ -104,7 +95,7 @@ def _unlike_nodes(session: Session) -> list[Finding]:
         return []
     what = listed(differing)
     text = f"cases ran on {len(shared)} nodes that differ in {what}, which may affect their times."
-    return [Finding("Different nodes", text)]
+    return [Remark("Different nodes", text)]
 
 
 def _since(session: Session, t: float, varying: Collection[str], what: str) -> str:
@@ -119,7 +110,7 @@ def _since(session: Session, t: float, varying: Collection[str], what: str) -> s
     return f"{which}{partly} measured after {what} changed"
 
 
-def _marks(session: Session) -> list[Finding]:
+def _marks(session: Session) -> list[Remark]:
     """Return a finding for each kind of mark: its meaning, and how many cases have it."""
     ran = [case for case in session.cases if case.prepared or case.marks]
     varying = [list(dict.fromkeys(mark_kind(mark) for mark in _marks_of(case))) for case in ran]
@@ -139,11 +130,12 @@ def _marks_of(case: CaseState) -> tuple[str, ...]:
     return (*marks, RANDOM_WEIGHTS) if random and not marked else marks
 
 
-def _marked(name: str, amount: int, ran: Sequence[CaseState], examples: dict[str, str]) -> Finding:
+def _marked(name: str, amount: int, ran: Sequence[CaseState], examples: dict[str, str]) -> Remark:
     meaning = f"{MEANINGS[name]}; " if name in MEANINGS else ""
     more = (_others_used(ran) if name == "disturbed" else "") or _examples_of(name, examples)
-    text = f"{meaning}{_share_of_cases(amount, len(ran))}{more}."
-    return Finding(name[:1].upper() + name[1:], text)
+    remedy = next((f" {text}" for case in ran for text in remedies(case, (name,))), "")
+    text = f"{meaning}{_share_of_cases(amount, len(ran))}{more}.{remedy}"
+    return Remark(name[:1].upper() + name[1:], text)
 
 
 def _others_used(cases: Sequence[CaseState]) -> str:
@@ -167,7 +159,7 @@ def _share_of_cases(amount: int, all_of: int) -> str:
     return {1: "the only case", 2: "both cases"}.get(all_of, f"all {count(all_of, 'case')}")
 
 
-def _doubts(results: Sequence[Result]) -> list[Finding]:
+def _doubts(results: Sequence[Result]) -> list[Remark]:
     """Report the options that weren't applied, and those that weren't verified as applied."""
     found = Counter(doubt for result in results for doubt in unverified_options(result))
     values = {
@@ -179,13 +171,13 @@ def _doubts(results: Sequence[Result]) -> list[Finding]:
     return [_doubt(state, listed(each)) for state, each in values.items() if each]
 
 
-def _diverged(results: Sequence[Result], varying: Collection[str]) -> list[Finding]:
+def _diverged(results: Sequence[Result], varying: Collection[str]) -> list[Remark]:
     """Report the training cases whose loss isn't finite at the end. They are never recommended."""
     found = [each for each in results if each.metrics.diverged]
     if not found:
         return []
     text = f"{_cases(found, varying)}; the loss isn't finite, and such a case isn't recommended."
-    return [Finding("Diverged", text)]
+    return [Remark("Diverged", text)]
 
 
 def _cases(found: Sequence[Result], varying: Collection[str]) -> str:
@@ -196,17 +188,17 @@ def _cases(found: Sequence[Result], varying: Collection[str]) -> str:
     return f"{count(len(found), 'case')}, such as {named}"
 
 
-def _uneven(results: Sequence[Result], varying: Collection[str]) -> list[Finding]:
+def _uneven(results: Sequence[Result], varying: Collection[str]) -> list[Remark]:
     found = [each for each in results if each.metrics.latency_ms.mean > UNEVEN * each.typical_ms]
     if not found:
         return []
     rated = any(each.metrics.samples_per_s for each in found)
     included = "; throughput includes them" if rated else ""
     text = f"a few slow steps dominate {_cases(found, varying)} (mean over {UNEVEN} × the median){included}."
-    return [Finding("Slow outliers", text)]
+    return [Remark("Slow outliers", text)]
 
 
-def _doubt(known: bool | None, where: str) -> Finding:
+def _doubt(known: bool | None, where: str) -> Remark:
     if known is None:
-        return Finding("Not verified", f"{where}; whether it was applied isn't recorded.")
-    return Finding("Not applied", f"{where}, though it was requested.")
+        return Remark("Not verified", f"{where}; whether it was applied isn't recorded.")
+    return Remark("Not applied", f"{where}, though it was requested.")

@@ -1,26 +1,24 @@
 """Tables of single cases: performance, scaling, parts of a step, and all planned cases."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from benchtui.sessions.analysis.scaling import Scaling, Step, scaling
+from benchtui.sessions.metrics.quantity import CaseData
+from benchtui.sessions.metrics.views import EVERY_CASE, PERFORMANCE
 from benchtui.sessions.report.sections.gains import Block
 from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.outliers import outliers
+from benchtui.sessions.stats.evidence import computed_metrics, outliers_of
 from benchtui.sessions.stats.results import Result, series, series_key, task_of
 from benchtui.sessions.text.formatting import (
-    clock_limits,
     count,
-    half_width,
     number,
     percent,
-    percentage,
-    performance_states,
     ratio_text,
     time_ms,
 )
-from benchtui.sessions.text.intervals import rate_interval
 from benchtui.sessions.text.labels import series_title
+from benchtui.sessions.text.quantities import columns
 from benchtui.sessions.text.tables import Column, Table, in_unit, table
 from benchtui.sessions.text.wording import verdict_cell
 
@@ -33,11 +31,13 @@ def performance(session: Session, results: Sequence[Result], varying: Sequence[s
 
     Cases named by another tool share a block, because their batch sizes are unknown.
     """
-    columns = in_unit(_PERFORMANCE, task_of(results))
-    if any(result.config.label for result in results):
-        named = table((_CASE, *columns[1:]), results)
+    labeled = any(result.config.label for result in results)
+    lead = _CASE if labeled else _BATCH_SIZE
+    figures = in_unit(columns(PERFORMANCE, CaseData.of, {"batch size": (lead,)}), task_of(results))
+    if labeled:
+        named = table(figures, results)
         return [Block("Cases", None, named)] if named else []
-    shown = ((each, table(columns, each.results)) for each in series(results))
+    shown = ((each, table(figures, each.results)) for each in series(results))
     missing: dict[tuple[object, ...], list[CaseState]] = {}
     for case in session.cases:
         if case.state != "ok":
@@ -52,8 +52,8 @@ def performance(session: Session, results: Sequence[Result], varying: Sequence[s
 def scalings(results: Sequence[Result], varying: Sequence[str]) -> list[Block]:
     """Return a block for each series with at least two batch sizes."""
     found = [scaled for each in series(results) if (scaled := scaling(each))]
-    columns = in_unit(_SCALING, task_of(results))
-    shown = ((each, table(columns, each.steps)) for each in found)
+    figures = in_unit(_SCALING, task_of(results))
+    shown = ((each, table(figures, each.steps)) for each in found)
     return [
         Block(series_title(each.series.config, varying), _summary(each), rows) for each, rows in shown if rows
     ]
@@ -73,7 +73,12 @@ def every_case(session: Session) -> Table | None:
     def marks(case: CaseState) -> str | None:
         return ", ".join(mark for mark in case.marks if mark not in shared) or None
 
-    return table((*_ALL_CASES, Column("Markers", marks, right=False)), session.cases)
+    own = _OF_EVERY_CASE | {"own marks": (Column("Markers", marks, right=False),)}
+    return table(columns(EVERY_CASE, _data, own), session.cases)
+
+
+def _data(case: CaseState) -> CaseData:
+    return CaseData(case, computed_metrics(case))
 
 
 def _unmeasured(missing: Sequence[CaseState]) -> str | None:
@@ -110,74 +115,8 @@ def _part(name: str) -> tuple[Column[Result], Column[Result]]:
     )
 
 
-def _tokens(result: Result, rate: float | None) -> str | None:
-    """Format a rate of tokens. None for generation, which counts prompt and new tokens separately."""
-    return None if result.metrics.new_tokens_per_s is not None else number(rate)
-
-
-def _memory(field: str) -> "Column[Result]":
-    titles = {
-        "peak_rss_mb": "CPU memory, peak RSS (MB)",
-        "peak_allocated_mb": "GPU memory, peak allocated (MB)",
-        "peak_reserved_mb": "GPU memory, peak reserved (MB)",
-        "peak_device_mb": "GPU memory, peak used on the device (MB)",
-    }
-
-    def cell(result: Result) -> str | None:
-        memory = result.case.finished.memory if result.case.finished else None
-        return number(getattr(memory, field)) if memory else None
-
-    return Column(titles[field], cell)
-
-
-def _stop_rule(case: CaseState) -> str | None:
-    return case.finished.stop if case.finished else None
-
-
-def _finish_column(field: str) -> "Column[CaseState]":
-    titles = {"reason": "Reason", "signal": "Signal", "stderr_line": "Last line on stderr"}
-
-    def cell(case: CaseState) -> str | None:
-        value = getattr(case.finished, field) if case.finished else None
-        return value or None
-
-    return Column(titles[field], cell, right=False)
-
-
-def _exit_code(case: CaseState) -> str | None:
-    code = case.finished.exit_code if case.finished else None
-    return None if code is None else str(code)
-
-
 def _outliers(case: CaseState) -> str | None:
-    found = case.metrics.outliers if case.metrics else outliers(case.measured.wall_ms)
-    return number(len(found) or None, 0)
-
-
-def _environment_cell(field: str) -> Callable[[CaseState], str | None]:
-    def cell(case: CaseState) -> str | None:
-        environment = case.finished.environment if case.finished else None
-        return number(getattr(environment, field), 0) if environment else None
-
-    return cell
-
-
-def _reported_cell(field: str) -> Callable[[CaseState], str | None]:
-    def cell(case: CaseState) -> str | None:
-        reported = case.finished.reported if case.finished else None
-        return number(getattr(reported, field)) if reported else None
-
-    return cell
-
-
-def _performance_states(case: CaseState) -> str | None:
-    environment = case.finished.environment if case.finished else None
-    return performance_states(environment.performance_states) if environment else None
-
-
-def _clock_limits(case: CaseState) -> str | None:
-    environment = case.finished.environment if case.finished else None
-    return clock_limits(environment.throttle) if environment else None
+    return number(len(outliers_of(case)) or None, 0)
 
 
 def _graphs(case: CaseState) -> str | None:
@@ -194,35 +133,8 @@ def _graphs(case: CaseState) -> str | None:
     return ", ".join([f"{found.graphs:,}", *(count(amount, noun) for amount, noun in more if amount)])
 
 
-def _steps(case: CaseState) -> str | None:
-    reported = case.finished.reported if case.finished else None
-    amount = case.steps_measured or (reported.steps if reported else None)
-    return number(amount, 0)
-
-
 _CASE: Column[Result] = Column("Case", lambda result: result.name, right=False)
-_PERFORMANCE: tuple[Column[Result], ...] = (
-    Column("Batch size", _size),
-    Column("n", lambda result: number(result.metrics.latency_ms.n or None, 0)),
-    Column("Latency, mean (ms)", lambda result: time_ms(result.metrics.latency_ms.mean)),
-    Column("p50 (ms)", lambda result: time_ms(result.metrics.latency_ms.median)),
-    Column("± 95% interval (%)", lambda result: half_width(result.metrics.latency_ms.interval_percent)),
-    Column("p90 (ms)", lambda result: time_ms(result.metrics.latency_ms.p90)),
-    Column("p99 (ms)", lambda result: time_ms(result.metrics.latency_ms.p99)),
-    Column("Std (ms)", lambda result: time_ms(result.metrics.latency_ms.std)),
-    Column("Jitter, std/mean (%)", lambda result: percentage(result.metrics.latency_ms.jitter_percent)),
-    Column("Throughput (samples/s)", lambda result: number(result.metrics.samples_per_s)),
-    Column("95% interval (samples/s)", rate_interval),
-    Column("Real tokens/s", lambda result: _tokens(result, result.metrics.tokens_per_s)),
-    Column("With padding (tokens/s)", lambda result: _tokens(result, result.metrics.padded_tokens_per_s)),
-    Column("New tokens/s", lambda result: number(result.metrics.new_tokens_per_s)),
-    _memory("peak_rss_mb"),
-    _memory("peak_allocated_mb"),
-    _memory("peak_reserved_mb"),
-    _memory("peak_device_mb"),
-    Column("Mean power (W)", lambda result: number(result.metrics.mean_power_w)),
-    Column("Energy (J/sample)", lambda result: number(result.metrics.energy_per_sample_j)),
-)
+_BATCH_SIZE: Column[Result] = Column("Batch size", _size)
 _SCALING: tuple[Column[Step], ...] = (
     Column("Batch size", lambda step: _size(step.result)),
     Column("Throughput (samples/s)", lambda step: number(step.result.metrics.samples_per_s)),
@@ -232,27 +144,9 @@ _SCALING: tuple[Column[Step], ...] = (
     Column("Gain per doubling (%)", lambda step: percent(step.gain_per_doubling)),
     Column("Relative to the previous size", lambda step: verdict_cell(step.gain), right=False),
 )
-_ALL_CASES: tuple[Column[CaseState], ...] = (
-    Column("No.", lambda case: str(case.index + 1)),
-    Column("Case", lambda case: case.name, right=False),
-    Column("Node", lambda case: case.node, right=False),
-    Column("Outcome", outcome, right=False),
-    Column("Steps", _steps),
-    _finish_column("reason"),
-    _finish_column("signal"),
-    Column("Exit code", _exit_code),
-    _finish_column("stderr_line"),
-    Column("Ended by", _stop_rule, right=False),
-    Column("Outliers", _outliers),
-    Column("CPU use of other processes (%)", lambda case: number(case.others_cpu_percent, 0)),
-    Column("Lowest SM clock (MHz)", _environment_cell("sm_clock_least_mhz")),
-    Column("Clock limited by", _clock_limits, right=False),
-    Column("Memory clock (MHz)", _environment_cell("memory_clock_mhz")),
-    Column("Performance state", _performance_states),
-    Column("Processor clock (MHz)", _environment_cell("processor_mhz")),
-    Column("Highest temperature (°C)", _environment_cell("temperature_c")),
-    Column("Repeated", lambda case: number(len(case.repeated) or None, 0)),
-    Column("Graphs", _graphs),
-    Column("GPU utilization, as imported (%)", _reported_cell("gpu_utilization_percent")),
-    Column("Call of torch.compile, before it compiles (s)", _reported_cell("compile_call_s")),
-)
+_OF_EVERY_CASE: dict[str, tuple[Column[CaseState], ...]] = {
+    "number": (Column("No.", lambda case: str(case.index + 1)),),
+    "ended": (Column("Outcome", outcome, right=False),),
+    "outlying": (Column("Outliers", _outliers),),
+    "compiled graphs": (Column("Graphs", _graphs),),
+}

@@ -22,7 +22,7 @@ from benchtui.sessions.text.labels import (
     series_title,
 )
 from benchtui.sessions.text.wording import (
-    Finding,
+    Remark,
     against,
     against_baseline,
     against_others,
@@ -91,9 +91,9 @@ def recommendations_by_need(
     return found
 
 
-def details(choices: Sequence[Recommendation]) -> list[Finding]:
+def details(choices: Sequence[Recommendation]) -> list[Remark]:
     """Describe each choice: its gain over the baseline, its certainty, and its costs."""
-    return [Finding(f"{OPTIMA[each.need]}{each.where}", _detail(each)) for each in choices]
+    return [Remark(f"{OPTIMA[each.need]}{each.where}", _detail(each)) for each in choices]
 
 
 def _detail(each: Recommendation) -> str:
@@ -112,17 +112,17 @@ def _cost_note(each: Recommendation) -> str | None:
     return f"It costs {found}" if found else None
 
 
-def memory_limits(found: Sequence[Frontier], varying: Sequence[str]) -> list[Finding]:
+def memory_limits(found: Sequence[Frontier], varying: Sequence[str]) -> list[Remark]:
     """Return the batch size to stay at for each series in which another one ran out of memory."""
     return [_memory_limit(each, varying) for each in found]
 
 
-def _memory_limit(each: Frontier, varying: Sequence[str]) -> Finding:
+def _memory_limit(each: Frontier, varying: Sequence[str]) -> Remark:
     largest, too_large = each.largest.config.batch_size, each.too_large.config.batch_size
     stay = f"stay at batch size {largest:,} or below; {too_large:,} ran out of memory"
     if too_large < largest:
         stay = f"batch size {too_large:,} ran out of memory, although {largest:,} didn't"
-    return Finding(f"Memory, {series_title(each.series.config, varying)}", f"{stay}.")
+    return Remark(f"Memory, {series_title(each.series.config, varying)}", f"{stay}.")
 
 
 def growths(results: Sequence[Result], choices: Sequence[Recommendation]) -> list[str]:

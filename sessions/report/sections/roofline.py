@@ -16,12 +16,15 @@ from benchtui.sessions.analysis.roofline import (
 )
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.events import Peaks
+from benchtui.sessions.metrics.catalogue import quantity
+from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.payloads import StepCost
 from benchtui.sessions.report.sections.gains import Block
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, varied
-from benchtui.sessions.text.formatting import capitalized, count, listed, number, percent, time_ms
+from benchtui.sessions.text.formatting import capitalized, count, listed, number, percent
 from benchtui.sessions.text.labels import case_name
+from benchtui.sessions.text.quantities import column
 from benchtui.sessions.text.tables import Column, table
 
 GIGA = 1e9
@@ -182,12 +185,6 @@ def _of_peak(field: str) -> Callable[[Row], str | None]:
     return lambda row: _giga(getattr(row[1].peaks, field)) if row[1].peaks else None
 
 
-def _host(row: Row) -> str | None:
-    """Format the median host time of a step. None on a CPU."""
-    host_ms = row[0].metrics.host_ms
-    return time_ms(host_ms.median) if host_ms else None
-
-
 _COLUMNS: tuple[Column[Row], ...] = (
     Column("Case", lambda row: row[0].name, right=False),
     Column("GFLOP/step", _of_work("flops")),
@@ -200,7 +197,7 @@ _COLUMNS: tuple[Column[Row], ...] = (
     Column("Peak (GB/s)", _of_peak("bytes_per_s")),
     Column("Share of the measured bandwidth, upper bound (%)", lambda row: _upper_bound(row[1].shares.memory)),
     Column("Device busy (%)", lambda row: percent(row[1].shares.busy)),
-    Column("Host, p50 (ms)", _host),
+    column(quantity("host_p50_ms"), lambda row: CaseData.of(row[0])),
     Column("Attention kernel", lambda row: " + ".join(row[1].work.attention) or None, right=False),
     Column("Limited by", lambda row: row[1].bound, right=False),
     Column("Reason if unknown", lambda row: row[1].reason, right=False),

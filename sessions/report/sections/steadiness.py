@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from benchtui.sessions.analysis.anomalies import COUNTED, Anomaly, Kind, anomalies
+from benchtui.sessions.metrics.quantity import CaseData
+from benchtui.sessions.metrics.views import DISTURBED, JITTER
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import KINDS, mark_kind
@@ -10,42 +12,41 @@ from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.formatting import (
     capitalized,
     listed,
-    number,
     percent,
-    percentage,
     signed_percent,
     span,
-    time_ms,
 )
 from benchtui.sessions.text.labels import case_label
+from benchtui.sessions.text.quantities import columns
 from benchtui.sessions.text.tables import Column, Table, table
 
 
 def jitter(results: Sequence[Result]) -> Table | None:
     """Return the spread of each case's steps, absolute and relative to the step time."""
-    return table(_JITTER, [row for row in results if row.metrics.latency_ms.std is not None])
+    return table(
+        columns(JITTER, CaseData.of), [row for row in results if row.metrics.latency_ms.std is not None]
+    )
 
 
 def disturbed(session: Session) -> Table | None:
     """Return the cases with a mark for a disturbance."""
-    columns: tuple[Column[CaseState], ...] = (
-        Column("Case", lambda case: case.name, right=False),
-        Column("Markers", lambda case: "; ".join(_disturbances(case)) or None, right=False),
-        Column("Repeated", lambda case: number(len(case.repeated) or None, 0)),
+    markers = (Column[CaseState]("Markers", lambda case: "; ".join(_disturbances(case)) or None, right=False),)
+    return table(
+        columns(DISTURBED, CaseData, {"disturbances": markers}),
+        [case for case in session.cases if _disturbances(case)],
     )
-    return table(columns, [case for case in session.cases if _disturbances(case)])
 
 
 def anomaly_table(
     session: Session, results: Sequence[Result], varying: Sequence[str], most: int | None = None
 ) -> Table | None:
     """Return a row for each anomaly, up to ``most``."""
-    columns: tuple[Column[Anomaly], ...] = (
+    facts: tuple[Column[Anomaly], ...] = (
         Column("Case", lambda each: case_label(each.result.config, varying), right=False),
         Column("What", _describe, right=False),
         Column("Confidence", _certainty, right=False),
     )
-    return table(columns, anomalies(results, session.peaks)[:most])
+    return table(facts, anomalies(results, session.peaks)[:most])
 
 
 def _disturbances(case: CaseState) -> list[str]:
@@ -119,26 +120,3 @@ _DESCRIPTIONS: dict[Kind, Callable[[Anomaly], str]] = {
     "host-bound": _host_bound,
     "no effect": _no_effect,
 }
-
-
-def _tail(result: Result) -> str | None:
-    """Format p99 over the median."""
-    latency = result.metrics.latency_ms
-    return number(latency.p99 / latency.median) if latency.p99 and latency.median else None
-
-
-def _range(result: Result) -> str | None:
-    latency = result.metrics.latency_ms
-    return span(time_ms(latency.least), time_ms(latency.most))
-
-
-_JITTER: tuple[Column[Result], ...] = (
-    Column("Case", lambda row: row.name, right=False),
-    Column("n", lambda row: number(row.metrics.latency_ms.n, 0)),
-    Column("Std (ms)", lambda row: time_ms(row.metrics.latency_ms.std)),
-    Column("Std over mean (%)", lambda row: percentage(row.metrics.latency_ms.jitter_percent)),
-    Column("p99 over p50", _tail),
-    Column("Range (ms)", _range),
-    Column("Between rounds (%)", lambda row: percentage(row.metrics.between_rounds_percent)),
-    Column("Outliers", lambda row: number(len(row.metrics.outliers) or None, 0)),
-)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import summarize
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "recorded" / "gpu"
 MOST_BYTES = 300_000
@@ -60,7 +61,7 @@ def unfit(path: Path) -> str | None:
     """Return why a session can't be kept; None if it can."""
     text = path.read_text("utf-8")
     try:
-        session = Session.load(path, keep_steps=False)
+        session = Session.load(path, summarize)
     except BenchtuiError as error:
         return str(error)
     if session.started is None or session.finished is None:

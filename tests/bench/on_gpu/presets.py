@@ -92,7 +92,7 @@ def _row(case: CaseState) -> dict[str, object]:
         "case": case.name,
         "median_ms": figures and figures.latency_ms.median,
         "measured_s": end.measured_s[1] - end.measured_s[0] if end and end.measured_s else None,
-        "clock_mhz": environment and environment.sm_clock_mhz,
+        "clock_mhz": environment and environment.graphics_clock_mhz,
         "energy_j": energy and energy.energy_j,
         "energy": energy and (energy.absent or energy.source),
         "others": environment and environment.gpu_processes,

@@ -11,7 +11,6 @@ from benchtui.engine.devices.base import Lap, sum_parts
 from benchtui.engine.devices.cuda import Cuda
 from benchtui.engine.devices.registry import open_device
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.payloads import UNREAD_ROCM
 
 
 def test_cpu_step_parts_add_up_to_the_total() -> None:
@@ -295,23 +294,20 @@ def test_cpu_has_no_busy_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("properties", "hip", "uuid", "absent"),
+    ("properties", "uuid", "absent"),
     [
-        ({"uuid": "ab-1"}, None, "GPU-ab-1", None),
-        ({}, None, None, f"torch {torch.__version__} doesn't report the GPU's UUID"),
-        ({"uuid": "ab-1"}, "6.4", None, UNREAD_ROCM),
+        ({"uuid": "ab-1"}, "GPU-ab-1", None),
+        ({}, None, f"torch {torch.__version__} doesn't report the GPU's UUID"),
     ],
 )
 def test_gpu_without_a_known_uuid_says_why(
     monkeypatch: pytest.MonkeyPatch,
     properties: dict[str, str],
-    hip: str | None,
     uuid: str | None,
     absent: str | None,
 ) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "set_device", lambda device: None)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: SimpleNamespace(**properties))
-    monkeypatch.setattr(torch.version, "hip", hip)
     device = Cuda("cuda:0")
     assert (device.uuid, device.uuid_absent) == (uuid, absent)

@@ -132,3 +132,17 @@ def test_any_other_attention_leaves_the_kernel_to_torch() -> None:
         "a/b@v1",
     ]
     assert attention.read_back(SimpleNamespace(config=SimpleNamespace(_attn_implementation="sdpa"))) == "sdpa"
+
+
+@pytest.mark.parametrize(
+    ("message", "who"),
+    [
+        ("M does not support an attention implementation through torch.nn.functional", "M"),
+        ("M does not support Flash Attention 2.0 yet.", "M"),
+        ('Specified `attn_implementation="flex_attention"` is not supported. The only possible', "this model"),
+    ],
+)
+def test_attention_that_transformers_lacks_is_the_reason_for_skipping(message: str, who: str) -> None:
+    reason = attention.unsupported_reason("flex", ValueError(message))
+    assert reason == f"attention flex: transformers doesn't support it for {who}"
+    assert attention.unsupported_reason("flex", ValueError("no such file")) is None

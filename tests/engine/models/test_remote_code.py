@@ -13,7 +13,6 @@ import pytest
 from transformers import (
     AutoConfig,
     AutoFeatureExtractor,
-    AutoImageProcessor,
     AutoModel,
     AutoModelForCausalLM,
     AutoModelForSequenceClassification,
@@ -22,6 +21,7 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
+from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
 from benchtui.engine.models import attention, loading
 from benchtui.engine.models.drafts import Drafting
@@ -36,6 +36,8 @@ from pathlib import Path
 Path(__file__ + ".ran").touch()
 from transformers import PretrainedConfig as Planted
 """
+KERNEL_ENTRIES = ("attn_implementation", "_attn_implementation_internal")
+"""Entries of a configuration that name an attention kernel; transformers 5 reads the first, 4.45 the second."""
 LOADERS = [AutoConfig, AutoTokenizer, AutoModel, AutoModelForCausalLM, AutoFeatureExtractor, AutoImageProcessor]
 
 
@@ -175,7 +177,7 @@ def test_model_with_a_kernel_in_its_configuration_is_not_loaded(
 ) -> None:
     import torch
 
-    folder = planted(tmp_path / "model", tiny_model, attn_implementation="evil/kernel")
+    folder = planted(tmp_path / "model", tiny_model, **dict.fromkeys(KERNEL_ENTRIES, "evil/kernel"))
     location = loading.locate(str(folder), weights)
     stated = loading.load("configuration", location, AutoConfig.from_pretrained)
     sweep = Sweep(name="s", model=str(folder), weights=weights)
@@ -192,7 +194,7 @@ def test_model_with_a_kernel_in_its_configuration_is_not_loaded(
 def test_draft_with_a_kernel_in_its_configuration_is_not_loaded(
     tmp_path: Path, tiny_model: Path, tiny_gpt2: Path
 ) -> None:
-    draft = planted(tmp_path / "draft", tiny_gpt2, attn_implementation="evil/kernel")
+    draft = planted(tmp_path / "draft", tiny_gpt2, **dict.fromkeys(KERNEL_ENTRIES, "evil/kernel"))
     config = Config(device="cpu", draft=str(draft))
     network = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(tiny_gpt2))
     with pytest.raises(BenchtuiError, match="attention kernel from the hub"):

@@ -14,7 +14,7 @@ from benchtui.sessions.payloads import Energy, Environment, Gpu, GpuReadings, Ho
 WORKER = 41
 INVISIBLE = 2**22 + 1
 """No process of this machine: higher than any ID (proc_sys_kernel(5))."""
-GPU = Gpu(index=0, name="A", uuid="GPU-1", sm_clock_mhz=2000.0, memory_clock_mhz=2619.0)
+GPU = Gpu(index=0, name="A", uuid="GPU-1", graphics_clock_mhz=2000.0, memory_clock_mhz=2619.0)
 HOST = Host(gpus=(GPU,), absent={"rapl": "no counters"})
 
 
@@ -51,7 +51,7 @@ def telemetry() -> TelemetryWindow:
         power_w=[50.0, 100.0, 100.0, 100.0, 100.0],
         power_limit_w=700.0,
         temperature_c=[90.0, 60.0, 70.0, 65.0, None],
-        sm_clock_mhz=[300.0, 1500.0, 1300.0, 1200.0, 1200.0],
+        graphics_clock_mhz=[300.0, 1500.0, 1300.0, 1200.0, 1200.0],
         memory_clock_mhz=[405.0, 2600.0, 2600.0, 2400.0, None],
         performance_state=[8, 2, 0, 0, None],
         throttle=["hw_thermal", "", "sw_thermal", "sw_power_cap+sw_thermal", None],
@@ -104,13 +104,17 @@ def test_gpu_case_ends_with_the_telemetry_of_its_measured_span() -> None:
     seen = ended.environment
     assert seen is not None
     assert seen.others_cpu_percent == 9.0, "the engine is no other"
-    assert (seen.sm_clock_mhz, seen.sm_clock_least_mhz, seen.sm_clock_default_mhz) == (1300.0, 1200.0, 2000.0)
-    assert seen.sm_clock_best_mhz == 1300.0
+    assert (seen.graphics_clock_mhz, seen.graphics_clock_least_mhz, seen.graphics_clock_default_mhz) == (
+        1300.0,
+        1200.0,
+        2000.0,
+    )
+    assert seen.graphics_clock_best_mhz == 1300.0
     assert (seen.memory_clock_mhz, seen.memory_clock_highest_mhz) == (2533.3, 2619.0)
     assert (seen.performance_states, seen.processor_mhz) == ((0, 2), 3050.0)
     assert (seen.throttle, seen.temperature_c) == (("sw_thermal", "sw_power_cap"), 70.0)
     assert (seen.power_limit_w, seen.gpu_processes) == (700.0, 1)
-    assert (seen.tensor_active_percent, seen.pcie_rx_mb_per_s, seen.sm_active_percent) == (50.0, 3.0, None)
+    assert (seen.tensor_active_percent, seen.pcie_rx_mb_per_s, seen.compute_active_percent) == (50.0, 3.0, None)
     assert (seen.instructions_per_cycle, seen.memory_mb_per_s) == (1.59, None)
     assert ended.marks == (
         "sample",
@@ -174,7 +178,7 @@ def test_cpu_case_records_why_its_energy_is_absent() -> None:
     assert ended.energy is not None and ended.energy.absent == "no counters"
     assert ended.marks[0].startswith("disturbed: other processes used 62% CPU")
     assert ended.environment is not None
-    assert (ended.environment.sm_clock_mhz, ended.environment.processor_mhz) == (None, 3050.0)
+    assert (ended.environment.graphics_clock_mhz, ended.environment.processor_mhz) == (None, 3050.0)
 
 
 RAPL = HostReadings(package_energy_j=[0.0, 100.0, 200.0, 300.0, 400.0])
@@ -209,7 +213,7 @@ def test_case_on_a_mig_instance_gets_no_readings_of_the_whole_device(uuid: str) 
     reason = "the GPU is partitioned by MIG, and the driver reports the whole device instead of the instance"
     assert (ended.marks, ended.energy) == ((f"GPU not read: {reason}",), Energy(absent=reason))
     seen = ended.environment
-    assert seen is not None and (seen.sm_clock_mhz, seen.throttle, seen.gpu_processes) == (None, (), None)
+    assert seen is not None and (seen.graphics_clock_mhz, seen.throttle, seen.gpu_processes) == (None, (), None)
     assert ended.memory is not None and ended.memory.peak_device_mb is None
 
 

@@ -52,7 +52,9 @@ def test_clock_under_load_is_kept_for_later_cases() -> None:
     node = NodeRunner()
     node.host = replace(node.host, gpus=(Gpu(index=0, name="A", uuid="GPU-1"), MIG))
     node._settings = NodeSettings(zero_s=100.0)
-    readings = tuple(GpuReadings(index=each, sm_clock_mhz=[345.0, 1900.0, 1800.0, 345.0]) for each in (0, 2))
+    readings = tuple(
+        GpuReadings(index=each, graphics_clock_mhz=[345.0, 1900.0, 1800.0, 345.0]) for each in (0, 2)
+    )
     node._telemetry.add(Telemetry(t=4.0, at_s=[1.0, 2.0, 3.0, 4.0], gpus=readings))
     for uuid in ("GPU-1", "GPU-3"):
         node.note_load(uuid, 101.5, 103.5)

@@ -14,7 +14,7 @@ def end(case: int = 0, **fields: Any) -> CaseFinished:
 
 HOT = end(environment=Environment(throttle=("sw_thermal",)))
 BUSY = end(environment=Environment(processors=2, others_cpu_percent=90.0))
-CLOCKS: dict[str, Any] = {"sm_clock_mhz": 1200.0, "sm_clock_default_mhz": 1980.0}
+CLOCKS: dict[str, Any] = {"graphics_clock_mhz": 1200.0, "graphics_clock_default_mhz": 1980.0}
 LOW = end(environment=Environment(**CLOCKS))
 LOCKED = end(environment=Environment(throttle=("app_clocks", "sw_power_cap"), **CLOCKS))
 QUIET = end(environment=Environment(processors=2, others_cpu_percent=3.0))

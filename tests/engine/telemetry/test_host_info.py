@@ -9,7 +9,6 @@ from typing import Any
 import psutil
 import pytest
 
-from benchtui.engine.telemetry import host_info
 from benchtui.engine.telemetry.environment_variables import recorded_variables
 from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
 from benchtui.engine.telemetry.host_info import (
@@ -19,7 +18,6 @@ from benchtui.engine.telemetry.host_info import (
     package_versions,
     processor_name,
 )
-from benchtui.sessions.payloads import UNREAD_ROCM
 
 
 def test_host_without_gpus_records_why() -> None:
@@ -29,22 +27,6 @@ def test_host_without_gpus_records_why() -> None:
     assert host.cpu_count is not None and 1 <= host.cpu_count <= (os.cpu_count() or 1)
     assert host.memory_mb == pytest.approx(psutil.virtual_memory().total / 1e6, abs=0.05)
     assert {"torch", "transformers", "nvidia-ml-py"} <= set(host.packages)
-
-
-@pytest.mark.parametrize(
-    ("build", "reason"),
-    [
-        ({"cuda": False, "hip": True}, UNREAD_ROCM),
-        ({"cuda": True, "hip": False}, "no driver"),
-        ({"cuda": True}, "no driver"),
-        (None, "no driver"),
-    ],
-)
-def test_unread_amd_gpu_is_not_explained_by_nvidia_s_driver(
-    build: dict[str, bool] | None, reason: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(host_info, "torch_build", lambda: build)
-    assert describe_host(GpusUnavailable("no driver")).absent["gpu"] == reason
 
 
 def test_variables_that_affect_a_measurement_are_recorded_and_no_others() -> None:

@@ -60,7 +60,7 @@ finished = collect(
     CaseFinished(t=clock(), case=0, outcome="ok", measured_s=span, environment=measured.environment)
 )
 sampler.stop()
-clocks = readings.gpu(gpu.index, "sm_clock_mhz", *span)
+clocks = readings.gpu(gpu.index, "graphics_clock_mhz", *span)
 result = [warmup_s, len(clocks), finished.energy, finished.environment, finished.marks]
 """
 

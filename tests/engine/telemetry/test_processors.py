@@ -6,7 +6,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchtui.engine.telemetry.processors import busy_s, numa_nodes, ranges, usable_processors
+from benchtui.engine.telemetry.processors import (
+    busy_s,
+    numa_nodes,
+    numa_nodes_of,
+    ranges,
+    stolen_s,
+    usable_processors,
+)
 
 TICKS = os.sysconf("SC_CLK_TCK")
 STAT = f"""cpu  999 999 999 999 999 999 999 999 0 0
@@ -39,6 +46,21 @@ def test_unlisted_processor_makes_the_busy_time_unknown(stat: Path, tmp_path: Pa
     (tmp_path / "stat").write_text("cpu 1 2 3 4\n")
     with pytest.raises(OSError, match="doesn't list every processor"):
         busy_s({0}, stat)
+
+
+def test_stolen_time_is_that_of_the_processors_in_use(tmp_path: Path) -> None:
+    stat = tmp_path / "stat"
+    rows = [f"cpu{number} 900 0 0 900 0 0 0 {ticks} 0 0" for number, ticks in enumerate((300, 50, 7000))]
+    stat.write_text("\n".join(["cpu  1 1 1 1 1 1 1 9999 0 0", *rows]))
+    assert stolen_s({0, 1}, stat) == 350 / os.sysconf("SC_CLK_TCK")
+
+
+def test_numa_nodes_of_processors_follow_the_kernels_links(tmp_path: Path) -> None:
+    for number, node in ((0, 0), (1, 0), (2, 1), (3, 3)):
+        (tmp_path / f"cpu{number}" / f"node{node}").mkdir(parents=True)
+    assert numa_nodes_of({0, 1}, tmp_path) == "0"
+    assert numa_nodes_of({1, 2, 3}, tmp_path) == "0-1,3"
+    assert numa_nodes_of({9}, tmp_path) is None
 
 
 def test_processors_are_listed_as_the_kernel_does() -> None:

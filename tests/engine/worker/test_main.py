@@ -33,6 +33,18 @@ def test_allocated_peak_is_absent_if_cuda_graphs_were_recorded(
     assert (found.peak_allocated_mb, found.peak_reserved_mb) == (allocated_mb, 20.0)
 
 
+def test_case_whose_preloaded_library_is_missing_is_skipped(own: Callable[..., Sweep]) -> None:
+    """Without it, the case would measure glibc's allocator under the name of another one."""
+    sweep, sent = own("raise AssertionError"), list[Any]()
+    config = Config(device="cpu", env="LD_PRELOAD=libabsent.so.9")
+    main._Case(Job(case=0, config=config, sweep=sweep, zero_s=0.0, scratch=""), sent.append).run()
+    (ended,) = sent
+    assert (ended.outcome, ended.reason) == (
+        "skipped",
+        "LD_PRELOAD: libabsent.so.9 can't be loaded; is it installed?",
+    )
+
+
 @pytest.mark.parametrize("answers", [True, False])
 def test_probe_runs_after_all_that_is_measured(
     own: Callable[..., Sweep], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: bool

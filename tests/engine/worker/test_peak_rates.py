@@ -7,7 +7,7 @@ import torch
 
 from benchtui.engine.devices.base import Lap, StepTime
 from benchtui.engine.worker import peak_rates
-from benchtui.engine.worker.peak_rates import LARGE, LARGEST, Measured, copy, measure, product
+from benchtui.engine.worker.peak_rates import LARGE, LARGEST, PeakRate, copy, measure, product
 from benchtui.sessions.events import Peaks
 
 
@@ -113,7 +113,7 @@ def test_failed_peak_is_absent_with_a_reason(monkeypatch: pytest.MonkeyPatch) ->
     def broken(device: object) -> None:
         raise RuntimeError("no such product\nat all")
 
-    monkeypatch.setattr(peak_rates, "copy", lambda device: Measured(1e9, 2e9, "copied"))
+    monkeypatch.setattr(peak_rates, "copy", lambda device: PeakRate(1e9, 2e9, "copied"))
     monkeypatch.setattr(peak_rates, "product", lambda device, dtype: broken(device))
     found = measure("cpu", "fp16", 0)
     assert (found.flops_per_s, found.bytes_per_s, found.bytes_burst_per_s) == (None, 1e9, 2e9)

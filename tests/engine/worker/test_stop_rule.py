@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from benchtui.engine.devices.base import StepTime
 from benchtui.engine.worker.stop_rule import AUTO_MOST_STEPS, RunningSpread, StopRule, longest_s
-from benchtui.sessions.stats.case_metrics import distribution
+from benchtui.sessions.stats.distribution import distribution
 from benchtui.sessions.sweep import Measure
 
 AUTO = Measure(iterations=10, until_auto=True)

@@ -1,3 +1,4 @@
+import mmap
 from collections.abc import Callable, Sequence
 from itertools import count
 from types import SimpleNamespace
@@ -129,6 +130,22 @@ def test_throughput_mode_synchronizes_around_blocks(workload: Any, events: list[
     measure(workload, device, rules, recorder(events, "measure"))
     assert device.blocks == [THROUGHPUT_BLOCK, 5]
     assert len(columns(events)) == THROUGHPUT_BLOCK + 5
+
+
+def test_page_faults_are_those_of_a_measured_step(workload: Any, events: list[Steps]) -> None:
+    pages, steps = 2_000, 4
+
+    def touch(lap: object) -> int:
+        with mmap.mmap(-1, pages * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+            memory.madvise(mmap.MADV_NOHUGEPAGE)
+            memory[:: mmap.PAGESIZE] = bytes(pages)
+        return 7
+
+    workload.step = touch
+    device: Any = Device()
+    found = measure(workload, device, Measure(iterations=steps), recorder(events, "measure")).environment
+    assert found.minor_faults_per_step is not None
+    assert pages <= found.minor_faults_per_step < 1.5 * pages
 
 
 def test_environment_of_the_measured_span_is_recorded(workload: Any, events: list[Steps]) -> None:

@@ -59,7 +59,10 @@ def test_replaced_model_of_a_session_is_a_difference(bench: Any) -> None:
 
 def test_machine_and_gpus_are_compared(bench: Any) -> None:
     gpu = Host(
-        hostname="gpu-box", platform="Linux", gpus=(Gpu(index=0, name="T4", sm_clock_mhz=1590),), driver="570.1"
+        hostname="gpu-box",
+        platform="Linux",
+        gpus=(Gpu(index=0, name="T4", graphics_clock_mhz=1590),),
+        driver="570.1",
     )
     rows = found(bench, BOX, gpu)
     assert rows["Host"] == Difference("machine", "Host", ("box", "gpu-box"))
@@ -185,7 +188,7 @@ TUNED = replace(
     governor="performance",
     driver="550.1",
     core_types={},
-    gpus=(Gpu(index=0, name="T4", power_limit_w=70.0, sm_clock_mhz=1590.0, memory_clock_mhz=5001.0),),
+    gpus=(Gpu(index=0, name="T4", power_limit_w=70.0, graphics_clock_mhz=1590.0, memory_clock_mhz=5001.0),),
 )
 
 

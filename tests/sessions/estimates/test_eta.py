@@ -71,7 +71,8 @@ def test_cases_between_rounds_have_their_other_rounds_left_and_predict_others() 
 
 def test_case_with_evicted_steps_gives_the_same_estimate() -> None:
     kept, evicted = finished(2, 10.0, preparation_s=3.0), finished(2, 10.0, preparation_s=3.0)
-    evicted.replace_steps_with_metrics(metrics(evicted))
+    evicted.metrics = metrics(evicted)
+    evicted.drop_steps()
     assert not evicted.steps_in_memory
     known, found = (StepTimeModel([case]).case(config(4), MEASURE) for case in (kept, evicted))
     assert known is not None and found is not None

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from benchtui.sessions.export import case_export, parquet
-from benchtui.sessions.payloads import GPU_ACTIVITY, HOST_ACTIVITY, Energy, Environment, Memory
+from benchtui.sessions.payloads import FILE_NAMES, GPU_ACTIVITY, HOST_ACTIVITY, Energy, Environment, Memory
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
 
 EVIL = '=1+1\n"a,b"\x1b[31m\x9b\u202e|'
@@ -110,9 +110,10 @@ def test_answers_are_columns(bench: Any) -> None:
 
 
 def test_hardware_counters_have_columns(bench: Any) -> None:
-    seen = Environment(tensor_active_percent=61.5, nvlink_rx_mb_per_s=12.0, instructions_per_cycle=1.87)
+    seen = Environment(tensor_active_percent=61.5, link_rx_mb_per_s=12.0, instructions_per_cycle=1.87)
     session = bench.session(bench.case(1, 10.0, end={"environment": seen}))
     (row,) = rows(case_export.as_csv(session))
-    assert [row[name] for name in (*GPU_ACTIVITY, *HOST_ACTIVITY) if row[name]] == ["61.5", "12.0", "1.87"]
+    columns = [FILE_NAMES[name] for name in (*GPU_ACTIVITY, *HOST_ACTIVITY)]
+    assert [row[column] for column in columns if row[column]] == ["61.5", "12.0", "1.87"]
     (case,) = json.loads(case_export.as_json(session))["cases"]
     assert (case["tensor_active_percent"], case["memory_mb_per_s"]) == (61.5, None)

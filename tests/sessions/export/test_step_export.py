@@ -151,8 +151,8 @@ def test_file_that_is_not_a_session_is_rejected(text: str, said: str, tmp_path: 
 
 def test_newer_session_is_rejected_with_both_versions(recorded: Any) -> None:
     path = recorded(steps_of(0, [1.0]))
-    path.write_text(path.read_text().replace('"schema":2', '"schema":9'))
-    with pytest.raises(BenchtuiError, match="written with schema 9, but this version reads up to schema 2"):
+    path.write_text(path.read_text().replace('"schema":3', '"schema":9'))
+    with pytest.raises(BenchtuiError, match="written with schema 9, but this version reads up to schema 3"):
         step_export.load_steps(path)
 
 

@@ -15,6 +15,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.export.case_rows import rows
 from benchtui.sessions.importers.registry import detect
 from benchtui.sessions.report.document import markdown
+from benchtui.sessions.report.sections.task_metrics import task_sections
 from benchtui.sessions.stats.results import measured
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -97,6 +98,8 @@ def test_figures_are_those_of_guidellm(imported: Any) -> None:
     assert first.std == pytest.approx(1000 * latency["std_dev"] * sqrt(24 / 23))
     assert session.start.host.packages == {"guidellm": "0.8.1"}
     assert session.start.sweep.model == "mock-model"
+    (section,) = task_sections(measured(session), "serve", ())
+    assert section.table.titles[1:3] == ("First token, p50 (ms)", "First token, p90 (ms)")
 
 
 def test_figures_are_those_of_aiperf(imported: Any) -> None:

@@ -62,7 +62,7 @@ def test_finished_file_is_a_json_array_with_one_event_per_line(tmp_path: Path, e
         "case_finished",
         "session_finished",
     ]
-    assert whole[0]["schema"] == 2
+    assert whole[0]["schema"] == 3
     assert read(path) == reader.Recording([*events], torn=False)
 
 
@@ -112,9 +112,9 @@ def test_newer_schema_is_rejected_naming_both_versions(
     tmp_path: Path, events: list[AnyEvent], plan: bytes
 ) -> None:
     path = write_session(tmp_path / "s.json", events)
-    path.write_bytes(path.read_bytes().replace(b'"schema":2', b'"schema":3').replace(b'"plan":[', plan))
+    path.write_bytes(path.read_bytes().replace(b'"schema":3', b'"schema":4').replace(b'"plan":[', plan))
     with pytest.raises(
-        BenchtuiError, match=r"s\.json.* schema 3, but this version reads up to schema 2; update benchtui$"
+        BenchtuiError, match=r"s\.json.* schema 4, but this version reads up to schema 3; update benchtui$"
     ):
         Session.load(path)
 

@@ -17,6 +17,7 @@ from benchtui.sessions.export import step_export as steps_format
 from benchtui.sessions.journal import reader, step_arrays
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import summarize
 
 AMOUNT = 3
 TIMES = st.lists(st.floats(0, 1e18), min_size=AMOUNT, max_size=AMOUNT)
@@ -113,10 +114,10 @@ def columns(session: Session) -> Sequence[str]:
 
 
 def test_session_is_the_same_whichever_decoder_reads_its_lines(path: Path) -> None:
-    usual, usual_figures = Session.load(path), Session.load(path, keep_steps=False)
+    usual, usual_figures = Session.load(path), Session.load(path, summarize)
     with mock.patch.object(reader, "LONG_LINE", 0):
         assert columns(Session.load(path)) == columns(usual)
-        assert Session.load(path, keep_steps=False).cases == usual_figures.cases
+        assert Session.load(path, summarize).cases == usual_figures.cases
 
 
 @pytest.mark.parametrize("write", [steps_format.write_json, steps_format.write_csv])

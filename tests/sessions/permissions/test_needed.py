@@ -24,9 +24,17 @@ def sweep(**fields: object) -> Sweep:
     return Sweep(name="s", model="m", **fields)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", preset_names())
+@pytest.mark.parametrize("name", [name for name in preset_names() if name != "allocators"])
 def test_presets_need_nothing(name: str) -> None:
     assert needed_permissions(load_sweep(name)) == ()
+
+
+def test_preset_of_allocators_needs_its_variables_alone() -> None:
+    needed = needed_permissions(load_sweep("allocators"))
+    assert {(each.kind, each.name) for each in needed} == {
+        ("variable", "GLIBC_TUNABLES"),
+        ("variable", "LD_PRELOAD"),
+    }
 
 
 def test_step_needs_permission_for_the_file_that_would_run(

@@ -29,7 +29,8 @@ def times(case: CaseState) -> tuple[list[float], list[float]]:
 
 def reload(session: Session, index: int, path: Path, position: FilePosition | None = None) -> CaseState:
     case = session.cases[index]
-    case.replace_steps_with_metrics(metrics(case))
+    case.metrics = metrics(case)
+    case.drop_steps()
     assert not case.steps_in_memory
     whole, _ = reload_case(case, session.ran_on(case), path, position or FilePosition())
     return whole

@@ -46,7 +46,6 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read files of a few lines in many pieces, with a checkpoint after each."""
     monkeypatch.setattr(under_test, "BATCH_BYTES", 200)
     monkeypatch.setattr(under_test, "CHECKPOINT_BYTES", 300)
-    monkeypatch.setattr(under_test, "CASE_BYTES", 0)
 
 
 def write_session(path: Path, events: list[AnyEvent]) -> Path:

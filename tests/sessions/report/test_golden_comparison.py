@@ -26,6 +26,7 @@ from benchtui.sessions.report.compare import markdown, report
 from benchtui.sessions.report.document import render
 from benchtui.sessions.report.html import page
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import summarize
 
 from .test_golden import FIXTURES, GOLDEN
 from .test_lint import MOST_LINES, problems
@@ -76,7 +77,7 @@ def runner_file(folder: Path, device: str) -> Path:
 
 def side(name: str, path: Path) -> ComparedSession:
     """Load a session; if it is imported, on a fixed day."""
-    session = Session.load(path, keep_steps=False)
+    session = Session.load(path, summarize)
     if session.start.source:
         session.started = msgspec.structs.replace(session.start, created="2026-11-22T10:00:00Z", id=name)
     return ComparedSession.of(name, session)

@@ -10,6 +10,7 @@ from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.journal.reader import read
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import summarize
 
 
 def full_report(session: Session) -> str:
@@ -224,7 +225,7 @@ QUOTED_OF_GPT2 = ("+93.0", "+33.6", "28.1", "-6.77", "-5.18", "Memory against th
 def test_page_on_the_reference_reports_quotes_the_full_report_of_the_training_runs(tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "docs" / "reference-reports.md").read_text()
     session_writer.write(registry.read(FIXTURES / "gpt2-training-results.csv"), tmp_path / "gpt2.json")
-    full = full_report(Session.load(tmp_path / "gpt2.json", keep_steps=False))
+    full = full_report(Session.load(tmp_path / "gpt2.json", summarize))
     for text in QUOTED_OF_GPT2:
         assert text in full
         assert text in page

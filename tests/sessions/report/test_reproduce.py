@@ -11,6 +11,7 @@ from benchtui.sessions.payloads import Host
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.reproduce import recipe
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -61,7 +62,7 @@ def test_imported_session_has_no_recipe(bench: Any) -> None:
 def test_imported_session_names_its_file_and_how_to_get_its_figures(tmp_path: Path, read: Any) -> None:
     for name, kept in (("gpt2-training-results.csv", "every figure"), ("hyperfine.json", "every step")):
         session_writer.write(registry.read(FIXTURES / name), tmp_path / f"{name}.session.json")
-        session = Session.load(tmp_path / f"{name}.session.json", keep_steps=False)
+        session = Session.load(tmp_path / f"{name}.session.json", summarize)
         assert session.start.source_file == name
         export = {"every figure": "--format csv", "every step": "--steps"}[kept]
         (text,) = read(markdown(session))["How to reproduce"].paragraphs

@@ -33,8 +33,9 @@ from benchtui.sessions.library.summaries import summary
 from benchtui.sessions.payloads import Host, Memory, Model, StepCost
 from benchtui.sessions.replay.markers import Markers, marker_text
 from benchtui.sessions.report.document import markdown
-from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.session import Session, Summarize
 from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Config
 
 CONFIGS = tuple(Config(device="cpu", batch_size=size) for size in (1, 2, 3, 4))
@@ -95,8 +96,8 @@ def whole(request: Any, bench: Any) -> list[AnyEvent]:
     return [*(event for event in made if event not in first), *before, resumed(6.0, *again), *REST]
 
 
-def applied(events: list[AnyEvent], **how: Any) -> Session:
-    session = Session(**how)
+def applied(events: list[AnyEvent], summarize: Summarize | None = None) -> Session:
+    session = Session(summarize)
     session.apply_all(events)
     return session
 
@@ -124,7 +125,7 @@ def test_cut_off_case_is_queued_again_without_its_steps(whole: list[AnyEvent]) -
 
 
 def test_resumed_session_ends_like_an_uninterrupted_one(whole: list[AnyEvent]) -> None:
-    for session in (applied(whole), applied(whole, keep_steps=False)):
+    for session in (applied(whole), applied(whole, summarize)):
         assert [case.state for case in session.cases] == ["ok", "ok", "ok", "skipped"]
         assert (session.done, session.left) == (4, 0)
         assert session.finished is not None and session.finished.outcome == "completed"
@@ -182,7 +183,7 @@ def test_resume_by_a_newer_version_is_rejected(bench: Any, tmp_path: Path) -> No
     made = bench.events(bench.case(1), finished=None)
     path = write_session(tmp_path / "s.json", [*made, resumed(5.0, 0, schema=9)])
     for read in (Session.load, steps_format.load_steps):
-        with pytest.raises(BenchtuiError, match="written with schema 9, but this version reads up to schema 2"):
+        with pytest.raises(BenchtuiError, match="written with schema 9, but this version reads up to schema 3"):
             read(path)
 
 

@@ -48,6 +48,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns, Trace
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Config
 
 
@@ -256,9 +257,9 @@ def test_second_session_start_is_rejected(session: Session) -> None:
 
 
 def test_newer_schema_is_rejected(session: Session) -> None:
-    newer = msgspec.structs.replace(session.start, schema=3)
+    newer = msgspec.structs.replace(session.start, schema=4)
     with pytest.raises(
-        BenchtuiError, match="written with schema 3, but this version reads up to schema 2; update benchtui"
+        BenchtuiError, match="written with schema 4, but this version reads up to schema 3; update benchtui"
     ):
         Session().apply(newer)
 
@@ -530,7 +531,7 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 @pytest.mark.parametrize("name", ["comprehensive-report.json", "quick-cpu.json"])
 def test_metrics_and_report_are_the_same_without_the_steps(name: str) -> None:
     """Replacing steps by their metrics loses nothing in the report."""
-    whole, summed = Session.load(FIXTURES / name), Session.load(FIXTURES / name, keep_steps=False)
+    whole, summed = Session.load(FIXTURES / name), Session.load(FIXTURES / name, summarize)
     assert [metrics(case) for case in summed.cases] == [metrics(case) for case in whole.cases]
     assert markdown(summed) == markdown(whole)
     assert as_json(summed) == as_json(whole)

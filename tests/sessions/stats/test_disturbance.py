@@ -123,7 +123,7 @@ def test_threads_that_wait_for_each_other_or_for_the_engine_are_no_disturbance()
         ({"throttle": ("sw_power_cap", "sw_thermal")}, ("throttled: sw_thermal",)),
         ({"throttle": ("hw_power_brake", "hw_slowdown")}, ("throttled: hw_power_brake",)),
         ({"throttle": ("hw_slowdown",)}, ()),
-        ({"sm_clock_mhz": 700.0, "sm_clock_default_mhz": 1000.0}, ()),
+        ({"graphics_clock_mhz": 700.0, "graphics_clock_default_mhz": 1000.0}, ()),
         ({"processor_throttled": 0}, ()),
         ({"processor_throttled": 12}, ("throttled: the processor, by heat (count 12)",)),
     ],
@@ -134,22 +134,26 @@ def test_only_heat_and_the_power_supply_throttle_a_case(
     assert throttling(around(**readings)) == marks
 
 
-LOCKED = {"sm_clock_mhz": 1200.0, "sm_clock_default_mhz": 1980.0, "sm_clock_best_mhz": 1200.0}
-LAPTOP = {"sm_clock_mhz": 1900.0, "sm_clock_default_mhz": 3105.0, "sm_clock_default_is_highest": True}
+LOCKED = {"graphics_clock_mhz": 1200.0, "graphics_clock_default_mhz": 1980.0, "graphics_clock_best_mhz": 1200.0}
+LAPTOP = {
+    "graphics_clock_mhz": 1900.0,
+    "graphics_clock_default_mhz": 3105.0,
+    "graphics_clock_default_is_highest": True,
+}
 
 
 @pytest.mark.parametrize(
     ("readings", "marks"),
     [
-        ({"sm_clock_mhz": 700.0, "sm_clock_default_mhz": 1000.0}, ("clock at 70% of its default",)),
-        ({"sm_clock_mhz": 750.0, "sm_clock_default_mhz": 1000.0}, ()),
-        ({"sm_clock_mhz": 100.0}, ()),
+        ({"graphics_clock_mhz": 700.0, "graphics_clock_default_mhz": 1000.0}, ("clock at 70% of its default",)),
+        ({"graphics_clock_mhz": 750.0, "graphics_clock_default_mhz": 1000.0}, ()),
+        ({"graphics_clock_mhz": 100.0}, ()),
         (LAPTOP, ("clock at 61% of its highest",)),
         (LAPTOP | {"throttle": ("sw_power_cap",)}, ()),
         (LAPTOP | {"throttle": ("sw_thermal",)}, ("clock at 61% of its highest",)),
-        (LAPTOP | {"sm_clock_best_mhz": 1950.0}, ()),
+        (LAPTOP | {"graphics_clock_best_mhz": 1950.0}, ()),
         (
-            LAPTOP | {"sm_clock_mhz": 900.0, "sm_clock_best_mhz": 1800.0},
+            LAPTOP | {"graphics_clock_mhz": 900.0, "graphics_clock_best_mhz": 1800.0},
             ("clock at 50% of its best in this session",),
         ),
         (LOCKED, ()),
@@ -161,7 +165,7 @@ def test_low_clock_is_marked_if_no_limit_explains_it(readings: dict[str, Any], m
 
 @pytest.mark.parametrize("limit", CLOCK_LIMITS)
 def test_limits_of_the_clock_are_neither_marked_nor_slow_a_case(limit: str) -> None:
-    limited = around(sm_clock_mhz=1200.0, sm_clock_default_mhz=1980.0, throttle=(limit,))
+    limited = around(graphics_clock_mhz=1200.0, graphics_clock_default_mhz=1980.0, throttle=(limit,))
     assert disturbances(limited, 2.0) == ()
     assert slowest(limited, device="cuda:0") == Slowdown()
 
@@ -295,38 +299,50 @@ THROTTLED, BELOW = "the GPU was throttled", "the GPU ran below its default clock
         ({"gpu_processes": 1}, inf, (SHARED,)),
         ({"gpu_processes": 1, "neighbors": (Neighbor(name="throttled"),)}, inf, (f"{SHARED}: throttled",)),
         ({"throttle": ("hw_thermal",)}, 1.25, (THROTTLED,)),
-        ({"throttle": ("hw_thermal",), "sm_clock_mhz": 1000.0}, 1.25, (THROTTLED,)),
-        ({"throttle": ("hw_thermal",), "sm_clock_default_mhz": 1000.0}, 1.25, (THROTTLED,)),
+        ({"throttle": ("hw_thermal",), "graphics_clock_mhz": 1000.0}, 1.25, (THROTTLED,)),
+        ({"throttle": ("hw_thermal",), "graphics_clock_default_mhz": 1000.0}, 1.25, (THROTTLED,)),
         (
-            {"throttle": ("hw_thermal",), "sm_clock_mhz": 800.0, "sm_clock_default_mhz": 1000.0},
+            {"throttle": ("hw_thermal",), "graphics_clock_mhz": 800.0, "graphics_clock_default_mhz": 1000.0},
             1.25,
             (THROTTLED,),
         ),
         (
-            {"throttle": ("hw_thermal",), "sm_clock_mhz": 900.0, "sm_clock_default_mhz": 990.0},
+            {"throttle": ("hw_thermal",), "graphics_clock_mhz": 900.0, "graphics_clock_default_mhz": 990.0},
             1.1,
             (THROTTLED,),
         ),
         (
-            {"throttle": ("hw_thermal",), "sm_clock_mhz": 1100.0, "sm_clock_default_mhz": 990.0},
+            {"throttle": ("hw_thermal",), "graphics_clock_mhz": 1100.0, "graphics_clock_default_mhz": 990.0},
             1.0,
             (THROTTLED,),
         ),
-        ({"throttle": ("sw_power_cap",), "sm_clock_mhz": 800.0, "sm_clock_default_mhz": 990.0}, 1.0, ()),
-        ({"sm_clock_mhz": 500.0, "sm_clock_default_mhz": 1500.0}, 3.0, (BELOW,)),
+        (
+            {"throttle": ("sw_power_cap",), "graphics_clock_mhz": 800.0, "graphics_clock_default_mhz": 990.0},
+            1.0,
+            (),
+        ),
+        ({"graphics_clock_mhz": 500.0, "graphics_clock_default_mhz": 1500.0}, 3.0, (BELOW,)),
         (LAPTOP, 1.0, ()),
         (LOCKED, 1.0, ()),
         (
-            {"sm_clock_mhz": 900.0, "sm_clock_default_mhz": 3105.0, "sm_clock_best_mhz": 1800.0},
+            {
+                "graphics_clock_mhz": 900.0,
+                "graphics_clock_default_mhz": 3105.0,
+                "graphics_clock_best_mhz": 1800.0,
+            },
             2.0,
             ("the GPU ran below its best clock in the session",),
         ),
         (
-            {"processor_throttled": 3, "sm_clock_mhz": 900.0, "sm_clock_default_mhz": 990.0},
+            {"processor_throttled": 3, "graphics_clock_mhz": 900.0, "graphics_clock_default_mhz": 990.0},
             1.25,
             ("the processor was throttled",),
         ),
-        ({"sm_clock_mhz": 500.0, "sm_clock_default_mhz": 1500.0, "gpu_processes": 1}, inf, (BELOW, SHARED)),
+        (
+            {"graphics_clock_mhz": 500.0, "graphics_clock_default_mhz": 1500.0, "gpu_processes": 1},
+            inf,
+            (BELOW, SHARED),
+        ),
         ({"gpu_processes": 2, "stood_still_s": 3.0, "others_cpu_percent": 30.0}, inf, (OTHERS, SHARED, STILL)),
         ({"beside": 3}, 1.0, ()),
     ],
@@ -377,3 +393,38 @@ def test_rounds_beside_neighbors_do_not_count_if_there_are_others() -> None:
         assert left_out_rounds(measured) == left_out
         assert estimate_slowdown(measured, throughout=False) == worst
         assert estimate_slowdown(measured, throughout=True) == best
+
+
+def faults(per_step: float | None = 12_566.0, **readings: Any) -> Environment:
+    return around(**{"minor_faults_per_step": per_step, "user_ms": 70.0, "system_ms": 30.0} | readings)
+
+
+@pytest.mark.parametrize(
+    ("environment", "marks"),
+    [
+        (faults(), ("page faults: 12566 per step, 30% of the CPU time in the kernel",)),
+        (faults(1000.0), ("page faults: 1000 per step, 30% of the CPU time in the kernel",)),
+        (faults(999.0), ()),
+        (faults(system_ms=3.6), ()),
+        (faults(None), ()),
+        (faults(user_ms=None, system_ms=None), ()),
+        (faults(user_ms=0.0, system_ms=0.0), ()),
+    ],
+)
+def test_memory_that_each_step_maps_again_is_marked(environment: Environment, marks: tuple[str, ...]) -> None:
+    assert disturbances(environment, 2.0) == marks
+
+
+def test_page_faults_make_no_figure_doubtful() -> None:
+    case = CaseState(index=0, config=Config(device="cpu"))
+    case.finished = CaseFinished(t=1.0, case=0, outcome="ok", measured_s=(0.0, 2.0), environment=faults())
+    assert estimate_slowdown(case, throughout=False) == Slowdown()
+    (mark,) = disturbances(faults(), 2.0)
+    assert not is_disturbed([mark]) and mark_kind(mark) == "page faults"
+
+
+def test_page_faults_of_several_rounds_are_one_mark() -> None:
+    marks = [disturbances(faults(amount), 2.0) for amount in (12_566.0, 13_001.0)]
+    assert merge_round_marks(marks) == (
+        "page faults: 13001 per step, 30% of the CPU time in the kernel, in 2 of 2 rounds",
+    )

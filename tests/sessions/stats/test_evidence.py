@@ -10,17 +10,19 @@ from benchtui.sessions.payloads import Energy, Environment, ProcessSpread, Repor
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.sessions.stats.distribution import sample
 from benchtui.sessions.stats.evidence import (
     Evidence,
     aa_pair,
     counted,
     medians_of,
+    outliers_of,
     repeats,
     rounds_of,
     with_noise,
 )
 from benchtui.sessions.stats.noise import Noise
-from benchtui.sessions.stats.sampling import Sample, Statistic, sample
+from benchtui.sessions.stats.sampling import Sample, Statistic
 
 
 def evidence(session: Session) -> list[Evidence]:
@@ -36,7 +38,8 @@ def test_each_round_is_summed_up_by_its_own_steps(bench: Any) -> None:
 def test_rounds_that_were_summed_up_before_are_those(bench: Any) -> None:
     (case,) = bench.session(bench.case(rounds=[[10.0, 10.2, 10.4], [9.0] * 6])).cases
     before = rounds_of(case)
-    case.replace_steps_with_metrics(metrics(case))
+    case.metrics = metrics(case)
+    case.drop_steps()
     assert not len(case.measured)
     assert rounds_of(case) == before
 
@@ -110,7 +113,8 @@ def test_medians_alone_are_those_of_the_whole_summary(bench: Any, amount: int) -
     rounds = [[chance.lognormvariate(2, 0.1) for _ in range(amount)] for _ in range(3)]
     (case,) = bench.session(bench.case(1, rounds=rounds)).cases
     assert medians_of(case) == tuple(each.median for each in rounds_of(case))
-    case.replace_steps_with_metrics(metrics(case))
+    case.metrics = metrics(case)
+    case.drop_steps()
     assert medians_of(case) == tuple(each.median for each in rounds_of(case))
 
 
@@ -130,7 +134,7 @@ def beside_neighbors(bench: Any, *rounds: Environment, keep_steps: bool = True) 
     )
     times_ms = [[10.0 * (place + 1)] * 6 for place, _ in enumerate(rounds)]
     made = bench.case(rounds=times_ms, outcome=None, warmup_ms=[99.0])
-    session = Session(keep_steps)
+    session = Session(None if keep_steps else metrics)
     session.apply_all([*bench.events(made, finished=None), *ends, end])
     return session.cases[0]
 
@@ -168,6 +172,22 @@ def test_rounds_beside_neighbors_enter_no_figure_if_there_are_others(
     assert len(case.ends) == len(rounds), "the case itself keeps every round"
     if keep_steps:
         assert len(case.measured) == 6 * len(rounds) and len(case.warmup) == 1
+
+
+def test_outliers_are_those_of_the_rounds_that_count_by_their_place_among_all_steps(bench: Any) -> None:
+    times_ms = [[10.0, 10.1] * 20 for _ in range(3)]
+    times_ms[0][5] = times_ms[1][7] = times_ms[2][9] = 500.0
+    made = bench.case(rounds=times_ms, outcome=None)
+    session = Session()
+    ends = [
+        RoundFinished(t=0.5, case=0, round=place, environment=around)
+        for place, around in ((0, QUIET), (1, BUSY))
+    ]
+    end = CaseFinished(t=1.0, case=0, outcome="ok", environment=QUIET)
+    session.apply_all([*bench.events(made, finished=None), *ends, end])
+    figures = metrics(session.cases[0])
+    assert figures is not None
+    assert outliers_of(session.cases[0]) == figures.outliers == (5, 89)
 
 
 def test_energy_stays_that_of_all_rounds_if_one_is_unknown(bench: Any) -> None:

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from benchtui.sessions.stats.quantiles import (
-    half_width_percent,
-    median_interval,
     per_second,
     percentile,
     student_t_quantile,
@@ -23,17 +21,6 @@ def test_a_percentile_of_too_few_values_is_unknown() -> None:
     assert percentile([1.0] * 99, 99, 100) is None
     assert percentile([1.0] * 100, 99, 100) == 1.0
     assert percentile([], 50) is None
-
-
-def test_the_interval_of_the_median_needs_six_values() -> None:
-    assert median_interval([1.0, 2.0, 3.0, 4.0, 5.0]) is None
-    assert median_interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]) == (1.0, 6.0)
-
-
-def test_the_half_width_is_relative_to_the_middle() -> None:
-    assert half_width_percent((9.0, 11.0), 10.0) == 10.0
-    assert half_width_percent(None, 10.0) is None
-    assert half_width_percent((0.0, 0.0), 0.0) is None
 
 
 def test_a_rate_is_total_over_total_and_unknown_without_time() -> None:

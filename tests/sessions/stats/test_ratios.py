@@ -13,6 +13,7 @@ from benchtui.sessions.library.paths import CPU_DEMO, demo_path
 from benchtui.sessions.payloads import Energy, Environment, Memory, Neighbor, ProcessSpread, Reported
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.distribution import sample
 from benchtui.sessions.stats.evidence import Evidence
 from benchtui.sessions.stats.noise import Noise
 from benchtui.sessions.stats.quantiles import student_t_quantile
@@ -30,7 +31,7 @@ from benchtui.sessions.stats.ratios import (
     widened_for_machine_speed,
 )
 from benchtui.sessions.stats.results import measured
-from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic, sample
+from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic
 from benchtui.sessions.stats.verdicts import FIRST_ROUNDS, MIN_EFFECT, Doubt, Ratio, Verdict
 from benchtui.sessions.sweep import Config
 
@@ -559,7 +560,8 @@ def test_bounds_of_a_case_hold_fresh_processes_of_it() -> None:
 QUIET, SHARED = Environment(processors=2), Environment(processors=2, gpu_processes=1)
 BUSY = Environment(processors=2, others_cpu_percent=50.0, neighbors=(Neighbor(name="make", user="bob"),))
 HOT, WARM = (
-    Environment(throttle=("hw_thermal",), sm_clock_mhz=mhz, sm_clock_best_mhz=1800.0) for mhz in (900.0, 1200.0)
+    Environment(throttle=("hw_thermal",), graphics_clock_mhz=mhz, graphics_clock_best_mhz=1800.0)
+    for mhz in (900.0, 1200.0)
 )
 NEIGHBOUR, PROCESSES = "another process used the GPU", "other processes were running: make (bob)"
 THROTTLED = "the GPU was throttled"
@@ -617,7 +619,7 @@ def test_below_three_rounds_one_throttled_round_counts_and_from_three_on_all_of_
 
 
 def clocked(*clocks_mhz: float | None, **options: Any) -> Evidence:
-    around = [Environment(sm_clock_mhz=each) for each in clocks_mhz]
+    around = [Environment(graphics_clock_mhz=each) for each in clocks_mhz]
     return case(*[10.0] * len(clocks_mhz), error=0.001, around=around, device="cuda:0", **options)
 
 
@@ -635,7 +637,7 @@ def test_clocks_that_differ_may_account_for_a_difference() -> None:
 
 def test_memory_clocks_may_account_for_a_difference_that_equal_clocks_do_not_explain() -> None:
     slow, fast = (
-        case(10.0, error=0.001, around=[Environment(sm_clock_mhz=1000.0, memory_clock_mhz=each)])
+        case(10.0, error=0.001, around=[Environment(graphics_clock_mhz=1000.0, memory_clock_mhz=each)])
         for each in (2000.0, 2500.0)
     )
     assert latency(slow, fast).outside == ("the GPU's memory clock was 2,000 and 2,500 MHz",)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from benchtui.sessions.stats import sampling
-from benchtui.sessions.stats.sampling import Bounds, Statistic, interval, log_mean_of_rounds, sample
+from benchtui.sessions.stats.distribution import sample
+from benchtui.sessions.stats.sampling import Bounds, Statistic, interval, log_mean_of_rounds
 
 T_975 = {2: 4.302652729749462, 8: 2.306004135204166}
 T_995 = {2: 9.924843200918287, 8: 3.355387331333395}
@@ -113,9 +114,7 @@ def test_batches_that_agree_leave_the_error_of_independent_steps() -> None:
     assert found.mean.error == pytest.approx(found.jitter / sqrt(64), rel=1e-12)
 
 
-@pytest.mark.parametrize("long", [64, 65])
-def test_steps_that_equal_a_quantile_are_not_below_it(long: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "_LONG", long)
+def test_steps_that_equal_a_quantile_are_not_below_it() -> None:
     below, above = [9 + place / 100 for place in range(26)], [11 + place / 100 for place in range(30)]
     batches = (
         *([*below[at : at + 6], 10.0, 10.0] for at in (0, 6, 12, 18)),
@@ -158,23 +157,12 @@ def test_autocorrelated_steps_have_larger_errors_than_the_same_in_any_order() ->
     assert near.jitter == pytest.approx(mixed.jitter)
 
 
-@pytest.mark.parametrize("n", [20_000, 20_001])
-def test_long_rounds_are_summed_up_by_numpy_to_the_same(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    dice = random.Random(1)
-    times_ms = [10 * exp(0.02 * dice.gauss(0, 1) + 0.02 * (place > n / 2)) for place in range(n)]
-    found = some(times_ms)
-    monkeypatch.setattr(sampling, "_LONG", n + 1)
-    plain = some(times_ms)
-    assert (found.n, found.median, found.low, found.mean.ms) == (n, plain.median, plain.low, plain.mean.ms)
-    assert (found.jitter, found.mean.error) == pytest.approx((plain.jitter, plain.mean.error), rel=1e-12)
-    assert all(type(each) is float for each in (found.median.ms, found.median.error, found.jitter))
-
-
-def test_a_short_round_needs_no_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(np, "asarray")
-    assert sample([10.0] * 19_999) is not None
-    with pytest.raises(AttributeError):
-        sample([10.0] * 20_000)
+def test_figures_are_plain_numbers() -> None:
+    found = some([10.0 + place % 7 for place in range(100)])
+    assert found.low is not None
+    statistics = (found.median, found.low, found.mean)
+    figures = [found.jitter, *(figure for one in statistics for figure in (one.ms, one.error))]
+    assert [type(figure) for figure in figures] == [float] * 7
 
 
 def test_bounds_are_students_around_a_logarithm() -> None:

@@ -6,7 +6,7 @@ import pytest
 from benchtui.sessions.analysis import applied_options
 from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.export.case_schema import ACTUAL
+from benchtui.sessions.metrics.case_rows import IN_OTHERS
 from benchtui.sessions.payloads import Effective
 from benchtui.sessions.sweep import Axes, Baseline, Config, Sweep, cases
 from benchtui.sessions.sweep.options import AXES, BY_NAME, OPTIONS, READ_BACK, SHOWN
@@ -30,7 +30,7 @@ def test_an_option_that_is_not_always_named_has_a_prefix_if_it_is_a_number() -> 
 
 def test_options_with_fields_of_their_own_are_those_with_a_check_of_their_own() -> None:
     assert {each.name for each in OPTIONS if each.own_fields} == set(applied_options._CHECKS)
-    assert not {each.name for each in ACTUAL} & {"attention", "threads"}, "these have columns of their own"
+    assert not {each.name for each in IN_OTHERS} & {"attention", "threads"}, "these have columns of their own"
 
 
 @pytest.mark.parametrize("option", READ_BACK)

@@ -1,6 +1,6 @@
 import pytest
 
-from benchtui.sessions.sweep.quantities import parse_quantity
+from benchtui.sessions.sweep.ranges import parse_quantity
 
 DURATION_S = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 TIME_MS = {"us": 0.001, "ms": 1.0, "s": 1000.0}

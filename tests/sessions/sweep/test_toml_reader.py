@@ -184,7 +184,7 @@ def test_a_task_that_is_none_is_answered_with_all_there_are() -> None:
     message = refused('task = "mine:forward"')
     assert message.endswith(
         "classify, lm-forward, lm-train, generate, serve-batch, embed, image, speech,"
-        ' or a step of your own as "file.py:function"'
+        ' or a step of your own as "file.py:function" (line 2)'
     )
 
 
@@ -258,12 +258,34 @@ def test_a_step_of_ones_own_needs_no_model() -> None:
 
 def test_too_many_cases_are_refused_before_they_are_made() -> None:
     axes = ("axes.batch_size = '1..10000'", "axes.sequence_length = '1..10000'")
-    assert refused(*axes) == "my.toml: axes: 100,000,000 cases; at most 5,000 are allowed"
+    assert refused(*axes) == "my.toml: axes: 100,000,000 cases; at most 5,000 are allowed (line 3)"
 
 
 def test_broken_toml_names_the_line() -> None:
     message = refused("", "name = = 3")
     assert message.startswith("my.toml: not valid TOML: ") and "line 3" in message
+
+
+@pytest.mark.parametrize(
+    ("lines", "overrides", "line"),
+    [
+        (("", "[axes]", "precision = 'fp61'"), (), 4),
+        (("axes.batch_size = [", "  1,", "  0,", "]", "name = 'n'"), (), 2),
+        (("measure = { warmup = 1, rounds = 0 }",), (), 2),
+        (("[[exclude]]", "batch_size = 1", "[[exclude]]", "batch_size = 0"), (), 5),
+        (("measure.warmup = -1",), ("warmup=-2",), None),
+        (('"9" = 1',), (), None),
+        (('env."²" = 1',), (), 2),
+        (("name = 'n'",), ("rounds=0",), None),
+        ((f"name = '{'n' * 300_000}'", "", "", "measure.rounds = 0"), (), None),
+    ],
+    ids=range(9),
+)
+def test_wrong_entry_is_named_with_its_line_unless_an_override_set_it(
+    lines: tuple[str, ...], overrides: tuple[str, ...], line: int | None
+) -> None:
+    message = refused(*lines, overrides=overrides)
+    assert re.findall(r" \(line (\d+)\)$", message) == ([] if line is None else [str(line)])
 
 
 @pytest.mark.parametrize("value", HOSTILE, ids=lambda value: repr(value)[:20])
@@ -392,6 +414,7 @@ def test_a_wrong_override_is_told_in_one_line(override: str, message: str) -> No
 
 
 PRESETS = [
+    "allocators",
     "attention-kernels",
     "distilbert-sst2",
     "embeddings",
@@ -442,7 +465,7 @@ def test_a_file_goes_before_a_preset_of_its_name(tmp_path: Path, monkeypatch: py
 
 def test_a_missing_file_is_answered_with_the_nearest_preset() -> None:
     with pytest.raises(
-        BenchtuiError, match=r"^quik: no such file or preset \(did you mean 'quick'\?\); presets: attention"
+        BenchtuiError, match=r"^quik: no such file or preset \(did you mean 'quick'\?\); presets: allocators"
     ):
         load_sweep("quik")
 
@@ -557,7 +580,7 @@ def test_environment_variables_are_text() -> None:
     ("text", "error"),
     [
         ("[env]\nA = true", r"s.toml: env.A: True is not text; write it in quotes"),
-        ('[env]\n"A=B" = "x"', r"s.toml: env.A=B: not a name of an environment variable"),
+        ('[env]\n"A=B" = "x"', r"s.toml: env.A=B: not a name: letters, digits and _"),
         ("env = 3", r"s.toml: env: 3 is not a table of entries"),
         ("[measure]\nrounds = 0", r"s.toml: measure.rounds: 0 is not a whole number from 1 to 100"),
         ("[measure]\naa = 1", r"s.toml: measure.aa: 1 is neither true nor false"),

@@ -66,3 +66,9 @@ def test_invalid_entry_is_named(tmp_path: Path) -> None:
     path.write_text(SWEEP.replace("gpt2", "gpt2\nmodle: x"))
     with pytest.raises(BenchtuiError, match="modle"):
         load_sweep(str(path))
+
+
+def test_wrong_entry_of_yaml_has_no_line_of_the_converted_text(tmp_path: Path) -> None:
+    (tmp_path / "sweep.yaml").write_text("model: m\nmeasure: {rounds: 0}\n")
+    with pytest.raises(BenchtuiError, match=r"measure\.rounds: 0 is not a whole number from 1 to 100$"):
+        load_sweep(str(tmp_path / "sweep.yaml"))

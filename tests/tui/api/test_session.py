@@ -1,11 +1,11 @@
-import subprocess
-import sys
+import pydoc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import benchtui
+from benchtui.engine.workloads.own.case import _Option
 from benchtui.sessions.export import dataframe
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.library.paths import CPU_DEMO, demo_path
@@ -111,19 +111,41 @@ def test_missing_session_is_an_error_of_one_line() -> None:
     assert "\n" not in str(raised.value)
 
 
-def test_package_is_small_and_described() -> None:
-    shown = subprocess.run(
-        [sys.executable, "-m", "pydoc", "benchtui"], capture_output=True, text=True, check=True, timeout=60
-    ).stdout
-    for name in (
+def described(name: str) -> str:
+    """Return what help() prints."""
+    return pydoc.render_doc(name, renderer=pydoc.plaintext)  # type: ignore[attr-defined]
+
+
+def test_help_is_short_and_names_everything_public() -> None:
+    text = described("benchtui")
+    assert len(text.splitlines()) < 140
+    for entry in (
+        "run(",
         "load(session",
         "compare(base",
-        "run(sweep",
         "class Session",
         "class Comparison",
-        "Case = ",
+        "steps(self)",
     ):
-        assert name in shown, name
-    assert "0.1.0" in shown
-    assert len(shown.splitlines()) < 320
-    assert set(benchtui.__all__) <= set(dir(benchtui))
+        assert entry in text
+    public = {name for name in vars(benchtui) if name[0].isupper()}
+    assert public == {"BenchtuiError", "Case", "Comparison", "Session"}
+    assert all(name in str(benchtui.__doc__) for name in public)
+    assert set(benchtui.__all__) | public <= set(dir(benchtui))
+    assert "0.1.0" in text
+
+
+@pytest.mark.parametrize("name", ["Session", "Comparison", "run", "load", "compare"])
+def test_help_on_a_name_has_only_its_own_words(name: str) -> None:
+    text = described(f"benchtui.{name}")
+    assert len(text.splitlines()) < 60
+    for noise in ("Return repr(self)", "Initialize self", "__weakref__", "inherited from", "benchtui.sessions"):
+        assert noise not in text
+
+
+def test_help_on_a_case_describes_each_option() -> None:
+    lines = [line.strip(" |") for line in described("benchtui.Case").splitlines()]
+    options = [name for name, value in vars(benchtui.Case).items() if isinstance(value, _Option)]
+    assert len(options) == 10
+    for name in options:
+        assert lines[lines.index(name) + 1].endswith(".")

@@ -2,7 +2,8 @@ import random
 
 import pytest
 
-from benchtui.sessions.stats.case_metrics import Metrics, distribution
+from benchtui.sessions.stats.case_metrics import Metrics
+from benchtui.sessions.stats.distribution import distribution
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.case.distribution import bin_step_times, distribution_lines
 

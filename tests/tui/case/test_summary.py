@@ -11,7 +11,8 @@ from benchtui.sessions.events import CaseFinished, CasePrepared, CaseStarted, Pe
 from benchtui.sessions.payloads import Compiling, Effective, Environment, Host, Memory, Model, StepCost
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.case_metrics import distribution, metrics
+from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.sessions.stats.distribution import distribution
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.case.summary import case_markdown, detail_lines, machine_lines
@@ -98,11 +99,11 @@ def test_cuda_graphs_show_why_tensor_memory_is_missing() -> None:
     graphs = Config(device="cuda:0", compile="reduce-overhead")
     peaks = "Memory, peaks while measured"
     assert section(peaks, graphs, memory=Memory(peak_reserved_mb=900.0)) == [
-        "allocated by tensors not measurable with CUDA graphs",
-        "reserved by torch 900 MB",
+        "allocated not measurable with CUDA graphs",
+        "reserved 900 MB",
     ]
     known = Memory(peak_allocated_mb=500.0, peak_reserved_mb=900.0)
-    assert section(peaks, graphs, memory=known)[0] == "allocated by tensors 500 MB"
+    assert section(peaks, graphs, memory=known)[0] == "allocated 500 MB"
 
 
 def test_compiler_section_counts_cuda_graphs_and_skips() -> None:
@@ -126,15 +127,21 @@ def test_environment_shows_clocks_performance_states_and_throttling() -> None:
     )
     assert section("Environment", CONFIG, environment=around) == [
         "CPU affinity 0-7,16",
-        "processor clock 3,050 MHz, mean of the busy processors",
-        "processor throttled by heat 12 times",
-        "memory clock mean 2,533 MHz, highest 2,619 MHz",
-        "performance state P0, P2",
+        "processor throttled by heat 12",
         "throttled by sw thermal",
+        "highest memory clock 2,619 MHz",
+        "memory clock 2,533 MHz",
+        "processor clock 3,050 MHz",
         "clock limited by sw power cap",
+        "performance state P0, P2",
     ]
     unread = section("Environment", CONFIG, environment=Environment(worker_cpu=1.0))
     assert unread == ["worker CPU 100 %"]
+
+
+def test_quantity_of_the_machine_is_shown_without_further_wiring() -> None:
+    rows = section("Environment", CONFIG, environment=Environment(minor_faults_per_step=12_566.0))
+    assert rows == ["page faults per step 12,566"]
 
 
 def test_case_of_another_tool_shows_no_options_and_no_samples() -> None:
@@ -153,7 +160,7 @@ def test_an_interval_wider_than_the_median_has_no_number() -> None:
     case = ended(CONFIG).cases[0]
     known = replace(metrics(case), latency_ms=distribution([1.0, 1.0, 1.5, 2.0, 50.0, 60.0, 70.0]))
     lines = ["".join(piece for piece, _ in line) for line in detail_lines(case, known, 100, UNICODE)]
-    assert any("1.00 to 70.0 ms, ±>100 %: 95 % interval of p50" in line for line in lines)
+    assert any("0.249 to 16.0 ms, ±>100 %: 95 % interval of p50" in line for line in lines)
 
 
 def test_options_of_the_task_show_their_actual_value() -> None:
@@ -170,4 +177,12 @@ def test_options_of_the_task_show_their_actual_value() -> None:
 def test_hardware_counters_are_shown_where_they_were_read() -> None:
     seen = Environment(tensor_active_percent=61.5, pcie_rx_mb_per_s=1234.5, instructions_per_cycle=1.875)
     rows = section("Environment", CONFIG, environment=seen)
-    assert rows == ["tensor cores active 61.5 %", "PCIe received 1,234.5 MB/s", "instructions per cycle 1.88"]
+    assert rows == ["tensor cores active 61.5 %", "PCIe received 1,230 MB/s", "instructions per cycle 1.88"]
+
+
+def test_marks_are_followed_by_their_remedy() -> None:
+    mark = "page faults: 12566 per step, 30% of the CPU time in the kernel"
+    (case,) = ended(CONFIG, marks=(mark,)).cases
+    text = case_markdown(case, None, None, UNICODE).replace("\\", "")
+    assert f"| marks | {mark} |" in text
+    assert "| remedy | To keep the memory with glibc, set MALLOC_MMAP_THRESHOLD_=" in text

@@ -14,6 +14,7 @@ from rich.console import Console
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.sessions.stats.evidence import summarize
 from benchtui.tui.cli import COMMANDS, app
 from benchtui.tui.cli.exit_status import exit_status_of
 from benchtui.tui.cli.options import complete_entry, complete_theme
@@ -117,7 +118,7 @@ def test_end_of_a_run_names_the_case_that_the_report_recommends(make_story: Any,
 def test_progress_bar_counts_cases_and_time_left(make_story: Any, tmp_path: Path) -> None:
     story = make_story(tmp_path / "s.json").begin(batch_sizes=(1, 2, 4, 8)).case(0)
     story.start(1).finish(1, "skipped", reason="by hand").start(2).close()
-    session, screen = Session(keep_steps=False), io.StringIO()
+    session, screen = Session(summarize), io.StringIO()
     bar = RunProgress(session, Console(file=screen, force_terminal=True, width=100))
     with bar:
         for event in apply_events(story.path, None, session):

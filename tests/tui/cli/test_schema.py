@@ -15,7 +15,7 @@ from explained import explained
 
 import benchtui.tui.cli.run as run_module
 from benchtui.engine import client
-from benchtui.engine.doctor import Finding
+from benchtui.engine.doctor import Check
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library import paths
 from benchtui.tui.cli import COMMANDS, app, main
@@ -95,7 +95,7 @@ def library(home: Path, make_story: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     engine = EndedEngine(paths.resolve("old"))
     monkeypatch.setattr(client, "running", lambda: [engine])
     monkeypatch.setattr(client, "find", lambda path: None)
-    monkeypatch.setattr(client, "check_machine", lambda: [Finding("torch", "missing", "not installed")])
+    monkeypatch.setattr(client, "check_machine", lambda: [Check("torch", "missing", "not installed")])
     monkeypatch.setattr(run_module, "start_engine", lambda *_, **options: engine)
     monkeypatch.setattr("signal.signal", lambda *_: None)
 

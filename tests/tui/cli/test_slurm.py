@@ -56,6 +56,20 @@ def test_script_uses_the_absolute_path_of_a_sweep_file(folder: Path) -> None:
     assert wanted in lines
 
 
+def test_options_of_sbatch_follow_in_its_own_names(folder: Path) -> None:
+    named = ("-p", "gpu", "-A", "physics", "-q", "high", "-C", "a100&ib", "-t", "90m", "--gpus", "a100:2")
+    lines = run("quick", *named, "--sbatch", "--mem=64G").stdout.splitlines()
+    assert [line.removeprefix("#SBATCH ") for line in lines if line.startswith("#SBATCH")][-7:] == [
+        "--account=physics",
+        "--constraint='a100&ib'",
+        "--gpus-per-node=a100:2",
+        "--partition=gpu",
+        "--qos=high",
+        "--time=01:30:00",
+        "--mem=64G",
+    ]
+
+
 def test_script_uses_a_preset_name_unless_a_file_has_that_name(folder: Path) -> None:
     assert "benchtui run quick --output" in run("quick").stdout
     (folder / "quick").write_text('model = "none"\n')
@@ -71,8 +85,7 @@ def test_script_uses_the_environment_of_the_running_command(folder: Path, comman
     [
         (("quik",), "quik: no such file or preset (did you mean 'quick'?)"),
         (("own.toml", "--set", "batch_size=0"), "own.toml: axes.batch_size: 0 is not a whole number"),
-        (("quick", "--time", "soon"), "--time: 'soon' is not a time limit from 3m to 366d"),
-        (("quick", "--gpus", "0"), "--gpus: '0' is not a number of GPUs"),
+        (("quick", "--time", "1m"), "--time: '1m' is less than 3m, which the job needs to stop"),
         (("quick", "--sbatch", "mem"), "--sbatch: 'mem' is not an sbatch option"),
     ],
 )

@@ -1,5 +1,6 @@
 """The schema of sweep files accepts what the reader accepts."""
 
+import json
 import tomllib
 from typing import Any
 
@@ -10,9 +11,9 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import toml_reader
 from benchtui.sessions.sweep.toml_reader import parse_sweep, preset_names, read_source
 from benchtui.sessions.sweep.toml_writer import default_table
-from benchtui.tui.cli.schema.sweep_file import sweep_schema
+from benchtui.tui.cli.schema.command import schema_text
 
-SCHEMA = sweep_schema()
+SCHEMA = json.loads(schema_text("sweep"))
 CHECK = jsonschema.Draft202012Validator(SCHEMA)
 
 
@@ -27,11 +28,12 @@ def test_presets_are_valid(name: str) -> None:
 
 def test_schema_has_every_entry_of_the_reader() -> None:
     CHECK.check_schema(SCHEMA)
-    found = set()
-    for key, value in SCHEMA["properties"].items():
-        children = value.get("properties", {}) if key != "exclude" else {}
-        found |= {f"{key}.{name}" for name in children} or {key}
-    assert found - {"exclude"} == set(toml_reader.entries())
+    tables = SCHEMA["$defs"]
+    names = set()
+    for key in tables["sweep"]["properties"]:
+        children = tables[key]["properties"] if key in tables and key != "exclude" else {}
+        names |= {f"{key}.{name}" for name in children} or {key}
+    assert names - {"exclude"} == set(toml_reader.entries())
 
 
 def test_defaults_are_valid() -> None:

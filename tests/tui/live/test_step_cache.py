@@ -1,6 +1,7 @@
 """Step cache: which steps and readings of a session stay in memory."""
 
 from collections.abc import Callable
+from threading import Event
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.live import step_cache
+from benchtui.tui.live import step_cache, step_statistics
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.model.case_rows import CaseRows
 from benchtui.tui.replay.feed import Replay
@@ -115,7 +116,6 @@ async def test_viewing_a_case_reloads_its_steps(story: Any, read: Any) -> None:
         assert loaded is not None
         assert loaded.case.measured == whole.cases[index].measured
         assert loaded.case.warmup == whole.cases[index].warmup
-        assert loaded.stats.n == STEPS
         assert not case.steps_in_memory
     feed.close()
 
@@ -130,7 +130,7 @@ async def test_a_missing_file_is_reported_once_and_not_retried(story: Any, read:
     await all_done(feed)
     assert "can't be read" in feed.cache.problem
     loaded = feed.cache.get(case, feed.session.machine)
-    assert loaded is not None and loaded.stats.n == 0 and feed.cache.idle
+    assert loaded is not None and not len(loaded.case.measured) and feed.cache.idle
     feed.close()
 
 
@@ -138,7 +138,7 @@ async def test_a_very_long_case_shows_metrics_once_computed(
     story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(step_cache, "THREAD_STEPS", 40)
-    monkeypatch.setattr("benchtui.tui.model.case_rows.THREAD_STEPS", 40)
+    monkeypatch.setattr("benchtui.tui.live.step_statistics.THREAD_STEPS", 40)
     five(story)
     feed = read()
     case_rows = CaseRows(feed.session, UNICODE)
@@ -150,16 +150,39 @@ async def test_a_very_long_case_shows_metrics_once_computed(
     feed.close()
 
 
-async def test_many_new_steps_of_a_running_case_are_processed_frame_by_frame(
+def test_figures_are_left_out_until_statistics_are_loaded(
     story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("benchtui.tui.model.case_rows.THREAD_STEPS", 40)
+    monkeypatch.setattr(step_statistics, "_loaded", Event())
+    five(story)
+    feed = read()
+    case_rows = CaseRows(feed.session, UNICODE)
+    case_rows.refresh(feed.session.cases)
+    assert [case_rows.row(4).cells[key][0] for key in ("p50", "p99", "base")] == ["", "", ""]
+    step_statistics.load()
+    case_rows.refresh(())
+    assert case_rows.row(4).cells["p50"][0] == "14.0" and case_rows.row(4).cells["base"][0]
+    feed.close()
+
+
+async def test_statistics_of_many_steps_of_a_running_case_are_computed_in_a_thread(
+    story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchtui.tui.live.step_statistics.THREAD_STEPS", 40)
     story.begin().start(0).prepare(0).steps(0, [10.0] * 200)
     feed = read()
     case_rows, case = CaseRows(feed.session, UNICODE), feed.session.cases[0]
-    for n in (40, 80, 120):
-        case_rows.add_ended(())
-        assert [case_rows.stats(case).n, case_rows.metrics(case).n, case_rows.stats(case).n] == [n] * 3
+    assert case_rows.stats(case) is None and case_rows.metrics(case) is None
+    await case_rows.statistics.compute_pending()
+    assert case_rows.metrics(case).n == 200
+    story.steps(0, [20.0] * 3)
+    feed.poll()
+    assert case_rows.stats(case).n == 200 and not case_rows.statistics.has_pending_work, "2% more don't pay"
+    story.steps(0, [20.0] * 300)
+    feed.poll()
+    assert case_rows.stats(case).n == 200 and case_rows.statistics.has_pending_work
+    await case_rows.statistics.compute_pending()
+    assert (case_rows.stats(case).n, case_rows.stats(case).median) == (503, 20.0)
     feed.close()
 
 

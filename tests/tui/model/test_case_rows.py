@@ -17,6 +17,7 @@ from benchtui.sessions.text.formatting import ratio_text
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.model.case_rows import CaseRows
 from benchtui.tui.model.row_cells import state_text
+from benchtui.tui.table.columns import CATALOGUED
 
 
 def case_rows(path: Path) -> tuple[Session, CaseRows]:
@@ -107,6 +108,7 @@ def test_a_row_shows_all_metrics(story: Any) -> None:
         "tokens": "–",
         "energy": "1,250",
         "node": "",
+        **dict.fromkeys(CATALOGUED, "–"),
     }
     assert made.row(0).cells["p99"][0] == "10.0"
 
@@ -165,6 +167,7 @@ def test_the_axis_of_a_running_case_is_chosen_after_the_warm_up_and_then_only_gr
     warming = made.band(case, measure).axis
     assert warming is not None and warming.narrow is None
     axes = []
+    case.measured.rounds.append((0, 0))
     for step in range(100):
         case.measured.wall_ms.append(900.0 if step == 0 else 100.0 + step % 7 + (12 if step > 60 else 0))
         axes.append(made.band(case, measure).axis)

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from benchtui.tui.live import step_cache
-from benchtui.tui.model import case_rows
+from benchtui.tui.live import step_cache, step_statistics
 
 
 async def test_log_shows_when_cases_start_and_end_with_their_metrics(
@@ -49,7 +48,7 @@ async def test_log_is_kept_until_a_case_or_a_message_is_added(story: Any, engine
 async def test_log_tells_metrics_that_are_computed_later(
     story: Any, engine: Any, opened: Any, monkeypatch: Any
 ) -> None:
-    for module in (step_cache, case_rows):
+    for module in (step_cache, step_statistics):
         monkeypatch.setattr(module, "THREAD_STEPS", 100)
     story.begin(batch_sizes=(1, 2)).case(0, 10.0, 120)
     async with opened(story.path, engine) as seen:

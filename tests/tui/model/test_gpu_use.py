@@ -43,7 +43,7 @@ def start(session: Session, case: int, t: float, uuid: str | None = None) -> Non
 def load(session: Session, start_s: int, stop_s: int, *percents: float, **readings: Any) -> None:
     for at_s in range(start_s, stop_s):
         gpus = tuple(
-            GpuReadings(index=index, utilisation_percent=[percent], **readings)
+            GpuReadings(index=index, utilization_percent=[percent], **readings)
             for index, percent in enumerate(percents)
         )
         session.apply(Telemetry(t=at_s, at_s=[at_s], gpus=gpus))

@@ -4,8 +4,7 @@ from typing import Any
 
 from benchtui.sessions.payloads import Compiling
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.outliers import outliers
-from benchtui.tui.live.running_stats import RunningStats
+from benchtui.sessions.stats.distribution import distribution, outliers
 from benchtui.tui.model.step_annotations import signs_of
 from benchtui.tui.panels.signs import Signs
 
@@ -13,7 +12,7 @@ from benchtui.tui.panels.signs import Signs
 def signs(story: Any) -> Signs:
     session = Session.load(story.path)
     case = session.cases[0]
-    return signs_of(session, case, RunningStats(case.measured.wall_ms))
+    return signs_of(session, case, distribution(case.measured.wall_ms))
 
 
 def test_a_steady_case_has_no_annotations(story: Any) -> None:

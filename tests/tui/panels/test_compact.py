@@ -5,13 +5,13 @@ from benchtui.themes.symbols import ASCII, UNICODE, Symbols
 from benchtui.tui.monitor.status_line import STOP
 from benchtui.tui.panels.case_panel import Current, PanelMetrics
 from benchtui.tui.panels.compact import Compact, compact_lines
-from benchtui.tui.panels.gauge_rows import Gauge, Machine
 from benchtui.tui.panels.gauges import Machines
-from benchtui.tui.panels.header import Heading
+from benchtui.tui.panels.header import SweepHeading
+from benchtui.tui.panels.machine_rows import Gauge, Machine
 from benchtui.tui.panels.step_axis import Axis, Spread
 from benchtui.tui.panels.step_band import Band
 
-HEADING = Heading("sweep", "", "", 9, 16, 0.56, "running", None, "")
+HEADING = SweepHeading("sweep", "", "", 9, 16, 0.56, "running", None, "")
 CURRENT = Current(
     "cuda:0 bf16 bs 8", "", "measuring", "accent", 7, 20, metrics=PanelMetrics(7, 314.0, None, None, 25.5)
 )

@@ -6,9 +6,9 @@ from rich.cells import cell_len
 
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
 from benchtui.tui.drawing.styled_text import Line
-from benchtui.tui.model.machine_gauges import FOREIGN
-from benchtui.tui.panels.gauge_rows import Gauge, Machine
+from benchtui.tui.model.machines import FOREIGN
 from benchtui.tui.panels.gauges import Machines, gauge_height, gauge_lines, machine_title
+from benchtui.tui.panels.machine_rows import Gauge, Machine
 
 
 def past(count: int, bucket_s: float) -> Sequence[float]:

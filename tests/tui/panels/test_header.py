@@ -3,9 +3,9 @@ from msgspec.structs import replace
 
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.drawing.styled_text import Span
-from benchtui.tui.panels.header import Heading, count_text, heading_lines, percent_text
+from benchtui.tui.panels.header import SweepHeading, count_text, heading_lines, percent_text
 
-HEADING = Heading(
+HEADING = SweepHeading(
     name="s", host="", device="", done=3, total=10, progress=0.3, state="running", left=None, about=""
 )
 

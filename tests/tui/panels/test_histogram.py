@@ -1,12 +1,13 @@
+from benchtui.sessions.stats.distribution import distribution
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
-from benchtui.tui.live.running_stats import RunningStats
 from benchtui.tui.panels.histogram import Histogram, histogram_lines
 from benchtui.tui.panels.step_axis import Scale
 
 
 def drawn(values: list[float], width: int = 50, height: int = 8, symbols: Symbols = UNICODE) -> list[str]:
-    spread = RunningStats(values)
-    made = Histogram(spread.n, Scale(0.0, 20.0), spread.below, spread.median, spread.p99)
+    spread = distribution(values)
+    assert spread is not None
+    made = Histogram(Scale(0.0, 20.0), values, spread.median, spread.p99)
     return ["".join(text for text, _ in row) for row in histogram_lines(made, width, height, symbols)]
 
 
@@ -30,11 +31,10 @@ def test_steps_beyond_the_scale_are_counted() -> None:
 
 def test_all_steps_are_counted_at_any_width() -> None:
     values = [0.1 * step for step in range(200)]
-    spread = RunningStats(values)
     from benchtui.tui.panels.histogram import _counts
 
-    made = Histogram(spread.n, Scale(0.0, 20.0), spread.below)
-    assert {sum(_counts(made, Scale(0.0, 20.0), columns)) for columns in (1, 7, 30, 80)} == {200}
+    made = Histogram(Scale(0.0, 20.0), values)
+    assert {sum(_counts(made, Scale(0.0, 20.0), columns)[0]) for columns in (1, 7, 30, 80)} == {200}
 
 
 def test_histogram_in_ascii_and_without_space() -> None:

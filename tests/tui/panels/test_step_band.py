@@ -2,25 +2,26 @@ from typing import Any
 
 import pytest
 
+from benchtui.sessions.stats.distribution import distribution
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
-from benchtui.tui.live.running_stats import RunningStats
 from benchtui.tui.panels.signs import Grid, Signs
 from benchtui.tui.panels.step_axis import Axis, Scale, Spread
-from benchtui.tui.panels.step_band import Band, Column, Frame, band_lines
+from benchtui.tui.panels.step_band import Band, Frame, StepColumn, band_lines
 
 STEADY = [360.0 + step % 9 for step in range(120)]
 HEAVY = [10.0 + (step % 10) ** 2 / 3 for step in range(120)]
 
 
 def axis_of(times_ms: list[float], before: Axis | None = None) -> Axis:
-    stats = RunningStats(times_ms)
-    assert stats.least is not None and stats.median is not None and stats.most is not None
+    stats = distribution(times_ms)
+    assert stats is not None and stats.least is not None and stats.median is not None and stats.most is not None
     spread = Spread(stats.n, stats.least, stats.median, stats.most, stats.p5_to_p95)
     return Axis.of(spread, before)
 
 
 def band(times_ms: list[float], warmup: tuple[float, ...] = (), planned: int = 0, **more: Any) -> Band:
-    stats = RunningStats(times_ms)
+    stats = distribution(times_ms)
+    assert stats is not None
     total = len(times_ms) + len(warmup)
     return Band(
         list(warmup),
@@ -108,7 +109,7 @@ def test_the_axis_of_zero_length_steps_is_not_empty() -> None:
 def test_a_column_is_solid_up_to_its_minimum_wherever_that_is() -> None:
     drawn = frame(3.0, 3)
     for least, most in ((0.0, 0.0), (1.0, 1.0), (1.0, 2.5), (2.0, 3.0), (2.25, 2.75), (3.0, 3.0), (0.5, 9.0)):
-        solid = [cell == ("█", "accent") for cell in drawn.cells(Column(least, most, False))]
+        solid = [cell == ("█", "accent") for cell in drawn.cells(StepColumn(least, most, False))]
         assert sum(solid) == int(least) and solid == sorted(solid)
 
 
@@ -120,11 +121,11 @@ def test_the_grid_fits_all_planned_steps() -> None:
 
 
 def test_a_cell_is_filled_in_eighths() -> None:
-    assert [glyph for glyph, _ in frame(4.0, 4).cells(Column(2.5, 2.5, False))] == [" ", "▄", "█", "█"]
+    assert [glyph for glyph, _ in frame(4.0, 4).cells(StepColumn(2.5, 2.5, False))] == [" ", "▄", "█", "█"]
 
 
 def test_a_column_is_shaded_above_its_minimum() -> None:
-    assert frame(4.0, 4).cells(Column(0.5, 2.5, False)) == [
+    assert frame(4.0, 4).cells(StepColumn(0.5, 2.5, False)) == [
         (" ", "plain"),
         ("▄", "soft"),
         ("█", "soft"),
@@ -133,21 +134,21 @@ def test_a_column_is_shaded_above_its_minimum() -> None:
 
 
 def test_warm_up_steps_are_hatched() -> None:
-    assert frame(2.0, 2).cells(Column(1.5, 1.5, True)) == [("▄", "muted"), ("╱", "muted")]
+    assert frame(2.0, 2).cells(StepColumn(1.5, 1.5, True)) == [("▄", "muted"), ("╱", "muted")]
 
 
 def test_a_step_above_the_scale_is_marked() -> None:
-    assert frame(2.0, 2).cells(Column(1.0, 9.0, False))[0] == ("▴", "warning")
+    assert frame(2.0, 2).cells(StepColumn(1.0, 9.0, False))[0] == ("▴", "warning")
     assert "▴ off scale" in text(band([10.0] * 60 + [90.0]))[-1]
 
 
 def test_an_outlier_is_marked_above_its_bar() -> None:
-    cells = frame(4.0, 4).cells(Column(1.5, 1.5, False, outlier=True))
+    cells = frame(4.0, 4).cells(StepColumn(1.5, 1.5, False, outlier=True))
     assert [glyph for glyph, _ in cells] == [" ", "▾", "▄", "█"]
 
 
 def test_the_range_of_most_steps_is_shaded_where_no_bar_stands() -> None:
-    cells = frame(10.0, 10, typical=(2.0, 6.0)).cells(Column(4.0, 4.0, False))
+    cells = frame(10.0, 10, typical=(2.0, 6.0)).cells(StepColumn(4.0, 4.0, False))
     assert [glyph for glyph, _ in cells] == [" "] * 4 + ["░"] * 2 + ["█"] * 4
     assert "░ p5 to p95" in text(band([100.0 + step % 20 for step in range(60)]), height=12)[-1]
 

@@ -17,7 +17,7 @@ def restore_gc() -> Iterator[None]:
 
 
 def test_objects_alive_when_gc_is_enabled_are_frozen() -> None:
-    gc_control.disable()
+    gc.disable()
     assert not gc.isenabled()
     gc_control.freeze_and_enable()
     assert gc.isenabled() and gc.get_freeze_count()

@@ -64,3 +64,30 @@ async def test_keys_wait_for_a_screen_that_holds_them() -> None:
             while not app.keys or not app.key_queue.settled:
                 await asyncio.sleep(0.01)
     assert app.keys == ["b"]
+
+
+class Question(Screen[None]):
+    """A screen that keys typed before it was there don't answer."""
+
+    takes_earlier_keys = False
+
+
+class Asking(Typed):
+    """An app that asks at the key o."""
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == "o":
+            self.push_screen(Question())
+
+
+async def test_keys_typed_before_a_question_do_not_answer_it() -> None:
+    app = Asking()
+    async with app.run_test() as pilot:
+        for key in "aoyy":
+            app.post_message(events.Key(key, key))
+        async with asyncio.timeout(60):
+            while not (isinstance(app.screen, Question) and app.key_queue.settled):
+                await asyncio.sleep(0.01)
+        assert app.keys == ["a", "o"]
+        await pilot.press("y")
+        assert app.keys == ["a", "o", "y"]

@@ -19,7 +19,7 @@ from benchtui.sessions.payloads import AnswerVerdict
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import UNKNOWN, Measure, Sweep, Work, toml_writer
 from benchtui.sessions.sweep.options import AXES
-from benchtui.sessions.sweep.quantities import parse_quantity
+from benchtui.sessions.sweep.ranges import parse_quantity
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
 from benchtui.sessions.text.formatting import listed
 from benchtui.tui.cli.exit_status import FAILED

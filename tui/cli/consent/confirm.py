@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,8 +14,11 @@ _MAX_ANSWER_BYTES = 100
 def require_yes(question: str) -> None:
     """Ask for confirmation; raises click.Abort unless the answer is yes.
 
-    Reads a limited number of bytes, because standard input may be endless, such as /dev/zero.
+    Keys typed before the question on a terminal don't answer it. Reads a limited number of bytes, because
+    standard input may be endless, such as /dev/zero.
     """
+    if sys.stdin.isatty():
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
     click.echo(f"{question} [y/N]: ", nl=False, err=True)
     with _interruptible():
         answer = sys.stdin.buffer.readline(_MAX_ANSWER_BYTES)

@@ -16,6 +16,7 @@ from benchtui.sessions.files.output_file import check_output
 from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.permissions.needed import Consent
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import summarize
 from benchtui.tui.cli.consent.permissions import trust_option, with_consent
 from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED
 from benchtui.tui.cli.explain.text import case_lines, difference_lines
@@ -53,7 +54,7 @@ def explain(
     cases are also compared. Exit status 1 if a case has no profile.
     """
     path = resolve(session)
-    loaded = Session.load(path, keep_steps=False)
+    loaded = Session.load(path, summarize)
     wanted = _wanted(loaded, cases)
     if trace:
         if len(wanted) != 1:
@@ -73,24 +74,24 @@ def explain(
             _profile(loaded, process, len(new))
 
         with_consent(profile, trust)
-        loaded = Session.load(path, keep_steps=False)
+        loaded = Session.load(path, summarize)
     _print(loaded, wanted, as_json=as_json)
 
 
 def _wanted(session: Session, words: Sequence[str]) -> list[int]:
     """Return the numbers of the cases. Raises BenchtuiError if one can't be explained."""
-    found: list[int] = []
+    indices: list[int] = []
     for word in words or ("baseline", "best"):
         if word.isascii() and word.isdigit():
-            found.append(_checked(session, int(word) - 1))
+            indices.append(_checked(session, int(word) - 1))
         elif word in ("baseline", "best"):
             named = selected(session, ("baseline",) if word == "baseline" else ("best",))
             if not named:
                 raise BenchtuiError(f"no {word} case was measured")
-            found += [_checked(session, index) for index in named]
+            indices += [_checked(session, index) for index in named]
         else:
             raise click.UsageError(f"{printable(word)!r} is not a case: give its number, baseline or best")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(indices))
 
 
 def _checked(session: Session, index: int) -> int:
@@ -118,24 +119,26 @@ def _profile(session: Session, process: client.ExplainProcess, amount: int) -> N
 
 
 def _print(session: Session, wanted: Sequence[int], *, as_json: bool) -> None:
-    known = {each.case.index: each for each in explained_cases(session)}
-    found = [known[index] for index in wanted if index in known]
-    gap = difference(*found) if len(found) == 2 else None
+    profiled = {explained.case.index: explained for explained in explained_cases(session)}
+    shown = [profiled[index] for index in wanted if index in profiled]
+    gap = difference(*shown) if len(shown) == 2 else None
     if as_json:
-        rows = [case_json(known[index]) if index in known else _absent(session, index) for index in wanted]
+        rows = [
+            case_json(profiled[index]) if index in profiled else _absent(session, index) for index in wanted
+        ]
         print_json(explained_json(rows, gap))
     else:
-        _print_text(found, gap, [_absent(session, index) for index in wanted if index not in known])
-    if len(found) < len(wanted):
+        _print_text(shown, gap, [_absent(session, index) for index in wanted if index not in profiled])
+    if len(shown) < len(wanted):
         sys.exit(FAILED)
 
 
-def _print_text(found: Sequence[ExplainedCase], gap: CaseDifference | None, absent: Sequence[CaseJson]) -> None:
-    lines = [text for each in found for text in case_lines(each)]
+def _print_text(shown: Sequence[ExplainedCase], gap: CaseDifference | None, absent: Sequence[CaseJson]) -> None:
+    lines = [text for item in shown for text in case_lines(item)]
     for text in (*lines, *(difference_lines(gap) if gap else ())):
         click.echo(printable(text))
-    for each in absent:
-        click.echo(printable(f"case {each.case + 1}, {each.name}: not profiled: {each.absent}"), err=True)
+    for item in absent:
+        click.echo(printable(f"case {item.case + 1}, {item.name}: not profiled: {item.absent}"), err=True)
 
 
 def _absent(session: Session, index: int) -> CaseJson:

@@ -32,27 +32,27 @@ def case_lines(case: ExplainedCase) -> Iterator[str]:
     yield f"  device: {device_sentence(case)}"
     if spent := parts_sentence(case):
         yield f"  parts: {spent}"
-    found = findings(case)
-    for finding in found:
+    named = findings(case)
+    for finding in named:
         yield f"  - {finding.sentence} [{finding.confidence} confidence]"
-    if not found:
+    if not named:
         yield "  no rule found anything unusual"
     yield from (f"  note: {note}" for note in profiling_notes(case))
     yield from (f"  no {what.replace('_', ' ')}: {why}" for what, why in case.profile.absent.items())
     for shown in (parts_table(case), families_table(case), kernels_table(case)):
         yield from _block(shown)
-    for each in case.profile.graph_breaks:
-        yield f"  graph break ({each.count}x) at {each.where}: {each.reason}"
+    for graph_break in case.profile.graph_breaks:
+        yield f"  graph break ({graph_break.count}x) at {graph_break.where}: {graph_break.reason}"
     for again in case.profile.recompiles:
         yield f"  recompile ({again.count}x) of {again.where}: {again.guard}"
     yield from _block(memory_table(case))
 
 
-def difference_lines(found: CaseDifference) -> Iterator[str]:
+def difference_lines(gap: CaseDifference) -> Iterator[str]:
     """Yield the difference between two cases."""
-    yield f"difference: {found.new.label} against {found.base.label}"
-    yield from (f"  {sentence}" for sentence in gap_sentences(found))
-    for shown in difference_tables(found):
+    yield f"difference: {gap.new.label} against {gap.base.label}"
+    yield from (f"  {sentence}" for sentence in gap_sentences(gap))
+    for shown in difference_tables(gap):
         yield from _block(shown)
 
 

@@ -61,14 +61,12 @@ def _schema(name: str) -> dict[str, Any]:
     from benchtui.sessions.export.case_export import Results
     from benchtui.sessions.export.step_export import StepRow
     from benchtui.sessions.report.compare_json import ComparisonJson
+    from benchtui.sessions.sweep.entries import sweep_file_type
     from benchtui.tui.cli.schema import records
-    from benchtui.tui.cli.schema.sweep_file import sweep_schema
     from benchtui.tui.cli.sessions import SessionRow
     from benchtui.tui.cli.text.next import NextJson
     from benchtui.tui.cli.text.optimal import DecisionJson
 
-    if name == "sweep":
-        return sweep_schema()
     kinds: dict[str, Any] = {
         **dict.fromkeys(("attach", "replay", "event"), AnyEvent),
         **dict.fromkeys(("continue", "pause", "stop"), records.EngineJson),
@@ -88,6 +86,7 @@ def _schema(name: str) -> dict[str, Any]:
         "sessions": list[SessionRow],
         "slurm": records.SlurmJson,
         "steps": list[StepRow],
+        "sweep": sweep_file_type(),
         "themes": records.ThemesJson,
     }
     return msgspec.json.schema(kinds[name])

@@ -73,5 +73,5 @@ def _system_facts(side: ComparedSession) -> Sequence[str]:
     start, runtime = side.session.start, side.session.runtime
     gpus = dict.fromkeys(gpu.name for gpu in start.host.gpus)
     torch = f"torch {runtime.torch}" if runtime else None
-    known = (start.host.hostname, *gpus, torch, start.created)
-    return [word for word in known if word]
+    words = (start.host.hostname, *gpus, torch, start.created)
+    return [word for word in words if word]

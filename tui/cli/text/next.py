@@ -96,9 +96,9 @@ def lines(session: Session, questions: Sequence[OpenQuestion], sweep: Sweep | No
         yield "nothing is open: every verdict is decided"
         return
     yield count(len(questions), "open question")
-    for each in questions[:MOST_LINES]:
-        yield f"  {_asked(each)}"
-        yield f"    {_decided_by(each)}"
+    for question in questions[:MOST_LINES]:
+        yield f"  {_asked(question)}"
+        yield f"    {_decided_by(question)}"
     if len(questions) > MOST_LINES:
         yield f"  and {len(questions) - MOST_LINES:,} more; --json lists all"
     if sweep is None:
@@ -136,14 +136,14 @@ def _asked(question: OpenQuestion) -> str:
     return asked
 
 
-def _question(each: OpenQuestion) -> QuestionJson:
+def _question(question: OpenQuestion) -> QuestionJson:
     return QuestionJson(
-        about=each.about,
-        cases=tuple(CaseName(case.index, case.name) for case in each.cases),
-        text=text(each),
-        ratio=ratio_json(each.ratio),
-        remedy=each.remedy,
-        obstacle=each.obstacle,
+        about=question.about,
+        cases=tuple(CaseName(case.index, case.name) for case in question.cases),
+        text=text(question),
+        ratio=ratio_json(question.ratio),
+        remedy=question.remedy,
+        obstacle=question.obstacle,
     )
 
 
@@ -154,7 +154,7 @@ def _pair_text(question: OpenQuestion, base: str, new: str) -> str:
 
 
 def _decided_by(question: OpenQuestion) -> str:
-    open_ = listed([text for each in question.about if (text := _ABOUT.get(each))])
+    open_ = listed([text for word in question.about if (text := _ABOUT.get(word))])
     prefix = f"open: {open_}; " if open_ else ""
     if question.obstacle:
         return f"{prefix}{_OBSTACLES[question.obstacle]}"
@@ -171,7 +171,7 @@ def _decided_by(question: OpenQuestion) -> str:
 
 
 def _amount(questions: Sequence[OpenQuestion]) -> str:
-    decided = sum(each.remedy is not None for each in questions)
+    decided = sum(question.remedy is not None for question in questions)
     return "them" if decided == len(questions) else f"{decided:,} of them"
 
 

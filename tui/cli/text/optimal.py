@@ -20,6 +20,7 @@ from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import Tail, Verdict
 from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.formatting import memory, number, time_ms
+from benchtui.sessions.text.quantities import with_unit
 from benchtui.sessions.text.wording import costs, ratio_with_interval, unverified_note, verdict_cell, why_unsure
 
 MOST_LINES = 20
@@ -57,22 +58,24 @@ def lines(session: Session, decision: Decision) -> Iterator[str]:
         yield from _against_baseline(session, best)
         yield from (f"  marked: {mark}" for mark in best.case.marks if mark != SIMULATED)
         yield from _listed("Pareto front of samples/s, step time and memory:", _front_texts(decision))
-    yield from _listed("excluded:", [f"{each.case.name}: {each.reason}" for each in decision.rejected])
+    yield from _listed(
+        "excluded:", [f"{rejection.case.name}: {rejection.reason}" for rejection in decision.rejected]
+    )
 
 
 def metrics_text(result: Result, decision: Decision) -> str:
     """Format a case's metrics with units."""
-    found = result.metrics
-    kind = "mean" if found.latency_ms.median is None else "median"
+    metrics = result.metrics
+    kind = "mean" if metrics.latency_ms.median is None else "median"
     parts = [
-        _with(found.samples_per_s, found.task.unit),
+        with_unit("samples_per_s", result),
         _with(*result.token_rate),
         f"{kind} step {time_ms(result.typical_ms)} ms",
         memory(result.case.peak_memory_mb),
         _with(*result.per_mb) if decision.objective.need == "memory" else None,
-        _with(found.energy_per_sample_j, f"J/{found.task.one_sample}"),
+        with_unit("energy_per_sample_j", result),
         _job_text(result, decision.objective.steps),
-        f"n {found.latency_ms.n:,}" if found.latency_ms.n else None,
+        f"n {metrics.latency_ms.n:,}" if metrics.latency_ms.n else None,
     ]
     return ", ".join(part for part in parts if part)
 
@@ -149,12 +152,12 @@ def document(session: Session, decision: Decision) -> DecisionJson:
         ties=tuple(result.name for result in decision.ties),
         front=tuple(case_row(result.case, result) for result in decision.front),
         left_out=tuple(
-            LeftOutJson(case=each.case.index, name=each.case.name, reason=each.reason)
-            for each in decision.rejected
+            LeftOutJson(case=item.case.index, name=item.case.name, reason=item.reason)
+            for item in decision.rejected
         ),
         relaxed=tuple(
-            RelaxedJson(constraint=each.field, value=each.value, case=each.result.name)
-            for each in decision.relaxations
+            RelaxedJson(constraint=item.field, value=item.value, case=item.result.name)
+            for item in decision.relaxations
         ),
     )
 
@@ -165,7 +168,9 @@ def _row(result: Result | None) -> CaseRow | None:
 
 def json_text(session: Session, decisions: list[Decision]) -> str:
     """Encode decisions as a JSON array with one entry for each work."""
-    return msgspec.json.format(visible_json.encode([document(session, each) for each in decisions])).decode()
+    return msgspec.json.format(
+        visible_json.encode([document(session, decision) for decision in decisions])
+    ).decode()
 
 
 def _objective_text(decision: Decision) -> str:
@@ -204,7 +209,7 @@ def _against_baseline(session: Session, best: Result) -> Iterator[str]:
     if baseline is None:
         reason = explain_missing_baseline(best.config, session.cases, named)
         yield f"  no ratio to a baseline: {reason}; choose one: --baseline precision=fp32"
-    own = next(each for each in rows if each.case is best.case)
+    own = next(row for row in rows if row.case is best.case)
     ratio = throughput_ratio(baseline, own) if baseline and baseline is not own else None
     if baseline and ratio:
         multiple = ratio_with_interval(ratio)
@@ -221,16 +226,17 @@ def _front_texts(decision: Decision) -> list[str]:
 
 
 def _constraint_texts(decision: Decision) -> Iterator[str]:
-    yield from (_relaxation_text(each) for each in decision.relaxations)
+    yield from (_relaxation_text(relaxation) for relaxation in decision.relaxations)
     if not decision.relaxations and decision.objective.constraints != NONE:
         yield "  relaxing any single constraint is not enough"
 
 
-def _relaxation_text(each: Relaxation) -> str:
-    option, unit = OPTIONS[each.field], KINDS[each.field].unit
-    if each.value is None:
+def _relaxation_text(relaxation: Relaxation) -> str:
+    option, unit = OPTIONS[relaxation.field], KINDS[relaxation.field].unit
+    if relaxation.value is None:
         return f"  {option} excludes every case that meets the other constraints: none has that metric"
-    return f"  relaxing {option} to {_admitting(each.field, each.value)}{unit} would admit {each.result.name}"
+    admitting = f"{_admitting(relaxation.field, relaxation.value)}{unit}"
+    return f"  relaxing {option} to {admitting} would admit {relaxation.result.name}"
 
 
 def _admitting(field: str, value: float) -> str:

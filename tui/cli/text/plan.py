@@ -52,17 +52,17 @@ def planned(
 
 
 def _planned_case(cell: GridCase) -> PlannedCaseJson:
-    known = cell.prediction
+    prediction = cell.prediction
     return PlannedCaseJson(
         name=cell.config.name,
         config=cell.config,
         status=cell.status,
         reason=cell.reason or None,
-        seconds=known.seconds if known else None,
-        memory_mb=known.memory_mb if known else None,
-        time_basis=known.time_basis if known else None,
-        memory_basis=known.memory_basis if known else None,
-        ran_out=known.ran_out if known else False,
+        seconds=prediction.seconds if prediction else None,
+        memory_mb=prediction.memory_mb if prediction else None,
+        time_basis=prediction.time_basis if prediction else None,
+        memory_basis=prediction.memory_basis if prediction else None,
+        ran_out=prediction.ran_out if prediction else False,
     )
 
 

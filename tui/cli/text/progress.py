@@ -202,8 +202,8 @@ def progress_line(session: Session, event: AnyRecord) -> str | None:
         case NodeJoined() | NodeLost():
             return f"  node {event.node} {_node_text(event)}"
         case Resumed():
-            left = f"{session.left} of {len(session.cases)} cases left"
-            return f"resumed after {event.t:,.1f} s: {left}, {len(event.cases)} to be rerun"
+            remaining = f"{session.left} of {len(session.cases)} cases left"
+            return f"resumed after {event.t:,.1f} s: {remaining}, {len(event.cases)} to be rerun"
     return None
 
 
@@ -243,13 +243,13 @@ def _metrics_text(case: CaseState, measured: Metrics) -> str:
     parts += _generation_texts(measured)
     if measured.loss is not None:
         parts.append(f"loss {loss(measured.loss)}")
-    known = case.finished.memory if case.finished else None
-    if known and known.peak_allocated_mb is not None:
-        parts.append(f"VRAM {memory(known.peak_allocated_mb)}")
-    elif known and known.peak_reserved_mb is not None:
-        parts.append(f"VRAM {memory(known.peak_reserved_mb)} reserved")
-    elif known and known.peak_rss_mb is not None:
-        parts.append(f"RSS {memory(known.peak_rss_mb)}")
+    peaks = case.finished.memory if case.finished else None
+    if peaks and peaks.peak_allocated_mb is not None:
+        parts.append(f"VRAM {memory(peaks.peak_allocated_mb)}")
+    elif peaks and peaks.peak_reserved_mb is not None:
+        parts.append(f"VRAM {memory(peaks.peak_reserved_mb)} reserved")
+    elif peaks and peaks.peak_rss_mb is not None:
+        parts.append(f"RSS {memory(peaks.peak_rss_mb)}")
     if measured.mean_power_w is not None:
         parts.append(f"{number(measured.mean_power_w)} W")
     return "  ".join(parts)

@@ -85,16 +85,16 @@ class RunProgress:
         reason = next((wait.reason for wait in self._session.waiting if wait.case == case.index), "")
         return f"{case.name}, {reason}" if reason else case.name
 
-    def _show(self, left: RemainingTime) -> None:
+    def _show(self, remaining: RemainingTime) -> None:
         session = self._session
-        estimate = left.sweep_left(session.now_s)
+        estimate = remaining.sweep_left(session.now_s)
         skipped = sum(case.state == "skipped" for case in session.cases)
         done, total = session.done - skipped, len(session.cases) - skipped
         more = f", {skipped} skipped" if skipped else ""
         self._bar.update(
             self._task,
             total=1.0,
-            completed=left.progress(session.now_s, estimate),
+            completed=remaining.progress(session.now_s, estimate),
             counts=f"{done}/{total}{more}",
             case=printable(", ".join(map(self._case_text, session.running))),
             due_s=time.monotonic() + estimate.seconds if estimate else None,

@@ -108,8 +108,8 @@ class Reviewer:
         topics = self._rng.sample(MIDDLE, len(MIDDLE)) + self._rng.sample(LATE, len(LATE))
         chosen = sorted(self._rng.sample(range(len(topics)), min(len(topics), 1 + words // 45)))
         body: list[str] = []
-        for left, topic in zip(range(len(chosen), 0, -1), chosen, strict=True):
-            body.append(self._paragraph(topics[topic], words // left))
+        for remaining, topic in zip(range(len(chosen), 0, -1), chosen, strict=True):
+            body.append(self._paragraph(topics[topic], words // remaining))
             words -= count_words(body[-1])
         return body
 
@@ -127,11 +127,11 @@ class Reviewer:
         deck = self._deck(topic, self._grammar[topic] + self._grammar[topic + self._mood])
         text = BEFORE_VOWEL.sub(r"\1n", self._filled(deck.pop())).replace(" -- ", self._dash)
         if self._contracts:
-            text = LONG_FORMS.sub(lambda found: CONTRACTIONS[found[1]], text)
+            text = LONG_FORMS.sub(lambda match: CONTRACTIONS[match[1]], text)
         return text[0].upper() + text[1:]
 
     def _filled(self, template: str) -> str:
-        return SLOT.sub(lambda found: self._facts.get(found[1]) or self._phrase(found[1]), template)
+        return SLOT.sub(lambda match: self._facts.get(match[1]) or self._phrase(match[1]), template)
 
     def _phrase(self, pool: str) -> str:
         return self._filled(self._deck(pool, self._grammar[pool]).pop())

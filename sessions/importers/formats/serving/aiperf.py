@@ -88,12 +88,12 @@ class _Input(msgspec.Struct):
     @property
     def model(self) -> str:
         """Name of the model, or of several, as aiperf requests them."""
-        return ", ".join([*(each.name for each in self.models.items), *self.endpoint.model_names]) or UNKNOWN
+        return ", ".join([*(item.name for item in self.models.items), *self.endpoint.model_names]) or UNKNOWN
 
     @property
     def load(self) -> str:
         """Measured load, in aiperf's terms."""
-        measured = next((each for each in self.phases if each.kind == "profiling"), self.loadgen)
+        measured = next((phase for phase in self.phases if phase.kind == "profiling"), self.loadgen)
         amounts = {name: getattr(measured, name) for name in ("concurrency", "rate", "request_rate")}
         return " ".join(
             ["load", *(f"{name}={value:g}" for name, value in amounts.items() if value is not None)]

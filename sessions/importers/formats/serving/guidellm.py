@@ -112,13 +112,13 @@ def parse(text: str, path: Path) -> Imported:
     """Parse every benchmark. Raises BenchtuiError naming the place of an invalid value."""
     value = parse_json(text, str(path))
     file = convert(value, _File, str(path))
-    starts = [each.start_time for each in file.benchmarks if each.start_time]
+    starts = [benchmark.start_time for benchmark in file.benchmarks if benchmark.start_time]
     version = file.metadata.guidellm_version
     return Imported(
         kind="guidellm",
-        model=common_value((_model(each) for each in file.benchmarks), "models", str(path)),
+        model=common_value((_model(benchmark) for benchmark in file.benchmarks), "models", str(path)),
         task=SERVE.name,
-        measurements=tuple(run.measurement(_run(each)) for each in file.benchmarks),
+        measurements=tuple(run.measurement(_run(benchmark)) for benchmark in file.benchmarks),
         host=Host(
             platform=file.metadata.platform,
             python=file.metadata.python_version,
@@ -155,9 +155,9 @@ def _run(benchmark: _Benchmark) -> run.Run:
     )
 
 
-def _times(found: _Statuses, ms_in_unit: float = 1) -> ReportedTimes | None:
+def _times(statuses: _Statuses, ms_in_unit: float = 1) -> ReportedTimes | None:
     """Return the statistics of a time in milliseconds. None if it wasn't measured."""
-    times = found.successful
+    times = statuses.successful
     if times is None or not times.mean:
         return None
     deviation = sample_deviation(times.std_dev, times.count)
@@ -169,8 +169,8 @@ def _times(found: _Statuses, ms_in_unit: float = 1) -> ReportedTimes | None:
         "p95_ms": times.percentiles.p95,
         "p99_ms": times.percentiles.p99,
     }
-    known = {name: ms_in_unit * value for name, value in values.items() if value is not None}
-    return ReportedTimes(n=times.count, **known)
+    times_ms = {name: ms_in_unit * value for name, value in values.items() if value is not None}
+    return ReportedTimes(n=times.count, **times_ms)
 
 
 def _words(strategy: dict[str, Any]) -> Iterator[str]:

@@ -83,11 +83,13 @@ class _Result(msgspec.Struct):
 
     def times(self, metric: str) -> ReportedTimes | None:
         """Return the statistics of a metric such as ``ttft``. Without values, vLLM writes a mean of 0."""
-        found = {name: getattr(self, f"{name}_{metric}_ms") for name in ("mean", "median", "p90", "p95", "p99")}
-        if not found["mean"]:
+        stated = {
+            name: getattr(self, f"{name}_{metric}_ms") for name in ("mean", "median", "p90", "p95", "p99")
+        }
+        if not stated["mean"]:
             return None
         deviation = sample_deviation(getattr(self, f"std_{metric}_ms"), self.completed)
-        statistics = {f"{name}_ms": value for name, value in found.items()}
+        statistics = {f"{name}_ms": value for name, value in stated.items()}
         return ReportedTimes(n=self.completed, std_ms=deviation, **statistics)
 
 
@@ -103,10 +105,10 @@ def parse(text: str, path: Path) -> Imported:
     results = [convert(value, _Result, where) for where, value in lines]
     return Imported(
         kind="vllm-bench",
-        model=common_value((each.model_id for each in results), "models", str(path)),
+        model=common_value((result.model_id for result in results), "models", str(path)),
         task=SERVE.name,
-        measurements=tuple(run.measurement(_run(each)) for each in results),
-        measured=min((each.date for each in results if each.date), default=None),
+        measurements=tuple(run.measurement(_run(result)) for result in results),
+        measured=min((result.date for result in results if result.date), default=None),
         notes=(
             run.STEP_NOTE,
             run.PER_REQUEST_NOTE,
@@ -147,5 +149,5 @@ def _words(result: _Result) -> Iterator[str]:
 
 def _ignored_fields(values: list[object]) -> Iterator[str]:
     """Yield the names of ignored fields, except those covered by statistics and rates."""
-    known = (*_DETAILS, *_IN_OTHERS)
-    return (place for value in values for place in unknown_fields(value, _Result) if place not in known)
+    read = (*_DETAILS, *_IN_OTHERS)
+    return (place for value in values for place in unknown_fields(value, _Result) if place not in read)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from benchtui.engine.telemetry.gpu import cuda_presence
+from benchtui.engine.telemetry.gpu import torch_build as build_module
 from benchtui.engine.telemetry.gpu.cuda_presence import CudaPresence, find_cuda
 from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
 from benchtui.sessions.payloads import Gpu
@@ -20,7 +21,7 @@ def torch_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def set_build(text: str) -> None:
         (tmp_path / "version.py").write_text(text)
         spec = SimpleNamespace(origin=str(tmp_path / "__init__.py"))
-        monkeypatch.setattr(cuda_presence.importlib.util, "find_spec", lambda name: spec)
+        monkeypatch.setattr(build_module.importlib.util, "find_spec", lambda name: spec)
 
     return set_build
 
@@ -41,8 +42,8 @@ def test_without_nvml_the_driver_library_decides(
     torch_build: Any, monkeypatch: pytest.MonkeyPatch, driver: bool, count: int | None
 ) -> None:
     torch_build(CUDA)
-    monkeypatch.setattr(cuda_presence, "open_gpus", lambda: GpusUnavailable("no NVIDIA driver"))
-    monkeypatch.setattr(cuda_presence, "has_cuda_driver", lambda: driver)
+    unavailable = GpusUnavailable("no NVIDIA driver", has_driver=driver)
+    monkeypatch.setattr(cuda_presence, "open_gpus", lambda: unavailable)
     assert find_cuda().count == count
 
 

@@ -9,7 +9,14 @@ from benchtui.engine.telemetry.gpu.gpm import METRICS
 from benchtui.engine.telemetry.gpu.reader import GpuSample
 from benchtui.engine.telemetry.host import HostSample
 from benchtui.sessions.export.case_schema import CaseRow
-from benchtui.sessions.payloads import GPU_ACTIVITY, HOST_ACTIVITY, Environment, GpuReadings, HostReadings
+from benchtui.sessions.payloads import (
+    FILE_NAMES,
+    GPU_ACTIVITY,
+    HOST_ACTIVITY,
+    Environment,
+    GpuReadings,
+    HostReadings,
+)
 
 TWICE = "nvml = open_nvml(); nvml.sample(); result = [nvml.sample(), nvml.sample()]"
 
@@ -21,16 +28,16 @@ def activity(sample: dict[str, Any]) -> dict[str, float | None]:
 def test_each_sample_has_the_means_since_the_one_before(with_gpus: Callable[..., Any]) -> None:
     first, second = with_gpus(TWICE)
     assert activity(first[0]) == {
-        "sm_active_percent": 2.5,
-        "sm_occupancy_percent": 3.5,
+        "compute_active_percent": 2.5,
+        "occupancy_percent": 3.5,
         "tensor_active_percent": 5.5,
         "dram_active_percent": 10.5,
         "pcie_tx_mb_per_s": 21.5,
         "pcie_rx_mb_per_s": 22.5,
-        "nvlink_rx_mb_per_s": 63.4,
-        "nvlink_tx_mb_per_s": 64.5,
+        "link_rx_mb_per_s": 63.4,
+        "link_tx_mb_per_s": 64.5,
     }
-    assert activity(second[1])["sm_active_percent"] == 13.0
+    assert activity(second[1])["compute_active_percent"] == 13.0
     assert first[0]["absent"] == second[1]["absent"] == {}
 
 
@@ -62,21 +69,21 @@ def test_missing_counters_have_one_reason(
 
 def test_refused_metric_leaves_the_others(with_gpus: Callable[..., Any]) -> None:
     (first, *_), _ = with_gpus(TWICE, FAKE_NVML_NO_METRIC="60,61")
-    assert set(first["absent"]) == {"nvlink_rx_mb_per_s", "nvlink_tx_mb_per_s"}
-    assert first["nvlink_rx_mb_per_s"] is None and first["dram_active_percent"] == 10.5
+    assert set(first["absent"]) == {"link_rx_mb_per_s", "link_tx_mb_per_s"}
+    assert first["link_rx_mb_per_s"] is None and first["dram_active_percent"] == 10.5
 
 
 def test_sample_that_failed_is_not_the_start_of_a_mean(with_gpus: Callable[..., Any]) -> None:
     script = "nvml = open_nvml(); result = [nvml.sample()[0] for _ in range(5)]"
     samples = with_gpus(script, FAKE_NVML_GPUS="1", FAKE_NVML_FAIL="0:GpmSampleGet:10:3-3")
-    assert [each["sm_active_percent"] for each in samples] == [None, 2.5, None, None, 4.0]
+    assert [each["compute_active_percent"] for each in samples] == [None, 2.5, None, None, 4.0]
     assert [list(each["absent"]) for each in samples] == [[], [], ["activity"], ["activity"], []]
 
 
 def test_lost_gpu_has_no_activity(with_gpus: Callable[..., Any]) -> None:
     (first,), (second,) = with_gpus(TWICE, FAKE_NVML_GPUS="1", FAKE_NVML_FAIL="0:GpmSampleGet:15:3")
-    assert first["sm_active_percent"] == 2.5
-    assert second["sm_active_percent"] is None and "fallen off the bus" in second["absent"]["gpu"]
+    assert first["compute_active_percent"] == 2.5
+    assert second["compute_active_percent"] is None and "fallen off the bus" in second["absent"]["gpu"]
 
 
 def test_package_without_gpm_is_named(with_gpus: Callable[..., Any]) -> None:
@@ -95,7 +102,8 @@ def test_doctor_says_whether_a_gpu_has_activity_counters(with_gpus: Callable[...
 
 def test_every_counter_is_in_the_record_and_in_exports() -> None:
     assert set(METRICS) == set(GPU_ACTIVITY)
-    for record in (GpuSample, GpuReadings, Environment, CaseRow):
+    for record in (GpuSample, GpuReadings, Environment):
         assert set(GPU_ACTIVITY) <= set(record.__struct_fields__)
+    assert {FILE_NAMES[name] for name in GPU_ACTIVITY} <= set(CaseRow.__struct_fields__)
     for record in (HostSample, HostReadings, Environment, CaseRow):
         assert set(HOST_ACTIVITY) <= set(record.__struct_fields__)

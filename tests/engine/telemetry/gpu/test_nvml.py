@@ -15,9 +15,9 @@ READINGS = (
     "power_limit_w",
     "memory_used_mb",
     "memory_total_mb",
-    "utilisation_percent",
+    "utilization_percent",
     "temperature_c",
-    "sm_clock_mhz",
+    "graphics_clock_mhz",
     "memory_clock_mhz",
     "performance_state",
     "throttle",
@@ -76,9 +76,9 @@ result["closed"] = nvml.sample()
         "power_limit_w": 700.0,
         "memory_used_mb": 1002.0,
         "memory_total_mb": 80000.0,
-        "utilisation_percent": 91.0,
+        "utilization_percent": 91.0,
         "temperature_c": 41.0,
-        "sm_clock_mhz": 991.0,
+        "graphics_clock_mhz": 991.0,
         "memory_clock_mhz": 982.0,
         "performance_state": 0,
         "throttle": "",
@@ -190,13 +190,13 @@ result = dict(
     got = with_gpus(script, FAKE_NVML_GPUS="1", FAKE_NVML_FAIL=",".join(refusals))
     column = {name: [sample[name] for sample in got["samples"]] for name in (*READINGS, "absent")}
     assert column["energy_j"] == column["power_w"] == [None, None, None]
-    assert column["utilisation_percent"] == [91.0, None, 93.0]
+    assert column["utilization_percent"] == [91.0, None, 93.0]
     assert column["temperature_c"] == [41.0, 42.0, 43.0]
     lasting = {
         "energy_j": "not supported by this GPU or its driver",
         "power_w": "permission denied by the driver; an administrator can grant it",
     }
-    passing = {"utilisation_percent": "the driver did not respond in time"}
+    passing = {"utilization_percent": "the driver did not respond in time"}
     assert column["absent"] == [lasting, lasting | passing, lasting]
     assert got["calls"] == [1, 1, 3]
 

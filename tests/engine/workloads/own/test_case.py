@@ -8,13 +8,13 @@ import sys
 import pytest
 import torch
 
-from benchtui.engine.workloads.own.case import NamesRead, OwnCase
+from benchtui.engine.workloads.own.case import Case, NamesRead
 from benchtui.sessions.sweep import Config
 
 
-def case(**options: object) -> OwnCase:
+def case(**options: object) -> Case:
     config = Config(device="cpu", **options)  # type: ignore[arg-type]
-    return OwnCase(
+    return Case(
         config, weights="random", dataset="sample", torch_device=torch.device("cpu"), lap=lambda part: None
     )
 
@@ -48,7 +48,15 @@ def test_unknown_names_are_never_read() -> None:
 
 def test_an_option_has_no_value_without_a_case() -> None:
     with pytest.raises(AttributeError, match="batch_size is an option of a case"):
-        _ = OwnCase.batch_size
+        _ = Case.batch_size
+
+
+def test_an_option_cannot_be_set() -> None:
+    """It would be measured under a name that still has the value of the sweep."""
+    given = case(batch_size=5)
+    with pytest.raises(AttributeError, match=r"batch_size is an option of the case; set axes\.batch_size"):
+        given.batch_size = 8
+    assert given.batch_size == 5
 
 
 def test_the_case_is_imported_without_torch() -> None:

@@ -8,7 +8,7 @@ from benchtui.sessions.report.sections.memory_energy import counters, energy
 
 
 def test_table_has_the_counters_that_were_read(bench: Any) -> None:
-    seen = Environment(sm_active_percent=93.2, tensor_active_percent=61.5)
+    seen = Environment(compute_active_percent=93.2, tensor_active_percent=61.5)
     session = bench.session(bench.case(1, 10.0, end={"environment": seen}), bench.case(2, 20.0))
     shown = counters(bench.results(bench.case(1, 10.0, end={"environment": seen}), bench.case(2, 20.0)))
     assert shown is not None
@@ -19,7 +19,7 @@ def test_table_has_the_counters_that_were_read(bench: Any) -> None:
 
 
 def test_no_counters_no_table(bench: Any) -> None:
-    case = bench.case(1, 10.0, end={"environment": Environment(sm_clock_mhz=1980.0)})
+    case = bench.case(1, 10.0, end={"environment": Environment(graphics_clock_mhz=1980.0)})
     assert counters(bench.results(case)) is None
     assert "Hardware counters" not in markdown(bench.session(case), full=True)
 

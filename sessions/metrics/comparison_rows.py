@@ -1,0 +1,135 @@
+"""Rows of the catalogue about comparisons: with the baseline's speed, and with its answer."""
+
+from benchtui.sessions.metrics.quantity import (
+    NO_UNIT,
+    Better,
+    Format,
+    Quantity,
+    Reading,
+    amount,
+    ends,
+    figure,
+    words,
+)
+from benchtui.sessions.metrics.readings import answer, as_text, computed, in_percent, of_case, ratio
+
+BASELINE = (
+    amount(
+        "baseline",
+        "Baseline",
+        "Number of the case that this one is compared with.",
+        computed("session_started.sweep", lambda data: data.baseline and data.baseline.case.index),
+    ),
+    figure(
+        "speedup",
+        "Speedup",
+        "Throughput at the typical step, relative to the baseline's.",
+        ratio("value"),
+        better="higher",
+        interval=("speedup_low", "speedup_high"),
+    ),
+    *ends("speedup_{}", "Speedup", "Lower end of the speedup's 95% confidence interval.", ratio),
+    words(
+        "verdict",
+        "Verdict",
+        "Verdict on the speedup: faster, slower, same or unsure.",
+        as_text(ratio("verdict")),
+    ),
+    words(
+        "verdict_doubt",
+        "Doubt",
+        "Reason for unsure: no interval, wide, steps, totals or outside.",
+        as_text(ratio("doubt")),
+    ),
+    figure(
+        "verdict_resolution_percent",
+        "Smallest detectable difference",
+        "Smallest difference that could have been detected.",
+        in_percent(ratio("resolution")),
+        better="lower",
+    ),
+)
+
+
+def _figure(
+    field: str, title: str, meaning: str, better: Better, format: Format = "significant", unit: str = NO_UNIT
+) -> Quantity:
+    key = f"answer_{field}"
+    return figure(key, title, meaning, answer(field), better=better, format=format, unit=unit)
+
+
+ANSWER = (
+    words(
+        "answer", "Answer", "Verdict on the output: identical, close, different or broken.", answer("verdict")
+    ),
+    amount(
+        "answer_baseline",
+        "Baseline of the answer",
+        "Number of the case that its output was compared with.",
+        answer("baseline"),
+    ),
+    _figure(
+        "kl_mean", "Mean KL", "Mean KL(baseline || case) of the logits, in nats.", "lower", "nats", unit="nats"
+    ),
+    _figure(
+        "kl_p99",
+        "KL, p99",
+        "99th percentile of the KL over the positions, from 100 positions on.",
+        "lower",
+        "nats",
+        unit="nats",
+    ),
+    _figure(
+        "top1_agreement",
+        "Same top token",
+        "Share of positions with the same most likely token or class.",
+        "higher",
+        "share",
+    ),
+    _figure(
+        "sqnr_db",
+        "SQNR",
+        "Signal-to-noise ratio of logits, embeddings or custom values, in dB.",
+        "higher",
+        unit="dB",
+    ),
+    _figure(
+        "largest_difference", "Largest difference", "Largest absolute difference between two values.", "lower"
+    ),
+    _figure(
+        "cosine",
+        "Cosine",
+        "Cosine similarity of custom values, or mean cosine similarity of embeddings.",
+        "higher",
+        "4 decimals",
+    ),
+    _figure("equal_tokens", "Equal tokens", "Share of generated tokens that are equal.", "higher", "share"),
+    amount(
+        "answer_first_difference",
+        "First difference",
+        "Index of the first new token or training step that differs.",
+        answer("first_difference"),
+    ),
+    _figure(
+        "loss_difference",
+        "Largest difference of a loss",
+        "Largest relative difference of a loss.",
+        "lower",
+        "share",
+    ),
+    words(
+        "answer_digest",
+        "Digest of the answer",
+        "Hash of the output's bits, comparable between sessions.",
+        Reading(
+            "answered.answer.digest",
+            lambda data: getattr(data.case.answered.answer, "digest", None) if data.case.answered else None,
+        ),
+    ),
+    words(
+        "answer_absent",
+        "No answer because",
+        "Reason why there is no output, or why it wasn't compared.",
+        of_case("answered.absent", "answer_absent"),
+    ),
+)

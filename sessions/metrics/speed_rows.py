@@ -1,0 +1,295 @@
+"""Rows of the catalogue about speed: step times, throughput, times of requests, and the cost of a start."""
+
+from benchtui.sessions.metrics.quantity import CaseData, Quantity, amount, ends, figure, words
+from benchtui.sessions.metrics.readings import (
+    STEPS,
+    computed,
+    inverse,
+    latency,
+    measured,
+    of_requests,
+    result,
+    spread,
+)
+
+SERVES = ("serve-batch", "serve")
+GENERATES = ("generate", *SERVES)
+TAILS = (("p90", "90th"), ("p99", "99th"))
+
+
+def _tokens_per_sample(data: CaseData) -> float | None:
+    tokens, samples = (data.metrics.tokens_per_s, data.metrics.samples_per_s) if data.metrics else (None, None)
+    return tokens / samples if tokens and samples else None
+
+
+def _tail(data: CaseData) -> float | None:
+    latency = data.metrics.latency_ms if data.metrics else None
+    return latency.p99 / latency.median if latency and latency.p99 and latency.median else None
+
+
+def _outliers(data: CaseData) -> int | None:
+    return len(data.metrics.outliers) if data.metrics and data.case.steps_measured else None
+
+
+LATENCY = (
+    figure(
+        "latency_mean_ms",
+        "Latency, mean",
+        "Mean time of a whole step, including tokenizing.",
+        latency("mean"),
+        "Mean",
+    ),
+    figure(
+        "latency_p50_ms",
+        "Latency, p50",
+        "Median time of a step.",
+        latency("median"),
+        "p50",
+        interval=("latency_interval_low_ms", "latency_interval_high_ms"),
+        charted="latency p50",
+    ),
+    figure(
+        "latency_typical_ms",
+        "Typical step",
+        "Geometric mean of the rounds' medians; speedups are based on it.",
+        result("typical_ms"),
+        "Step",
+    ),
+    figure(
+        "latency_p90_ms",
+        "Latency, p90",
+        "90th percentile of the step times, from 20 steps on.",
+        latency("p90"),
+        "p90",
+    ),
+    figure("latency_p95_ms", "Latency, p95", "95th percentile, from 40 steps on.", latency("p95"), "p95"),
+    figure(
+        "latency_p99_ms",
+        "Latency, p99",
+        "99th percentile, from 100 steps on.",
+        latency("p99"),
+        "p99",
+        charted="latency p99",
+    ),
+    figure(
+        "latency_std_ms",
+        "Latency, standard deviation",
+        "Sample standard deviation of the step times (n - 1).",
+        latency("std"),
+        "Std",
+    ),
+    figure("latency_least_ms", "Fastest step", "Time of the fastest step.", latency("least")),
+    figure("latency_most_ms", "Slowest step", "Time of the slowest step.", latency("most")),
+    *ends(
+        "latency_interval_{}_ms",
+        "Latency, p50",
+        "Lower end of the median's 95% confidence interval.",
+        latency,
+    ),
+    figure(
+        "latency_interval_percent",
+        "± 95% interval",
+        "Half-width of that interval, relative to the median.",
+        latency("interval_percent"),
+        "± 95%",
+        format="half width",
+        better="lower",
+    ),
+    figure(
+        "jitter_percent",
+        "Jitter, std/mean",
+        "Standard deviation relative to the mean.",
+        latency("jitter_percent"),
+        "Std/mean",
+        better="lower",
+    ),
+    figure(
+        "latency_p99_over_p50",
+        "p99 over p50",
+        "99th percentile of the step times relative to the median.",
+        computed(STEPS, _tail),
+        better="lower",
+        exported=False,
+    ),
+    figure(
+        "between_rounds_percent",
+        "Between rounds",
+        "Range of the rounds' medians, relative to the median.",
+        measured("between_rounds_percent"),
+        better="lower",
+    ),
+    amount(
+        "outliers",
+        "Outliers",
+        "Number of outlying steps; they stay in all metrics.",
+        computed(STEPS, _outliers),
+    ),
+    figure(
+        "device_p50_ms",
+        "Device, p50",
+        "Median time between device events around the step.",
+        spread("device_ms", "median", "steps.device_ms"),
+    ),
+    figure(
+        "host_p50_ms",
+        "Host, p50",
+        "Median time until the step's call returned, including waits inside it.",
+        spread("host_ms", "median", "steps.host_ms"),
+    ),
+    figure(
+        "wait_mean_ms",
+        "Wait for the device, mean",
+        "Mean time that the host then waited for the device.",
+        measured("wait_mean_ms", "steps.host_ms"),
+        "Wait",
+    ),
+)
+THROUGHPUT = (
+    words(
+        "sample",
+        "Unit of a sample",
+        "Unit of a sample: sample, image, embedding, request, or audio-s.",
+        computed("case_prepared.task", lambda data: data.metrics and data.metrics.task.one_sample),
+    ),
+    figure(
+        "samples_per_s",
+        "Throughput",
+        "Throughput: all samples over the time of all steps.",
+        measured("samples_per_s"),
+        "Samples/s",
+        interval=("samples_per_s_low", "samples_per_s_high"),
+        charted="samples/s",
+    ),
+    *ends(
+        "samples_per_s_{}",
+        "Throughput",
+        "Lower end of its 95% interval, from the mean steps of the rounds.",
+        lambda end: measured(f"samples_per_s_{end}"),
+    ),
+    figure(
+        "tokens_per_s",
+        "Real tokens/s",
+        "Tokens per second without padding, counted by the attention mask.",
+        measured("tokens_per_s", "steps.tokens"),
+        "Tokens/s",
+        charted="tokens/s",
+    ),
+    figure(
+        "padded_tokens_per_s",
+        "With padding",
+        "Tokens per second with padding.",
+        measured("padded_tokens_per_s", "steps.padded_tokens"),
+    ),
+    figure(
+        "new_tokens_per_s",
+        "New tokens/s",
+        "Generated tokens over the time of whole steps.",
+        measured("new_tokens_per_s"),
+        tasks=GENERATES,
+        charted="new tokens/s",
+    ),
+    figure(
+        "prompt_tokens_per_s",
+        "Prompt tokens/s",
+        "Tokens of the prompts, without padding, over the time of the prefills.",
+        measured("prompt_tokens_per_s", "steps.tokens"),
+        tasks=("generate",),
+        exported=False,
+    ),
+    figure(
+        "time_per_sample_ms",
+        "Time per sample",
+        "Time of all steps over all samples.",
+        inverse(measured("samples_per_s"), 1000),
+        exported=False,
+    ),
+    figure(
+        "real_time_factor",
+        "Real-time factor",
+        "Time to process a second of audio, in seconds.",
+        inverse(measured("samples_per_s")),
+        better="lower",
+        tasks=("speech",),
+        exported=False,
+    ),
+    figure(
+        "tokens_per_sample",
+        "Tokens per sample",
+        "Mean number of tokens of a sample, without padding.",
+        computed("steps.tokens", _tokens_per_sample),
+        exported=False,
+    ),
+)
+
+
+def _request_time(
+    metric: str, title: str, short: str, source: str, meanings: tuple[str, str]
+) -> tuple[Quantity, ...]:
+    """Return the median of a time, and p90 and p99, which need times of single requests."""
+    median, of_tail = meanings
+
+    def row(percentile: str, meaning: str) -> Quantity:
+        middle = percentile == "p50"
+        return figure(
+            f"{metric}_{percentile}_ms",
+            f"{title}, {percentile}",
+            meaning,
+            spread(f"{metric}_ms", "median", source) if middle else of_requests(f"{metric}_ms", percentile),
+            f"{short}, {percentile}",
+            tasks=GENERATES if middle and metric != "request" else SERVES,
+            charted=title.lower() if middle else "",
+        )
+
+    tails = (row(percentile, f"{number} percentile of {of_tail}.") for percentile, number in TAILS)
+    return (row("p50", median), *tails)
+
+
+REQUESTS = (
+    *_request_time(
+        "time_to_first_token",
+        "Time to first token",
+        "First token",
+        "steps.parts_ms",
+        ("Median time to first token, of steps or (serve-batch) requests.", "the time to first token"),
+    ),
+    *_request_time(
+        "time_per_output_token",
+        "Time per output token",
+        "Between tokens",
+        "steps.parts_ms",
+        (
+            "Median time per output token after the first, of steps or (serve-batch) tokens.",
+            "the time per output token",
+        ),
+    ),
+    *_request_time(
+        "request",
+        "Time of a request",
+        "Request",
+        "steps.requests",
+        ("Median time from submitting a request to its last token (task serve-batch).", "that time"),
+    ),
+)
+START = (
+    figure(
+        "loss",
+        "Loss of the last step",
+        "Loss of the last measured training step.",
+        measured("loss", "steps.loss"),
+        "Loss",
+        format="loss",
+        tasks=("lm-train",),
+    ),
+    figure(
+        "first_step_ms",
+        "First step",
+        "Time of the worker's first step, which is part of the warm-up.",
+        measured("first_step_ms"),
+    ),
+    figure(
+        "cold_cost_ms",
+        "Cold cost",
+        "Extra time of first step and warm-up over steady steps, including compiling.",
+        measured("cold_cost_ms"),
+    ),
+)

@@ -1,0 +1,291 @@
+"""Views: the quantities of each table, in its order, and the titles that differ there from the catalogue.
+
+A name that isn't a key is a column of the table's own. Quantities of a view's subjects join it by themselves.
+"""
+
+from msgspec.structs import replace
+
+from benchtui.sessions.metrics.catalogue import BY_KEY
+from benchtui.sessions.metrics.quantity import NO_UNIT, CaseData, Quantity
+from benchtui.sessions.metrics.readings import spread
+from benchtui.sessions.metrics.view import REST, View, interval, short, shown, span_of, when
+
+
+def _counts_all_tokens(data: CaseData) -> bool:
+    """Return whether one rate covers all tokens. Generation counts prompt and new tokens separately."""
+    return data.metrics is not None and data.metrics.new_tokens_per_s is None
+
+
+def _rounds_differ(data: CaseData) -> bool:
+    peaks = data.result.memory_range_mb if data.result else None
+    return peaks is not None and peaks[0] < peaks[1]
+
+
+def _is_named_by_another_tool(data: CaseData) -> bool:
+    return bool(data.case.config.label)
+
+
+def _first_token(percentile: str) -> Quantity:
+    """Return a percentile over steps; exports have it only for single requests."""
+    reading = spread("time_to_first_token_ms", percentile, "steps.parts_ms")
+    return shown(f"time_to_first_token_{percentile}_ms", title=percentile, reading=reading)
+
+
+PERFORMANCE = View(
+    (
+        "batch size",
+        "n",
+        "latency_mean_ms",
+        *short("latency_p50_ms"),
+        "latency_interval_percent",
+        *short("latency_p90_ms", "latency_p99_ms", "latency_std_ms"),
+        "jitter_percent",
+        "samples_per_s",
+        interval("samples_per_s"),
+        when(_counts_all_tokens, BY_KEY["tokens_per_s"]),
+        when(_counts_all_tokens, BY_KEY["padded_tokens_per_s"]),
+        "new_tokens_per_s",
+        "peak_rss_mb",
+        "peak_allocated_mb",
+        "peak_reserved_mb",
+        "peak_device_mb",
+        "mean_power_w",
+        "energy_per_sample_j",
+    )
+)
+EVERY_CASE = View(
+    (
+        "number",
+        "name",
+        "node",
+        "ended",
+        "steps",
+        "reason",
+        "signal",
+        "exit_code",
+        "stderr_line",
+        "stop",
+        "outlying",
+        "others_cpu_percent",
+        "sm_clock_least_mhz",
+        "clock_limits",
+        "memory_clock_mhz",
+        shown("performance_states", kind=tuple),
+        "processor_mhz",
+        "temperature_c",
+        shown("repeated", format="nonzero"),
+        "compiled graphs",
+        REST,
+        "own marks",
+    ),
+    subjects=("machine", "imported"),
+    without=("user_ms", "system_ms", "sm_clock_mhz"),
+)
+RESULTS = View(
+    (
+        "options",
+        "n",
+        "middle",
+        *short("latency_interval_percent", "latency_p90_ms", "latency_p99_ms", "jitter_percent"),
+        "time_per_sample_ms",
+        "headline",
+        *short("samples_per_s"),
+        replace(interval("samples_per_s"), unit=NO_UNIT),
+        "scaling",
+        when(_is_named_by_another_tool, BY_KEY["user_ms"]),
+        when(_is_named_by_another_tool, BY_KEY["system_ms"]),
+        "peak",
+        *short("mean_power_w", "energy_per_sample_j"),
+        "limits",
+        "parts",
+        "own marks",
+    )
+)
+RANKED = View(
+    (
+        "rank",
+        "label",
+        "headline",
+        "samples_per_s",
+        interval("samples_per_s"),
+        "against the baseline",
+        *short("latency_typical_ms"),
+        "peak_memory_mb",
+        "memory against the baseline",
+        "tokens_per_mb",
+        "cost",
+    )
+)
+JITTER = View(
+    (
+        "name",
+        "n",
+        *short("latency_std_ms"),
+        shown("jitter_percent", title="Std over mean"),
+        "latency_p99_over_p50",
+        span_of("Range", "latency_least_ms", "latency_most_ms"),
+        "between_rounds_percent",
+        shown("outliers", format="nonzero"),
+    )
+)
+DISTURBED = View(("name", "disturbances", shown("repeated", format="nonzero")))
+MEMORY = View(
+    (
+        "name",
+        *short("peak_memory_mb"),
+        when(_rounds_differ, shown("peak_memory_low_mb", title="Lowest round")),
+        "where",
+        "memory_per_sample_mb",
+        "further sample",
+        REST,
+    ),
+    subjects=("memory",),
+    without=(
+        "peak_allocated_mb",
+        "peak_reserved_mb",
+        "peak_device_mb",
+        "peak_rss_mb",
+        "kv_cache_mb",
+        "device_memory_mb",
+    ),
+)
+ENERGY = View(
+    (
+        "name",
+        "mean_power_w",
+        "energy_per_sample_j",
+        interval("energy_per_sample_j"),
+        "samples_per_j",
+        "energy_per_1000_tokens_j",
+        *short("energy_j"),
+        "energy_source",
+        REST,
+    ),
+    subjects=("energy",),
+    without=("energy_per_sample_low_j", "energy_per_sample_high_j", "energy_absent"),
+)
+COUNTERS = View(("name", REST), subjects=("counters",))
+ANSWERS = View(
+    (
+        "label",
+        "speedup over the baseline",
+        "verdict on the answer",
+        shown("answer_kl_mean", unit=NO_UNIT),
+        shown("answer_kl_p99", unit=NO_UNIT),
+        shown("answer_top1_agreement", unit="%"),
+        shown("answer_equal_tokens", unit="%"),
+        "answer_first_difference",
+        shown("answer_loss_difference", unit="%"),
+        "answer_sqnr_db",
+        "answer_cosine",
+        "answer_largest_difference",
+        REST,
+        "compared with",
+    ),
+    subjects=("answer",),
+    without=("answer", "answer_baseline", "answer_digest", "answer_absent"),
+)
+COMPARED_SHORT = View(
+    ("names", shown("latency_typical_ms", title="ms"), "ratio", *short("samples_per_s"), "answer", "notes")
+)
+COMPARED = View(
+    (
+        "names",
+        *short("latency_typical_ms"),
+        "token rates",
+        *short("samples_per_s"),
+        "ratio",
+        "ratio of steps",
+        "answer",
+        *short("latency_p99_ms"),
+        "n",
+        *short("peak_rss_mb"),
+        "device_memory_mb",
+        "mean_power_w",
+        *short("energy_per_sample_j"),
+        "notes",
+    )
+)
+NOTEBOOK = View(
+    (
+        "name",
+        *short("latency_p50_ms", "latency_interval_percent", "samples_per_s"),
+        replace(interval("samples_per_s"), unit=NO_UNIT),
+        "peak_memory_mb",
+        shown("marks", title="Marks"),
+    )
+)
+
+_GENERATION = View(
+    (
+        "label",
+        "time_to_first_token_p50_ms",
+        _first_token("p90"),
+        _first_token("p99"),
+        "time_per_output_token_p50_ms",
+        shown("prompt_tokens_per_s", title="Prompt tokens/s (prefill)", unit=NO_UNIT),
+        shown("new_tokens_per_s", title="New tokens/s (whole step)", unit=NO_UNIT),
+        "kv_cache_mb",
+        "draft_acceptance_percent",
+    )
+)
+_SERVING = View(
+    (
+        "label",
+        *short(
+            "time_to_first_token_p50_ms",
+            "time_to_first_token_p90_ms",
+            "time_to_first_token_p99_ms",
+            "time_per_output_token_p50_ms",
+            "time_per_output_token_p90_ms",
+            "time_per_output_token_p99_ms",
+            "request_p50_ms",
+            "request_p90_ms",
+            "request_p99_ms",
+            "samples_per_s",
+        ),
+        "new_tokens_per_s",
+        shown("tokens_per_s", title="Prompt and new tokens/s"),
+        "kv_cache_mb",
+    )
+)
+TASKS = {
+    "generate": _GENERATION,
+    "serve-batch": _SERVING,
+    "serve": _SERVING,
+    "embed": View(
+        (
+            "label",
+            *short("samples_per_s"),
+            "time_per_sample_ms",
+            *short("tokens_per_s"),
+            shown("tokens_per_sample", title="Tokens per text"),
+            shown("pooling_used", title="Pooling"),
+        )
+    ),
+    "image": View(("label", *short("samples_per_s"), "time_per_sample_ms", "parts", "shape", "processor")),
+    "speech": View(
+        (
+            "label",
+            *short("samples_per_s"),
+            "real_time_factor",
+            "parts",
+            shown("tokens_per_s", title="New tokens/s"),
+            "shape",
+        )
+    ),
+    "lm-train": View(
+        (
+            "label",
+            "all steps",
+            "loss_halves",
+            "last loss",
+            "trend",
+            shown("peak_allocated_mb", title="Memory, allocated", unit=NO_UNIT, format="memory with unit"),
+            shown("peak_reserved_mb", title="Reserved", unit=NO_UNIT, format="memory with unit"),
+        )
+    ),
+}
+"""Table of each task that has one."""
+COSTS_OF_THROUGHPUT = ("latency_p50_ms", "energy_per_sample_j", "peak_memory_mb")
+"""Quantities that throughput is traded off against."""

@@ -1,0 +1,430 @@
+"""Entries of a sweep file: the type of each, and the parser of those whose text has a syntax of its own.
+
+The types are those of the file, not of the sweep: a time may be ``"90s"``. Parsers check values against them,
+and the JSON Schema of a sweep file is generated from ``sweep_file_type``.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args
+
+import msgspec
+from msgspec import Meta, inspect
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, visible
+from benchtui.sessions.sweep import named_values, options, ranges
+from benchtui.sessions.sweep.model import (
+    ALL_GPUS,
+    ALL_KINDS,
+    MOST_CELSIUS,
+    WAIT_FOR_QUIET_S,
+    Explain,
+    Generate,
+    Measure,
+    Run,
+    Train,
+    Weights,
+    custom_task,
+)
+from benchtui.sessions.sweep.ranges import AT_MOST, AUTO
+from benchtui.sessions.sweep.tasks import TASKS
+
+Schema = dict[str, Any]
+Table = dict[str, Any]
+Parser = Callable[[Any, str], Any]
+Check = Callable[[str, str], str]
+
+FIELDS = {
+    "until": "until_percent",
+    "margin": "margin_percent",
+    "min_warmup": "min_warmup_s",
+    "min_time": "min_time_s",
+    "max_time": "max_time_s",
+    "timeout": "timeout_s",
+    "wait_for_quiet": "wait_for_quiet_s",
+    "wait_below": "wait_below_c",
+}
+"""Fields by the names of entries without a unit."""
+_NAMES = {field: name for name, field in FIELDS.items()}
+_AUTOMATIC = {"warmup": "warmup_auto", "until_percent": "until_auto"}
+_COUNTS = {"min_warmup_s": "warmup", "min_time_s": "iterations"}
+"""Count of steps that belongs to each minimum time."""
+
+Text = Annotated[str, Meta(min_length=1)]
+Scalar = str | int | float | bool
+NamedValues = dict[str, Scalar | list[Scalar]] | Text
+
+
+class Entry(NamedTuple):
+    """Entry of a sweep file."""
+
+    kind: Any
+    """Type of its value in the file."""
+    parse: Parser
+    """Returns the value in the sweep, given the value in the file and its place. Raises BenchtuiError."""
+
+
+Entries = Mapping[str, Entry]
+
+
+def _stripped(value: object) -> object:
+    return value.strip() if isinstance(value, str) else value
+
+
+def typed_entry(kind: Any, read: Callable[[object], object] = _stripped, problem: str = "") -> Entry:  # noqa: ANN401
+    """Return an entry of this type. ``read`` converts text, and ``problem`` says what other values aren't."""
+
+    def parse(value: object, where: str) -> object:
+        try:
+            return msgspec.convert(read(value), kind)
+        except msgspec.ValidationError as error:
+            raise BenchtuiError(f"{where}: {quoted(value)} {problem or _mismatch(kind, value)}") from error
+
+    return Entry(kind, parse)
+
+
+def _mismatch(kind: Any, value: object) -> str:  # noqa: ANN401
+    """Return what is wrong with a value that isn't of this type, and what is allowed."""
+    info = inspect.type_info(kind)
+    if isinstance(info, inspect.UnionType):
+        info = next(member for member in info.types if isinstance(member, inspect.IntType))
+    if isinstance(info, inspect.IntType):
+        return f"is not a whole number from {info.ge} to {info.le}"
+    if isinstance(info, inspect.FloatType):
+        return f"is not a number above {info.gt:g}"
+    if isinstance(info, inspect.BoolType):
+        return "is neither true nor false"
+    if not isinstance(value, str) or not value.strip():
+        return "is not text; write it in quotes"
+    return f"is not recognized{ranges.nearest(value, get_args(kind))}; allowed: {', '.join(get_args(kind))}"
+
+
+def _text_of(*forms: Schema) -> Any:  # noqa: ANN401  (a type)
+    """Return the type of text in one of these forms; any text if there are none."""
+    return Annotated[str, Meta(extra_json_schema={"anyOf": list(forms)})] if forms else str
+
+
+def fields_of(record: type[msgspec.Struct], own: Entries, *first: str) -> dict[str, Entry]:
+    """Return an entry for each field of a record: its own, or one of the field's type.
+
+    Fields that follow from another entry, such as ``warmup_auto``, have none.
+    """
+    kinds = {_NAMES.get(field.name, field.name): field.type for field in msgspec.structs.fields(record)}
+    names = (name for name in dict.fromkeys((*first, *kinds)) if name not in _AUTOMATIC.values())
+    return {name: own.get(name) or typed_entry(kinds[name]) for name in names}
+
+
+def table_entry(name: str, entries: Entries, build: Callable[..., Any]) -> Entry:
+    """Return the entry of a table. ``build`` makes its value from the values of its entries, by field."""
+
+    def parse(value: object, where: str) -> object:
+        if not isinstance(value, dict):
+            raise BenchtuiError(f"{where}: {quoted(value)} is not a table of entries")
+        return build(**parse_entries(value, entries, f"{where}."))
+
+    return Entry(file_type(name, entries), parse)
+
+
+def file_type(name: str, entries: Entries) -> type[msgspec.Struct]:
+    """Return the record type of a table in the file."""
+    fields = [(entry, kind, msgspec.UNSET) for entry, (kind, _) in entries.items()]
+    return msgspec.defstruct(name, fields, forbid_unknown_fields=True)
+
+
+def parse_entries(table: Table, entries: Entries, prefix: str) -> Table:
+    """Return the values of a table by the names of their fields. Raises BenchtuiError naming the entry."""
+    values = {}
+    for key, value in table.items():
+        if key not in entries:
+            hint = ranges.nearest(key, entries)
+            name = visible(key, LONGEST_VALUE)
+            raise BenchtuiError(f"{prefix}{name}: unknown entry{hint}; allowed: {', '.join(entries)}")
+        values[FIELDS.get(key, key)] = entries[key].parse(value, prefix + key)
+    return values
+
+
+def _text(value: object, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise BenchtuiError(f"{where}: {quoted(value)} is not text; write it in quotes")
+    if value != value.encode("utf-8", "replace").decode():
+        raise BenchtuiError(f"{where}: {quoted(value)} is not UTF-8; names and paths in a sweep must be")
+    return value.strip()
+
+
+def _matching(pattern: str, problem: str, *exceptions: str) -> Check:
+    """Return a check of words by their pattern; ``problem`` says what else they could be."""
+
+    def check(word: str, where: str) -> str:
+        if word not in exceptions and not re.fullmatch(pattern, word, re.ASCII):
+            raise BenchtuiError(f"{where}: {quoted(word)} {problem}")
+        return word
+
+    return check
+
+
+def _devices(problem: str, *exceptions: str) -> Check:
+    check = _matching(r"cpu|cuda:(0|[1-9]\d{0,3})", f"is not a device; allowed: {problem}", *exceptions)
+    return lambda word, where: check("cuda:0" if word == "cuda" else word, where)
+
+
+def _machines(problem: str, *exceptions: str) -> Check:
+    forms = "names no nodes; allowed: a kind (H100), a label (a=b), a resource, a node"
+    return _matching(r"[A-Za-z0-9_][\w.:/#+=-]{0,199}", f"{forms}{problem}", "", *exceptions)
+
+
+_device = _devices("cpu, cuda, cuda:N")
+_machine = _machines("")
+
+
+def _address(value: object, where: str) -> str:
+    forms = "is not the address of a Ray cluster; allowed: auto, host:port, ray://host:port"
+    host = r"(?:[\w.-]+|\[[0-9A-Fa-f:]+\])"
+    return _matching(rf"auto|(?:ray://)?{host}:\d{{1,5}}", forms)(_text(value, where), where)
+
+
+def _place(value: object, where: str) -> str:
+    return _machine(value if value == "" else _text(value, where), where)
+
+
+def _task(value: object, where: str) -> str:
+    task = _text(value, where)
+    if custom_task(task):
+        return task
+    try:
+        return ranges.one_of(TASKS)(task, where)
+    except BenchtuiError as error:
+        raise BenchtuiError(f'{error}, or a step of your own as "file.py:function"') from error
+
+
+def _words(check: Check) -> Parser:
+    return lambda value, where: ranges.words(value, where, check)
+
+
+def _or_auto(entry: Entry, auto: object = AUTO) -> Entry:
+    """Return an entry that may be ``auto`` as well, and what it then is in the sweep."""
+    return Entry(entry.kind, lambda value, where: auto if value == AUTO else entry.parse(value, where))
+
+
+def _duration(least: Meta, form: str = "") -> Entry:
+    problem = 'is not a time; write seconds, or text such as "90s", "10m", "1h30m"'
+    number = typed_entry(Annotated[float, least, Meta(le=options.LARGEST)], ranges.seconds, problem)
+    return number._replace(
+        kind=number.kind | _text_of({"pattern": rf"^ *({form}([\d.]+ *[hms] *)+|[\d.]+) *$"})
+    )
+
+
+def _or_off(entry: Entry) -> Entry:
+    """Return an entry of a time that may be ``off`` as well, which YAML 1.1 reads as false: 0 in the sweep."""
+
+    def parse(value: object, where: str) -> object:
+        if value in ("off", 0):  # also false
+            return 0.0
+        try:
+            return entry.parse(value, where)
+        except BenchtuiError as error:
+            raise BenchtuiError(f'{error}, or "off"') from error
+
+    return Entry(entry.kind | Annotated[bool, Meta(extra_json_schema={"const": False})], parse)
+
+
+def _temperature() -> Entry:
+    problem = f'is not a temperature up to {MOST_CELSIUS:g} °C; write text such as "60C"'
+    number = typed_entry(Annotated[float, Meta(gt=0, le=MOST_CELSIUS)], ranges.celsius, problem)
+    return number._replace(kind=number.kind | _text_of({"pattern": r"^ *[\d.]+ *(°? *C)? *$"}))
+
+
+def _share(least: Meta, what: str, form: str = "") -> Entry:
+    number = typed_entry(Annotated[float, least, Meta(lt=100)], ranges.percent, f"is not a {what}")
+    return number._replace(kind=number.kind | _text_of({"pattern": rf"^ *({form}[\d.eE+-]+ *%?) *$"}))
+
+
+def _explain(value: object, where: str) -> tuple[Explain, ...]:
+    """Parse the cases to explain: true for all, false for none, or a list of words."""
+    if isinstance(value, bool):
+        return ("all",) if value else ()
+    return _EXPLAINED(value, where) if value != [] else ()
+
+
+def _switch(words: Parser) -> Parser:
+    """Return a parser of words that accepts ``false`` and ``true`` as well."""
+
+    def parse(value: object, where: str) -> object:
+        items = value if isinstance(value, list) else [value]
+        flags = [options.SWITCH[item] if isinstance(item, bool) else item for item in items]
+        return words(flags if isinstance(value, list) else flags[0], where)
+
+    return parse
+
+
+def _axis(option: options.Option) -> Parser:
+    """Return the parser of an axis."""
+    if option.numeric:
+        bounds = ranges.Bounds(least=option.least, most=option.most)
+        return lambda value, where: ranges.whole_numbers(value, where, bounds)
+    words = _words(ranges.one_of(option.values, dict(option.aliases), option.pattern, option.pattern_help))
+    return _switch(words) if _is_switch(option) else words
+
+
+def _is_switch(option: options.Option) -> bool:
+    return set(options.SWITCH) <= set(option.values)
+
+
+def _option_type(option: options.Option, *, several: bool) -> Any:  # noqa: ANN401
+    """Return the type of an option in the file: a value, or with ``several`` also a list of values."""
+    described = Meta(description=option.help)
+    if option.named_values:
+        return Annotated[NamedValues, described]
+    number = Annotated[int, Meta(ge=option.least, le=option.most)]
+    plain = (number,) if option.numeric else (bool,) if _is_switch(option) else ()
+    forms = _text_forms(option)
+    value: Any = Union[_text_of(*forms), *plain]
+    if not several:
+        return Annotated[value, described]
+    forms += [{"pattern": ","}] if forms else []
+    forms += [{"pattern": r"^ *auto *(<= *\d+ *)?$"}] if option.name == "batch_size" else []
+    items = Annotated[list[value], Meta(min_length=1)]
+    return Annotated[Union[items, _text_of(*forms), *plain], described]
+
+
+def _text_forms(option: options.Option) -> list[Schema]:
+    """Return the JSON schemas of an option as text; none if any text may be one."""
+    if option.numeric:
+        return [{"pattern": r"^ *\d+( *\.\. *\d+( *[+*] *\d+)?)? *$"}]
+    words = [*option.values, *(alias for alias, _ in option.aliases)]
+    pattern = [{"pattern": f"^(?:{option.pattern})$"}] if option.pattern else []
+    return [{"enum": words}, *pattern] if words else []
+
+
+def _single(parse: Parser) -> Parser:
+    """Turn the parser of an axis into a parser of a single value."""
+
+    def parse_one(value: object, where: str) -> object:
+        values = parse(value, where)
+        if len(values) != 1:
+            raise BenchtuiError(f"{where}: {quoted(value)} is not a single value")
+        return values[0]
+
+    return parse_one
+
+
+def _exclusions(value: object, where: str) -> tuple[options.Exclusion, ...]:
+    """Parse a list of tables that name options, without duplicates."""
+    if not isinstance(value, list):
+        raise BenchtuiError(f"{where}: {quoted(value)} is not a list of tables, such as [[exclude]]")
+    exclusions = dict.fromkeys(
+        _EXCLUSION.parse(table, f"{where}[{place}]") for place, table in enumerate(value, 1)
+    )
+    if options.Exclusion() in exclusions:
+        raise BenchtuiError(f"{where}: an empty table would exclude every case")
+    return tuple(exclusions)
+
+
+def _axes(**entries: Any) -> options.Axes:  # noqa: ANN401  (each entry was validated before)
+    """Build the axes; a batch size search starts at 1."""
+    sizes = entries.get("batch_size")
+    if not isinstance(sizes, str):
+        return options.Axes(**entries)
+    most = sizes.removeprefix(AUTO).removeprefix(AT_MOST)
+    limit = {"batch_size_most": int(most)} if most else {}
+    return options.Axes(**entries | {"batch_size": (1,), "batch_size_auto": True} | limit)
+
+
+def _measure(**entries: Any) -> Measure:  # noqa: ANN401  (each entry was validated before)
+    """Build the measurement rules; an entry of ``auto`` sets a separate field.
+
+    If the sweep states a count, that number of steps runs: the minimum time defaults to 0.
+    """
+    automatic = {field: flag for field, flag in _AUTOMATIC.items() if entries.get(field) == AUTO}
+    said = {field: value for field, value in entries.items() if field not in automatic}
+    minimum = {field: 0.0 if count in said else None for field, count in _COUNTS.items()}
+    return Measure(**minimum | said | dict.fromkeys(automatic.values(), True))
+
+
+def _run(**entries: Any) -> Run:  # noqa: ANN401  (each entry was validated before)
+    """Build the execution options. Older sessions, which have no such limit, don't wait."""
+    return Run(**{"wait_for_quiet_s": WAIT_FOR_QUIET_S} | entries)
+
+
+_MODELS = _words(_text)
+_AXIS_PARSERS: dict[str, Parser] = {
+    option.name: _axis(option) for option in options.OPTIONS if option.name != "model"
+} | {
+    "machine": _words(_machines(f", {ALL_KINDS} for every kind", ALL_KINDS)),
+    "device": _words(_devices(f"cpu, cuda, cuda:N, {ALL_GPUS} for all GPUs", ALL_GPUS)),
+    "batch_size": ranges.batch_sizes,
+    "env": named_values.axis_of_variables,
+    "parameters": named_values.axis,
+}
+"""Parsers of the entries of ``axes``. Models are listed in the sweep's entry ``model``."""
+_CASE_PARSERS = _AXIS_PARSERS | {
+    "model": lambda value, where: ("",) if value == "" else _MODELS(value, where),
+    "machine": _words(_machine),
+    "device": _words(_device),
+    "batch_size": ranges.whole_numbers,
+}
+ONE_CASE: Entries = {
+    name: Entry(_option_type(options.BY_NAME[name], several=False), _single(parse))
+    for name, parse in _CASE_PARSERS.items()
+}
+"""Entries of the options of a single case."""
+BASELINE = table_entry("baseline", ONE_CASE, options.Baseline)
+_EXCLUSION = table_entry("exclude", ONE_CASE, options.Exclusion)
+_EXPLAINED = _words(ranges.one_of(get_args(Explain)))
+_MEASURE = fields_of(
+    Measure,
+    {
+        "warmup": _or_auto(typed_entry(options.Count | Literal["auto"])),
+        "min_warmup": _or_auto(_duration(Meta(ge=0), "auto|"), None),
+        "min_time": _or_auto(_duration(Meta(ge=0), "auto|"), None),
+        "until": _or_auto(_share(Meta(gt=0), 'width in percent, such as "1%"', "auto|")),
+        "max_time": _duration(Meta(gt=0)),
+        "timeout": _duration(Meta(gt=0)),
+        "margin": _share(Meta(ge=0), 'share of memory, such as "5%"'),
+        "explain": Entry(bool | Explain | list[Explain], _explain),
+        "baseline": BASELINE,
+    },
+    *("warmup", "iterations"),
+)
+TABLES: dict[str, Entries] = {
+    "axes": {
+        name: Entry(_option_type(options.BY_NAME[name], several=True), parse)
+        for name, parse in _AXIS_PARSERS.items()
+    },
+    "measure": _MEASURE,
+    "run": fields_of(
+        Run,
+        {
+            "address": Entry(Text, _address),
+            "place": Entry(str, _place),
+            "wait_for_quiet": _or_off(_duration(Meta(gt=0), "off|")),
+            "wait_below": _temperature(),
+        },
+    ),
+    "train": fields_of(Train, {}),
+    "generate": fields_of(Generate, {}),
+}
+ENTRIES: Entries = {
+    "name": Entry(Text, _text),
+    "model": Entry(Text | Annotated[list[Text], Meta(min_length=1)], _MODELS),
+    "weights": typed_entry(Weights),
+    "task": Entry(_text_of({"enum": list(TASKS)}, {"pattern": r"^.+\.py:\w+$"}), _task),
+    "dataset": Entry(Text, _text),
+    "axes": table_entry("axes", TABLES["axes"], _axes),
+    "measure": table_entry("measure", TABLES["measure"], _measure),
+    "run": table_entry("run", TABLES["run"], _run),
+    "env": Entry(dict[str, str | int], named_values.variables),
+    "exclude": Entry(list[_EXCLUSION.kind], _exclusions),  # type: ignore[name-defined]  # from a table
+    "train": table_entry("train", TABLES["train"], Train),
+    "generate": table_entry("generate", TABLES["generate"], Generate),
+}
+"""All entries at the top level of a sweep file."""
+
+
+def sweep_file_type() -> Any:  # noqa: ANN401  (a type)
+    """Return the type of a sweep file: of the JSON document that corresponds to its TOML."""
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "anyOf": [{"required": ["model"]}, {"required": ["task"]}],
+    }
+    return Annotated[file_type("sweep", ENTRIES), Meta(title="benchtui sweep", extra_json_schema=schema)]

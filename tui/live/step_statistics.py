@@ -1,0 +1,98 @@
+"""Statistics of the steps so far of each case.
+
+They are those of the report, whose module imports numpy. There are none until ``load`` has imported it, in a
+thread after the first paint. Those of many steps are computed in a thread, too.
+"""
+
+from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
+
+import asyncio
+from array import array
+from threading import Event
+from typing import TYPE_CHECKING
+
+from benchtui.sessions.events import Phase
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.columns import Columns
+
+if TYPE_CHECKING:
+    from benchtui.sessions.stats.distribution import Distribution
+
+THREAD_STEPS = 20_000
+"""Above this many steps, statistics are computed in a thread."""
+RECOMPUTE_GROWTH = 1.02
+"""Growth factor in steps that triggers computing them again."""
+
+_loaded = Event()
+
+
+def load() -> None:
+    """Import the statistics, which takes 0.1 s."""
+    from benchtui.sessions.stats import case_metrics  # noqa: F401  (imported here, so that screens paint first)
+
+    _loaded.set()
+
+
+def loaded() -> bool:
+    """Return whether statistics can be computed without waiting for an import."""
+    return _loaded.is_set()
+
+
+Key = tuple[int, int, Phase, int | None]
+"""Case, its disturbed attempts, whose steps were dropped, phase, and round or None for all."""
+
+
+class StepStatistics:
+    """Distributions of the steps of cases, in milliseconds."""
+
+    def __init__(self) -> None:
+        self._computed: dict[Key, Distribution] = {}
+        self._due: dict[Key, list[array[float]]] = {}
+        """Copies of rounds to compute in a thread. An array can't grow while numpy reads it."""
+        self._busy = False
+
+    def of(
+        self, case: CaseState, phase: Phase = "measure", round_index: int | None = None
+    ) -> Distribution | None:
+        """Return the distribution of a case's steps, or of one round; None if there are none, or not yet.
+
+        That of many steps may lack the newest ones.
+        """
+        steps = case.columns(phase)
+        n = len(steps) if round_index is None else steps.of_round(round_index)
+        if not n or not loaded():
+            return None
+        key = (case.index, len(case.repeated), phase, None if n == len(steps) else round_index)
+        known = self._computed.get(key)
+        if known is None or known.n != n:
+            if n <= THREAD_STEPS:
+                self._compute(key, _rounds(steps, key[3]))
+            elif key not in self._due and (known is None or n >= RECOMPUTE_GROWTH * known.n):
+                self._due[key] = _rounds(steps, key[3])
+        return self._computed.get(key)
+
+    @property
+    def has_pending_work(self) -> bool:
+        """Whether there is work for a thread and none is in progress."""
+        return bool(self._due) and not self._busy
+
+    async def compute_pending(self) -> None:
+        """Compute in a thread what has to be computed there."""
+        self._busy = True
+        try:
+            for key, rounds in list(self._due.items()):
+                await asyncio.to_thread(self._compute, key, rounds)
+                del self._due[key]
+        finally:
+            self._busy = False
+
+    def _compute(self, key: Key, rounds: list[array[float]]) -> None:
+        from benchtui.sessions.stats.distribution import distribution_of_rounds  # loaded by now
+
+        if (spread := distribution_of_rounds(rounds)) is not None:
+            self._computed[key] = spread
+
+
+def _rounds(steps: Columns, wanted: int | None) -> list[array[float]]:
+    """Return copies of the step times of each round, or of one of them."""
+    return [steps.wall_ms[first:end] for index, first, end in steps.spans() if wanted in (None, index)]
