@@ -19,8 +19,10 @@ class View(msgspec.Struct, frozen=True):
     layout: tuple[str | Quantity, ...]
     subjects: tuple[str, ...] = ()
     """Subjects whose quantities join at ``REST`` unless the layout names them."""
+    task: str = ""
+    """Task whose own quantities join in the same way."""
     without: tuple[str, ...] = ()
-    """Keys of these subjects that the view leaves out."""
+    """Keys that would join but are left out."""
 
     def rows(self) -> Iterator[Quantity | str]:
         """Yield the quantities in the order of the layout, and the names of the table's own columns."""
@@ -32,7 +34,11 @@ class View(msgspec.Struct, frozen=True):
 
     def _joining(self) -> Iterator[Quantity]:
         named = {*self.without, *(row if isinstance(row, str) else row.key for row in self.layout)}
-        return (row for row in CATALOGUE if row.subject in self.subjects and row.key not in named)
+        return (row for row in CATALOGUE if self.takes(row) and row.key not in named)
+
+    def takes(self, row: Quantity) -> bool:
+        """Return whether a quantity joins by itself unless the view leaves it out."""
+        return row.subject in self.subjects or self.task in row.tasks
 
 
 def shown(key: str, **changes: Any) -> Quantity:  # noqa: ANN401

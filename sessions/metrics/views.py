@@ -227,7 +227,9 @@ _GENERATION = View(
         shown("new_tokens_per_s", title="New tokens/s (whole step)", unit=NO_UNIT),
         "kv_cache_mb",
         "draft_acceptance_percent",
-    )
+        REST,
+    ),
+    task="generate",
 )
 _SERVING = View(
     (
@@ -247,7 +249,9 @@ _SERVING = View(
         "new_tokens_per_s",
         shown("tokens_per_s", title="Prompt and new tokens/s"),
         "kv_cache_mb",
-    )
+        REST,
+    ),
+    task="serve-batch",
 )
 TASKS = {
     "generate": _GENERATION,
@@ -261,9 +265,14 @@ TASKS = {
             *short("tokens_per_s"),
             shown("tokens_per_sample", title="Tokens per text"),
             shown("pooling_used", title="Pooling"),
-        )
+            REST,
+        ),
+        task="embed",
     ),
-    "image": View(("label", *short("samples_per_s"), "time_per_sample_ms", "parts", "shape", "processor")),
+    "image": View(
+        ("label", *short("samples_per_s"), "time_per_sample_ms", "parts", "shape", "processor", REST),
+        task="image",
+    ),
     "speech": View(
         (
             "label",
@@ -272,7 +281,9 @@ TASKS = {
             "parts",
             shown("tokens_per_s", title="New tokens/s"),
             "shape",
-        )
+            REST,
+        ),
+        task="speech",
     ),
     "lm-train": View(
         (
@@ -283,7 +294,10 @@ TASKS = {
             "trend",
             shown("peak_allocated_mb", title="Memory, allocated", unit=NO_UNIT, format="memory with unit"),
             shown("peak_reserved_mb", title="Reserved", unit=NO_UNIT, format="memory with unit"),
-        )
+            REST,
+        ),
+        task="lm-train",
+        without=("loss",),
     ),
 }
 """Table of each task that has one."""

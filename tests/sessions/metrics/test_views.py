@@ -20,10 +20,10 @@ VIEWS = {name: found for name, found in vars(views).items() if isinstance(found,
 def test_a_quantity_of_a_views_subject_is_shown_or_left_out_by_name(name: str) -> None:
     table = VIEWS[name]
     keys = {row.key for row in table.rows() if isinstance(row, Quantity)}
-    of_subjects = {row.key for row in CATALOGUE if row.subject in table.subjects}
-    assert of_subjects <= keys | set(table.without)
-    assert set(table.without) <= of_subjects - keys, "leaves out what it doesn't show anyway"
-    assert (REST in table.layout) == bool(table.subjects)
+    taken = {row.key for row in CATALOGUE if table.takes(row)}
+    assert taken <= keys | set(table.without)
+    assert set(table.without) <= taken - keys, "leaves out what it doesn't show anyway"
+    assert (REST in table.layout) == bool(table.subjects or table.task)
 
 
 @pytest.mark.parametrize("name", [name for name, table in VIEWS.items() if table.subjects])
@@ -34,6 +34,15 @@ def test_a_new_quantity_joins_the_views_of_its_subject(name: str, monkeypatch: p
     )
     monkeypatch.setattr(view, "CATALOGUE", (*CATALOGUE, new))
     assert new in VIEWS[name].rows()
+
+
+@pytest.mark.parametrize("task", [task for task, table in views.TASKS.items() if table.task == task])
+def test_a_new_quantity_of_a_task_joins_the_table_of_the_task(
+    task: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = Quantity("new", "New", "", "A new quantity.", Reading("steps.wall_ms", lambda _: 1.0), tasks=(task,))
+    monkeypatch.setattr(view, "CATALOGUE", (*CATALOGUE, new))
+    assert new in views.TASKS[task].rows()
 
 
 def test_subjects_of_views_exist() -> None:

@@ -161,8 +161,8 @@ def test_report_tells_changed_files(bench: Any) -> None:
     assert f"1 of 2 cases, such as: {mark}." in text
 
 
-def drawn(document: Plan, name: str = "found") -> list[curves.Line]:
-    return list(document.draw.keywords[name])  # type: ignore[attr-defined]
+def drawn(document: Plan) -> list[curves.Line]:
+    return list(document.draw.keywords["drawn_lines"])  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 5])

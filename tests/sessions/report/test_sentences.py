@@ -46,8 +46,7 @@ from benchtui.sessions.payloads import (
 from benchtui.sessions.report import document
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.overview import decision, option_effects
-from benchtui.sessions.report.overview import results as results_section
-from benchtui.sessions.report.sections import leaderboard, per_case, recommendations, roofline
+from benchtui.sessions.report.sections import leaderboard, recommendations, roofline
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import disturbances, merge_round_marks
@@ -55,7 +54,7 @@ from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep, Train, Work
-from benchtui.sessions.text import wording
+from benchtui.sessions.text import quantities, wording
 from benchtui.sessions.text.formatting import percentage
 from benchtui.sessions.text.tables import Column
 
@@ -433,10 +432,8 @@ def test_checker_rejects_the_number_of_a_very_wide_interval(
     rounds = [[ms + step / 1000 for step in range(30)] for ms in (2.0, 10.0, 40.0)]
     session = bench.session(bench.case(1, 10.0, rounds=rounds), bench.case(2, 10.0))
     assert objections_to(session) == []
-    for module in (results_section, per_case):
-        with monkeypatch.context() as patch:
-            patch.setattr(module, "half_width", percentage)
-            assert any("half the interval" in each or "a cell" in each for each in objections_to(session))
+    monkeypatch.setitem(quantities.FORMATS, "half width", percentage)
+    assert any("half the interval" in each or "a cell" in each for each in objections_to(session))
 
 
 def test_checker_rejects_same_for_an_unsure_option(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
