@@ -198,7 +198,7 @@ class NodeRunner:
         if self._gpu_reader is None:
             return {}
         loads = {
-            gpu.index: self._telemetry.gpu(gpu.index, "utilisation_percent", begin_s, now_s)
+            gpu.index: self._telemetry.gpu(gpu.index, "utilization_percent", begin_s, now_s)
             for gpu in self.host.gpus
         }
         busy = [index for index, points in loads.items() if any(load > IDLE_GPU_PERCENT for _, load in points)]

@@ -26,7 +26,7 @@ class MachineLoads:
         others = self._others.setdefault(event.node, deque(maxlen=_MOST_SAMPLES))
         others.extend(_known(event.at_s, event.host.others_cpu_percent))
         for gpu in event.gpus:
-            for name in ("utilisation_percent", "temperature_c"):
+            for name in ("utilization_percent", "temperature_c"):
                 self._add_newest(event, gpu, name)
 
     def _add_newest(self, event: Telemetry, gpu: GpuReadings, name: str) -> None:
@@ -42,7 +42,7 @@ class MachineLoads:
 
     def gpu_percent(self, node: str | None, index: int, since_s: float) -> float | None:
         """Return the newest utilization of a GPU; None if there is none later than ``QUIET_S`` after a time."""
-        at_s, percent = self._gpus.get((node, index, "utilisation_percent"), (0.0, 0.0))
+        at_s, percent = self._gpus.get((node, index, "utilization_percent"), (0.0, 0.0))
         return percent if at_s >= since_s + QUIET_S else None
 
     def temperature_c(self, node: str | None, index: int) -> float | None:

@@ -29,8 +29,8 @@ def test_use_by_others_is_unknown_until_two_seconds_have_passed() -> None:
 def test_each_machine_and_gpu_has_its_own_readings() -> None:
     loads = MachineLoads()
     gpus = (
-        GpuReadings(index=0, temperature_c=[70.0, 71.0], utilisation_percent=[99.0, 4.0]),
-        GpuReadings(index=1, temperature_c=[50.0, None], utilisation_percent=[None, None]),
+        GpuReadings(index=0, temperature_c=[70.0, 71.0], utilization_percent=[99.0, 4.0]),
+        GpuReadings(index=1, temperature_c=[50.0, None], utilization_percent=[None, None]),
     )
     loads.add(Telemetry(t=9.0, at_s=[8.5, 9.0], gpus=gpus))
     loads.add(Telemetry(t=9.0, at_s=[9.0], gpus=(GpuReadings(index=0, temperature_c=[40.0]),), node="n1"))

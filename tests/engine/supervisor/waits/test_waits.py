@@ -151,9 +151,9 @@ def test_shared_gpu_has_to_be_idle(begin: Callable[..., Stage]) -> None:
     prepared.finish(environment=SHARED, measured_s=(0.0, 1.0), gpu_uuid="GPU-3")
     here.sweep.scheduler.advance()
     assert scheduled.node is None and here.events(Waiting)[0].reason.endswith("shared GPU with 1 other process")
-    assert here.wait(4.0, utilisation_percent=80.0) and here.starts == 1
+    assert here.wait(4.0, utilization_percent=80.0) and here.starts == 1
     assert here.wait(2.0) and here.starts == 1, "no newer reading says that it is idle"
-    assert here.wait(1.0, utilisation_percent=5.0) and here.starts == 2
+    assert here.wait(1.0, utilization_percent=5.0) and here.starts == 2
 
 
 COOL = {"axes": Axes(device=("cuda:0",)), "run": Run(wait_below_c=60.0)}
