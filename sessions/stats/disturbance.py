@@ -78,9 +78,9 @@ def estimate_slowdown(case: CaseState, *, throughout: bool) -> Slowdown:
     if all(end.environment is None for end in case.ends):
         return Slowdown()
     on_cpu = case.config.device == "cpu"
-    found = [_slowed(end.environment, end.measured_s, on_cpu=on_cpu) for end in case.ends]
+    slowdowns = [_slowed(end.environment, end.measured_s, on_cpu=on_cpu) for end in case.ends]
     choose = min if throughout else max
-    return choose(found, key=lambda each: each.by, default=Slowdown())
+    return choose(slowdowns, key=lambda slowdown: slowdown.by, default=Slowdown())
 
 
 def is_noisy(others_percent: float, processors: int | None) -> bool:
@@ -120,19 +120,19 @@ def _usual_clock_mhz(environment: Environment) -> float | None:
 
 def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]:
     """Return a mark for each kind of interference with a case, measured over ``span_s`` seconds."""
-    found = []
+    marks = []
     if (others := environment.others_cpu_percent) is not None and is_noisy(others, environment.processors):
-        found.append(f"disturbed: other processes used {others:.0f}% CPU")
+        marks.append(f"disturbed: other processes used {others:.0f}% CPU")
     # while other cases of the sweep run, one of them may have caused the switches
     switches = None if environment.beside else environment.involuntary_switches
     idle = others is not None and others < LEAST_INTERRUPTING
     if switches is not None and not idle and span_s >= LEAST_S and switches / span_s >= SWITCHES_PER_S:
-        found.append(f"disturbed: {switches / span_s:.0f} context switches per second")
+        marks.append(f"disturbed: {switches / span_s:.0f} context switches per second")
     if environment.stood_still_s:
-        found.append(f"disturbed: stalled for {environment.stood_still_s:.0f} s")
+        marks.append(f"disturbed: stalled for {environment.stood_still_s:.0f} s")
     if others_there := environment.gpu_processes:
-        found.append(f"shared GPU with {others_there} other process{'es' if others_there > 1 else ''}")
-    return tuple(found)
+        marks.append(f"shared GPU with {others_there} other process{'es' if others_there > 1 else ''}")
+    return tuple(marks)
 
 
 def quota_marks(environment: Environment) -> tuple[str, ...]:
@@ -177,8 +177,8 @@ def _slowed(
         return Slowdown()
     span_s = measured_s[1] - measured_s[0] if measured_s else 0.0
     # few GPUs reach their highest clock under load, so a lower clock isn't a slowdown
-    known = environment.graphics_clock_best_mhz or not environment.graphics_clock_default_is_highest
-    clocks = clock_marks(environment) if known else ()
+    comparable = environment.graphics_clock_best_mhz or not environment.graphics_clock_default_is_highest
+    clocks = clock_marks(environment) if comparable else ()
     own = (*throttling(environment), *clocks, *quota_marks(environment))
     marks = (*own, *contention_marks(environment, span_s))
     factors = [_factor(environment, mark) for mark in marks]
@@ -192,8 +192,8 @@ def _slowed(
 
 def _cause(mark: str) -> str:
     """Return the cause of a mark."""
-    found = (cause for word, cause in _CAUSES.items() if word in mark)
-    return next(found, "other processes were running")
+    causes = (cause for word, cause in _CAUSES.items() if word in mark)
+    return next(causes, "other processes were running")
 
 
 def _factor(environment: Environment, mark: str) -> float:
@@ -231,11 +231,11 @@ def is_disturbed(marks: Iterable[str]) -> bool:
 
 def merge_round_marks(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Merge the marks of several rounds: each disturbance at its worst, with its number of rounds."""
-    marks = [mark for each in rounds for mark in each]
-    found: dict[str, list[str]] = {}
+    marks = [mark for round_marks in rounds for mark in round_marks]
+    by_kind: dict[str, list[str]] = {}
     for mark in marks:
-        found.setdefault(_without_figures(mark), []).append(mark)
-    worst = ((max(same, key=_figure), len(same)) for same in found.values())
+        by_kind.setdefault(_without_figures(mark), []).append(mark)
+    worst = ((max(same, key=_figure), len(same)) for same in by_kind.values())
     return tuple(
         mark if mark_kind(mark) == mark else f"{mark}, in {amount} of {len(rounds)} rounds"
         for mark, amount in worst
@@ -244,8 +244,8 @@ def merge_round_marks(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 def in_some_rounds(mark: str) -> bool:
     """Return whether a merged mark applies to some rounds of its case only."""
-    found = re.search(r", in (\d+) of (\d+) rounds$", mark)
-    return found is not None and found[1] != found[2]
+    match = re.search(r", in (\d+) of (\d+) rounds$", mark)
+    return match is not None and match[1] != match[2]
 
 
 def _without_figures(mark: str) -> str:

@@ -23,8 +23,8 @@ def noise_light(session: Session, symbols: Symbols) -> tuple[Span, ...]:
         return ()
     if is_noisy(others, session.start.host.cpu_count):
         words = (f" noisy: other processes use {others:.0f}% CPU", f" noisy {others:.0f}%", "")
-        return tuple((symbols.flag + each, "warning") for each in words)
-    return tuple((symbols.quiet + each, "good") for each in (" quiet machine", " quiet", ""))
+        return tuple((symbols.flag + wording, "warning") for wording in words)
+    return tuple((symbols.quiet + wording, "good") for wording in (" quiet machine", " quiet", ""))
 
 
 def others_cpu_percent(trace: Trace) -> float | None:
