@@ -172,9 +172,9 @@ def _with_quota(environment: Environment, quota: QuotaUse) -> Environment:
 
 def _descendants_s() -> float:
     """CPU time of running descendants, which counts as the worker's own."""
-    found = none_on_error(lambda: psutil.Process().children(recursive=True)) or []
-    times = [none_on_error(process.cpu_times) for process in found]
-    return sum(each.user + each.system for each in times if each)
+    descendants = none_on_error(lambda: psutil.Process().children(recursive=True)) or []
+    times = [none_on_error(process.cpu_times) for process in descendants]
+    return sum(cpu_times.user + cpu_times.system for cpu_times in times if cpu_times)
 
 
 def _percent(begin_s: float | None, end_s: float | None, span_s: float, own_s: float = 0.0) -> float | None:

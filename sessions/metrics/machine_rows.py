@@ -23,10 +23,10 @@ def _lowest_peak(data: CaseData) -> float | None:
 
 
 def _energy_per_1000_tokens(data: CaseData) -> float | None:
-    known = data.metrics
-    if not known or not known.energy_per_sample_j or not known.tokens_per_s or not known.samples_per_s:
+    metrics = data.metrics
+    if not metrics or not metrics.energy_per_sample_j or not metrics.tokens_per_s or not metrics.samples_per_s:
         return None
-    return 1000 * known.energy_per_sample_j * known.samples_per_s / known.tokens_per_s
+    return 1000 * metrics.energy_per_sample_j * metrics.samples_per_s / metrics.tokens_per_s
 
 
 def _memory_per_sample(data: CaseData) -> float | None:

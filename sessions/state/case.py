@@ -88,8 +88,8 @@ class CaseState(msgspec.Struct):
     def others_cpu_percent(self) -> float | None:
         """CPU use of other processes in the worst round; 100 is one processor."""
         around = (end.environment for end in self.ends if end.environment)
-        known = (each.others_cpu_percent for each in around)
-        return max((used for used in known if used is not None), default=None)
+        readings = (environment.others_cpu_percent for environment in around)
+        return max((used for used in readings if used is not None), default=None)
 
     @property
     def warmup(self) -> Columns:

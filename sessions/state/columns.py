@@ -91,14 +91,14 @@ class Columns(msgspec.Struct):
 
     def drop_from_round(self, round_index: int) -> None:
         """Drop the steps of a round and of later rounds, because the round is measured again."""
-        kept = next((first for each, first in self.rounds if each >= round_index), len(self))
+        kept = next((first for number, first in self.rounds if number >= round_index), len(self))
         for times in (self.wall_ms, self.device_ms, self.host_ms, self.loss, *self.parts_ms.values()):
             del times[kept:]
         for counts in (self.tokens, self.padded_tokens):
             del counts[kept:]
         del self.requests[kept:]
-        self.rounds = [each for each in self.rounds if each[1] < kept]
-        self.event_ends = [each for each in self.event_ends if each[0] <= kept]
+        self.rounds = [entry for entry in self.rounds if entry[1] < kept]
+        self.event_ends = [entry for entry in self.event_ends if entry[0] <= kept]
 
     def sizes(self) -> Sizes:
         """Return the current length of each column."""
@@ -128,7 +128,7 @@ class Columns(msgspec.Struct):
 
     def of_round(self, round_index: int) -> int:
         """Return the number of steps in a round."""
-        return sum(end - first for each, first, end in self.spans() if each == round_index)
+        return sum(end - first for number, first, end in self.spans() if number == round_index)
 
     def spans(self) -> list[tuple[int, int, int]]:
         """Return each round with the index of its first step and the index after its last."""

@@ -183,9 +183,9 @@ class Session:
         The number in ``cuda:1`` is torch's: CUDA_VISIBLE_DEVICES may have hidden other GPUs.
         """
         uuid = case.prepared.gpu_uuid if case.prepared else None
-        known = next((gpu.index for gpu in self.host_of(case).gpus if uuid and gpu.uuid == uuid), None)
-        if known is not None or not case.config.device.startswith("cuda"):
-            return known
+        by_uuid = next((gpu.index for gpu in self.host_of(case).gpus if uuid and gpu.uuid == uuid), None)
+        if by_uuid is not None or not case.config.device.startswith("cuda"):
+            return by_uuid
         gpus = self.ran_on(case).gpus
         return next(iter(gpus)) if len(gpus) == 1 else None
 
@@ -301,7 +301,7 @@ class Session:
     def _node_event(self, event: NodeJoined | NodeLost) -> None:
         if isinstance(event, NodeLost):
             self._node(event.node).lost = event
-            for case in [each for each in self.running if each.node == event.node]:
+            for case in [running_case for running_case in self.running if running_case.node == event.node]:
                 self._requeue(self._case(case.index))
         elif event.node in self.nodes:
             node = self.nodes[event.node]
@@ -356,7 +356,7 @@ class Session:
             case CaseStarted():
                 case.started = event
                 case.between_rounds = case.lost = False
-                if all(each is not case for each in self.running):
+                if all(other is not case for other in self.running):
                     self.running.append(case)
             case CasePrepared():
                 case.prepared = event
@@ -385,10 +385,10 @@ class Session:
     def _answered(self, event: Answered) -> None:
         case = self._case(event.case)
         case.answered, case.comparison = event, None
-        for each in event.comparisons:
-            self._require_case(each.baseline)
-            self.answer_baselines.add(each.baseline)
-            self._changeable(each.case).comparison = each
+        for comparison in event.comparisons:
+            self._require_case(comparison.baseline)
+            self.answer_baselines.add(comparison.baseline)
+            self._changeable(comparison.case).comparison = comparison
 
     def _changeable(self, index: int) -> CaseState:
         """Return a case to change. An ended case is copied first, because replay checkpoints share it."""
@@ -398,7 +398,7 @@ class Session:
         return case
 
     def _remove_running(self, case: CaseState) -> None:
-        self.running = [each for each in self.running if each is not case]
+        self.running = [other for other in self.running if other is not case]
 
     def _steps(self, event: Steps) -> None:
         case = self._case(event.case)

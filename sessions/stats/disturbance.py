@@ -91,7 +91,7 @@ def estimate_slowdown(case: CaseState, *, throughout: bool) -> Slowdown:
     """
     by_round = _slowdowns(case)
     choose = min if throughout else max
-    return choose(_undisturbed(by_round) or by_round, key=lambda each: each.by, default=Slowdown())
+    return choose(_undisturbed(by_round) or by_round, key=lambda slowdown: slowdown.by, default=Slowdown())
 
 
 def left_out_rounds(case: CaseState) -> frozenset[int]:
@@ -163,23 +163,23 @@ def _usual_clock_mhz(environment: Environment) -> float | None:
 
 def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]:
     """Return a mark for each kind of interference with a case, measured over ``span_s`` seconds."""
-    found = []
+    marks = []
     if environment.stood_still_s:
-        found.append(f"disturbed: stalled for {environment.stood_still_s:.0f} s")
-    return (*neighbor_marks(environment, span_s), *found)
+        marks.append(f"disturbed: stalled for {environment.stood_still_s:.0f} s")
+    return (*neighbor_marks(environment, span_s), *marks)
 
 
 def neighbor_marks(environment: Environment, span_s: float) -> tuple[str, ...]:
     """Return a mark for each resource that the case had to share with somebody else."""
-    found = []
+    marks = []
     others, who = environment.others_cpu_percent, _who(environment)
     if others is not None and is_noisy(others, environment.processors, environment.idle_others_cpu_percent):
-        found.append(f"{_USED} {others:.0f}% CPU{who}")
+        marks.append(f"{_USED} {others:.0f}% CPU{who}")
     elif (share := _waited_share(environment, span_s)) > _waited_limit(environment):
-        found.append(f"{_WAITED} for {100 * share:.0f}% of the time{who}")
+        marks.append(f"{_WAITED} for {100 * share:.0f}% of the time{who}")
     if sharers := gpu_sharers(environment):
-        found.append(f"{_SHARED} {sharers} other process{'es' if sharers > 1 else ''}{who}")
-    return tuple(found)
+        marks.append(f"{_SHARED} {sharers} other process{'es' if sharers > 1 else ''}{who}")
+    return tuple(marks)
 
 
 def names_of(neighbors: Iterable[Neighbor]) -> str:
@@ -255,8 +255,8 @@ def _slowed(
         return Slowdown()
     span_s = measured_s[1] - measured_s[0] if measured_s else 0.0
     # few GPUs reach their highest clock under load, so a lower clock isn't a slowdown
-    known = environment.graphics_clock_best_mhz or not environment.graphics_clock_default_is_highest
-    clocks = clock_marks(environment) if known else ()
+    comparable = environment.graphics_clock_best_mhz or not environment.graphics_clock_default_is_highest
+    clocks = clock_marks(environment) if comparable else ()
     own = (*throttling(environment), *clocks, *quota_marks(environment))
     marks = (*own, *contention_marks(environment, span_s))
     neighbors, who = neighbor_marks(environment, span_s), _who(environment)
@@ -312,11 +312,11 @@ def _is_left_out(mark: str) -> bool:
 
 def merge_round_marks(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Merge the marks of several rounds: each disturbance at its worst, with its number of rounds."""
-    marks = [mark for each in rounds for mark in each]
-    found: dict[str, list[str]] = {}
+    marks = [mark for round_marks in rounds for mark in round_marks]
+    by_kind: dict[str, list[str]] = {}
     for mark in marks:
-        found.setdefault(_without_figures(mark), []).append(mark)
-    worst = ((max(same, key=_figure), len(same)) for same in found.values())
+        by_kind.setdefault(_without_figures(mark), []).append(mark)
+    worst = ((max(same, key=_figure), len(same)) for same in by_kind.values())
     return tuple(
         mark if mark_kind(mark) == mark else f"{mark}, in {amount} of {len(rounds)} rounds"
         for mark, amount in worst
@@ -325,8 +325,8 @@ def merge_round_marks(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 def in_some_rounds(mark: str) -> bool:
     """Return whether a merged mark applies to some rounds of its case only."""
-    found = re.search(r", in (\d+) of (\d+) rounds$", mark)
-    return found is not None and found[1] != found[2]
+    match = re.search(r", in (\d+) of (\d+) rounds$", mark)
+    return match is not None and match[1] != match[2]
 
 
 def _without_figures(mark: str) -> str:

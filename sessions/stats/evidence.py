@@ -84,8 +84,8 @@ def outliers_of(case: CaseState, spread: Distribution | None = None) -> tuple[in
 
     ``spread`` is that of all measured steps, if known.
     """
-    if known := computed_metrics(case):
-        return known.outliers
+    if computed := computed_metrics(case):
+        return computed.outliers
     from benchtui.sessions.stats.distribution import outliers  # imports numpy, which takes 0.1 s
 
     others = counted(case)
@@ -99,12 +99,12 @@ def outliers_of(case: CaseState, spread: Distribution | None = None) -> tuple[in
 
 def rounds_of(case: CaseState) -> tuple[Sample, ...]:
     """Return the rounds of a case from its steps, or the repeats of a source that kept none."""
-    if known := computed_metrics(case):
-        return known.rounds
+    if computed := computed_metrics(case):
+        return computed.rounds
     if len(case.measured):
         from benchtui.sessions.stats.distribution import sample  # imports numpy, which takes 0.1 s
 
-        return tuple(found for times in counted(case).measured.by_round() if (found := sample(times)))
+        return tuple(round_ for times in counted(case).measured.by_round() if (round_ := sample(times)))
     reported = case.finished.reported if case.finished else None
     return repeats(reported) if reported else ()
 
@@ -112,10 +112,10 @@ def rounds_of(case: CaseState) -> tuple[Sample, ...]:
 def medians_of(case: CaseState) -> tuple[Statistic, ...]:
     """Return only the medians of ``rounds_of``, in a fifth of the time."""
     if case.metrics or not len(case.measured):
-        return tuple(each.median for each in rounds_of(case))
+        return tuple(round_.median for round_ in rounds_of(case))
     from benchtui.sessions.stats.distribution import median  # imports numpy, which takes 0.1 s
 
-    return tuple(found for times in counted(case).measured.by_round() if (found := median(times)))
+    return tuple(round_median for times in counted(case).measured.by_round() if (round_median := median(times)))
 
 
 def repeats(reported: Reported) -> tuple[Sample, ...]:
@@ -126,17 +126,20 @@ def repeats(reported: Reported) -> tuple[Sample, ...]:
     return tuple(Sample(n=reported.steps or 0, median=figure, low=None, mean=figure) for figure in figures)
 
 
-def with_noise(found: Iterable[Evidence], session: Session) -> list[Evidence]:
+def with_noise(evidence: Iterable[Evidence], session: Session) -> list[Evidence]:
     """Return the evidence of a session's cases, each with the noise estimated from all of them."""
-    every = list(found)
+    every = list(evidence)
     start, margin = session.start, session.same_within
-    known = noise_of(every, aa_pair(every), start.process_spread, margin, bool(start.host.virtual))
-    return [replace(each, noise=known[kind_of(each.case)], session=session) for each in every]
+    noise_by_kind = noise_of(every, aa_pair(every), start.process_spread, margin, bool(start.host.virtual))
+    return [
+        replace(case_evidence, noise=noise_by_kind[kind_of(case_evidence.case)], session=session)
+        for case_evidence in every
+    ]
 
 
-def aa_pair(found: Sequence[Evidence]) -> tuple[Evidence, Evidence] | None:
+def aa_pair(evidence: Sequence[Evidence]) -> tuple[Evidence, Evidence] | None:
     """Return the two cases of an A/A pair, or None unless both succeeded."""
-    again = next((each for each in found if each.config.repeat), None)
+    again = next((case_evidence for case_evidence in evidence if case_evidence.config.repeat), None)
     wanted = structs.replace(again.config, repeat=0) if again else None
-    first = next((each for each in found if each.config == wanted), None)
+    first = next((case_evidence for case_evidence in evidence if case_evidence.config == wanted), None)
     return (first, again) if first and again else None

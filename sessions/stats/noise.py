@@ -86,7 +86,7 @@ class RepeatSpread:
     def add(self, medians: Sequence[Statistic]) -> None:
         """Add the medians of a case's rounds."""
         self._all_single = self._all_single and len(medians) == 1
-        if len(medians) > 1 and min(each.ms for each in medians) > 0:
+        if len(medians) > 1 and min(median.ms for median in medians) > 0:
             _, variance, degrees = log_mean_of_rounds(medians)
             self._total += degrees * variance * len(medians)
             self._freedom += degrees
@@ -115,11 +115,11 @@ def noise_of(
     It comes from the cases, the A/A pair and earlier sessions. Only cases with several rounds contribute;
     others may be left out of ``results``. ``virtual`` says whether the machine is a virtual one.
     """
-    found: dict[str, RepeatSpread] = {}
-    for each in results:
-        spread = found.setdefault(kind_of(each.case), RepeatSpread())
-        spread.add_case(each.case, [round_.median for round_ in each.rounds])
-    return noise_by_kind(found, aa, earlier, same_within, virtual)
+    spreads: dict[str, RepeatSpread] = {}
+    for result in results:
+        spread = spreads.setdefault(kind_of(result.case), RepeatSpread())
+        spread.add_case(result.case, [round_.median for round_ in result.rounds])
+    return noise_by_kind(spreads, aa, earlier, same_within, virtual)
 
 
 def noise_by_kind(
@@ -149,10 +149,10 @@ def kind_of(case: CaseState) -> str:
 
 def spread_between(repeats: Iterable[Sequence[Statistic]]) -> tuple[float, float]:
     """Return the pooled log variance between the rounds of each case, and its degrees of freedom."""
-    found = RepeatSpread()
+    spread = RepeatSpread()
     for medians in repeats:
-        found.add(medians)
-    return found.with_pair(None)
+        spread.add(medians)
+    return spread.with_pair(None)
 
 
 def _noise(
@@ -163,13 +163,13 @@ def _noise(
     assumed: float,
 ) -> Noise:
     variance, freedom = repeats.with_pair(pair)
-    known, degrees = variance * freedom, freedom
+    sum_of_squares, degrees = variance * freedom, freedom
     if earlier is not None:
-        known += earlier.between**2 * earlier.freedom
+        sum_of_squares += earlier.between**2 * earlier.freedom
         degrees += earlier.freedom
     whole = ASSUMED_FREEDOM + degrees
     return Noise(
-        between=sqrt((assumed**2 * ASSUMED_FREEDOM + known) / whole),
+        between=sqrt((assumed**2 * ASSUMED_FREEDOM + sum_of_squares) / whole),
         freedom=whole,
         measured=degrees > 0,
         floor=abs(log(pair[1].ms / pair[0].ms)) if pair else None,
@@ -179,15 +179,15 @@ def _noise(
 
 def _pair(aa: tuple[Measured, Measured] | None, kind: str) -> tuple[Statistic, Statistic] | None:
     """Return the typical steps of the A/A pair, or None if it ran on another kind of device."""
-    if aa is None or kind_of(aa[0].case) != kind or not all(each.rounds for each in aa):
+    if aa is None or kind_of(aa[0].case) != kind or not all(result.rounds for result in aa):
         return None
-    one, other = (_typical([round_.median for round_ in each.rounds]) for each in aa)
+    one, other = (_typical([round_.median for round_ in result.rounds]) for result in aa)
     return (one, other) if one.ms > 0 and other.ms > 0 else None
 
 
 def _typical(figures: Sequence[Statistic]) -> Statistic:
     """Reduce the medians of the rounds to one value, their geometric mean."""
-    if len(figures) == 1 or min(each.ms for each in figures) <= 0:
-        return min(figures, key=lambda each: each.ms)
+    if len(figures) == 1 or min(figure.ms for figure in figures) <= 0:
+        return min(figures, key=lambda figure: figure.ms)
     center, variance, _ = log_mean_of_rounds(figures)
     return Statistic(exp(center), sqrt(variance))

@@ -109,9 +109,9 @@ def _per_sample(ratio: Ratio | None, base: Sampled, new: Sampled) -> Ratio | Non
     samples = _quotient(new.case.samples_per_step, base.case.samples_per_step)
     if ratio is None or samples is None:
         return None
-    found = ratio.times(samples)
+    per_sample = ratio.times(samples)
     reported = _quotient(_reported_rate(new.case), _reported_rate(base.case))
-    return found.times(reported / found.value) if reported and found.value else found
+    return per_sample.times(reported / per_sample.value) if reported and per_sample.value else per_sample
 
 
 def energy_ratio(base: Result, new: Result) -> Ratio | None:
@@ -119,7 +119,7 @@ def energy_ratio(base: Result, new: Result) -> Ratio | None:
     costs = base.metrics.energy_per_sample_j, new.metrics.energy_per_sample_j
     if not costs[0] or not costs[1]:
         return None
-    rounds = [[Statistic(each) for each in result.metrics.rounds_energy_j] for result in (base, new)]
+    rounds = [[Statistic(joules) for joules in result.metrics.rounds_energy_j] for result in (base, new)]
     return _over_rounds(costs[0] / costs[1], rounds, base)
 
 
@@ -128,7 +128,7 @@ def steadiness_ratio(base: Result, new: Result) -> Ratio | None:
     jitter = base.metrics.latency_ms.jitter_percent, new.metrics.latency_ms.jitter_percent
     if not jitter[0] or not jitter[1]:
         return None
-    rounds = [[Statistic(each.jitter) for each in result.rounds if each.jitter] for result in (base, new)]
+    rounds = [[Statistic(round_.jitter) for round_ in result.rounds if round_.jitter] for result in (base, new)]
     return _over_rounds(jitter[0] / jitter[1], rounds, base)
 
 
@@ -145,8 +145,8 @@ def memory_ratio(base: Result, new: Result) -> Ratio | None:
 
 def bounds_ms(result: Sampled) -> Bounds | None:
     """Return the bounds of a case's typical step, including process-to-process variation; None if unknown."""
-    figures = [each.median for each in result.rounds]
-    part = log_estimate(figures, result) if figures and min(each.ms for each in figures) > 0 else None
+    figures = [round_.median for round_ in result.rounds]
+    part = log_estimate(figures, result) if figures and min(figure.ms for figure in figures) > 0 else None
     if part is None:
         return None
     center, terms = part
@@ -190,12 +190,12 @@ _Terms = list[tuple[float, float]]
 
 def _timed(result: Sampled) -> bool:
     """Return whether the case has rounds, each with a positive median."""
-    return bool(result.rounds) and all(each.median.ms > 0 for each in result.rounds)
+    return bool(result.rounds) and all(round_.median.ms > 0 for round_ in result.rounds)
 
 
 def _typical_ms(result: Sampled) -> float:
     """Return the geometric mean of the rounds' medians, which must be positive."""
-    return geometric_mean(each.median.ms for each in result.rounds)
+    return geometric_mean(round_.median.ms for round_ in result.rounds)
 
 
 def has_reported_rate(case: CaseState) -> bool:
@@ -212,8 +212,8 @@ def _reported_rate(case: CaseState) -> float | None:
 def mean_clock_mhz(case: CaseState, name: str) -> float | None:
     """Return a mean clock over the rounds; None if a round has no reading."""
     clocks: list[float | None] = [getattr(end.environment, name) for end in case.ends if end.environment]
-    known = [clock for clock in clocks if clock]
-    return fmean(known) if known and len(known) == len(case.ends) else None
+    recorded = [clock for clock in clocks if clock]
+    return fmean(recorded) if recorded and len(recorded) == len(case.ends) else None
 
 
 def _ratio(base: Sampled, new: Sampled) -> Ratio:
@@ -239,12 +239,12 @@ def _ratio(base: Sampled, new: Sampled) -> Ratio:
 
 def statistics_of(rounds: Sequence[Sample]) -> tuple[list[Statistic], list[Statistic], list[Statistic]]:
     """Return the medians, first quartiles and means of a case's rounds, from which ratios are computed."""
-    lows = [each.low for each in rounds if each.low]
-    return [each.median for each in rounds], lows, [each.mean for each in rounds]
+    lows = [round_.low for round_ in rounds if round_.low]
+    return [round_.median for round_ in rounds], lows, [round_.mean for round_ in rounds]
 
 
-def _first(found: tuple[Bounds, float] | None) -> Bounds | None:
-    return found[0] if found else None
+def _first(bounds_and_spread: tuple[Bounds, float] | None) -> Bounds | None:
+    return bounds_and_spread[0] if bounds_and_spread else None
 
 
 def _rounds(base: Sampled, new: Sampled) -> int:
@@ -253,10 +253,10 @@ def _rounds(base: Sampled, new: Sampled) -> int:
 
 def _bounds(base: Sampled, new: Sampled, figures: Sequence[Sequence[Statistic]]) -> tuple[Bounds, float] | None:
     """Return the bounds of a ratio, base over new, and the process-to-process spread behind them."""
-    found = _terms(base, new, figures)
-    if found is None:
+    estimate = _terms(base, new, figures)
+    if estimate is None:
         return None
-    center, terms = found
+    center, terms = estimate
     between = sqrt(sum(variance for variance, _ in terms) / 2 * len(figures[0]))
     terms.append((_apart(base, new), inf))
     return Bounds.around(center, *_error(terms), _floor(base, new)), between
@@ -264,7 +264,7 @@ def _bounds(base: Sampled, new: Sampled, figures: Sequence[Sequence[Statistic]])
 
 def _terms(base: Sampled, new: Sampled, figures: Sequence[Sequence[Statistic]]) -> tuple[float, _Terms] | None:
     """Return the logarithm of a ratio and the variances of both cases; None if one has none."""
-    if not all(figures) or any(each.ms <= 0 for side in figures for each in side):
+    if not all(figures) or any(figure.ms <= 0 for side in figures for figure in side):
         return None
     own = min(map(len, figures)) >= LEAST_ROUNDS
     one, other = log_estimate(figures[0], base, own), log_estimate(figures[1], new, own)
@@ -294,10 +294,10 @@ def log_estimate(
         center, variance, freedom = log_mean_of_rounds(figures)
         return center, [(variance, freedom)]
     center = within = 0.0
-    for each in figures:
-        center += log(each.ms)
-        if each.error is not None:
-            within += each.error**2
+    for figure in figures:
+        center += log(figure.ms)
+        if figure.error is not None:
+            within += figure.error**2
         elif result.case.steps_measured or not noise.measured:
             return None  # too few steps, or a source with neither steps nor repeats
     return center / n, [(within / n**2, inf), (noise.between**2 / n, noise.freedom)]
@@ -314,7 +314,7 @@ def _error(terms: _Terms) -> tuple[float, float]:
 
 def _over_rounds(value: float, rounds: Sequence[Sequence[Statistic]], base: Result) -> Ratio:
     """Build a ratio from one value per round. It has no interval below three rounds."""
-    if min(map(len, rounds)) < LEAST_ROUNDS or min(each.ms for side in rounds for each in side) <= 0:
+    if min(map(len, rounds)) < LEAST_ROUNDS or min(figure.ms for side in rounds for figure in side) <= 0:
         return Ratio(value, same_within=base.noise.margin)
     (one, first, first_n), (other, second, second_n) = (log_mean_of_rounds(side) for side in rounds)
     bounds = Bounds.around(one - other, *_error([(first, first_n), (second, second_n)]))
@@ -324,12 +324,12 @@ def _over_rounds(value: float, rounds: Sequence[Sequence[Statistic]], base: Resu
 def _among_others(ratio: Ratio, base: Sampled, new: Sampled) -> Ratio:
     """Widen a ratio for disturbances and clock differences around the two cases."""
     few = _rounds(base, new) < LEAST_ROUNDS
-    one, other = (estimate_slowdown(each.case, throughout=not few) for each in (base, new))
+    one, other = (estimate_slowdown(result.case, throughout=not few) for result in (base, new))
     ratio = _disturbed(ratio, one, other, few)
     if not few and base.session is new.session:
         return ratio  # rounds alternate, so a clock that differs in all of them is caused by the case itself
     for field, clock in GPU_CLOCKS.items():
-        one_mhz, other_mhz = (mean_clock_mhz(each.case, field) for each in (base, new))
+        one_mhz, other_mhz = (mean_clock_mhz(result.case, field) for result in (base, new))
         if one_mhz and other_mhz and abs(other_mhz / one_mhz - 1) > MIN_EFFECT:
             pace = other_mhz / one_mhz
             why = f"the GPU's {clock} was {one_mhz:,.0f} and {other_mhz:,.0f} MHz"

@@ -106,8 +106,8 @@ class Ratio(msgspec.Struct, frozen=True):
         if own is Verdict.UNSURE:
             widened = self.inner is not None and _word(self.inner, margin) is not Verdict.UNSURE
             return Doubt.OUTSIDE if widened else Doubt.WIDE
-        if self.fast is not None and (found := _doubt_from_fast_steps(own, self.fast, margin)):
-            return found
+        if self.fast is not None and (fast_doubt := _doubt_from_fast_steps(own, self.fast, margin)):
+            return fast_doubt
         if self.totals is not None and _contradicts(own, self.totals, margin):
             return Doubt.TOTALS
         return None
@@ -138,10 +138,12 @@ class Ratio(msgspec.Struct, frozen=True):
         for rounds in range(max(LEAST_ROUNDS, self.rounds + 1), MOST_ROUNDS + 1):
             error, freedom = sqrt(self.between**2 * 2 / rounds + self.apart), 2 * rounds - 2
             half, sure = (
-                max(self.floor, student_t_quantile((1 + each) / 2, freedom) * error)
-                for each in (CONFIDENCE, VERDICT_CONFIDENCE)
+                max(self.floor, student_t_quantile((1 + probability) / 2, freedom) * error)
+                for probability in (CONFIDENCE, VERDICT_CONFIDENCE)
             )
-            below, aside = (student_t_quantile(each, freedom) * error for each in (CHANCE, (1 + CHANCE) / 2))
+            below, aside = (
+                student_t_quantile(probability, freedom) * error for probability in (CHANCE, (1 + CHANCE) / 2)
+            )
             if off - sure - below > log(1 + MIN_EFFECT) or off + half + aside < margin:
                 return rounds
         return None

@@ -197,7 +197,11 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
     def resolve(self, config: Config) -> Config:
         """Return a case's options with the sweep's entries in place of the defaults that refer to them."""
         open_options = (option for option in OPTIONS if getattr(config, option.name) == option.default)
-        own = {each.name: self._entry(each) for each in open_options if each.entry and self._uses(each)}
+        own = {
+            open_option.name: self._entry(open_option)
+            for open_option in open_options
+            if open_option.entry and self._uses(open_option)
+        }
         return replace(config, **own)
 
     def with_entry(self, option: Option, value: str | int) -> "Sweep":

@@ -99,13 +99,13 @@ def sweep_of(texts: Texts, exclude: Iterable[Exclusion], where: str) -> Sweep:
 
 def texts_of(table: Table) -> dict[str, str]:
     """Return the text of each entry in a TOML file."""
-    found = {}
+    texts = {}
     for entry in toml_reader.entries():
         home, _, name = entry.rpartition(".")
         holder = table.get(home, {}) if home else table
         if name in holder:
-            found[entry] = text_of(holder[name])
-    return found
+            texts[entry] = text_of(holder[name])
+    return texts
 
 
 def table_of(sweep: Sweep) -> Table:
@@ -179,7 +179,7 @@ def _write(document: MutableMapping[str, Any], entry: str, text: str | None) -> 
 
 def _list(values: list[object]) -> tomlkit.items.Item:
     """Build a list by parsing its text; tomlkit takes quadratic time to build one from values."""
-    return tomlkit.value(f"[{', '.join(tomlkit.item(each).as_string() for each in values)}]")
+    return tomlkit.value(f"[{', '.join(tomlkit.item(element).as_string() for element in values)}]")
 
 
 def _write_pairs(holder: MutableMapping[str, Any], name: str, pairs: Table, inline: bool) -> None:
@@ -246,23 +246,23 @@ def _without_implied(said: Table) -> Table:
 
 
 def _entries(record: Record) -> Table:
-    found: Table = {}
+    table: Table = {}
     for field in record.__struct_fields__:
         value = getattr(record, field)
         name = _NAMES.get(field, field)
         if field.endswith("_auto"):
             most = getattr(record, field.replace("_auto", "_most"), None)
             limit = "" if most is None else f"{AT_MOST}{most}"
-            found |= {field.removesuffix("_auto"): AUTO + limit} if value else {}
+            table |= {field.removesuffix("_auto"): AUTO + limit} if value else {}
         elif field.endswith("_most") or field in ("unset", *getattr(record, "unset", ())):
             continue
         elif name in _IMPLIED and value is None:
-            found[name] = AUTO
+            table[name] = AUTO
         elif isinstance(record, Axes) and BY_NAME[field].named_values:
-            found |= {field: _named_values(field, value)} if any(value) else {}
+            table |= {field: _named_values(field, value)} if any(value) else {}
         elif value is not None and field != "exclude" and (field != "model" or isinstance(value, str)):
-            found[name] = _said(field, value)
-    return found
+            table[name] = _said(field, value)
+    return table
 
 
 def _named_values(axis: str, lines: tuple[str, ...]) -> Table:

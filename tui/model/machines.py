@@ -77,7 +77,9 @@ def machines_of(
         running_cases[case.node].append(format.clean(name(case.config)))
     nodes = list(session.nodes.values())
     own = frozenset(
-        place for place, each in enumerate(nodes) if any(case.node == each.joined.node for case in shown)
+        place
+        for place, node_state in enumerate(nodes)
+        if any(case.node == node_state.joined.node for case in shown)
     )
     return Machines(
         len(nodes),
@@ -92,8 +94,8 @@ def machines_of(
 def _time_of_day(session: Session) -> str:
     """Return the local time of the newest reading; empty if the session has no start time."""
     newest_s = max(machine.newest_s for machine in session.machines)
-    began = [(0.0, session.start.created), *((each.t, each.created) for each in session.resumed)]
-    at_s, created = next((each for each in reversed(began) if each[0] <= newest_s), began[0])
+    began = [(0.0, session.start.created), *((resume.t, resume.created) for resume in session.resumed)]
+    at_s, created = next((start for start in reversed(began) if start[0] <= newest_s), began[0])
     try:
         moment = datetime.fromisoformat(created) + timedelta(seconds=newest_s - at_s)
         return f"{moment.astimezone():%H:%M}"
@@ -204,7 +206,8 @@ def throttle_notes(throttle: Sequence[str | None]) -> tuple[tuple[str, ...], boo
     reasons = [reason for reason in newest.split("+") if reason]
     alarming = [reason for reason in reasons if is_hardware_throttle(reason)]
     words = ", ".join(
-        THROTTLE_WORDS.get(each, format.clean(each).replace("_", " ")) for each in alarming or reasons
+        THROTTLE_WORDS.get(shown_reason, format.clean(shown_reason).replace("_", " "))
+        for shown_reason in alarming or reasons
     )
     if not alarming:
         return ((words,) if words else ()), False
@@ -336,8 +339,8 @@ def _past(name: str, traces: Sequence[Trace], limit: float | None) -> Past:
     """Return the history of a reading summed over devices, as fractions of its limit or maximum."""
 
     def past(count: int, bucket_s: float) -> Sequence[float]:
-        each = [buckets(trace.at_s, trace.columns[name], count, bucket_s) for trace in traces]
-        sums = [sum(values) for values in zip(*each, strict=True)]
+        histories = [buckets(trace.at_s, trace.columns[name], count, bucket_s) for trace in traces]
+        sums = [sum(values) for values in zip(*histories, strict=True)]
         most = limit or max((value for value in sums if value == value), default=0.0)
         return [value / most for value in sums] if most else ()
 
@@ -346,8 +349,8 @@ def _past(name: str, traces: Sequence[Trace], limit: float | None) -> Past:
 
 def _sum(values: Iterable[float | None]) -> float | None:
     """Sum the values; None if one is unknown."""
-    known = list(values)
-    return None if None in known else sum(value for value in known if value is not None)
+    numbers = list(values)
+    return None if None in numbers else sum(value for value in numbers if value is not None)
 
 
 def _memory_role(fraction: float | None) -> str:

@@ -25,8 +25,8 @@ def noise_light(session: Session, symbols: Symbols) -> tuple[Span, ...]:
         return ()
     if is_noisy_now(others, session.machine, session.start.host):
         words = (f" noisy: other processes use {others:.0f}% CPU", f" noisy {others:.0f}%", "")
-        return tuple((symbols.flag + each, "warning") for each in words)
-    return tuple((symbols.quiet + each, "good") for each in (" quiet machine", " quiet", ""))
+        return tuple((symbols.flag + wording, "warning") for wording in words)
+    return tuple((symbols.quiet + wording, "good") for wording in (" quiet machine", " quiet", ""))
 
 
 def is_noisy_now(others_percent: float, machine: MachineState, host: Host) -> bool:
